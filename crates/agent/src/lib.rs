@@ -1,0 +1,1 @@
+//! Dialects of agent CLIs: bytes in, notices out.

@@ -1,0 +1,159 @@
+//! From evidence to fault: the table that says what an ending means.
+//!
+//! Read in this order, the first that applies decides: what we did ourselves, how the agent failed
+//! to start, how its process ended without a result, and what its last result states. Exit codes
+//! and the vendor's `subtype` alone prove nothing, and no prose is looked at.
+
+use crate::{
+    ApiError, Ending, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError, StopReason,
+    StopWhy, TurnResult,
+};
+
+// The signals that ask a process to end; everything else that ends one is a crash.
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+/// Why the attempt failed; nothing if it finished its work.
+pub fn classify(evidence: &Evidence) -> Option<Fault> {
+    let settled = evidence.result.as_ref().filter(|_| !evidence.turn_open);
+    // A turn that was finished before our stop reached the agent stays finished.
+    let finished =
+        settled.is_some_and(|result| !evidence.guard_lapsed && by_result(evidence, result).is_none());
+    if let Some(fault) = by_our_stop(evidence.stopped).filter(|_| !finished) {
+        return Some(fault);
+    }
+    if let Some(startup) = evidence.startup {
+        return Some(by_startup(startup));
+    }
+    if evidence.guard_lapsed {
+        return Some(Fault::GuardLapsed);
+    }
+    match settled {
+        Some(result) => by_result(evidence, result),
+        None if evidence.memory_kill => Some(Fault::OutOfMemory),
+        None => Some(by_exit(evidence.exit)),
+    }
+}
+
+fn by_our_stop(stopped: Option<StopWhy>) -> Option<Fault> {
+    match stopped? {
+        StopWhy::Stalled => Some(Fault::Stalled),
+        StopWhy::AttemptTimeout => Some(Fault::AttemptTimeout),
+        StopWhy::AuthRejected => Some(Fault::Auth),
+        // It had its result, which decides. A cancelled run is ended by the cancel, not by a fault.
+        StopWhy::Lingered | StopWhy::Cancelled => None,
+    }
+}
+
+fn by_startup(startup: StartupError) -> Fault {
+    match startup {
+        StartupError::ProgramMissing => Fault::AgentMissing,
+        StartupError::Unusable => Fault::AgentUnusable,
+        StartupError::SessionUnknown => Fault::SessionLost,
+        StartupError::SessionInUse => Fault::SessionExists,
+        StartupError::SessionHeld => Fault::SessionBusy,
+    }
+}
+
+/// A process that ended without a (last) result.
+fn by_exit(exit: Exit) -> Fault {
+    match exit {
+        // Exit 0 without a result is how SIGINT looks; 143 and 129 are SIGTERM and SIGHUP, handled.
+        Exit::Code(0 | 143 | 129) | Exit::Signal(SIGTERM | SIGHUP | SIGINT) => Fault::Interrupted,
+        Exit::Code(_) | Exit::Signal(_) | Exit::Unseen | Exit::NeverSpawned => Fault::Crashed,
+    }
+}
+
+fn by_result(evidence: &Evidence, result: &TurnResult) -> Option<Fault> {
+    if result.is_error { Some(by_error(evidence, result)) } else { by_claimed_success(result) }
+}
+
+/// A result that the vendor calls an error.
+fn by_error(evidence: &Evidence, result: &TurnResult) -> Fault {
+    let rejected = evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
+    match result.ending {
+        Ending::Aborted => return Fault::Interrupted,
+        Ending::PromptTooLong | Ending::TooLarge => return Fault::ContextFull,
+        Ending::MaxTurns => return Fault::TurnLimit,
+        Ending::BudgetExhausted => return Fault::AgentBudget,
+        Ending::HookStopped => return Fault::Unfinished,
+        Ending::Completed | Ending::ApiError | Ending::Other | Ending::Unstated => {}
+    }
+    if rejected || result.api_error == Some(ApiError::UsageLimitReached) {
+        return Fault::UsageLimit;
+    }
+    by_typed_error(result.api_error)
+        .or_else(|| result.api_status.and_then(|status| by_status(status, result.message_error)))
+        .or_else(|| (result.stop_reason == StopReason::Refusal).then_some(Fault::Refused))
+        .or_else(|| by_message_error(result.message_error))
+        .unwrap_or(Fault::Unknown)
+}
+
+fn by_typed_error(error: Option<ApiError>) -> Option<Fault> {
+    match error? {
+        ApiError::UsageLimitReached => Some(Fault::UsageLimit),
+        ApiError::ConnectionFailed | ApiError::Malformed => Some(Fault::Network),
+        ApiError::TimedOut => Some(Fault::ServerError),
+        ApiError::MaxOutputTokens => Some(Fault::OutputLimit),
+        ApiError::OrgDisabled => Some(Fault::Billing),
+        ApiError::AgentTooOld => Some(Fault::AgentUnusable),
+        ApiError::Other => None,
+    }
+}
+
+fn by_status(status: u16, message: Option<MessageError>) -> Option<Fault> {
+    match (status, message) {
+        // A 400 says by its message error what it is about.
+        (402, _) | (_, Some(MessageError::Billing)) => Some(Fault::Billing),
+        (401 | 403, _) => Some(Fault::Auth),
+        (404, Some(MessageError::ModelNotFound)) => Some(Fault::ModelUnknown),
+        (413, _) => Some(Fault::ContextFull),
+        (429, _) => Some(Fault::RateLimited),
+        (529, _) => Some(Fault::Overloaded),
+        (408 | 409 | 500..=599, _) => Some(Fault::ServerError),
+        (400..=499, _) => Some(Fault::BadRequest),
+        _ => None,
+    }
+}
+
+fn by_message_error(error: Option<MessageError>) -> Option<Fault> {
+    match error? {
+        MessageError::Authentication => Some(Fault::Auth),
+        MessageError::Billing => Some(Fault::Billing),
+        MessageError::RateLimit => Some(Fault::RateLimited),
+        MessageError::Overloaded => Some(Fault::Overloaded),
+        MessageError::ModelNotFound => Some(Fault::ModelUnknown),
+        MessageError::ServerError => Some(Fault::ServerError),
+        MessageError::MaxOutputTokens => Some(Fault::OutputLimit),
+        MessageError::InvalidRequest => Some(Fault::BadRequest),
+        MessageError::Unknown => None,
+    }
+}
+
+/// A result that the vendor calls a success, which is not yet one.
+fn by_claimed_success(result: &TurnResult) -> Option<Fault> {
+    match result.ending {
+        Ending::Completed => {}
+        Ending::HookStopped => return Some(Fault::Unfinished),
+        Ending::ApiError
+        | Ending::PromptTooLong
+        | Ending::TooLarge
+        | Ending::Aborted
+        | Ending::MaxTurns
+        | Ending::BudgetExhausted
+        | Ending::Other
+        | Ending::Unstated => return Some(Fault::Unknown),
+    }
+    if result.stop_reason == StopReason::Refusal {
+        return Some(Fault::Refused);
+    }
+    if result.denials > 0 {
+        return Some(Fault::Permission);
+    }
+    let unfinished = result.empty || result.stop_hook_capped || result.stop_reason == StopReason::PauseTurn;
+    unfinished.then_some(Fault::Unfinished)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! What the core is told: facts, in the past tense.
+
+use crate::{By, Evidence, Moment, SessionId, SessionPlan, Span, StartupError, TurnResult};
+use serde::{Deserialize, Serialize};
+
+/// A fact given to the core.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Somebody wants this run carried out, on this session.
+    Started(SessionPlan),
+    /// The agent's process is there.
+    Spawned(Proc),
+    /// The agent's process could not be started.
+    SpawnFailed(SpawnError),
+    /// The agent's stream said something.
+    Noticed(Notice),
+    /// The process is gone and its output is read to the end.
+    Exited(Evidence),
+    /// Everything that carried the attempt's mark is gone; so many processes had to be ended.
+    Swept(u32),
+    /// The deadline has come.
+    Ticked,
+    /// The machine was asleep for so long.
+    Suspended(Span),
+    /// Somebody wants the run to end.
+    Cancelled(By),
+    /// A new supervisor took over a run whose supervisor died, and this is what it found.
+    Recovered(Found),
+}
+
+/// What a recovering supervisor found of the last attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// Its process lives.
+    Live(Proc),
+    /// Its process is gone, or never was; this is what its files say.
+    Gone(Evidence),
+}
+
+/// A process, so named that another one of the same number is not mistaken for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proc {
+    /// The process id.
+    pub pid: u32,
+    /// When it started, in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`).
+    pub start_ticks: u64,
+}
+
+/// Why a process could not be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpawnError {
+    /// The program does not exist.
+    NotFound,
+    /// The program exists and cannot be run.
+    NotRunnable,
+    /// The system has no room for it now: processes, memory, open files.
+    NoResources,
+}
+
+impl SpawnError {
+    /// The start-up evidence this amounts to; nothing for what may pass.
+    pub fn startup(self) -> Option<StartupError> {
+        match self {
+            SpawnError::NotFound => Some(StartupError::ProgramMissing),
+            SpawnError::NotRunnable => Some(StartupError::Unusable),
+            SpawnError::NoResources => None,
+        }
+    }
+}
+
+/// A normalised statement from an agent's stream. What decides nothing is not in here: text, deltas
+/// and unknown events arrive as `Stirred`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// The session is open: the agent named it and may now spend money in it.
+    SessionOpened(SessionId),
+    /// A sign of life that means nothing more.
+    Stirred,
+    /// A turn is running.
+    TurnBegan,
+    /// A tool call began.
+    ToolBegan,
+    /// A tool call brought a result.
+    ToolEnded,
+    /// A turn ended with a result.
+    TurnEnded(TurnResult),
+    /// No turn is owed any more.
+    Idled,
+    /// So many background shells or sub-agents are running.
+    BackgroundChanged(u32),
+    /// The agent is about to repeat a request by itself.
+    Retrying {
+        /// The number of this retry; the agent may announce one retry several times.
+        attempt: u32,
+        /// The HTTP status that caused it; nothing for a network fault.
+        status: Option<u16>,
+        /// How long the agent will wait.
+        delay: Span,
+    },
+    /// The account's usage window changed.
+    RateLimitChanged(RateLimit),
+}
+
+/// A statement on the account's usage window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RateLimit {
+    /// Whether requests pass.
+    pub status: RateLimitStatus,
+    /// When the window starts anew, if stated.
+    pub resets_at: Option<Moment>,
+}
+
+/// Whether a usage window lets requests pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateLimitStatus {
+    /// They pass.
+    Allowed,
+    /// They pass, and the window is nearly used up.
+    Warning,
+    /// They do not pass until the reset.
+    Rejected,
+}

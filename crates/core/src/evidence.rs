@@ -1,0 +1,246 @@
+//! What was seen of an attempt when it was over: the only input of `classify`.
+//!
+//! A dialect turns vendor fields into these closed words; an agent's prose never gets here.
+
+use crate::{RateLimit, SessionId, Span, StopWhy, Tokens, Usd};
+use serde::{Deserialize, Serialize};
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// It was ended by this signal.
+    Signal(i32),
+    /// It is gone, and nobody saw how (its supervisor was dead).
+    Unseen,
+    /// It was never started.
+    NeverSpawned,
+}
+
+/// Everything that decides what an attempt's ending means. Later evidence never overrides earlier:
+/// `classify` reads the fields from top to bottom.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Why we stopped it ourselves, if we did. Filled in by the run, not by the dialect.
+    pub stopped: Option<StopWhy>,
+    /// How the process ended.
+    pub exit: Exit,
+    /// Whether the kernel or a limit of ours killed it for its memory.
+    pub memory_kill: bool,
+    /// Why it could not be started or refused to start.
+    pub startup: Option<StartupError>,
+    /// The last result of the process, if there was one.
+    pub result: Option<TurnResult>,
+    /// Whether a new turn had begun after that result (then the result is not the end).
+    pub turn_open: bool,
+    /// The last statement on the account's usage window.
+    pub rate_limit: Option<RateLimit>,
+    /// How long the server asked to wait, where the agent passes that on: a floor of our wait.
+    pub retry_after: Option<Span>,
+    /// Whether a hook gave no verdict or was cancelled unanswered.
+    pub guard_lapsed: bool,
+    /// The session as the stream named it; nothing if the agent died before naming one.
+    pub session: Option<SessionId>,
+    /// What the attempt used.
+    pub tally: Tally,
+}
+
+impl Evidence {
+    /// The evidence of a process of which nothing is known but its exit.
+    pub fn of_exit(exit: Exit) -> Evidence {
+        Evidence {
+            stopped: None,
+            exit,
+            memory_kill: false,
+            startup: None,
+            result: None,
+            turn_open: false,
+            rate_limit: None,
+            retry_after: None,
+            guard_lapsed: false,
+            session: None,
+            tally: Tally::default(),
+        }
+    }
+}
+
+/// A start that failed or was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartupError {
+    /// The program does not exist.
+    ProgramMissing,
+    /// The program cannot be run: not executable, wrong format, too old, a bad flag, a refused mode.
+    Unusable,
+    /// The agent knows no session of that id.
+    SessionUnknown,
+    /// The agent has a session of that id already.
+    SessionInUse,
+    /// Another process holds the session.
+    SessionHeld,
+}
+
+/// The vendor's statement at the end of a turn, in closed words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnResult {
+    /// The vendor's own verdict. On its own it proves nothing.
+    pub is_error: bool,
+    /// Why the turn ended.
+    pub ending: Ending,
+    /// The HTTP status behind an API error.
+    pub api_status: Option<u16>,
+    /// The vendor's typed kind of API error.
+    pub api_error: Option<ApiError>,
+    /// The error on the last synthetic message.
+    pub message_error: Option<MessageError>,
+    /// Why the model stopped.
+    pub stop_reason: StopReason,
+    /// Whether the answer is empty.
+    pub empty: bool,
+    /// Tools that were denied by somebody else than our guards or the user's hooks.
+    pub denials: u32,
+    /// Whether the cap on a stop hook's blocks ended the turn.
+    pub stop_hook_capped: bool,
+}
+
+impl TurnResult {
+    /// A turn that ended well with an answer.
+    pub const COMPLETED: TurnResult = TurnResult {
+        is_error: false,
+        ending: Ending::Completed,
+        api_status: None,
+        api_error: None,
+        message_error: None,
+        stop_reason: StopReason::EndTurn,
+        empty: false,
+        denials: 0,
+        stop_hook_capped: false,
+    };
+
+    /// Whether the turn counts as progress: it ended well and brought an answer.
+    pub fn is_progress(&self) -> bool {
+        !self.is_error && !self.empty && self.ending == Ending::Completed
+    }
+}
+
+/// Why a turn ended (`terminal_reason` of Claude Code 2.1.330).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// By itself.
+    Completed,
+    /// An API error.
+    ApiError,
+    /// The conversation is too long for the model.
+    PromptTooLong,
+    /// The request is too large.
+    TooLarge,
+    /// Interrupted, while streaming or in a tool.
+    Aborted,
+    /// A hook said stop.
+    HookStopped,
+    /// The agent's own turn limit.
+    MaxTurns,
+    /// The agent's own money limit.
+    BudgetExhausted,
+    /// A word we do not know.
+    Other,
+    /// The vendor gave none.
+    Unstated,
+}
+
+/// The vendor's typed API error (`api_error` of Claude Code 2.1.330).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApiError {
+    /// A usage window is exhausted.
+    UsageLimitReached,
+    /// The connection failed or was cut.
+    ConnectionFailed,
+    /// The server did not answer in time.
+    TimedOut,
+    /// Something answered 200 that is not the API.
+    Malformed,
+    /// The output limit cut the answer.
+    MaxOutputTokens,
+    /// The organisation behind the credential is disabled.
+    OrgDisabled,
+    /// The agent is too old for the API.
+    AgentTooOld,
+    /// A word we do not know.
+    Other,
+}
+
+/// The error word on a synthetic message (`assistant.error` of Claude Code 2.1.330).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageError {
+    /// `authentication_failed` and its kin.
+    Authentication,
+    /// `billing_error`.
+    Billing,
+    /// `rate_limit`.
+    RateLimit,
+    /// `overloaded`.
+    Overloaded,
+    /// `invalid_request`.
+    InvalidRequest,
+    /// `model_not_found`.
+    ModelNotFound,
+    /// `server_error`.
+    ServerError,
+    /// `max_output_tokens`.
+    MaxOutputTokens,
+    /// `unknown`.
+    Unknown,
+}
+
+/// Why the model stopped (`stop_reason` of the Messages API).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// It was finished.
+    EndTurn,
+    /// It refused.
+    Refusal,
+    /// It paused a long turn.
+    PauseTurn,
+    /// Anything else, or nothing.
+    Other,
+}
+
+/// What one attempt used, as far as its stream tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Tokens of completed messages, each message once.
+    pub tokens: Tokens,
+    /// Tokens of messages that were cut before their final usage arrived: an estimate.
+    pub cut_tokens: Tokens,
+    /// Completed messages.
+    pub messages: u32,
+    /// Messages cut in mid-flight.
+    pub cut_messages: u32,
+    /// Cost that the vendor stated for this process.
+    pub cost: Usd,
+    /// Cost priced by us, for messages that no statement of the vendor covers.
+    pub cost_estimated: Usd,
+    /// Whether some tokens could not be priced, because the model is in no price table.
+    pub unpriced: bool,
+}
+
+impl Tally {
+    /// Both tallies together.
+    pub fn plus(self, other: Tally) -> Tally {
+        Tally {
+            tokens: self.tokens + other.tokens,
+            cut_tokens: self.cut_tokens + other.cut_tokens,
+            messages: self.messages + other.messages,
+            cut_messages: self.cut_messages + other.cut_messages,
+            cost: self.cost + other.cost,
+            cost_estimated: self.cost_estimated + other.cost_estimated,
+            unpriced: self.unpriced || other.unpriced,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Why an attempt failed: the closed list of faults and their wire words.
+//! What to do about each is in `remedy.rs`, how each is recognised in `classify.rs`.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! faults {
+    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
+        /// Why an attempt failed. The words are the same in JSON, drills, tools and `why`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Fault {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Fault {
+            /// Every fault, in the order of the table.
+            pub const ALL: &'static [Fault] = &[$(Fault::$name,)*];
+
+            /// The wire word.
+            pub fn word(self) -> &'static str {
+                match self { $(Fault::$name => $word,)* }
+            }
+        }
+    };
+}
+
+faults! {
+    /// The API answered 429, and no usage limit was named.
+    RateLimited = "rate_limited",
+    /// The API answered 529.
+    Overloaded = "overloaded",
+    /// The API answered 5xx, 408 or 409, or the agent timed out waiting for it.
+    ServerError = "server_error",
+    /// The API could not be reached, or something else answered in its place.
+    Network = "network",
+    /// A usage window of the account is exhausted; its reset is usually known.
+    UsageLimit = "usage_limit",
+    /// The agent's process died without a result.
+    Crashed = "crashed",
+    /// Somebody other than us interrupted the agent.
+    Interrupted = "interrupted",
+    /// The agent was killed for its memory.
+    OutOfMemory = "out_of_memory",
+    /// The agent was silent for too long with no tool running; our watchdog stopped it.
+    Stalled = "stalled",
+    /// The attempt took longer than its own timeout; our timer stopped it.
+    AttemptTimeout = "attempt_timeout",
+    /// The agent does not know the session.
+    SessionLost = "session_lost",
+    /// The session that was to be new exists already, and it is ours.
+    SessionExists = "session_exists",
+    /// Another live run or writer has the session.
+    SessionBusy = "session_busy",
+    /// The conversation no longer fits the model's context.
+    ContextFull = "context_full",
+    /// The model's answer was cut by its output limit.
+    OutputLimit = "output_limit",
+    /// The agent stopped without an answer: empty result, paused turn, stopped by a hook.
+    Unfinished = "unfinished",
+    /// A hook gave no verdict or was not answered: a guard did not run.
+    GuardLapsed = "guard_lapsed",
+    /// Tools were denied that our guards did not deny.
+    Permission = "permission",
+    /// The credentials were rejected or are missing.
+    Auth = "auth",
+    /// The account cannot pay, or is disabled.
+    Billing = "billing",
+    /// The API does not know the model.
+    ModelUnknown = "model_unknown",
+    /// The model refused the request.
+    Refused = "refused",
+    /// The API rejected the request itself.
+    BadRequest = "bad_request",
+    /// The agent's program was not found.
+    AgentMissing = "agent_missing",
+    /// The agent's program refused to start: bad flag, too old, not executable, untrusted folder.
+    AgentUnusable = "agent_unusable",
+    /// The agent's own turn limit was reached.
+    TurnLimit = "turn_limit",
+    /// The agent's own money limit was reached.
+    AgentBudget = "agent_budget",
+    /// None of the above; the evidence is kept.
+    Unknown = "unknown",
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.word())
+    }
+}
+
+/// A word that names no fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseFaultError(String);
+
+impl fmt::Display for ParseFaultError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`{}` is not a fault; the faults are ", self.0)?;
+        for (place, fault) in Fault::ALL.iter().enumerate() {
+            write!(out, "{}{fault}", if place == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ParseFaultError {}
+
+impl FromStr for Fault {
+    type Err = ParseFaultError;
+    fn from_str(word: &str) -> Result<Fault, ParseFaultError> {
+        Fault::ALL
+            .iter()
+            .copied()
+            .find(|fault| fault.word() == word)
+            .ok_or_else(|| ParseFaultError(word.to_owned()))
+    }
+}

@@ -1,0 +1,47 @@
+//! The pure policy of Longhaul: what to do when an unattended agent run meets a fault.
+//!
+//! A [`Run`] is a sans-IO state machine. Events go in, a [`Step`] of records and actions comes out;
+//! the caller writes the records down and only then performs the actions. Time and chance are
+//! arguments ([`Now`]), so the whole policy can be simulated millions of times a minute.
+//!
+//! This crate never reads a clock, an environment variable, a file or a random number: its
+//! `clippy.toml` forbids it.
+
+mod chance;
+mod classify;
+mod clocks;
+mod event;
+mod evidence;
+mod fault;
+mod ids;
+mod money;
+mod outcome;
+mod policy;
+mod presets;
+mod record;
+mod remedy;
+mod run;
+mod schedule;
+mod step;
+mod time;
+mod tokens;
+
+pub use chance::{Now, draw, draw_uuid};
+pub use classify::classify;
+pub use clocks::Clocks;
+pub use event::{Event, Found, Notice, Proc, RateLimit, RateLimitStatus, SpawnError};
+pub use evidence::{
+    ApiError, Ending, Evidence, Exit, MessageError, StartupError, StopReason, Tally, TurnResult,
+};
+pub use fault::{Fault, ParseFaultError};
+pub use ids::{RunId, SessionId};
+pub use money::Usd;
+pub use outcome::{By, Outcome, OutcomeKind};
+pub use policy::{Backoff, Jitter, Policy, ServerBound, SessionLoss, TimeoutRule};
+pub use presets::Preset;
+pub use record::{Next, Record, StopWhy};
+pub use remedy::{Remedy, ends_as, remedy};
+pub use run::{Deadline, Phase, Run, Seen, State, Why};
+pub use step::{Action, Nudge, Say, SessionPlan, SpawnPlan, Step, StopLevel};
+pub use time::{Moment, Span};
+pub use tokens::Tokens;

@@ -1,0 +1,58 @@
+//! Money as an integer of micro-dollars. It is never a float inside; floats are parsed at the edge.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+/// An amount of US dollars, in micro-dollars (one millionth).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Usd(pub u64);
+
+impl Usd {
+    /// No money.
+    pub const ZERO: Usd = Usd(0);
+
+    /// Parses a vendor's dollar figure; negative, infinite and NaN become nothing.
+    pub fn from_dollars(dollars: f64) -> Option<Usd> {
+        // The largest figure we believe: a billion dollars. Beyond it the field is not money.
+        (dollars.is_finite() && (0.0..=1e9).contains(&dollars)).then(|| Usd((dollars * 1e6).round() as u64))
+    }
+
+    /// The amount in dollars, for printing and JSON only.
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// This amount without `other`; zero if that is more.
+    pub fn less(self, other: Usd) -> Usd {
+        Usd(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Usd {
+    type Output = Usd;
+    fn add(self, other: Usd) -> Usd {
+        Usd(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Usd {
+    fn add_assign(&mut self, other: Usd) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Usd {
+    fn sum<I: Iterator<Item = Usd>>(amounts: I) -> Usd {
+        amounts.fold(Usd::ZERO, Add::add)
+    }
+}
+
+/// `$0.0123`: four decimals, as people compare runs of a few cents.
+impl fmt::Display for Usd {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "${:.4}", self.dollars())
+    }
+}

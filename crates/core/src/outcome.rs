@@ -1,0 +1,146 @@
+//! How a run ended, and the exit code that says so.
+
+use crate::{Fault, Moment};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The closed list of endings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeKind {
+    /// The work is finished.
+    Done,
+    /// The agent gave up, or made no progress.
+    Failed,
+    /// Money or tokens ran out.
+    OverBudget,
+    /// Time or turns ran out.
+    OutOfTime,
+    /// Only a person can go on: credentials, payment, permissions.
+    NeedsPerson,
+    /// A check never passed.
+    CheckFailed,
+    /// The run was not started; nothing was spent.
+    Refused,
+    /// Iterations ran out, or some items failed.
+    Incomplete,
+    /// Our own invariant broke.
+    Bug,
+    /// A limit outlasts the run's patience; it can be resumed later.
+    RetryLater,
+    /// Somebody stopped the run.
+    Cancelled,
+}
+
+impl OutcomeKind {
+    /// Every kind, in the order of their exit codes.
+    pub const ALL: &'static [OutcomeKind] = &[
+        OutcomeKind::Done,
+        OutcomeKind::Failed,
+        OutcomeKind::OverBudget,
+        OutcomeKind::OutOfTime,
+        OutcomeKind::NeedsPerson,
+        OutcomeKind::CheckFailed,
+        OutcomeKind::Refused,
+        OutcomeKind::Incomplete,
+        OutcomeKind::Bug,
+        OutcomeKind::RetryLater,
+        OutcomeKind::Cancelled,
+    ];
+
+    /// The wire word.
+    pub fn word(self) -> &'static str {
+        match self {
+            OutcomeKind::Done => "done",
+            OutcomeKind::Failed => "failed",
+            OutcomeKind::OverBudget => "over_budget",
+            OutcomeKind::OutOfTime => "out_of_time",
+            OutcomeKind::NeedsPerson => "needs_person",
+            OutcomeKind::CheckFailed => "check_failed",
+            OutcomeKind::Refused => "refused",
+            OutcomeKind::Incomplete => "incomplete",
+            OutcomeKind::Bug => "bug",
+            OutcomeKind::RetryLater => "retry_later",
+            OutcomeKind::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for OutcomeKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.word())
+    }
+}
+
+/// Who asked for the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// A person, with Ctrl-C: interrupt first, keep the result and its cost.
+    Person,
+    /// A person who pressed twice: stop now.
+    PersonNow,
+    /// SIGTERM to the supervisor: stop gracefully, resumable.
+    Terminate,
+    /// SIGHUP to the supervisor: the terminal went away.
+    HangUp,
+}
+
+impl By {
+    /// The exit code that a cancelled run ends with: 128 + the signal's number.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            By::Person | By::PersonNow => 130,
+            By::Terminate => 143,
+            By::HangUp => 129,
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Which of the closed list.
+    pub kind: OutcomeKind,
+    /// The fault that decided it, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// When trying again makes sense, if that is known (`retry_later`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Moment>,
+    /// Who cancelled it (`cancelled`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+}
+
+impl Outcome {
+    /// The outcome of finished work.
+    pub const DONE: Outcome = Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, by: None };
+
+    /// An outcome decided by a fault.
+    pub fn by_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
+        Outcome { kind, fault: Some(fault), retry_at: None, by: None }
+    }
+
+    /// A run that somebody stopped.
+    pub fn cancelled(by: By) -> Outcome {
+        Outcome { kind: OutcomeKind::Cancelled, fault: None, retry_at: None, by: Some(by) }
+    }
+
+    /// The exit code of `longhaul run`. It is 0 for `done` and for nothing else.
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            OutcomeKind::Done => 0,
+            OutcomeKind::Failed => 20,
+            OutcomeKind::OverBudget => 21,
+            OutcomeKind::OutOfTime => 22,
+            OutcomeKind::NeedsPerson => 23,
+            OutcomeKind::CheckFailed => 24,
+            OutcomeKind::Refused => 25,
+            OutcomeKind::Incomplete => 26,
+            OutcomeKind::Bug => 70,
+            OutcomeKind::RetryLater => 75,
+            OutcomeKind::Cancelled => self.by.map_or(130, By::exit_code),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Limits and schedules of a run, as data. Parsed and checked once at the edge; inside it is always valid.
+
+use crate::Span;
+use serde::{Deserialize, Serialize};
+
+/// How a run behaves. It is fixed when the run starts and written into its plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Failed attempts in a row, without progress, after which one more is not tried.
+    pub retries_max: u32,
+    /// Whether progress (a completed turn or tool call) forgives the failures before it.
+    pub progress_resets: bool,
+    /// Waits between attempts.
+    pub backoff: Backoff,
+    /// The cap on waits against an overloaded API while its wall is young: most are short.
+    pub overload_cap: Span,
+    /// How long a wall counts as young.
+    pub overload_young: Span,
+    /// What bounds the waiting against 429, 5xx, 529 and network faults.
+    pub server_bound: ServerBound,
+    /// The longest wait for the reset of a usage window; nothing is unlimited.
+    pub max_wait: Option<Span>,
+    /// Random lateness after a known reset, so that a fleet does not return in one instant.
+    pub reset_jitter: Span,
+    /// How long one attempt may take; nothing is unlimited.
+    pub attempt_timeout: Option<Span>,
+    /// What an attempt's timeout means for the run.
+    pub attempt_timeout_rule: TimeoutRule,
+    /// How long an agent may be silent with no tool running; nothing is unlimited.
+    pub stall_timeout: Option<Span>,
+    /// How long background shells may outlive the result.
+    pub background_wait: Span,
+    /// How long an agent without a turn may take to end by itself.
+    pub linger: Span,
+    /// How long an agent may take to heed a stop before a harder one.
+    pub stop_grace: Span,
+    /// Whether denied tools are accepted as part of the work.
+    pub allow_denials: bool,
+    /// What happens when a session named by the user, or one in use, is not there.
+    pub session_loss: SessionLoss,
+    /// Retries inside the agent for one request, set in its environment.
+    pub inner_retries: u32,
+}
+
+/// A schedule of waits: `jitter(min(cap, base · 2^n))`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backoff {
+    /// The first wait.
+    pub base: Span,
+    /// The longest wait.
+    pub cap: Span,
+    /// How chance spreads it.
+    pub jitter: Jitter,
+}
+
+/// How chance spreads a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Jitter {
+    /// Anywhere from nothing to the whole: a fleet spreads best.
+    Full,
+    /// Up to so many percent less or more, never below zero.
+    Percent(u8),
+    /// Not at all.
+    None,
+}
+
+/// What bounds the waiting against a server that does not serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerBound {
+    /// The time since the wall began, progress ending a wall; nothing is unlimited.
+    Time(Option<Span>),
+    /// The same count of retries as for other faults.
+    Retries,
+}
+
+/// What happens when the agent does not know a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionLoss {
+    /// One that the user named is refused; one lost during the run follows the resume ladder.
+    Ladder,
+    /// A new session takes its place, and the user is warned.
+    FreshWithWarning,
+    /// A new session takes its place.
+    Fresh,
+    /// The failing resume spends an attempt, and the same is tried again until they run out.
+    SpendAttempt,
+}
+
+/// What an attempt's timeout means for the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeoutRule {
+    /// The run goes on as long as each attempt makes progress.
+    WhileProgressing,
+    /// The run goes on as after any failed attempt.
+    Retry,
+    /// The run ends.
+    Final,
+}

@@ -1,0 +1,174 @@
+//! Policies by name. Four of them reproduce the numbers and the semantics of existing systems,
+//! for people who move here from there.
+
+use crate::{Backoff, Jitter, Policy, ServerBound, SessionLoss, Span, TimeoutRule};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A named policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// Waits as long as it takes, resumes whatever can be resumed.
+    Default,
+    /// 3 retries, 2 s doubling to 60 s, ±50 %; a timeout is final; a lost session starts fresh.
+    Openclawpack,
+    /// 2 retries after 30 s and 60 s; a resume that fails spends an attempt.
+    Archon,
+    /// 5 retries in a run, 30 s doubling to 300 s, without jitter.
+    Researchgym,
+    /// 3 attempts, 2 s and 4 s apart, ±25 %: for short API calls.
+    Keypoints,
+    /// `default` with every clock shortened, for drills and tests.
+    Drill,
+}
+
+impl Preset {
+    /// Every preset.
+    pub const ALL: &'static [Preset] = &[
+        Preset::Default,
+        Preset::Openclawpack,
+        Preset::Archon,
+        Preset::Researchgym,
+        Preset::Keypoints,
+        Preset::Drill,
+    ];
+
+    /// The name, as typed.
+    pub fn word(self) -> &'static str {
+        match self {
+            Preset::Default => "default",
+            Preset::Openclawpack => "openclawpack",
+            Preset::Archon => "archon",
+            Preset::Researchgym => "researchgym",
+            Preset::Keypoints => "keypoints",
+            Preset::Drill => "drill",
+        }
+    }
+
+    /// The policy of this name.
+    pub fn policy(self) -> Policy {
+        match self {
+            Preset::Default => default(),
+            Preset::Openclawpack => Policy {
+                retries_max: 3,
+                progress_resets: false,
+                backoff: Backoff {
+                    base: Span::from_secs(2),
+                    cap: Span::from_secs(60),
+                    jitter: Jitter::Percent(50),
+                },
+                server_bound: ServerBound::Retries,
+                attempt_timeout_rule: TimeoutRule::Final,
+                session_loss: SessionLoss::FreshWithWarning,
+                ..counted()
+            },
+            Preset::Archon => Policy {
+                retries_max: 2,
+                // The delays used are 30 s and 60 s. The original has no jitter, and its parallel
+                // provers retry in lock-step; a quarter either way spreads them.
+                backoff: Backoff {
+                    base: Span::from_secs(30),
+                    cap: Span::from_secs(120),
+                    jitter: Jitter::Percent(25),
+                },
+                session_loss: SessionLoss::SpendAttempt,
+                ..counted()
+            },
+            Preset::Researchgym => Policy {
+                retries_max: 5,
+                backoff: Backoff {
+                    base: Span::from_secs(30),
+                    cap: Span::from_secs(300),
+                    jitter: Jitter::None,
+                },
+                ..counted()
+            },
+            Preset::Keypoints => Policy {
+                retries_max: 2,
+                backoff: Backoff {
+                    base: Span::from_secs(2),
+                    cap: Span::from_secs(4),
+                    jitter: Jitter::Percent(25),
+                },
+                // Its timeout is per request, and a request that timed out is retried like any other.
+                attempt_timeout: Some(Span::from_secs(30)),
+                attempt_timeout_rule: TimeoutRule::Retry,
+                ..counted()
+            },
+            Preset::Drill => drill(),
+        }
+    }
+}
+
+fn default() -> Policy {
+    Policy {
+        retries_max: 5,
+        progress_resets: true,
+        backoff: Backoff { base: Span::from_secs(2), cap: Span::from_secs(300), jitter: Jitter::Full },
+        overload_cap: Span::from_secs(15),
+        overload_young: Span::from_mins(3),
+        server_bound: ServerBound::Time(Some(Span::from_hours(6))),
+        max_wait: None,
+        reset_jitter: Span::from_secs(10),
+        attempt_timeout: None,
+        attempt_timeout_rule: TimeoutRule::WhileProgressing,
+        // A network fault may be silent for six minutes by design of the agent; longer is a hang.
+        stall_timeout: Some(Span::from_mins(7)),
+        background_wait: Span::from_mins(10),
+        linger: Span::from_secs(10),
+        // SIGTERM in mid-tool takes up to 1.6 s; a loaded machine several times that.
+        stop_grace: Span::from_secs(10),
+        allow_denials: false,
+        session_loss: SessionLoss::Ladder,
+        // Five requests span about eight seconds and keep the prompt cache warm.
+        inner_retries: 4,
+    }
+}
+
+/// What the systems have in common that count every retry and forgive none.
+fn counted() -> Policy {
+    let default = default();
+    Policy {
+        progress_resets: false,
+        server_bound: ServerBound::Retries,
+        // One schedule for everything: overload has no cap of its own.
+        overload_cap: Span(u64::MAX),
+        ..default
+    }
+}
+
+fn drill() -> Policy {
+    let default = default();
+    Policy {
+        backoff: Backoff { base: Span(200), cap: Span::from_secs(2), jitter: Jitter::Full },
+        overload_cap: Span::from_secs(1),
+        overload_young: Span::from_secs(10),
+        server_bound: ServerBound::Time(Some(Span::from_secs(60))),
+        reset_jitter: Span(500),
+        stall_timeout: Some(Span::from_secs(20)),
+        background_wait: Span::from_secs(5),
+        linger: Span::from_secs(5),
+        stop_grace: Span::from_secs(3),
+        inner_retries: 1,
+        ..default
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.word())
+    }
+}
+
+impl FromStr for Preset {
+    type Err = String;
+    fn from_str(word: &str) -> Result<Preset, String> {
+        Preset::ALL
+            .iter()
+            .copied()
+            .find(|preset| preset.word() == word)
+            .ok_or_else(|| format!("`{word}` is not a preset; the presets are default, openclawpack, archon, researchgym, keypoints and drill"))
+    }
+}

@@ -1,0 +1,134 @@
+//! What a run writes down: decisions as facts. Old journals load for ever: fields are only added,
+//! with defaults, and a variant is never renamed.
+
+use crate::{By, Evidence, Fault, Outcome, Proc, Remedy, SessionId, Span, SpawnPlan, StopLevel, Tally};
+use crate::{Moment, TurnResult};
+use serde::{Deserialize, Serialize};
+
+/// A decision in the journal. Only `Run::apply` turns one into state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// The run began.
+    RunStarted {
+        /// When.
+        at: Moment,
+    },
+    /// An attempt was ordered.
+    AttemptStarted {
+        /// When.
+        at: Moment,
+        /// How.
+        plan: SpawnPlan,
+    },
+    /// Its process is known.
+    AttemptSpawned {
+        /// When.
+        at: Moment,
+        /// Which process.
+        proc: Proc,
+    },
+    /// The agent opened the session: from here on money may be spent in it.
+    SessionOpened {
+        /// When.
+        at: Moment,
+        /// The session as the agent named it.
+        session: SessionId,
+    },
+    /// The attempt completed a turn or a tool call.
+    Progressed {
+        /// When.
+        at: Moment,
+        /// Whether that forgives the failures before it.
+        forgives: bool,
+    },
+    /// No turn is owed; the agent was asked to end by itself.
+    InputEnded {
+        /// When.
+        at: Moment,
+    },
+    /// We are stopping the agent, or stopping it harder.
+    StopOrdered {
+        /// When.
+        at: Moment,
+        /// Why.
+        why: StopWhy,
+        /// How hard.
+        level: StopLevel,
+    },
+    /// The machine was asleep.
+    Suspended {
+        /// How long.
+        span: Span,
+    },
+    /// The attempt is over, and this was decided.
+    AttemptEnded {
+        /// When.
+        at: Moment,
+        /// Why it failed; nothing if it did not.
+        fault: Option<Fault>,
+        /// What it used.
+        tally: Tally,
+        /// The last result, if there was one.
+        result: Option<TurnResult>,
+        /// What was seen, kept for a fault that nobody could name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        evidence: Option<Box<Evidence>>,
+        /// What happens next, once nothing of the attempt is left.
+        next: Next,
+    },
+    /// Nothing of the attempt is left.
+    Swept {
+        /// When.
+        at: Moment,
+        /// Processes that had to be ended.
+        ended: u32,
+    },
+    /// Somebody asked for the end.
+    CancelOrdered {
+        /// When.
+        at: Moment,
+        /// Who.
+        by: By,
+    },
+    /// The run is over.
+    RunFinished {
+        /// When.
+        at: Moment,
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// What follows an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Next {
+    /// Another attempt, not before `at`.
+    Attempt {
+        /// The earliest moment; the jitter that was drawn is in it.
+        at: Moment,
+        /// What is being done about the fault.
+        remedy: Remedy,
+        /// How.
+        plan: SpawnPlan,
+    },
+    /// The end.
+    Finish(Outcome),
+}
+
+/// Why we stopped an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopWhy {
+    /// It was silent for too long with no tool running.
+    Stalled,
+    /// The attempt's own timeout.
+    AttemptTimeout,
+    /// The credentials are rejected, and the agent would go on trying for minutes.
+    AuthRejected,
+    /// It had its result and did not end.
+    Lingered,
+    /// Somebody asked for the end.
+    Cancelled,
+}

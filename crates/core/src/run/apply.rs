@@ -1,0 +1,127 @@
+//! The only place where a run changes. Total: any record applies to any state, and a journal of an
+//! older version loads for ever.
+
+use super::{FaultSet, Phase, Run, Seen, State};
+use crate::{ApiError, Fault, Moment, Next, Nudge, Record, Remedy, SpawnPlan, StopLevel, Tally};
+
+impl Run {
+    /// Takes in one record.
+    pub fn apply(&mut self, record: &Record) {
+        match record {
+            Record::AttemptStarted { at, .. } | Record::AttemptSpawned { at, .. } => {
+                self.seen = Seen::afresh(*at)
+            }
+            Record::Suspended { span } => self.seen.slept(*span),
+            Record::RunStarted { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::InputEnded { .. }
+            | Record::StopOrdered { .. }
+            | Record::AttemptEnded { .. }
+            | Record::Swept { .. }
+            | Record::CancelOrdered { .. }
+            | Record::RunFinished { .. } => {}
+        }
+        self.state.apply(record);
+    }
+}
+
+impl State {
+    fn apply(&mut self, record: &Record) {
+        match record {
+            Record::RunStarted { at } => self.clocks.started = *at,
+            Record::AttemptStarted { at, plan } => {
+                if let Phase::Waiting { since, .. } = self.phase {
+                    self.clocks.waiting = self.clocks.waiting + at.since(since);
+                }
+                self.phase = Phase::Launching;
+                self.plan = Some(plan.clone());
+                self.attempt_began = *at;
+                self.proc = None;
+                self.progressed = false;
+                self.kills = 0;
+                self.result = None;
+            }
+            Record::AttemptSpawned { proc, .. } => {
+                self.proc = Some(*proc);
+                if self.phase == Phase::Launching {
+                    self.phase = Phase::Live;
+                }
+            }
+            Record::SessionOpened { session, .. } => self.session = Some(session.clone()),
+            Record::Progressed { forgives, .. } => {
+                self.progressed = true;
+                if *forgives {
+                    self.streak = 0;
+                    self.wall_began = None;
+                    self.wall_waits = 0;
+                    self.malformed = 0;
+                    self.restarted = FaultSet::default();
+                }
+            }
+            Record::InputEnded { at } => {
+                if self.phase == Phase::Live {
+                    self.phase = Phase::Closing { since: *at };
+                }
+            }
+            Record::StopOrdered { at, why, level } => {
+                self.phase = Phase::Stopping { since: *at, why: *why, level: *level };
+                self.kills += u32::from(*level == StopLevel::Kill);
+            }
+            Record::Suspended { span } => {
+                self.attempt_began = self.attempt_began + *span;
+                // Sleep during a wait is part of the wait.
+                if !matches!(self.phase, Phase::Waiting { .. }) {
+                    self.clocks.suspended = self.clocks.suspended + *span;
+                }
+                if let Phase::Closing { since } | Phase::Stopping { since, .. } = &mut self.phase {
+                    *since = *since + *span;
+                }
+            }
+            Record::AttemptEnded { at, fault, tally, result, next, .. } => {
+                self.proc = None;
+                self.fault = *fault;
+                self.result = *result;
+                self.tally = Tally::plus(self.tally, *tally);
+                if let (Some(fault), Next::Attempt { remedy, plan, .. }) = (*fault, next) {
+                    self.count(fault, *remedy, plan, *at);
+                }
+                self.phase = Phase::Sweeping { next: next.clone() };
+            }
+            Record::Swept { at, .. } => {
+                if let Phase::Sweeping { next: Next::Attempt { at: until, plan, .. } } = &self.phase {
+                    self.phase = Phase::Waiting { since: *at, until: *until, plan: plan.clone() };
+                }
+            }
+            Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
+            Record::RunFinished { outcome, .. } => self.phase = Phase::Over { outcome: *outcome },
+        }
+    }
+
+    /// Counts one more try against whatever bounds tries of this kind.
+    fn count(&mut self, fault: Fault, remedy: Remedy, plan: &SpawnPlan, at: Moment) {
+        match remedy {
+            Remedy::WaitOut => {
+                self.wall_began.get_or_insert(at);
+                self.wall_waits += 1;
+                if self.result.is_some_and(|result| result.api_error == Some(ApiError::Malformed)) {
+                    self.malformed += 1;
+                }
+            }
+            Remedy::Park => {}
+            Remedy::Resume | Remedy::ResumeWhileProgressing => self.streak += 1,
+            Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::OtherSession | Remedy::ResumeExisting => {
+                self.streak += 1;
+                self.once = self.once.with(fault);
+            }
+            Remedy::NextRung | Remedy::FreshSession => self.restarted = self.restarted.with(fault),
+            Remedy::Nudge(Nudge::Finish) => self.nudges_finish += 1,
+            Remedy::Nudge(Nudge::SmallerSteps) => self.nudges_smaller += 1,
+            Remedy::End | Remedy::EndUnlessAllowed => {}
+        }
+        // A session that is left behind is never resumed again.
+        if self.session.as_ref().is_some_and(|session| session != plan.session.id()) {
+            self.session = None;
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! What follows an attempt: another one, and when, or the end. Pure functions of the state, the
+//! policy, the roll and the evidence.
+
+use super::State;
+use crate::schedule::after_reset;
+use crate::{
+    ApiError, Backoff, Evidence, Fault, Jitter, Moment, Next, Now, Nudge, Outcome, OutcomeKind, Policy,
+    Remedy, Say, ServerBound, SessionLoss, SessionPlan, Span, SpawnPlan, TimeoutRule, draw_uuid, ends_as,
+    remedy,
+};
+
+const SALT_SESSION: u64 = 16;
+// A missing or a cut answer is asked for twice; a third time the agent means it.
+const NUDGES_MAX: u32 = 2;
+// One answer from a captive portal may be chance; the second needs somebody to log in there.
+const MALFORMED_MAX: u32 = 1;
+// An unknown fault is retried from this step of the schedule on: conservatively.
+const UNKNOWN_STEP: u32 = 4;
+
+/// What follows an attempt that ended like this.
+pub(super) fn next(
+    state: &State,
+    policy: &Policy,
+    now: Now,
+    evidence: &Evidence,
+    fault: Option<Fault>,
+) -> Next {
+    match (fault, state.cancel) {
+        (None, _) => Next::Finish(Outcome::DONE),
+        (Some(_), Some(by)) => Next::Finish(Outcome::cancelled(by)),
+        (Some(fault), None) => Case { state, policy, now, evidence, fault }.next(),
+    }
+}
+
+/// One failed attempt, with all that a decision about it may look at.
+struct Case<'a> {
+    state: &'a State,
+    policy: &'a Policy,
+    now: Now,
+    evidence: &'a Evidence,
+    fault: Fault,
+}
+
+impl Case<'_> {
+    fn next(&self) -> Next {
+        let remedy = remedy(self.fault);
+        match remedy {
+            Remedy::WaitOut => self.wait_out(),
+            Remedy::Park => self.park(),
+            Remedy::Resume => self.resume(remedy),
+            Remedy::ResumeOnce | Remedy::RetryOnce => self.once(remedy),
+            Remedy::ResumeWhileProgressing => self.after_timeout(),
+            Remedy::ResumeExisting => self.resume_existing(),
+            Remedy::NextRung => self.session_lost(),
+            Remedy::FreshSession => self.fresh_session(remedy),
+            Remedy::OtherSession => self.other_session(),
+            Remedy::Nudge(nudge) => self.nudge(nudge),
+            Remedy::EndUnlessAllowed if self.policy.allow_denials => Next::Finish(Outcome::DONE),
+            Remedy::EndUnlessAllowed | Remedy::End => self.end(),
+        }
+    }
+
+    fn wait_out(&self) -> Next {
+        let state = self.state;
+        let malformed =
+            self.evidence.result.is_some_and(|result| result.api_error == Some(ApiError::Malformed));
+        if malformed && state.malformed >= MALFORMED_MAX {
+            return Next::Finish(Outcome::by_fault(OutcomeKind::NeedsPerson, self.fault));
+        }
+        let wall_age = state.wall_began.map_or(Span::ZERO, |began| self.now.at.since(began));
+        let young = self.fault == Fault::Overloaded && wall_age < self.policy.overload_young;
+        let backoff =
+            if young { self.policy.backoff.capped(self.policy.overload_cap) } else { self.policy.backoff };
+        let at = self.after(&backoff, self.retries_used());
+        let exhausted = match self.policy.server_bound {
+            ServerBound::Retries => self.retries_used() >= self.policy.retries_max,
+            ServerBound::Time(limit) => {
+                limit.is_some_and(|limit| at.since(state.wall_began.unwrap_or(self.now.at)) > limit)
+            }
+        };
+        if exhausted { self.end_until(at) } else { self.attempt(Remedy::WaitOut, at, self.resumed()) }
+    }
+
+    fn park(&self) -> Next {
+        let reset =
+            self.evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|reset| *reset > self.now.at);
+        let at = match reset {
+            Some(reset) => after_reset(reset, self.policy.reset_jitter, self.now.roll),
+            // No reset is known, or it has passed and the server has not noticed: come back at a
+            // steady distance.
+            None => self.after(&Backoff { jitter: Jitter::Percent(25), ..self.policy.backoff }, UNKNOWN_STEP),
+        };
+        if self.policy.max_wait.is_some_and(|longest| at.since(self.now.at) > longest) {
+            return self.end_until(at);
+        }
+        self.attempt(Remedy::Park, at, self.resumed())
+    }
+
+    fn resume(&self, remedy: Remedy) -> Next {
+        if self.retries_used() >= self.policy.retries_max {
+            return self.end();
+        }
+        self.attempt(remedy, self.after(&self.policy.backoff, self.retries_used()), self.resumed())
+    }
+
+    fn once(&self, remedy: Remedy) -> Next {
+        if self.state.once.contains(self.fault) || self.retries_used() >= self.policy.retries_max {
+            return self.end();
+        }
+        self.attempt(remedy, self.after(&self.policy.backoff, UNKNOWN_STEP), self.resumed())
+    }
+
+    fn after_timeout(&self) -> Next {
+        let go_on = match self.policy.attempt_timeout_rule {
+            TimeoutRule::Final => false,
+            TimeoutRule::WhileProgressing => self.state.progressed,
+            TimeoutRule::Retry => return self.resume(Remedy::ResumeWhileProgressing),
+        };
+        if go_on {
+            self.attempt(Remedy::ResumeWhileProgressing, self.now.at, self.resumed())
+        } else {
+            self.end()
+        }
+    }
+
+    fn resume_existing(&self) -> Next {
+        if self.state.once.contains(self.fault) {
+            return self.end();
+        }
+        let Some(plan) = &self.state.plan else { return self.end() };
+        let session = SessionPlan::Resume(plan.session.id().clone());
+        self.attempt(Remedy::ResumeExisting, self.now.at, (session, plan.say))
+    }
+
+    fn session_lost(&self) -> Next {
+        let first = self.state.attempts() <= 1;
+        match self.policy.session_loss {
+            // Nothing was spent: better to ask than to begin something else than was asked for.
+            SessionLoss::Ladder if first => Next::Finish(Outcome::by_fault(OutcomeKind::Refused, self.fault)),
+            SessionLoss::Ladder => self.fresh_session(Remedy::NextRung),
+            SessionLoss::FreshWithWarning | SessionLoss::Fresh if first => {
+                self.attempt(Remedy::NextRung, self.now.at, (self.new_session(), Say::Task))
+            }
+            SessionLoss::FreshWithWarning | SessionLoss::Fresh => self.fresh_session(Remedy::NextRung),
+            SessionLoss::SpendAttempt => self.resume(Remedy::Resume),
+        }
+    }
+
+    /// A new session for the same task, once for each fault until progress is made in it.
+    fn fresh_session(&self, remedy: Remedy) -> Next {
+        if self.state.restarted.contains(self.fault) {
+            return self.end();
+        }
+        self.attempt(remedy, self.now.at, (self.new_session(), Say::TaskAgain(self.fault)))
+    }
+
+    fn other_session(&self) -> Next {
+        if self.state.once.contains(self.fault) {
+            return self.end();
+        }
+        let fork = match &self.state.session {
+            Some(from) => {
+                let to = draw_uuid(self.now.roll, SALT_SESSION);
+                (SessionPlan::Fork { from: from.clone(), to }, Say::Continue(self.fault))
+            }
+            None => (self.new_session(), Say::Task),
+        };
+        self.attempt(Remedy::OtherSession, self.now.at, fork)
+    }
+
+    fn nudge(&self, nudge: Nudge) -> Next {
+        let used = match nudge {
+            Nudge::Finish => self.state.nudges_finish,
+            Nudge::SmallerSteps => self.state.nudges_smaller,
+        };
+        match &self.state.session {
+            Some(session) if used < NUDGES_MAX => {
+                let plan = (SessionPlan::Resume(session.clone()), Say::Nudge(nudge));
+                self.attempt(Remedy::Nudge(nudge), self.now.at, plan)
+            }
+            Some(_) | None => self.end(),
+        }
+    }
+
+    fn end(&self) -> Next {
+        Next::Finish(Outcome::by_fault(ends_as(self.fault), self.fault))
+    }
+
+    fn end_until(&self, at: Moment) -> Next {
+        Next::Finish(Outcome { retry_at: Some(at), ..Outcome::by_fault(ends_as(self.fault), self.fault) })
+    }
+
+    fn attempt(&self, remedy: Remedy, at: Moment, (session, say): (SessionPlan, Say)) -> Next {
+        let attempt = self.state.attempts() + 1;
+        Next::Attempt { at, remedy, plan: SpawnPlan { attempt, session, say } }
+    }
+
+    fn after(&self, backoff: &Backoff, n: u32) -> Moment {
+        self.now.at + backoff.delay(n, self.evidence.retry_after, self.now.roll)
+    }
+
+    /// Retries since the last progress that forgives.
+    fn retries_used(&self) -> u32 {
+        match self.policy.server_bound {
+            ServerBound::Retries => self.state.streak + self.state.wall_waits,
+            ServerBound::Time(_) if remedy(self.fault) == Remedy::WaitOut => self.state.wall_waits,
+            ServerBound::Time(_) => self.state.streak,
+        }
+    }
+
+    /// The session continued, if the agent ever opened it. Died before that, there is nothing to
+    /// continue and nothing was spent: the same order again, a new session under a new id.
+    fn resumed(&self) -> (SessionPlan, Say) {
+        match (&self.state.session, &self.state.plan) {
+            (Some(session), _) => (SessionPlan::Resume(session.clone()), Say::Continue(self.fault)),
+            (None, Some(plan)) => {
+                let session = match &plan.session {
+                    SessionPlan::New(_) => self.new_session(),
+                    SessionPlan::Resume(id) => SessionPlan::Resume(id.clone()),
+                    SessionPlan::Fork { from, .. } => {
+                        SessionPlan::Fork { from: from.clone(), to: draw_uuid(self.now.roll, SALT_SESSION) }
+                    }
+                };
+                (session, plan.say)
+            }
+            (None, None) => (self.new_session(), Say::Task),
+        }
+    }
+
+    fn new_session(&self) -> SessionPlan {
+        SessionPlan::New(draw_uuid(self.now.roll, SALT_SESSION))
+    }
+}

@@ -1,0 +1,133 @@
+//! What a run is, as far as its records say.
+
+use crate::{
+    By, Clocks, Fault, Moment, Next, Outcome, Proc, SessionId, SpawnPlan, StopLevel, StopWhy, Tally,
+    TurnResult,
+};
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Phase {
+    /// Not started.
+    #[default]
+    New,
+    /// An attempt is ordered; its process is not known yet.
+    Launching,
+    /// The agent works.
+    Live,
+    /// The agent has no turn left and should end by itself.
+    Closing {
+        /// Since when.
+        since: Moment,
+    },
+    /// We are making the agent end.
+    Stopping {
+        /// Since when at this level.
+        since: Moment,
+        /// Why.
+        why: StopWhy,
+        /// How hard.
+        level: StopLevel,
+    },
+    /// The process is gone; what it left behind is being ended.
+    Sweeping {
+        /// What follows.
+        next: Next,
+    },
+    /// No process is resident; the next attempt has its time.
+    Waiting {
+        /// Since when.
+        since: Moment,
+        /// Until when.
+        until: Moment,
+        /// What happens then.
+        plan: SpawnPlan,
+    },
+    /// The run is over.
+    Over {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// Everything about a run that decides anything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Where it stands.
+    pub phase: Phase,
+    /// Its clocks.
+    pub clocks: Clocks,
+    /// The present or last attempt's plan.
+    pub plan: Option<SpawnPlan>,
+    /// When the present or last attempt began, moved on by the time the machine slept since.
+    pub attempt_began: Moment,
+    /// The present attempt's process.
+    pub proc: Option<Proc>,
+    /// Whether the present attempt has made progress.
+    pub progressed: bool,
+    /// The session that the agent opened last: one that can be resumed.
+    pub session: Option<SessionId>,
+    /// Failures in a row that progress has not forgiven.
+    pub streak: u32,
+    /// When the present wall of server faults began.
+    pub wall_began: Option<Moment>,
+    /// Waits in the present wall.
+    pub wall_waits: u32,
+    /// Answers in the present wall that came from something else than the API.
+    pub malformed: u32,
+    /// Nudges for a missing answer, in the whole run.
+    pub nudges_finish: u32,
+    /// Nudges for a cut answer, in the whole run.
+    pub nudges_smaller: u32,
+    /// Faults that allow one more try in a run and have had it.
+    pub once: FaultSet,
+    /// Faults for which a new session was begun since the last progress.
+    pub restarted: FaultSet,
+    /// How often the present attempt was killed by us.
+    pub kills: u32,
+    /// The last fault.
+    pub fault: Option<Fault>,
+    /// The last result of the present or last attempt.
+    pub result: Option<TurnResult>,
+    /// What all ended attempts used.
+    pub tally: Tally,
+    /// Who asked for the end.
+    pub cancel: Option<By>,
+}
+
+impl State {
+    /// How many attempts were ordered.
+    pub fn attempts(&self) -> u32 {
+        self.plan.as_ref().map_or(0, |plan| plan.attempt)
+    }
+
+    /// The outcome, once there is one.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match &self.phase {
+            Phase::Over { outcome } => Some(*outcome),
+            Phase::New
+            | Phase::Launching
+            | Phase::Live
+            | Phase::Closing { .. }
+            | Phase::Stopping { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Waiting { .. } => None,
+        }
+    }
+}
+
+/// A set of faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultSet(u64);
+
+impl FaultSet {
+    /// This set with `fault` in it.
+    pub fn with(self, fault: Fault) -> FaultSet {
+        FaultSet(self.0 | 1 << fault as u64)
+    }
+
+    /// Whether `fault` is in it.
+    pub fn contains(self, fault: Fault) -> bool {
+        self.0 & 1 << fault as u64 != 0
+    }
+}

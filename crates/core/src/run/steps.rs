@@ -1,0 +1,259 @@
+//! What each event means in each phase: the run's transition table.
+
+use super::decide;
+use super::{Phase, Run, Seen, Why};
+use crate::{
+    Action, By, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now, Outcome, OutcomeKind, Policy,
+    Proc, Record, Say, SessionPlan, Span, SpawnError, SpawnPlan, Step, StopLevel, StopWhy, classify,
+};
+
+// The agent retries a rejected key for three minutes; the second rejection already proves it.
+const AUTH_RETRIES_MAX: u32 = 2;
+// A process that outlives this many SIGKILLs cannot be ended by us (a dead disk, a debugger).
+const KILLS_MAX: u32 = 3;
+
+impl Run {
+    /// Decides what one event means. The records are applied already; the caller writes them down
+    /// and then performs the actions.
+    pub fn step(&mut self, policy: &Policy, now: Now, event: Event) -> Step {
+        let mut step = Step::default();
+        match event {
+            Event::Started(session) => self.started(now.at, session, &mut step),
+            Event::Spawned(proc) => self.spawned(now.at, proc, &mut step),
+            Event::SpawnFailed(error) => self.spawn_failed(policy, now, error, &mut step),
+            Event::Noticed(notice) => self.noticed(policy, now.at, &notice, &mut step),
+            Event::Exited(evidence) => self.exited(policy, now, evidence, &mut step),
+            Event::Swept(ended) => self.swept(now.at, ended, &mut step),
+            Event::Ticked => self.ticked(policy, now, &mut step),
+            Event::Suspended(span) => self.suspended(span, &mut step),
+            Event::Cancelled(by) => self.cancelled(now.at, by, &mut step),
+            Event::Recovered(found) => self.recovered(policy, now, found, &mut step),
+        }
+        step
+    }
+
+    fn record(&mut self, step: &mut Step, record: Record) {
+        self.apply(&record);
+        step.records.push(record);
+    }
+
+    fn started(&mut self, at: Moment, session: SessionPlan, step: &mut Step) {
+        if self.state.phase != Phase::New {
+            return;
+        }
+        self.record(step, Record::RunStarted { at });
+        self.start_attempt(at, SpawnPlan { attempt: 1, session, say: Say::Task }, step);
+    }
+
+    fn start_attempt(&mut self, at: Moment, plan: SpawnPlan, step: &mut Step) {
+        self.record(step, Record::AttemptStarted { at, plan: plan.clone() });
+        step.actions.push(Action::Spawn(plan));
+    }
+
+    fn spawned(&mut self, at: Moment, proc: Proc, step: &mut Step) {
+        if self.state.phase != Phase::Launching {
+            return;
+        }
+        self.record(step, Record::AttemptSpawned { at, proc });
+        if let Some(by) = self.state.cancel {
+            self.stop(at, StopWhy::Cancelled, first_level(by), step);
+        }
+    }
+
+    fn spawn_failed(&mut self, policy: &Policy, now: Now, error: SpawnError, step: &mut Step) {
+        let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
+        self.exited(policy, now, evidence, step);
+    }
+
+    fn noticed(&mut self, policy: &Policy, at: Moment, notice: &Notice, step: &mut Step) {
+        self.seen.see(at, notice);
+        match &self.state.phase {
+            Phase::Live => {}
+            // An interrupt is answered with a result; then the agent can be let go.
+            Phase::Stopping { level: StopLevel::Interrupt, .. } if matches!(notice, Notice::TurnEnded(_)) => {
+                self.record(step, Record::InputEnded { at });
+                step.actions.push(Action::EndInput);
+                return;
+            }
+            Phase::New
+            | Phase::Launching
+            | Phase::Closing { .. }
+            | Phase::Stopping { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Waiting { .. }
+            | Phase::Over { .. } => return,
+        }
+        match notice {
+            Notice::SessionOpened(session) if self.state.session.as_ref() != Some(session) => {
+                self.record(step, Record::SessionOpened { at, session: session.clone() });
+            }
+            Notice::ToolEnded => self.progressed(policy, at, step),
+            Notice::TurnEnded(result) if result.is_progress() => self.progressed(policy, at, step),
+            Notice::Retrying { .. } if self.seen.auth_retries >= AUTH_RETRIES_MAX => {
+                self.stop(at, StopWhy::AuthRejected, StopLevel::Term, step);
+            }
+            Notice::SessionOpened(_)
+            | Notice::Stirred
+            | Notice::TurnBegan
+            | Notice::ToolBegan
+            | Notice::TurnEnded(_)
+            | Notice::Idled
+            | Notice::BackgroundChanged(_)
+            | Notice::Retrying { .. }
+            | Notice::RateLimitChanged(_) => {}
+        }
+        if self.state.phase == Phase::Live && self.owes_nothing() {
+            self.end_input(at, step);
+        }
+    }
+
+    /// The agent has a result, said that no turn is owed, and runs nothing in the background.
+    fn owes_nothing(&self) -> bool {
+        self.seen.idle && self.seen.settled.is_some() && self.seen.background == 0
+    }
+
+    fn progressed(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
+        // Once in an attempt says it all.
+        if !self.state.progressed {
+            self.record(step, Record::Progressed { at, forgives: policy.progress_resets });
+        }
+    }
+
+    fn end_input(&mut self, at: Moment, step: &mut Step) {
+        self.record(step, Record::InputEnded { at });
+        step.actions.push(Action::EndInput);
+    }
+
+    fn stop(&mut self, at: Moment, why: StopWhy, level: StopLevel, step: &mut Step) {
+        self.record(step, Record::StopOrdered { at, why, level });
+        step.actions.push(Action::Stop(level));
+    }
+
+    fn exited(&mut self, policy: &Policy, now: Now, mut evidence: Evidence, step: &mut Step) {
+        evidence.stopped = match &self.state.phase {
+            Phase::Stopping { why, .. } => Some(*why),
+            Phase::Launching | Phase::Live | Phase::Closing { .. } => None,
+            Phase::New | Phase::Sweeping { .. } | Phase::Waiting { .. } | Phase::Over { .. } => return,
+        };
+        let fault = classify(&evidence);
+        let next = decide::next(&self.state, policy, now, &evidence, fault);
+        let (tally, result) = (evidence.tally, evidence.result);
+        let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));
+        self.record(step, Record::AttemptEnded { at: now.at, fault, tally, result, evidence, next });
+        step.actions.push(Action::Sweep);
+    }
+
+    fn swept(&mut self, at: Moment, ended: u32, step: &mut Step) {
+        let Phase::Sweeping { next } = &self.state.phase else { return };
+        let next = next.clone();
+        self.record(step, Record::Swept { at, ended });
+        match (next, self.state.cancel) {
+            (Next::Finish(outcome), _) => self.finish(at, outcome, step),
+            (Next::Attempt { .. }, Some(by)) => self.finish(at, Outcome::cancelled(by), step),
+            (Next::Attempt { at: until, plan, .. }, None) if until <= at => {
+                self.start_attempt(at, plan, step)
+            }
+            // The deadline starts it.
+            (Next::Attempt { .. }, None) => {}
+        }
+    }
+
+    fn finish(&mut self, at: Moment, outcome: Outcome, step: &mut Step) {
+        self.record(step, Record::RunFinished { at, outcome });
+        step.actions.push(Action::Finish(outcome));
+    }
+
+    fn ticked(&mut self, policy: &Policy, now: Now, step: &mut Step) {
+        let Some(deadline) = self.deadline(policy).filter(|deadline| deadline.at <= now.at) else { return };
+        match (deadline.why, &self.state.phase) {
+            (Why::NextAttempt, Phase::Waiting { plan, .. }) => {
+                let plan = plan.clone();
+                self.start_attempt(now.at, plan, step);
+            }
+            (Why::Stall, _) => self.stop(now.at, StopWhy::Stalled, StopLevel::Term, step),
+            (Why::AttemptTimeout, _) => self.stop(now.at, StopWhy::AttemptTimeout, StopLevel::Term, step),
+            (Why::BackgroundOver | Why::Linger, _) => {
+                self.stop(now.at, StopWhy::Lingered, StopLevel::Term, step)
+            }
+            (Why::Settle, _) => self.end_input(now.at, step),
+            (Why::StopHarder, Phase::Stopping { why, level, .. }) => {
+                let (why, level) = (*why, *level);
+                self.stop_harder(now.at, why, level, step);
+            }
+            (Why::NextAttempt | Why::StopHarder, _) => {}
+        }
+    }
+
+    fn stop_harder(&mut self, at: Moment, why: StopWhy, level: StopLevel, step: &mut Step) {
+        match level {
+            StopLevel::Interrupt => self.stop(at, why, StopLevel::Term, step),
+            StopLevel::Term => self.stop(at, why, StopLevel::Kill, step),
+            StopLevel::Kill if self.state.kills < KILLS_MAX => self.stop(at, why, StopLevel::Kill, step),
+            // It cannot be ended, and nothing may run beside it.
+            StopLevel::Kill => {
+                let outcome = Outcome { fault: None, ..Outcome::by_fault(OutcomeKind::Bug, Fault::Unknown) };
+                self.finish(at, outcome, step);
+            }
+        }
+    }
+
+    fn suspended(&mut self, span: Span, step: &mut Step) {
+        let started = !matches!(self.state.phase, Phase::New | Phase::Over { .. });
+        if started && span > Span::ZERO {
+            self.record(step, Record::Suspended { span });
+        }
+    }
+
+    fn cancelled(&mut self, at: Moment, by: By, step: &mut Step) {
+        if matches!(self.state.phase, Phase::New | Phase::Over { .. }) || self.state.cancel == Some(by) {
+            return;
+        }
+        self.record(step, Record::CancelOrdered { at, by });
+        match &self.state.phase {
+            Phase::Live | Phase::Closing { .. } => self.stop(at, StopWhy::Cancelled, first_level(by), step),
+            Phase::Stopping { level, .. } if *level < first_level(by) => {
+                self.stop(at, StopWhy::Cancelled, first_level(by), step);
+            }
+            Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(by), step),
+            // The next event of the world finds the cancel in the state.
+            Phase::Stopping { .. }
+            | Phase::Launching
+            | Phase::Sweeping { .. }
+            | Phase::New
+            | Phase::Over { .. } => {}
+        }
+    }
+
+    fn recovered(&mut self, policy: &Policy, now: Now, found: Found, step: &mut Step) {
+        match (&self.state.phase, found) {
+            // Ordered and never started: the order stands.
+            (Phase::Launching, Found::Gone(evidence)) if evidence.exit == Exit::NeverSpawned => {
+                step.actions.extend(self.state.plan.clone().map(Action::Spawn));
+            }
+            (Phase::Launching, Found::Live(proc)) => self.spawned(now.at, proc, step),
+            (_, Found::Live(_)) => {
+                self.seen = Seen::afresh(now.at);
+                step.actions.extend(self.unfinished_actions());
+            }
+            (
+                Phase::Launching | Phase::Live | Phase::Closing { .. } | Phase::Stopping { .. },
+                Found::Gone(evidence),
+            ) => {
+                self.exited(policy, now, evidence, step);
+            }
+            (
+                Phase::New | Phase::Sweeping { .. } | Phase::Waiting { .. } | Phase::Over { .. },
+                Found::Gone(_),
+            ) => {
+                step.actions.extend(self.unfinished_actions());
+            }
+        }
+    }
+}
+
+fn first_level(by: By) -> StopLevel {
+    match by {
+        By::Person => StopLevel::Interrupt,
+        By::PersonNow | By::Terminate | By::HangUp => StopLevel::Term,
+    }
+}

@@ -1,0 +1,102 @@
+//! What one step yields: records to be written down first, actions to be performed after.
+
+use crate::{Fault, Outcome, Record, SessionId};
+use serde::{Deserialize, Serialize};
+
+/// One event's records and actions. The records must be on disk before an action touches anything.
+#[must_use = "records must be written and actions performed"]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Decisions, in order, already applied to the run.
+    pub records: Vec<Record>,
+    /// Orders to the world, in order.
+    pub actions: Vec<Action>,
+}
+
+/// An order to the world.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Start the agent.
+    Spawn(SpawnPlan),
+    /// No more user lines will come: let the agent end by itself.
+    EndInput,
+    /// Make the agent end.
+    Stop(StopLevel),
+    /// End every process that still carries the attempt's mark, and say when none is left.
+    Sweep,
+    /// The run is over; nothing of it may be left.
+    Finish(Outcome),
+}
+
+/// How hard to stop; each level follows the one before when that is not heeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopLevel {
+    /// Ask through the control protocol; a result with its cost follows.
+    Interrupt,
+    /// SIGTERM to the process group; the session stays neutral.
+    Term,
+    /// SIGKILL to the process group.
+    Kill,
+}
+
+/// How to start one attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpawnPlan {
+    /// Which attempt of the run this is, from 1.
+    pub attempt: u32,
+    /// On which session.
+    pub session: SessionPlan,
+    /// What to tell the agent.
+    pub say: Say,
+}
+
+/// On which session an attempt works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionPlan {
+    /// A new session of this id.
+    New(SessionId),
+    /// This session, continued.
+    Resume(SessionId),
+    /// A new session that begins with the history of another.
+    Fork {
+        /// The one whose history it takes.
+        from: SessionId,
+        /// The new one.
+        to: SessionId,
+    },
+}
+
+impl SessionPlan {
+    /// The session that the attempt writes to.
+    pub fn id(&self) -> &SessionId {
+        match self {
+            SessionPlan::New(id) | SessionPlan::Resume(id) | SessionPlan::Fork { to: id, .. } => id,
+        }
+    }
+}
+
+/// What to tell the agent at the start of an attempt. The words are the dialect's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Say {
+    /// The task, in full.
+    Task,
+    /// The task, in full, with the truth that an earlier session worked on it and was lost to this fault.
+    TaskAgain(Fault),
+    /// What interrupted the work, and to inspect before repeating.
+    Continue(Fault),
+    /// A push on the same session.
+    Nudge(Nudge),
+}
+
+/// A push on the same session, without a fault of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nudge {
+    /// The answer is missing.
+    Finish,
+    /// The answer was too long.
+    SmallerSteps,
+}

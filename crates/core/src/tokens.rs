@@ -1,0 +1,42 @@
+//! Token counts as an API bills them.
+
+use serde::{Deserialize, Serialize};
+use std::ops::{Add, AddAssign};
+
+/// Tokens of one or more API messages, by how they are billed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Input that no cache served.
+    pub input: u64,
+    /// Output, thinking included.
+    pub output: u64,
+    /// Input served from the prompt cache.
+    pub cache_read: u64,
+    /// Input written to the prompt cache.
+    pub cache_write: u64,
+}
+
+impl Tokens {
+    /// All tokens together.
+    pub fn total(self) -> u64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+impl Add for Tokens {
+    type Output = Tokens;
+    fn add(self, other: Tokens) -> Tokens {
+        Tokens {
+            input: self.input + other.input,
+            output: self.output + other.output,
+            cache_read: self.cache_read + other.cache_read,
+            cache_write: self.cache_write + other.cache_write,
+        }
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Tokens) {
+        *self = *self + other;
+    }
+}

@@ -1,0 +1,1 @@
+//! The supervisor library: drives one agent run to an honest end.

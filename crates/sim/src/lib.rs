@@ -1,0 +1,1 @@
+//! Simulator of the core under injected faults.

@@ -1,0 +1,1 @@
+//! Everything durable: journal, run directory, atomic files.
