@@ -1,1 +1,49 @@
-//! Everything durable: journal, run directory, atomic files.
+//! Everything durable: where runs live, what a run directory holds, and the journal, which is a
+//! run's truth.
+//!
+//! A [`Home`] holds run directories ([`RunDir`]), each made whole by [`Home::create_run`] or not at
+//! all. Decisions go to the [`Journal`]: append a step, sync, and only then act. Every other file
+//! is written once or can be derived again. Two locks keep supervisors apart: one on the journal
+//! (one supervisor a run) and one per session of an agent ([`SessionLock`]).
+//!
+//! This crate is synchronous, decides nothing, starts nothing and reads no environment: variables,
+//! dates and chance are arguments. Directories are 0700, files 0600, and no secret has a field to
+//! be written to: environment variables are known here by their names only.
+
+mod argv;
+mod atomic;
+mod compact;
+mod create;
+mod day;
+mod dollars;
+mod error;
+mod exit;
+mod files;
+mod find;
+mod home;
+mod journal;
+mod os_text;
+mod plan;
+mod run_name;
+mod rundir;
+mod session_lock;
+mod stamp;
+mod status;
+mod summary;
+
+pub use argv::{Argv, EnvNames};
+pub use atomic::{Durability, replace, replace_json};
+pub use compact::{Compacted, compact};
+pub use create::NewRun;
+pub use day::Day;
+pub use error::StoreError;
+pub use exit::AttemptExit;
+pub use home::Home;
+pub use journal::{Entry, History, Journal};
+pub use os_text::OsText;
+pub use plan::{Agent, Binary, Plan, Prompt};
+pub use rundir::{AttemptDir, RunDir};
+pub use session_lock::SessionLock;
+pub use stamp::rfc3339;
+pub use status::{Status, StatusPhase};
+pub use summary::{CostSummary, SessionSummary, TimeSummary};

@@ -1,0 +1,103 @@
+//! Replacing a file as a whole: a reader sees the old content or the new, never a part.
+//! A failure leaves the old file as it was and nothing beside it.
+
+use crate::StoreError;
+use crate::files::{private, sync_dir};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a replaced file survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of our process. For files that can be derived again: no disk flush.
+    Process,
+    /// A power cut: the content and its name are flushed to the disk before we return.
+    Power,
+}
+
+/// Replaces the file at `path` by `content`, readable by its owner only.
+///
+/// # Errors
+/// [`StoreError::Io`]; the old file is then as it was.
+pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<(), StoreError> {
+    let scratch = Scratch::beside(path);
+    scratch
+        .create()
+        .and_then(|mut file| {
+            file.write_all(content)?;
+            match durability {
+                Durability::Process => Ok(()),
+                Durability::Power => file.sync_all(),
+            }
+        })
+        .and_then(|()| scratch.put(path))
+        .map_err(StoreError::io("write", path))?;
+    match (durability, path.parent()) {
+        (Durability::Power, Some(dir)) => sync_dir(dir),
+        (Durability::Power, None) | (Durability::Process, _) => Ok(()),
+    }
+}
+
+/// Replaces the file at `path` by `value` as indented JSON.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_json(path: &Path, value: &impl Serialize, durability: Durability) -> Result<(), StoreError> {
+    replace(path, &to_json(path, value)?, durability)
+}
+
+/// `value` as indented JSON that ends in a newline.
+pub(crate) fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|cause| StoreError::Io {
+        doing: "write",
+        path: path.to_owned(),
+        cause: cause.into(),
+    })?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// A name beside a file or directory in the making. What is there is removed unless it was put in
+/// its place.
+pub(crate) struct Scratch {
+    pub(crate) path: PathBuf,
+}
+
+impl Scratch {
+    /// A name that no other writer uses: hidden, with our process id and a count.
+    pub(crate) fn beside(path: &Path) -> Scratch {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mut name = std::ffi::OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(format!(".{}-{count}.new", std::process::id()));
+        Scratch { path: path.with_file_name(name) }
+    }
+
+    pub(crate) fn create(&self) -> io::Result<File> {
+        // A process of our number that was killed may have left one: it is nobody's.
+        private().write(true).create(true).truncate(true).open(&self.path)
+    }
+
+    /// Gives what was made its final name.
+    pub(crate) fn put(&self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.path, path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // After `put` there is nothing under this name. A failure leaves a hidden file, no more.
+        match fs::symlink_metadata(&self.path) {
+            Ok(found) if found.is_dir() => drop(fs::remove_dir_all(&self.path)),
+            Ok(_) => drop(fs::remove_file(&self.path)),
+            Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+use super::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
+
+fn stream(content: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = dir.path().join("stream.jsonl");
+    fs::write(&path, content).expect("written");
+    (dir, path)
+}
+
+fn names(dir: &tempfile::TempDir) -> usize {
+    fs::read_dir(dir.path()).expect("listing").count()
+}
+
+/// Leaves out the lines that begin with `-`.
+fn check(content: &[u8], expected: &[u8]) {
+    let (dir, path) = stream(content);
+    let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
+    let times = FileTimes::new().set_modified(modified);
+    File::options().write(true).open(&path).and_then(|file| file.set_times(times)).expect("time");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("mode");
+    let compacted = compact(&path, |line| !line.starts_with(b"-")).expect("compacted");
+    assert!(fs::read(&path).expect("read") == expected);
+    let found = fs::metadata(&path).expect("metadata");
+    assert_eq!(found.modified().expect("time"), modified);
+    assert_eq!(found.permissions().mode() & 0o777, 0o640);
+    assert_eq!(compacted.bytes_before, content.len() as u64);
+    assert_eq!(compacted.bytes_after, expected.len() as u64);
+    assert_eq!(names(&dir), 1);
+}
+
+#[test]
+fn unwanted_lines_go() {
+    check(b"", b"");
+    check(b"a\n-b\nc\n", b"a\nc\n");
+    check(b"-a\n-b\n", b"");
+    check(b"a\nb\n", b"a\nb\n");
+    check(b"\n\n-\n\xff\0\r\n", b"\n\n\xff\0\r\n");
+    // A torn last line is kept, whatever it is.
+    check(b"-a\n-torn", b"-torn");
+}
+
+#[test]
+fn long_lines_pass_unasked() {
+    let limit = JUDGED_LINE_BYTES_MAX as usize;
+    for length in [BUFFER_BYTES - 1, BUFFER_BYTES, limit - 1, limit, limit + 1, 2 * limit, 64 << 20] {
+        let long = [b"-".repeat(length), b"\n".to_vec()].concat();
+        let content = [b"-\na\n", &long[..], b"-\nb\n"].concat();
+        let kept = length + 1 > limit;
+        check(&content, &[&b"a\n"[..], if kept { &long } else { b"" }, b"b\n"].concat());
+    }
+}
+
+#[test]
+fn a_file_that_loses_nothing_is_not_touched() {
+    use std::os::unix::fs::MetadataExt;
+    let (dir, path) = stream(b"a\nb\n");
+    let before = fs::metadata(&path).expect("metadata").ino();
+    assert_eq!(compact(&path, |_| true).expect("compacted").dropped_lines, 0);
+    assert_eq!(fs::metadata(&path).expect("metadata").ino(), before);
+    assert_eq!(names(&dir), 1);
+}
+
+#[test]
+fn a_stream_that_grows_is_left_alone() {
+    let (dir, path) = stream(b"-a\nb\n");
+    let mut agent = File::options().append(true).open(&path).expect("stream");
+    let error = compact(&path, |line| {
+        agent.write_all(b"-c\n").expect("written");
+        line == b"b"
+    });
+    assert!(matches!(error, Err(StoreError::StreamBusy { .. })));
+    assert_eq!(fs::read(&path).expect("read"), b"-a\nb\n-c\n-c\n");
+    assert_eq!(names(&dir), 1);
+}
+
+#[test]
+fn a_panicking_filter_loses_nothing() {
+    let (dir, path) = stream(b"-a\nb\n");
+    let filter = |line: &[u8]| -> bool {
+        assert!(line != b"b", "a filter with a defect");
+        false
+    };
+    let outcome = std::panic::catch_unwind(|| compact(&path, filter).is_ok());
+    assert!(outcome.is_err());
+    assert_eq!(fs::read(&path).expect("read"), b"-a\nb\n");
+    assert_eq!(names(&dir), 1);
+}
+
+#[test]
+fn a_missing_stream_is_an_error() {
+    let (_dir, path) = stream(b"");
+    let missing = path.with_file_name("none");
+    let error = compact(&missing, |_| true).expect_err("missing");
+    assert_eq!(error.to_string(), format!("compact {}: no such file or directory", missing.display()));
+}

@@ -1,0 +1,79 @@
+use super::*;
+use crate::plan::tests::plan;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+fn home() -> (tempfile::TempDir, Home) {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let home = Home::open(Some(dir.path().join("home")), |_| None).expect("home");
+    (dir, home)
+}
+
+fn day() -> Day {
+    "2025-11-22".parse().expect("a date")
+}
+
+fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).expect("listing") {
+        let path = entry.expect("entry").path();
+        if path.is_dir() {
+            walk(&path, found);
+        }
+        found.push(path);
+    }
+}
+
+#[test]
+fn a_run_is_whole_private_and_found() {
+    let (_dir, home) = home();
+    let run = home.create_run(&day(), 7, &plan()).expect("run");
+    assert_eq!(run.dir.path(), home.runs_path().join("2025-11-22").join(run.dir.id().as_str()));
+    assert_eq!(home.find("@").expect("found"), run.dir);
+    assert_eq!(run.dir.plan().expect("plan"), plan());
+    run.dir.create_attempt(1).expect("attempt").create_stream().expect("stream");
+
+    let mut found = Vec::new();
+    walk(home.path(), &mut found);
+    for path in found {
+        let mode = fs::metadata(&path).expect("metadata").permissions().mode() & 0o777;
+        assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_new_run_is_never_without_its_supervisor() {
+    let (_dir, home) = home();
+    let run = home.create_run(&day(), 7, &plan()).expect("run");
+    let path = run.dir.journal_path();
+    assert!(matches!(Journal::open_append(&path), Err(StoreError::JournalLocked { .. })));
+    drop(run);
+    assert_eq!(Journal::open_append(&path).expect("journal").1.entries, []);
+}
+
+#[test]
+fn equal_rolls_make_different_runs() {
+    let (_dir, home) = home();
+    let yesterday = "2025-11-21".parse().expect("a date");
+    let days = [yesterday, day(), day(), day(), day(), day()];
+    let runs = days.map(|day| home.create_run(&day, 7, &plan()).expect("run"));
+    let lengths: Vec<_> = runs.iter().map(|run| run.dir.id().as_str().len()).collect();
+    assert_eq!(lengths, [6, 6, 6, 6, 7, 7]);
+    assert_eq!(home.runs_newest_first().expect("runs").count(), 6);
+}
+
+#[test]
+fn a_failure_leaves_nothing() {
+    let (_dir, home) = home();
+    let day_path = home.runs_path().join("2025-11-22");
+    fs::create_dir(&day_path).expect("day");
+    // Every id that this roll draws is occupied by a file.
+    for id in ids(7) {
+        fs::write(day_path.join(id.as_str()), "").expect("file");
+    }
+    let error = home.create_run(&day(), 7, &plan()).expect_err("no id is free");
+    assert!(error.to_string().ends_with("every id that was drawn is taken"), "{error}");
+    let mut left = Vec::new();
+    walk(&day_path, &mut left);
+    assert_eq!(left.len(), ids(7).count());
+    assert!(left.iter().all(|path| path.is_file()));
+}

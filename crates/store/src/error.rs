@@ -1,0 +1,208 @@
+//! What can go wrong on disk, in words for people. Nothing here decides what a run does about it.
+
+use longhaul_core::{RunId, SessionId};
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// An error of the store. Its message is complete on one line (path and cause are in it), and
+/// reads well after "failed to".
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The system refused something.
+    #[error("{doing} {}: {}", path.display(), cause_words(cause))]
+    Io {
+        /// What was being done, with its object: `write plan`.
+        doing: &'static str,
+        /// To which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// Nothing says where runs should live.
+    #[error("find a home for runs: none of LONGHAUL_HOME, XDG_STATE_HOME and HOME is set")]
+    HomeUnknown,
+    /// Something that should be a directory is a file.
+    #[error("open home {}: {} is not a directory", home.display(), path.display())]
+    HomeNotDirectory {
+        /// The home that was asked for.
+        home: PathBuf,
+        /// The part of it that is not a directory.
+        path: PathBuf,
+    },
+    /// No run has this name.
+    #[error("find run `{asked}`: there is no such run in {}", runs.display())]
+    NoSuchRun {
+        /// What was asked for.
+        asked: String,
+        /// Where it was looked for.
+        runs: PathBuf,
+    },
+    /// Several runs begin so.
+    #[error("find run `{asked}`: it could be any of {}", listed(candidates))]
+    AmbiguousRun {
+        /// What was asked for.
+        asked: String,
+        /// The runs that begin so, newest first.
+        candidates: Vec<RunId>,
+    },
+    /// Not a way to name a run.
+    #[error("find run `{asked}`: a run is named by the first letters of its id, `@` or `@-N`")]
+    MalformedRun {
+        /// What was asked for.
+        asked: String,
+    },
+    /// Another supervisor drives the run.
+    #[error("open journal {}: another process drives this run", path.display())]
+    JournalLocked {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// A line that is followed by others is not a step.
+    #[error("read journal {}: line {line} is damaged: {cause}", path.display())]
+    JournalDamaged {
+        /// The journal.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A step is whole and holds something this version does not know.
+    #[error("read journal {}: line {line} was written by a newer longhaul: {cause}", path.display())]
+    JournalNewer {
+        /// The journal.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is not known.
+        cause: String,
+    },
+    /// A step is missing or there twice.
+    #[error("read journal {}: line {line} is step {found} where step {expected} belongs", path.display())]
+    JournalGap {
+        /// The journal.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The number that should be there.
+        expected: u64,
+        /// The number that is there.
+        found: u64,
+    },
+    /// An earlier write failed in a way that cannot be undone, so nothing more may be promised.
+    #[error("write journal {}: an earlier write to it failed", path.display())]
+    JournalBroken {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// A file of the run directory does not hold what it should.
+    #[error("read {what} {}: {cause}", path.display())]
+    Unreadable {
+        /// What the file is: `plan`.
+        what: &'static str,
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: serde_json::Error,
+        /// The version of longhaul that wrote it, as far as it can be read.
+        written_by: Option<String>,
+    },
+    /// Another live run works on the session.
+    #[error("lock session {session}: {}", busy_words(holder.as_ref()))]
+    SessionBusy {
+        /// The session.
+        session: SessionId,
+        /// The run that has it, if it could be read.
+        holder: Option<RunId>,
+    },
+    /// A stream was written to while it was being compacted; it was left as it is.
+    #[error("compact {}: it is still being written to", path.display())]
+    StreamBusy {
+        /// The stream.
+        path: PathBuf,
+    },
+}
+
+impl StoreError {
+    /// For `map_err`: the system refused `doing` at `path`.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+        move |cause| StoreError::Io { doing, path: path.to_owned(), cause }
+    }
+
+    /// Whether there is no room: disk, quota or a file size limit. Nothing half-written was left.
+    pub fn is_full(&self) -> bool {
+        matches!(self, StoreError::Io { cause, .. } if is_full(cause.kind()))
+    }
+
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            StoreError::Io { cause, .. } => return io_hint(cause.kind()),
+            StoreError::HomeUnknown | StoreError::HomeNotDirectory { .. } => {
+                "set LONGHAUL_HOME to a directory you can write to".to_owned()
+            }
+            StoreError::NoSuchRun { .. } => "`longhaul runs` lists the runs".to_owned(),
+            StoreError::AmbiguousRun { .. } => "type one more letter".to_owned(),
+            StoreError::MalformedRun { .. } => {
+                "`@` is the last run, `@-1` the one before; `longhaul runs` lists the runs".to_owned()
+            }
+            StoreError::JournalLocked { .. } => "wait for it, or end it with `longhaul cancel`".to_owned(),
+            StoreError::JournalDamaged { .. } | StoreError::JournalGap { .. } => {
+                "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
+            }
+            StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
+            StoreError::JournalBroken { .. } => {
+                "see the first error; once the disk is well, `longhaul recover` continues the run".to_owned()
+            }
+            StoreError::Unreadable { written_by, .. } => {
+                let version = written_by.as_ref()?;
+                format!("longhaul {version} wrote it; use that version for this run")
+            }
+            StoreError::SessionBusy { holder: Some(run), .. } => {
+                format!("wait for run {run}, or end it with `longhaul cancel {run}`")
+            }
+            StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
+            StoreError::StreamBusy { .. } => return None,
+        };
+        Some(hint)
+    }
+}
+
+fn io_hint(kind: io::ErrorKind) -> Option<String> {
+    let hint = match kind {
+        kind if is_full(kind) => "free some space, or set LONGHAUL_HOME to a directory on another disk",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "set LONGHAUL_HOME to a directory you can write to"
+        }
+        io::ErrorKind::Unsupported => {
+            "this file system cannot lock files; set LONGHAUL_HOME to a directory on a local disk"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn is_full(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
+}
+
+/// `Permission denied (os error 13)` as `permission denied`.
+fn cause_words(cause: &io::Error) -> String {
+    let words = cause.to_string();
+    let words = words.split(" (os error").next().unwrap_or_default();
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+fn busy_words(holder: Option<&RunId>) -> String {
+    holder.map_or_else(
+        || "another run is working on it".to_owned(),
+        |run| format!("run {run} is working on it"),
+    )
+}
+
+fn listed(runs: &[RunId]) -> String {
+    runs.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,22 @@
+//! How one attempt's process ended: `attempts/NNN/exit.json`, written by the supervisor that saw
+//! it. What the ending means is not said here: the core classifies it.
+
+use crate::stamp;
+use longhaul_core::{Exit, Moment, Proc};
+use serde::{Deserialize, Serialize};
+
+/// The ending of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptExit {
+    /// How.
+    pub exit: Exit,
+    /// When it was seen.
+    #[serde(with = "stamp")]
+    pub ended_at: Moment,
+    /// Which process it was; nothing if it was never started.
+    #[serde(default)]
+    pub proc: Option<Proc>,
+    /// Whether there was evidence that the kernel or a limit of ours killed it for its memory.
+    #[serde(default)]
+    pub memory_kill: bool,
+}

@@ -1,0 +1,53 @@
+//! Opening and making what only its owner may read. Nothing here is atomic or durable by itself:
+//! see `atomic.rs`.
+
+use crate::StoreError;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Options for a file that only its owner may read. The standard library opens every file
+/// close-on-exec, so no agent inherits one of them (a lock least of all).
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.mode(0o600);
+    options
+}
+
+/// Makes a directory that only its owner may enter.
+pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Makes a directory and what is missing above it, unless it is there.
+pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).recursive(true).create(path)
+}
+
+/// Makes the names in a directory durable.
+pub(crate) fn sync_dir(path: &Path) -> Result<(), StoreError> {
+    File::open(path).and_then(|dir| dir.sync_all()).map_err(StoreError::io("sync directory", path))
+}
+
+/// Reads a whole JSON file; unknown fields are ignored.
+pub(crate) fn read_json<T: DeserializeOwned>(what: &'static str, path: &Path) -> Result<T, StoreError> {
+    let text = fs::read(path).map_err(StoreError::io("read", path))?;
+    serde_json::from_slice(&text).map_err(|cause| StoreError::Unreadable {
+        what,
+        path: path.to_owned(),
+        cause,
+        written_by: writer(&text),
+    })
+}
+
+/// The version that a file says wrote it, even if nothing else of it is understood.
+fn writer(text: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Signed {
+        longhaul: String,
+    }
+    serde_json::from_slice::<Signed>(text).ok().map(|signed| signed.longhaul)
+}

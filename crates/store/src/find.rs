@@ -1,0 +1,108 @@
+//! Finding a run by what a person types. Reads directory entries, never a journal.
+
+use crate::{Day, Home, RunDir, StoreError};
+use longhaul_core::RunId;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+impl Home {
+    /// The run named by the first letters of its id, by `@` (the last run) or by `@-N` (the one N
+    /// before the last; `@-` is `@-1`). A whole id wins over a longer one that begins with it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::MalformedRun`], or
+    /// [`StoreError::Io`] if the home cannot be read.
+    pub fn find(&self, asked: &str) -> Result<RunDir, StoreError> {
+        let none = || StoreError::NoSuchRun { asked: asked.to_owned(), runs: self.runs_path() };
+        let malformed = || StoreError::MalformedRun { asked: asked.to_owned() };
+        if let Some(rest) = asked.strip_prefix('@') {
+            let back = steps_back(rest).ok_or_else(malformed)?;
+            return self.runs_newest_first()?.nth(back).ok_or_else(none);
+        }
+        if asked.is_empty() {
+            return Err(malformed());
+        }
+        let mut found = Vec::new();
+        for run in self.runs_newest_first()? {
+            if run.id().as_str() == asked {
+                return Ok(run);
+            }
+            if run.id().as_str().starts_with(asked) {
+                found.push(run);
+            }
+        }
+        match found.len() {
+            0 => Err(none()),
+            1 => Ok(found.remove(0)),
+            _ => Err(StoreError::AmbiguousRun {
+                asked: asked.to_owned(),
+                candidates: found.iter().map(|run| run.id().clone()).collect(),
+            }),
+        }
+    }
+
+    /// Every run, the newest first; days are read as they are reached. Directories in the making
+    /// are not among them.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the home cannot be read. A home that does not exist has no runs.
+    pub fn runs_newest_first(&self) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
+        Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
+    }
+
+    /// Whether any day has a run of this id.
+    pub(crate) fn is_taken(&self, id: &RunId) -> Result<bool, StoreError> {
+        Ok(self.days_newest_first()?.iter().any(|day| day.join(id.as_str()).exists()))
+    }
+
+    fn days_newest_first(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let runs = self.runs_path();
+        let names = match names(&runs) {
+            Ok(names) => names,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(cause) => return Err(StoreError::Io { doing: "list runs", path: runs, cause }),
+        };
+        let mut days: Vec<Day> = names.iter().filter_map(|name| name.parse().ok()).collect();
+        days.sort_unstable_by(|one, other| other.cmp(one));
+        Ok(days.iter().map(|day| runs.join(day.as_str())).collect())
+    }
+}
+
+/// `` is 0, `-` is 1, `-12` is 12.
+fn steps_back(rest: &str) -> Option<usize> {
+    match rest.strip_prefix('-') {
+        None => rest.is_empty().then_some(0),
+        Some("") => Some(1),
+        Some(number) => number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?,
+    }
+}
+
+/// The runs of one day, newest first. A day that vanishes meanwhile has none.
+fn runs_of_day(day: &Path) -> Vec<RunDir> {
+    let mut runs: Vec<(SystemTime, RunDir)> = names(day)
+        .unwrap_or_default()
+        .iter()
+        .filter(|name| !name.starts_with('.'))
+        .filter_map(|name| {
+            let run = RunDir::new(day.join(name), RunId::from(name.as_str()));
+            // A plan is written once, when its run is created, so its time is the run's.
+            let created = fs::metadata(run.plan_path()).and_then(|found| found.modified()).ok()?;
+            Some((created, run))
+        })
+        .collect();
+    runs.sort_by(|(one, one_run), (other, other_run)| {
+        other.cmp(one).then_with(|| one_run.id().cmp(other_run.id()))
+    });
+    runs.into_iter().map(|(_, run)| run).collect()
+}
+
+/// The names in a directory that are UTF-8: ours all are.
+fn names(dir: &Path) -> io::Result<Vec<String>> {
+    let entries = fs::read_dir(dir)?;
+    Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests;

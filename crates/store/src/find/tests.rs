@@ -1,0 +1,70 @@
+use super::*;
+use std::fs::{File, FileTimes};
+use std::time::Duration;
+
+/// A home with runs of these days and ids, created one second after another.
+fn home(runs: &[(&str, &str)]) -> (tempfile::TempDir, Home) {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let home = Home::open(Some(dir.path().to_owned()), |_| None).expect("home");
+    for (second, (day, id)) in (1_700_000_000..).zip(runs) {
+        let run = home.runs_path().join(day).join(id);
+        fs::create_dir_all(&run).expect("run");
+        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+        let plan = File::create(run.join("plan.json")).expect("plan");
+        plan.set_times(FileTimes::new().set_modified(created)).expect("time");
+    }
+    (dir, home)
+}
+
+#[test]
+fn runs_are_found_by_what_people_type() {
+    let (_dir, home) = home(&[
+        ("2025-11-20", "bcdfgh"),
+        ("2025-11-21", "zzzzzz"),
+        ("2025-11-21", "bcdxxx"),
+        ("2025-11-21", "bcdxxxk"),
+    ]);
+    let check = |asked: &str, expected: Result<&str, &str>| {
+        let found = home.find(asked);
+        match (found, expected) {
+            (Ok(run), Ok(id)) => assert_eq!(run.id().as_str(), id, "{asked}"),
+            (Err(error), Err(words)) => {
+                assert!(error.to_string().contains(words), "{asked}: {error}");
+                assert!(error.hint().is_some());
+            }
+            (found, expected) => assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{asked}"),
+        }
+    };
+    check("z", Ok("zzzzzz"));
+    check("bcdf", Ok("bcdfgh"));
+    check("bcdxxx", Ok("bcdxxx"));
+    check("bcdxxxk", Ok("bcdxxxk"));
+    check("@", Ok("bcdxxxk"));
+    check("@-", Ok("bcdxxx"));
+    check("@-0", Ok("bcdxxxk"));
+    check("@-3", Ok("bcdfgh"));
+    check("@-4", Err("there is no such run"));
+    check("bcd", Err("it could be any of bcdxxxk, bcdxxx, bcdfgh"));
+    check("k", Err("there is no such run"));
+    check("../x", Err("there is no such run"));
+    for malformed in ["", "@x", "@--1", "@-1x", "@-99999999999999999999"] {
+        check(malformed, Err("a run is named by"));
+    }
+}
+
+#[test]
+fn what_is_not_a_run_is_not_found() {
+    let (_dir, home) = home(&[("2025-11-20", "bcdfgh"), ("2025-11-21", ".new-zz"), ("backup", "zzzzzz")]);
+    fs::create_dir_all(home.runs_path().join("2025-11-22/kkkkkk")).expect("a directory without a plan");
+    fs::write(home.runs_path().join("2025-11-23"), "a file").expect("file");
+    assert_eq!(home.find("@").expect("run").id().as_str(), "bcdfgh");
+    assert!(home.find("k").is_err());
+    assert!(home.find(".").is_err());
+    assert_eq!(home.runs_newest_first().expect("runs").count(), 1);
+}
+
+#[test]
+fn a_home_that_does_not_exist_has_no_runs() {
+    let home = Home::locate(Some("/nonexistent/longhaul".into()), |_| None).expect("home");
+    assert!(matches!(home.find("@"), Err(StoreError::NoSuchRun { .. })));
+}

@@ -1,0 +1,74 @@
+use super::*;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// Looks variables up in a list.
+fn variables<'a>(list: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
+    move |asked| list.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).into())
+}
+
+#[test]
+fn the_first_word_wins() {
+    let check = |explicit: Option<&str>, list: &[(&str, &str)], expected: &str| {
+        let home = Home::locate(explicit.map(PathBuf::from), variables(list)).expect("a home");
+        assert_eq!(home.path(), Path::new(expected));
+    };
+    let all = [("LONGHAUL_HOME", "/a"), ("XDG_STATE_HOME", "/b"), ("HOME", "/c")];
+    check(Some("/x"), &all, "/x");
+    check(None, &all, "/a");
+    check(None, &all[1..], "/b/longhaul");
+    check(None, &all[2..], "/c/.local/state/longhaul");
+    check(
+        None,
+        &[("LONGHAUL_HOME", ""), ("XDG_STATE_HOME", "rel"), ("HOME", "/c")],
+        "/c/.local/state/longhaul",
+    );
+    let relative = Home::locate(Some("rel".into()), variables(&[])).expect("a home");
+    assert!(relative.path().is_absolute() && relative.path().ends_with("rel"));
+}
+
+#[test]
+fn no_variable_no_home() {
+    let error = Home::locate(None, variables(&[])).expect_err("no home");
+    assert!(matches!(error, StoreError::HomeUnknown));
+    assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"));
+}
+
+#[test]
+fn made_private_and_found_again() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let path = dir.path().join("state/longhaul");
+    for _ in 0..2 {
+        let home = Home::open(Some(path.clone()), variables(&[])).expect("home");
+        for path in [path.parent().expect("parent"), home.path(), &home.runs_path()] {
+            assert_eq!(fs::metadata(path).expect("metadata").permissions().mode() & 0o777, 0o700);
+        }
+    }
+}
+
+#[test]
+fn a_file_in_the_way_is_named() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let file = dir.path().join("file");
+    fs::write(&file, "x").expect("file");
+    for home in [file.clone(), file.join("below")] {
+        let error = Home::open(Some(home.clone()), variables(&[])).expect_err("not a directory");
+        assert_eq!(
+            error.to_string(),
+            format!("open home {}: {} is not a directory", home.display(), file.display())
+        );
+        assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"));
+    }
+}
+
+#[test]
+fn an_unwritable_home_has_a_hint() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o500)).expect("mode");
+    // Root may write anywhere but into the kernel's own tree.
+    let parent = if rustix::process::geteuid().is_root() { Path::new("/sys") } else { dir.path() };
+    let error = Home::open(Some(parent.join("longhaul")), variables(&[])).expect_err("unwritable");
+    assert!(error.to_string().starts_with("create home /"), "{error}");
+    assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"), "{error}");
+    assert!(!error.is_full());
+}

@@ -1,0 +1,327 @@
+use super::*;
+use longhaul_core::{
+    By, Evidence, Exit, Fault, Next, Outcome, OutcomeKind, Proc, Remedy, Say, SessionId, SessionPlan, Span,
+    SpawnPlan, StopLevel, StopWhy, Tally, TurnResult, Usd,
+};
+use proptest::prelude::*;
+use std::fs;
+use std::process::Command;
+
+fn dir() -> tempfile::TempDir {
+    tempfile::tempdir().expect("temporary directory")
+}
+
+fn plan(attempt: u32, session: &str) -> SpawnPlan {
+    SpawnPlan {
+        attempt,
+        session: SessionPlan::Fork { from: SessionId::from("é\n\"\u{0}"), to: SessionId::from(session) },
+        say: Say::Continue(Fault::Overloaded),
+    }
+}
+
+/// A run's worth of steps, every kind of record among them.
+fn steps() -> Vec<Vec<Record>> {
+    let at = Moment(1_763_775_245_120);
+    let ended = |fault, evidence, next| Record::AttemptEnded {
+        at,
+        fault,
+        tally: Tally { cost: Usd(1_234), ..Tally::default() },
+        result: fault.is_none().then_some(TurnResult::COMPLETED),
+        evidence,
+        next,
+    };
+    let again = Next::Attempt { at, remedy: Remedy::WaitOut, plan: plan(2, "b") };
+    let cancelled = Outcome::cancelled(By::Person);
+    vec![
+        vec![
+            Record::RunStarted { at },
+            Record::AttemptStarted {
+                at,
+                plan: SpawnPlan {
+                    attempt: 1,
+                    session: SessionPlan::New(SessionId::from("a")),
+                    say: Say::Task,
+                },
+            },
+        ],
+        vec![Record::AttemptSpawned { at, proc: Proc { pid: 7, start_ticks: u64::MAX } }],
+        vec![Record::SessionOpened { at, session: SessionId::from("a") }],
+        vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::of_exit(Exit::Signal(9)))), again)],
+        vec![
+            Record::Swept { at, ended: 2 },
+            Record::Suspended { span: Span::from_secs(9) },
+            Record::Progressed { at, forgives: true },
+        ],
+        vec![
+            Record::CancelOrdered { at, by: By::Person },
+            Record::StopOrdered { at, why: StopWhy::Cancelled, level: StopLevel::Interrupt },
+            Record::InputEnded { at },
+        ],
+        vec![
+            ended(None, None, Next::Finish(cancelled)),
+            Record::RunFinished {
+                at,
+                outcome: Outcome {
+                    retry_at: Some(at),
+                    ..Outcome::by_fault(OutcomeKind::RetryLater, Fault::UsageLimit)
+                },
+            },
+        ],
+    ]
+}
+
+/// A journal with these steps, and the length of each of its prefixes of whole lines.
+fn write(path: &Path, steps: &[Vec<Record>]) -> Vec<u64> {
+    let mut journal = Journal::create(path).expect("journal");
+    let mut lengths = vec![0];
+    for (step, at) in steps.iter().zip(1..) {
+        journal.append(Moment(at), step).expect("appended");
+        lengths.push(fs::metadata(path).expect("metadata").len());
+    }
+    journal.sync().expect("synced");
+    lengths
+}
+
+fn records(history: &History) -> Vec<Vec<Record>> {
+    history.entries.iter().map(|entry| entry.records.clone()).collect()
+}
+
+#[test]
+fn steps_come_back() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    write(&path, &steps());
+    let history = Journal::load(&path).expect("history");
+    assert_eq!(records(&history), steps());
+    assert_eq!(history.torn_bytes, 0);
+    assert_eq!(history.entries[2].seq, 3);
+    assert_eq!(history.entries[2].at, Moment(3));
+    assert_eq!(history.records().count(), steps().concat().len());
+}
+
+#[test]
+fn a_line_is_what_the_design_says() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    write(&path, &steps()[1..2]);
+    expect_test::expect![[r#"
+        {"seq":1,"at":1,"records":[{"record":"attempt_spawned","at":1763775245120,"proc":{"pid":7,"start_ticks":18446744073709551615}}]}
+    "#]]
+    .assert_eq(&fs::read_to_string(&path).expect("text"));
+}
+
+#[test]
+fn cut_at_every_byte_it_loads_to_a_prefix_and_goes_on() {
+    let dir = dir();
+    let (whole, cut) = (dir.path().join("whole"), dir.path().join("cut"));
+    let steps = steps();
+    let lengths = write(&whole, &steps);
+    let text = fs::read(&whole).expect("text");
+    for length in 0..=text.len() {
+        let kept = lengths.iter().filter(|end| **end <= length as u64).count() - 1;
+        for tail in [&b""[..], b"\0\0\0\0\0\0\0\0", b"\0\0\0\n"] {
+            fs::write(&cut, [&text[..length], tail].concat()).expect("written");
+            let history = Journal::load(&cut).expect("history");
+            assert_eq!(records(&history), steps[..kept], "{length}");
+            assert_eq!(history.torn_bytes, length as u64 + tail.len() as u64 - lengths[kept]);
+
+            let (mut journal, opened) = Journal::open_append(&cut).expect("journal");
+            assert_eq!(opened, history);
+            journal.append(Moment(9), &steps[0]).expect("appended");
+            drop(journal);
+            let continued = Journal::load(&cut).expect("history");
+            assert_eq!(records(&continued), [&steps[..kept], &steps[..1]].concat(), "{length}");
+            assert_eq!(continued.torn_bytes, 0);
+        }
+    }
+}
+
+#[test]
+fn a_step_without_records_writes_nothing() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    let mut journal = Journal::create(&path).expect("journal");
+    journal.append(Moment(1), &[]).expect("nothing");
+    journal.sync().expect("nothing");
+    assert_eq!(fs::metadata(&path).expect("metadata").len(), 0);
+}
+
+/// What loading says of the journal of `steps()` after `change`.
+fn check(change: impl Fn(&mut Vec<String>), expected: &str) {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    write(&path, &steps());
+    let text = fs::read_to_string(&path).expect("text");
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    change(&mut lines);
+    fs::write(&path, lines.concat()).expect("written");
+    let error = Journal::load(&path).expect_err("an error").to_string();
+    assert_eq!(error, Journal::open_append(&path).expect_err("an error").to_string());
+    let (head, tail) = error.split_once(": ").expect("path and cause");
+    assert_eq!(head, format!("read journal {}", path.display()));
+    assert_eq!(tail, expected);
+}
+
+#[test]
+fn damage_names_its_line() {
+    let syntax = "line 3 is damaged: expected value at line 1 column 1";
+    check(|lines| lines[2] = "\0\0\0\n".to_owned(), syntax);
+    check(|lines| lines[2] = "garbage\n".to_owned(), syntax);
+    let empty = "line 1 is damaged: EOF while parsing a value at line 1 column 0";
+    check(|lines| lines.insert(0, "\n".to_owned()), empty);
+    // Two supervisors at once would look so.
+    let two = "line 2 is damaged: trailing characters at line 1 column 129";
+    check(|lines| lines[1] = lines[1].trim_end().to_owned(), two);
+    // JSON, and whole, and no step: nothing that a crash leaves.
+    let last = "line 7 is damaged: invalid type: null, expected struct Envelope at line 1 column 4";
+    check(|lines| lines[6] = "null\n".to_owned(), last);
+    check(|lines| lines[6] = "{}\n".to_owned(), "line 7 is damaged: missing field `seq` at line 1 column 2");
+}
+
+#[test]
+fn gaps_are_seen() {
+    check(|lines| drop(lines.remove(3)), "line 4 is step 5 where step 4 belongs");
+    check(|lines| lines.insert(3, lines[2].clone()), "line 4 is step 3 where step 4 belongs");
+    check(|lines| drop(lines.remove(0)), "line 1 is step 2 where step 1 belongs");
+}
+
+#[test]
+fn a_newer_journal_is_called_so() {
+    let newer = |word: &str| format!("line 2 was written by a newer longhaul: unknown variant `{word}`");
+    check(|lines| lines[1] = lines[1].replace("attempt_spawned", "dreamt"), &newer("dreamt"));
+    check(
+        |lines| {
+            lines[1] = r#"{"seq":2,"at":1,"records":[{"record":"cancel_ordered","at":1,"by":"cat"}]}"#
+                .to_owned()
+                + "\n"
+        },
+        &newer("cat"),
+    );
+}
+
+#[test]
+fn unknown_fields_are_ignored() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    write(&path, &steps());
+    let text = fs::read_to_string(&path).expect("text");
+    let text = text.replace("{\"seq\":", "{\"later\":{\"a\":[1]},\"seq\":");
+    fs::write(&path, text.replace("{\"record\":", "{\"later\":null,\"record\":")).expect("written");
+    assert_eq!(records(&Journal::load(&path).expect("history")), steps());
+}
+
+#[test]
+fn one_supervisor_a_run() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    let journal = Journal::create(&path).expect("journal");
+    let error = Journal::open_append(&path).expect_err("locked");
+    assert!(matches!(error, StoreError::JournalLocked { .. }));
+    assert!(error.hint().expect("a hint").contains("cancel"));
+    Journal::load(&path).expect("reading needs no lock");
+    // A child that is alive does not keep the lock.
+    let mut child = Command::new("sleep").arg("60").spawn().expect("child");
+    drop(journal);
+    let reopened = Journal::open_append(&path);
+    child.kill().and_then(|()| child.wait()).expect("ended");
+    reopened.expect("free");
+}
+
+#[test]
+fn a_failed_write_is_taken_back() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    write(&path, &steps()[..1]);
+    // A journal that may only be read stands for a disk that takes nothing.
+    let mut journal = Journal::open_append(&path).expect("journal").0;
+    let writable = std::mem::replace(&mut journal.file, File::open(&path).expect("read-only"));
+    journal.append(Moment(2), &steps()[1]).expect_err("not writable");
+    // It cannot be cut either, so nothing more is promised, whatever the disk says later.
+    journal.file = writable;
+    let error = journal.append(Moment(2), &steps()[1]).expect_err("broken");
+    assert!(matches!(error, StoreError::JournalBroken { .. }));
+    assert!(matches!(journal.sync(), Err(StoreError::JournalBroken { .. })));
+    assert_eq!(records(&Journal::load(&path).expect("history")), steps()[..1]);
+}
+
+#[test]
+fn nothing_is_a_journal_too() {
+    let dir = dir();
+    let missing = dir.path().join("none");
+    let error = Journal::load(&missing).expect_err("missing");
+    assert_eq!(error.to_string(), format!("read journal {}: no such file or directory", missing.display()));
+    let error = Journal::open_append(&missing).expect_err("missing");
+    assert_eq!(error.to_string(), format!("open journal {}: no such file or directory", missing.display()));
+    fs::write(dir.path().join("empty"), "").expect("written");
+    assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), History::default());
+}
+
+prop_compose! {
+    fn any_session()(text in ".{0,40}") -> SessionId { SessionId::from(text) }
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let at = any::<u64>().prop_map(Moment);
+    prop_oneof![
+        at.clone().prop_map(|at| Record::RunStarted { at }),
+        (at.clone(), any_session()).prop_map(|(at, session)| Record::SessionOpened { at, session }),
+        (at.clone(), any::<u32>(), any::<u64>()).prop_map(|(at, pid, start_ticks)| Record::AttemptSpawned {
+            at,
+            proc: Proc { pid, start_ticks }
+        }),
+        (at.clone(), any::<u32>(), any_session(), 0..Fault::ALL.len()).prop_map(
+            |(at, attempt, session, fault)| Record::AttemptStarted {
+                at,
+                plan: SpawnPlan {
+                    attempt,
+                    session: SessionPlan::Resume(session),
+                    say: Say::TaskAgain(Fault::ALL[fault]),
+                },
+            }
+        ),
+        (at, any::<i32>(), any::<u64>(), 0..Remedy::ALL.len(), any_session()).prop_map(
+            |(at, code, cost, remedy, session)| Record::AttemptEnded {
+                at,
+                fault: Some(Fault::Unknown),
+                tally: Tally { cost: Usd(cost), ..Tally::default() },
+                result: None,
+                evidence: Some(Box::new(Evidence::of_exit(Exit::Code(code)))),
+                next: Next::Attempt { at, remedy: Remedy::ALL[remedy], plan: plan(1, session.as_str()) },
+            }
+        ),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_records_cut_anywhere_load_to_a_prefix(
+        steps in prop::collection::vec(prop::collection::vec(any_record(), 1..4), 0..8),
+        place in any::<prop::sample::Index>(),
+    ) {
+        let dir = dir();
+        let path = dir.path().join("journal.jsonl");
+        let lengths = write(&path, &steps);
+        prop_assert_eq!(records(&Journal::load(&path).expect("history")), &steps[..]);
+        let length = place.index(*lengths.last().expect("a length") as usize + 1) as u64;
+        File::options().write(true).open(&path).and_then(|file| file.set_len(length)).expect("cut");
+        let kept = lengths.iter().filter(|end| **end <= length).count() - 1;
+        prop_assert_eq!(records(&Journal::load(&path).expect("history")), &steps[..kept]);
+    }
+
+    #[test]
+    fn any_bytes_are_a_history_or_an_error(text in prop::collection::vec(any::<u8>(), 0..200)) {
+        drop(History::parse(Path::new("journal"), &text));
+    }
+}
+
+#[test]
+fn ids_are_kept_as_they_are() {
+    // An id is a stranger's text; a newline in it must not end a line.
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    let step = vec![Record::SessionOpened { at: Moment(1), session: SessionId::from("a\nb\u{2028}") }];
+    write(&path, std::slice::from_ref(&step));
+    assert_eq!(records(&Journal::load(&path).expect("history")), [step]);
+}

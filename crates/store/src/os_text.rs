@@ -1,0 +1,97 @@
+//! Paths and arguments in JSON files, without loss: most are text, and Unix promises no more than
+//! bytes. Nothing here is shown to people as it is in the file.
+
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// A path or an argument. In JSON it is a string, or `{"unix_bytes": […]}` if it is not UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "Wire", into = "Wire")]
+pub struct OsText(OsString);
+
+impl OsText {
+    /// As the system's text.
+    pub fn as_os_str(&self) -> &OsStr {
+        &self.0
+    }
+
+    /// As a path.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Wire {
+    Text(String),
+    Bytes { unix_bytes: Vec<u8> },
+}
+
+impl From<Wire> for OsText {
+    fn from(wire: Wire) -> OsText {
+        match wire {
+            Wire::Text(text) => OsText(text.into()),
+            Wire::Bytes { unix_bytes } => OsText(OsString::from_vec(unix_bytes)),
+        }
+    }
+}
+
+impl From<OsText> for Wire {
+    fn from(text: OsText) -> Wire {
+        match text.0.into_string() {
+            Ok(text) => Wire::Text(text),
+            Err(bytes) => Wire::Bytes { unix_bytes: bytes.as_bytes().to_vec() },
+        }
+    }
+}
+
+impl From<&str> for OsText {
+    fn from(text: &str) -> OsText {
+        OsText(text.into())
+    }
+}
+
+impl From<String> for OsText {
+    fn from(text: String) -> OsText {
+        OsText(text.into())
+    }
+}
+
+impl From<OsString> for OsText {
+    fn from(text: OsString) -> OsText {
+        OsText(text)
+    }
+}
+
+impl From<PathBuf> for OsText {
+    fn from(path: PathBuf) -> OsText {
+        OsText(path.into())
+    }
+}
+
+impl From<&Path> for OsText {
+    fn from(path: &Path) -> OsText {
+        OsText(path.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_come_back() {
+        for (bytes, json) in [
+            (b"/tmp/a b".as_slice(), r#""/tmp/a b""#),
+            (b"", r#""""#),
+            (b"/\xff/x", r#"{"unix_bytes":[47,255,47,120]}"#),
+        ] {
+            let text = OsText::from(OsString::from_vec(bytes.to_vec()));
+            assert_eq!(serde_json::to_string(&text).expect("JSON"), json);
+            assert_eq!(serde_json::from_str::<OsText>(json).expect("text"), text);
+        }
+    }
+}

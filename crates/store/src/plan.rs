@@ -1,0 +1,99 @@
+//! What was asked for: everything needed to carry a run out again, fixed when it is created.
+//! Environment variables are in it by name only; no secret has a field here.
+
+use crate::{EnvNames, OsText, stamp};
+use longhaul_core::{Moment, Policy};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// `plan.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The version of longhaul that wrote this, so that another one can say who can read it.
+    pub longhaul: String,
+    /// When the run was created.
+    #[serde(with = "stamp")]
+    pub started_at: Moment,
+    /// The request.
+    pub prompt: Prompt,
+    /// Where the agent works, absolute.
+    pub cwd: OsText,
+    /// Who works.
+    pub agent: Agent,
+    /// The agent's arguments that are the same in every attempt, the user's own included. What
+    /// differs from attempt to attempt (session, prompt) is in `attempts/NNN/argv.json`.
+    pub argv: Vec<OsText>,
+    /// The environment variables set for the agent and withheld from it.
+    pub env: EnvNames,
+    /// Limits and schedules, resolved.
+    pub policy: Policy,
+    /// Where each setting came from: `stall_timeout` → `flag --stall-timeout`.
+    #[serde(default)]
+    pub origins: BTreeMap<String, String>,
+}
+
+/// The request in the user's words. The text is kept even if it came from a file, which may have
+/// changed when the run is recovered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The words.
+    pub text: String,
+    /// The file they came from, absolute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<OsText>,
+}
+
+/// The agent CLI that carries the run out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// Its name here: `claude`.
+    pub name: String,
+    /// The program as it is called.
+    pub program: OsText,
+    /// Its version in its own words, if known.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// Which file the program was when the run was created; nothing if it could not be looked at.
+    #[serde(default)]
+    pub binary: Option<Binary>,
+}
+
+/// The identity of a program's file, so that an update in mid-run can be noticed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binary {
+    /// The file, symbolic links resolved.
+    pub path: OsText,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When it was last changed.
+    #[serde(with = "stamp")]
+    pub modified_at: Moment,
+    /// The SHA-256 of its content in hexadecimal, if somebody took the time to compute it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+impl Binary {
+    /// Looks at a program's file, without reading it.
+    ///
+    /// # Errors
+    /// What the system says if the file cannot be looked at.
+    pub fn of(program: &Path) -> io::Result<Binary> {
+        let path = fs::canonicalize(program)?;
+        let found = fs::metadata(&path)?;
+        let modified = found.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Binary {
+            path: path.into(),
+            size: found.len(),
+            modified_at: Moment(u64::try_from(modified.as_millis()).unwrap_or(u64::MAX)),
+            sha256: None,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,89 @@
+use super::*;
+use expect_test::expect;
+use longhaul_core::Preset;
+
+/// A plan for tests of other files too.
+pub(crate) fn plan() -> Plan {
+    Plan {
+        longhaul: "0.1.0".to_owned(),
+        started_at: Moment(1_763_775_245_120),
+        prompt: Prompt { text: "fix the failing tests".to_owned(), file: None },
+        cwd: "/home/me/project".into(),
+        agent: Agent {
+            name: "claude".to_owned(),
+            program: "claude".into(),
+            version: Some("2.1.330".to_owned()),
+            binary: Some(Binary {
+                path: "/opt/claude".into(),
+                size: 7,
+                modified_at: Moment(1_000),
+                sha256: None,
+            }),
+        },
+        argv: vec!["-p".into(), "--verbose".into()],
+        env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
+        policy: Preset::Drill.policy(),
+        origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
+    }
+}
+
+#[test]
+fn a_plan_reads_well_and_holds_no_secret() {
+    let text =
+        serde_json::to_string_pretty(&Plan { policy: Preset::Default.policy(), ..plan() }).expect("JSON");
+    assert!(!text.contains("sk-secret"));
+    let (head, _) = text.split_once("  \"policy\"").expect("a policy");
+    expect![[r#"
+        {
+          "longhaul": "0.1.0",
+          "started_at": "2025-11-22T01:34:05.120Z",
+          "prompt": {
+            "text": "fix the failing tests"
+          },
+          "cwd": "/home/me/project",
+          "agent": {
+            "name": "claude",
+            "program": "claude",
+            "version": "2.1.330",
+            "binary": {
+              "path": "/opt/claude",
+              "size": 7,
+              "modified_at": "1970-01-01T00:00:01.000Z"
+            }
+          },
+          "argv": [
+            "-p",
+            "--verbose"
+          ],
+          "env": {
+            "set": [
+              "ANTHROPIC_API_KEY",
+              "DISABLE_AUTOUPDATER"
+            ],
+            "removed": [
+              "CLAUDECODE"
+            ]
+          },
+    "#]]
+    .assert_eq(head);
+}
+
+#[test]
+fn a_plan_comes_back_and_unknown_fields_are_ignored() {
+    let mut value = serde_json::to_value(plan()).expect("JSON");
+    value["later"] = "a field of a newer version".into();
+    assert_eq!(serde_json::from_value::<Plan>(value).expect("plan"), plan());
+}
+
+#[test]
+fn a_binary_is_its_file_and_not_the_link_to_it() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let (file, link) = (dir.path().join("agent-1.2"), dir.path().join("agent"));
+    fs::write(&file, "#!/bin/sh\n").expect("file");
+    std::os::unix::fs::symlink(&file, &link).expect("link");
+    let binary = Binary::of(&link).expect("binary");
+    assert_eq!(binary.path.as_path(), fs::canonicalize(&file).expect("path"));
+    assert_eq!(binary.size, 10);
+    assert!(binary.modified_at > Moment(1_600_000_000_000));
+    assert!(Binary::of(&dir.path().join("none")).is_err());
+}

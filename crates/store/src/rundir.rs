@@ -1,0 +1,218 @@
+//! The names in a run's directory, each in one place. Nothing here decides what to write or when.
+//!
+//! ```text
+//! plan.json        what was asked for, written once
+//! journal.jsonl    the truth: see `journal.rs`
+//! status.json      derived, for people and other programs
+//! attempts/001/    argv.json, stream.jsonl, stderr.log, exit.json
+//! logs/            cost_summary.json, session.json, derived when the run ends
+//! ```
+
+use crate::atomic::{Durability, replace_json};
+use crate::files::{make_dirs, private, read_json};
+use crate::{Argv, AttemptExit, CostSummary, Plan, SessionSummary, Status, StoreError};
+use longhaul_core::RunId;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A run's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunDir {
+    path: PathBuf,
+    id: RunId,
+}
+
+impl RunDir {
+    pub(crate) fn new(path: PathBuf, id: RunId) -> RunDir {
+        RunDir { path, id }
+    }
+
+    /// The run's id, which is the directory's name.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the plan is.
+    pub fn plan_path(&self) -> PathBuf {
+        self.path.join("plan.json")
+    }
+
+    /// Where the journal is.
+    pub fn journal_path(&self) -> PathBuf {
+        self.path.join("journal.jsonl")
+    }
+
+    /// Where the status is.
+    pub fn status_path(&self) -> PathBuf {
+        self.path.join("status.json")
+    }
+
+    /// Where the attempts are.
+    pub fn attempts_path(&self) -> PathBuf {
+        self.path.join("attempts")
+    }
+
+    /// Where the summaries are.
+    pub fn logs_path(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    /// What was asked for.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn plan(&self) -> Result<Plan, StoreError> {
+        read_json("plan", &self.plan_path())
+    }
+
+    /// The run's status as last written; it may be behind the journal.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn status(&self) -> Result<Status, StoreError> {
+        read_json("status", &self.status_path())
+    }
+
+    /// Replaces `status.json`, without a disk flush: it can be derived again.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; a run does not fail for it.
+    pub fn write_status(&self, status: &Status) -> Result<(), StoreError> {
+        replace_json(&self.status_path(), status, Durability::Process)
+    }
+
+    /// Replaces `logs/cost_summary.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; a run does not fail for it.
+    pub fn write_cost_summary(&self, summary: &CostSummary) -> Result<(), StoreError> {
+        replace_json(&self.logs_path().join("cost_summary.json"), summary, Durability::Process)
+    }
+
+    /// Replaces `logs/session.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; a run does not fail for it.
+    pub fn write_session_summary(&self, summary: &SessionSummary) -> Result<(), StoreError> {
+        replace_json(&self.logs_path().join("session.json"), summary, Durability::Process)
+    }
+
+    /// Attempt `number` (from 1), whether it is there or not.
+    pub fn attempt(&self, number: u32) -> AttemptDir {
+        AttemptDir { path: self.attempts_path().join(format!("{number:03}")), number }
+    }
+
+    /// Makes the directory of attempt `number` (from 1), unless a dead supervisor of the same run
+    /// already did.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create_attempt(&self, number: u32) -> Result<AttemptDir, StoreError> {
+        let attempt = self.attempt(number);
+        make_dirs(&attempt.path).map_err(StoreError::io("create attempt directory", &attempt.path))?;
+        Ok(attempt)
+    }
+
+    /// The attempts that have a directory, in order.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn attempts(&self) -> Result<Vec<AttemptDir>, StoreError> {
+        let path = self.attempts_path();
+        let entries = fs::read_dir(&path).map_err(StoreError::io("list attempts", &path))?;
+        let mut numbers: Vec<u32> =
+            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+        numbers.sort_unstable();
+        Ok(numbers.into_iter().map(|number| self.attempt(number)).collect())
+    }
+}
+
+/// The directory of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptDir {
+    path: PathBuf,
+    number: u32,
+}
+
+impl AttemptDir {
+    /// Which attempt of its run this is, from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the agent's event stream is: its standard output, as it came.
+    pub fn stream_path(&self) -> PathBuf {
+        self.path.join("stream.jsonl")
+    }
+
+    /// Where the agent's standard error is, as it came.
+    pub fn stderr_path(&self) -> PathBuf {
+        self.path.join("stderr.log")
+    }
+
+    /// Opens `stream.jsonl` for the agent to append to.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create_stream(&self) -> Result<File, StoreError> {
+        open_append(&self.stream_path())
+    }
+
+    /// Opens `stderr.log` for the agent to append to.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create_stderr(&self) -> Result<File, StoreError> {
+        open_append(&self.stderr_path())
+    }
+
+    /// Writes `argv.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_argv(&self, argv: &Argv) -> Result<(), StoreError> {
+        replace_json(&self.path.join("argv.json"), argv, Durability::Process)
+    }
+
+    /// How the agent was called.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn argv(&self) -> Result<Argv, StoreError> {
+        read_json("arguments", &self.path.join("argv.json"))
+    }
+
+    /// Writes `exit.json`, without a disk flush: the journal says the same a moment later.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_exit(&self, exit: &AttemptExit) -> Result<(), StoreError> {
+        replace_json(&self.path.join("exit.json"), exit, Durability::Process)
+    }
+
+    /// How the agent's process ended; nothing if no supervisor saw it.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn exit(&self) -> Result<Option<AttemptExit>, StoreError> {
+        let path = self.path.join("exit.json");
+        if path.exists() { read_json("exit", &path).map(Some) } else { Ok(None) }
+    }
+}
+
+fn open_append(path: &Path) -> Result<File, StoreError> {
+    private().append(true).create(true).open(path).map_err(StoreError::io("create", path))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+use super::*;
+use crate::EnvNames;
+use longhaul_core::{Exit, Moment};
+use std::io::Write;
+
+fn run_dir() -> (tempfile::TempDir, RunDir) {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let run = RunDir::new(dir.path().to_owned(), RunId::from("bcdfgh"));
+    (dir, run)
+}
+
+#[test]
+fn attempts_are_listed_in_order() {
+    let (_dir, run) = run_dir();
+    for number in [1000, 2, 1, 2] {
+        run.create_attempt(number).expect("attempt");
+    }
+    fs::write(run.attempts_path().join("notes"), "").expect("a stranger's file");
+    let attempts = run.attempts().expect("attempts");
+    assert_eq!(attempts.iter().map(AttemptDir::number).collect::<Vec<_>>(), [1, 2, 1000]);
+    assert!(attempts[0].path().ends_with("attempts/001"));
+    assert!(attempts[2].path().ends_with("attempts/1000"));
+}
+
+#[test]
+fn a_reopened_stream_keeps_what_came() {
+    let (_dir, run) = run_dir();
+    let attempt = run.create_attempt(1).expect("attempt");
+    for line in ["one\n", "two\n"] {
+        attempt.create_stream().expect("stream").write_all(line.as_bytes()).expect("written");
+    }
+    assert_eq!(fs::read_to_string(attempt.stream_path()).expect("read"), "one\ntwo\n");
+}
+
+#[test]
+fn what_an_attempt_leaves_comes_back() {
+    let (_dir, run) = run_dir();
+    let attempt = run.create_attempt(1).expect("attempt");
+    assert_eq!(attempt.exit().expect("none yet"), None);
+    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), proc: None, memory_kill: true };
+    attempt.write_exit(&exit).expect("written");
+    assert_eq!(attempt.exit().expect("exit"), Some(exit));
+    let argv = Argv {
+        program: "/bin/agent".into(),
+        args: vec!["-p".into()],
+        cwd: "/tmp".into(),
+        env: EnvNames::new(["A"], ["B"]),
+    };
+    attempt.write_argv(&argv).expect("written");
+    assert_eq!(attempt.argv().expect("arguments"), argv);
+}
+
+#[test]
+fn an_unreadable_file_names_its_writer() {
+    let (_dir, run) = run_dir();
+    fs::write(run.plan_path(), r#"{"longhaul":"9.1.0","prompt":3}"#).expect("written");
+    let error = run.plan().expect_err("not a plan");
+    assert!(error.to_string().contains("plan.json"), "{error}");
+    assert_eq!(error.hint().expect("a hint"), "longhaul 9.1.0 wrote it; use that version for this run");
+    fs::write(run.plan_path(), "{").expect("written");
+    assert_eq!(run.plan().expect_err("not a plan").hint(), None);
+}

@@ -1,0 +1,88 @@
+use super::*;
+
+fn home() -> (tempfile::TempDir, Home) {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let home = Home::open(Some(dir.path().to_owned()), |_| None).expect("home");
+    (dir, home)
+}
+
+fn acquire(home: &Home, session: &str, run: &str) -> Result<SessionLock, StoreError> {
+    SessionLock::acquire(home, "claude", &SessionId::from(session), &RunId::from(run))
+}
+
+#[test]
+fn the_second_run_is_told_who_has_it() {
+    let (_dir, home) = home();
+    let lock = acquire(&home, "s", "longername").expect("free");
+    let error = acquire(&home, "s", "bcdfgh").expect_err("busy");
+    assert_eq!(error.to_string(), "lock session s: run longername is working on it");
+    assert!(error.hint().expect("a hint").contains("longhaul cancel longername"));
+    acquire(&home, "other", "bcdfgh").expect("another session");
+    SessionLock::acquire(&home, "codex", &SessionId::from("s"), &RunId::from("k")).expect("another agent");
+    drop(lock);
+    let lock = acquire(&home, "s", "bcdfgh").expect("free again");
+    assert_eq!(fs::read_to_string(lock.path()).expect("text"), "bcdfgh\n");
+    let path = lock.path().to_owned();
+    drop(lock);
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_dead_holder_leaves_no_lock() {
+    let (_dir, home) = home();
+    let path = acquire(&home, "s", "dead").expect("free").path().to_owned();
+    fs::write(&path, "a longer name than ours\n").expect("what a killed process leaves");
+    let lock = acquire(&home, "s", "bcdfgh").expect("free");
+    assert_eq!(fs::read_to_string(lock.path()).expect("text"), "bcdfgh\n");
+}
+
+#[test]
+fn a_holder_that_has_not_signed_yet_has_no_name() {
+    let (_dir, home) = home();
+    let lock = acquire(&home, "s", "bcdfgh").expect("free");
+    lock.file.set_len(0).expect("cut");
+    let error = acquire(&home, "s", "k").expect_err("busy");
+    assert!(matches!(error, StoreError::SessionBusy { holder: None, .. }));
+    assert!(error.hint().is_some());
+}
+
+#[test]
+fn children_do_not_inherit_it() {
+    let (_dir, home) = home();
+    let lock = acquire(&home, "s", "bcdfgh").expect("free");
+    let flags = rustix::io::fcntl_getfd(&lock.file).expect("flags");
+    assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
+}
+
+#[test]
+fn one_of_many_at_once_gets_it() {
+    let (_dir, home) = home();
+    let holders = std::sync::atomic::AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    if let Ok(_lock) = acquire(&home, "s", "bcdfgh") {
+                        let before = holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                        assert_eq!(before, 0, "two holders at once");
+                        holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn ids_are_names_of_files() {
+    for (id, name) in [
+        ("2f6c1f0e-9d1b-4c9e-8c57-0d4b8b6d6a11", "2f6c1f0e-9d1b-4c9e-8c57-0d4b8b6d6a11"),
+        ("ses_A", "ses_%41"),
+        ("../x", "%2e%2e%2fx"),
+        ("", "%"),
+        ("%", "%25"),
+    ] {
+        assert_eq!(file_name(id), name);
+    }
+    assert_eq!(file_name(&"x".repeat(5000)).len(), NAME_BYTES_MAX);
+}

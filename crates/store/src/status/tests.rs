@@ -1,0 +1,116 @@
+use super::*;
+use expect_test::{Expect, expect};
+use longhaul_core::{Next, Preset, Proc, Record, Remedy, Say, SessionPlan, SpawnPlan, Tally};
+
+fn check(records: &[Record], expected: &Expect) {
+    let run = Run::replay(records);
+    let policy = Preset::Default.policy();
+    let status = Status::of(&RunId::from("bcdfgh"), &run, &policy, 11, Moment(2_000));
+    let text = serde_json::to_string_pretty(&status).expect("JSON");
+    assert_eq!(serde_json::from_str::<Status>(&text).expect("status"), status);
+    expected.assert_eq(&text);
+}
+
+fn records() -> Vec<Record> {
+    let at = Moment(1_000);
+    let session = SessionId::from("s");
+    let plan = |attempt, session| SpawnPlan { attempt, session, say: Say::Task };
+    vec![
+        Record::RunStarted { at },
+        Record::AttemptStarted { at, plan: plan(1, SessionPlan::New(session.clone())) },
+        Record::AttemptSpawned { at, proc: Proc { pid: 7, start_ticks: 1 } },
+        Record::SessionOpened { at, session: session.clone() },
+        Record::AttemptEnded {
+            at,
+            fault: Some(Fault::Overloaded),
+            tally: Tally::default(),
+            result: None,
+            evidence: None,
+            next: Next::Attempt {
+                at: Moment(9_000),
+                remedy: Remedy::WaitOut,
+                plan: plan(2, SessionPlan::Resume(session)),
+            },
+        },
+        Record::Swept { at, ended: 0 },
+        Record::RunFinished {
+            at,
+            outcome: Outcome {
+                retry_at: Some(Moment(60_000)),
+                ..Outcome::by_fault(OutcomeKind::RetryLater, Fault::Overloaded)
+            },
+        },
+    ]
+}
+
+#[test]
+fn a_live_run() {
+    check(
+        &records()[..4],
+        &expect![[r#"
+            {
+              "run_id": "bcdfgh",
+              "status": "running",
+              "returncode": null,
+              "phase": "live",
+              "fault": null,
+              "until": "1970-01-01T00:07:01.000Z",
+              "then": "stall",
+              "retry_at": null,
+              "attempt": 1,
+              "session_id": "s",
+              "total_cost_usd": 0.0,
+              "pid": 7,
+              "supervisor_pid": 11,
+              "updated_at": "1970-01-01T00:00:02.000Z"
+            }"#]],
+    );
+}
+
+#[test]
+fn a_waiting_run() {
+    check(
+        &records()[..6],
+        &expect![[r#"
+            {
+              "run_id": "bcdfgh",
+              "status": "waiting",
+              "returncode": null,
+              "phase": "waiting",
+              "fault": "overloaded",
+              "until": "1970-01-01T00:00:09.000Z",
+              "then": "next_attempt",
+              "retry_at": null,
+              "attempt": 1,
+              "session_id": "s",
+              "total_cost_usd": 0.0,
+              "pid": null,
+              "supervisor_pid": 11,
+              "updated_at": "1970-01-01T00:00:02.000Z"
+            }"#]],
+    );
+}
+
+#[test]
+fn a_run_that_is_over() {
+    check(
+        &records(),
+        &expect![[r#"
+            {
+              "run_id": "bcdfgh",
+              "status": "retry_later",
+              "returncode": 75,
+              "phase": "over",
+              "fault": "overloaded",
+              "until": null,
+              "then": null,
+              "retry_at": "1970-01-01T00:01:00.000Z",
+              "attempt": 1,
+              "session_id": "s",
+              "total_cost_usd": 0.0,
+              "pid": null,
+              "supervisor_pid": 11,
+              "updated_at": "1970-01-01T00:00:02.000Z"
+            }"#]],
+    );
+}

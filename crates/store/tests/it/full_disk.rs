@@ -1,0 +1,91 @@
+//! A disk without room: every write fails with a hint, and nothing half-written is left. A limit on
+//! the size of files stands for the disk.
+
+use crate::role;
+use longhaul_core::{Moment, Preset, Record, SessionId};
+use longhaul_store::{
+    Agent, Day, Durability, EnvNames, Home, Journal, Plan, Prompt, StoreError, compact, replace,
+};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+const ROLE: &str = "full_disk::plays_a_run_without_room";
+
+// More than the limit that the shell sets, whose blocks have 512 or 1024 bytes.
+const TOO_MUCH_BYTES: usize = 64 << 10;
+
+fn plan(prompt: String) -> Plan {
+    Plan {
+        longhaul: "0.1.0".to_owned(),
+        started_at: Moment(0),
+        prompt: Prompt { text: prompt, file: None },
+        cwd: "/".into(),
+        agent: Agent { name: "claude".to_owned(), program: "claude".into(), version: None, binary: None },
+        argv: Vec::new(),
+        env: EnvNames::default(),
+        policy: Preset::Default.policy(),
+        origins: BTreeMap::new(),
+    }
+}
+
+fn assert_full(error: &StoreError) {
+    assert!(error.is_full(), "{error}");
+    assert!(error.hint().expect("a hint").contains("free some space"), "{error}");
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).expect("listing");
+    entries.map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8")).collect()
+}
+
+fn step(session: &str) -> Vec<Record> {
+    vec![Record::SessionOpened { at: Moment(1), session: SessionId::from(session) }]
+}
+
+#[test]
+fn plays_a_run_without_room() {
+    let Some(dir) = role::called_for(ROLE) else { return };
+    let long = "x".repeat(TOO_MUCH_BYTES);
+    let home = Home::open(Some(dir.join("home")), |_| None).expect("home");
+    let day: Day = "2025-11-22".parse().expect("a date");
+
+    assert_full(&home.create_run(&day, 7, &plan(long.clone())).expect_err("no room"));
+    assert_eq!(names(&home.runs_path().join("2025-11-22")), Vec::<String>::new());
+
+    let mut run = home.create_run(&day, 7, &plan("short".to_owned())).expect("room for a short one");
+    let path = run.dir.journal_path();
+    run.journal.append(Moment(1), &step("a")).expect("room");
+    assert_full(&run.journal.append(Moment(2), &step(&long)).expect_err("no room"));
+    assert_eq!(Journal::load(&path).expect("history").torn_bytes, 0);
+    // The disk has room again.
+    run.journal.append(Moment(3), &step("b")).expect("room");
+    run.journal.sync().expect("synced");
+    let history = Journal::load(&path).expect("history");
+    assert_eq!(history.records().cloned().collect::<Vec<_>>(), [step("a"), step("b")].concat());
+
+    let before = names(run.dir.path());
+    for durability in [Durability::Process, Durability::Power] {
+        replace(&run.dir.status_path(), b"old", Durability::Process).expect("room");
+        assert_full(&replace(&run.dir.status_path(), long.as_bytes(), durability).expect_err("no room"));
+        assert_eq!(fs::read(run.dir.status_path()).expect("read"), b"old");
+        assert_eq!(names(run.dir.path()).len(), before.len() + 1);
+    }
+
+    let stream = dir.join("stream.jsonl");
+    let size = fs::metadata(&stream).expect("written before the limit").len();
+    assert_full(&compact(&stream, |line| !line.is_empty()).expect_err("no room"));
+    assert_eq!(fs::metadata(&stream).expect("still there").len(), size);
+    assert_eq!(names(&dir).len(), 2);
+}
+
+#[test]
+fn nothing_half_written() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    fs::write(dir.path().join("stream.jsonl"), format!("\n{}\n", "y".repeat(TOO_MUCH_BYTES)))
+        .expect("written");
+    // Past the limit a process is signalled, unless it ignores that: then the write fails.
+    let output = role::call(ROLE, dir.path(), "trap '' XFSZ; ulimit -f 16").output().expect("called");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}

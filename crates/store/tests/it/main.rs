@@ -1,0 +1,5 @@
+//! What only real processes and real limits can show.
+
+mod death;
+mod full_disk;
+mod role;
