@@ -38,7 +38,7 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compacted
         let source = File::open(path)?;
         let before = source.metadata()?;
         let target = scratch.create()?;
-        let mut compacted = copy((&source), &target, keep)?;
+        let mut compacted = copy((&source).take(before.len()), &target, keep)?;
         if source.metadata()?.len() != before.len() {
             return Ok(None);
         }

@@ -156,5 +156,13 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread is just starting has a copy of the
+        // file until it runs its program, and would keep the lock for that long.
+        drop(self.file.unlock());
+    }
+}
+
 #[cfg(test)]
 mod tests;

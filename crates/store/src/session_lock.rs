@@ -75,6 +75,8 @@ impl Drop for SessionLock {
         // While the lock is ours, so that nobody else's file is removed. A failure leaves an empty
         // right behind, no more.
         drop(fs::remove_file(&self.path));
+        // A child that is just being started may have a copy of the file: closing is not enough.
+        drop(self.file.unlock());
     }
 }
 

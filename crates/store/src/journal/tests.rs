@@ -120,11 +120,15 @@ fn cut_at_every_byte_it_loads_to_a_prefix_and_goes_on() {
     for length in 0..=text.len() {
         let kept = lengths.iter().filter(|end| **end <= length as u64).count() - 1;
         for tail in [&b""[..], b"\0\0\0\0\0\0\0\0", b"\0\0\0\n"] {
-            fs::write(&cut, [&text[..length], tail].concat()).expect("written");
-            let history = Journal::load(&cut).expect("history");
+            let torn = [&text[..length], tail].concat();
+            let history = History::parse(&cut, &torn).expect("history");
             assert_eq!(records(&history), steps[..kept], "{length}");
-            assert_eq!(history.torn_bytes, length as u64 + tail.len() as u64 - lengths[kept]);
-
+            assert_eq!(history.torn_bytes, torn.len() as u64 - lengths[kept]);
+            // Files are slow: every length once, with one tail or another.
+            if length % 3 != tail.len() % 3 {
+                continue;
+            }
+            fs::write(&cut, torn).expect("written");
             let (mut journal, opened) = Journal::open_append(&cut).expect("journal");
             assert_eq!(opened, history);
             journal.append(Moment(9), &steps[0]).expect("appended");
@@ -219,7 +223,8 @@ fn one_supervisor_a_run() {
     assert!(matches!(error, StoreError::JournalLocked { .. }));
     assert!(error.hint().expect("a hint").contains("cancel"));
     Journal::load(&path).expect("reading needs no lock");
-    // A child that is alive does not keep the lock.
+    // Neither a child that is being started keeps the lock (it has a copy) nor one that runs.
+    let _copy = journal.file.try_clone().expect("copy");
     let mut child = Command::new("sleep").arg("60").spawn().expect("child");
     drop(journal);
     let reopened = Journal::open_append(&path);
@@ -293,7 +298,7 @@ fn any_record() -> impl Strategy<Value = Record> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn any_records_cut_anywhere_load_to_a_prefix(

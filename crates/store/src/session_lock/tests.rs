@@ -61,10 +61,11 @@ fn one_of_many_at_once_gets_it() {
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                for _ in 0..200 {
+                for _ in 0..1_000 {
                     if let Ok(_lock) = acquire(&home, "s", "bcdfgh") {
                         let before = holders.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
                         assert_eq!(before, 0, "two holders at once");
+                        std::thread::yield_now();
                         holders.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
                     }
                 }

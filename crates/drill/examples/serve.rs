@@ -1,0 +1,38 @@
+//! Serves a scenario until stdin ends, then prints the account: for trying an agent by hand.
+//! `cargo run -p longhaul-drill --example serve -- storm [SEED] [--no-kills]`
+
+#![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
+
+use std::io::Read;
+
+use longhaul_drill::scenario::FaultKind;
+use longhaul_drill::{Api, scenario};
+
+#[tokio::main(flavor = "multi_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_else(|| "storm".to_owned());
+    let seed = arguments.next().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let mut played = scenario::find(&name)?;
+    match arguments.next().as_deref() {
+        Some("--no-kills") => played.faults.retain(|fault| !matches!(fault.kind, FaultKind::Kill { .. })),
+        Some("--no-faults") => played.faults.clear(),
+        _ => {}
+    }
+    let api = Api::start(&played, seed).await?;
+    for (name, value) in api.environment() {
+        println!("{name}={value}");
+    }
+    println!();
+    let mut moments = api.moments();
+    tokio::spawn(async move {
+        while let Ok(moment) = moments.recv().await {
+            eprintln!("moment: {moment:?}");
+        }
+    });
+    tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
+    println!("{}", serde_json::to_string_pretty(&api.account())?);
+    let tokens = serde_json::to_string(&api.account().tokens_by_model())?;
+    println!("{}", serde_json::json!({"cost": api.account().cost().dollars(), "tokens": tokens}));
+    Ok(())
+}

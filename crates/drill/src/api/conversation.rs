@@ -1,0 +1,118 @@
+//! Which turn a request is for, read from the conversation it carries. There is no counter: retries, resumes and
+//! synthetic messages repeat requests, and only the conversation tells them apart.
+
+use serde_json::Value;
+
+/// How the agent words a tool call that did not run to its end. A model would look and run it again; so does the script.
+/// Seen with Claude Code 2.1.330.
+const INTERRUPTED: &[&str] = &[
+    "[Tool call interrupted:",
+    "The user doesn't want to proceed with this tool use.",
+    "The user doesn't want to take this action right now.",
+    "Exit code 137",
+    "Exit code 143",
+];
+
+/// What a request asks the script for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The turn to serve, from 1.
+    pub(super) turn: u32,
+    /// How often this turn has been served before; it makes the ids of its tool calls new.
+    pub(super) repeat: u32,
+}
+
+/// The id of a scripted tool call.
+pub(super) fn tool_id(place: Place, index: usize) -> String {
+    let Place { turn, repeat } = place;
+    if repeat == 0 {
+        format!("toolu_drill_{turn}_{index}")
+    } else {
+        format!("toolu_drill_{turn}_{index}_r{repeat}")
+    }
+}
+
+/// The turn to serve after `messages`, in a script of `turns` turns: one more than the last turn with results, or that
+/// turn again if one of its calls was interrupted; the final turn for whatever comes after it.
+pub(super) fn place(messages: &Value, turns: u32) -> Place {
+    let mut last = Place { turn: 0, repeat: 0 };
+    let mut interrupted = false;
+    let mut called = Vec::new();
+    for block in blocks(messages) {
+        match block.get("type").and_then(Value::as_str) {
+            Some("tool_use") => called.extend(scripted(block.get("id"))),
+            Some("tool_result") => {
+                let Some(result) = scripted(block.get("tool_use_id")) else { continue };
+                let newer = (result.turn, result.repeat) > (last.turn, last.repeat);
+                if newer {
+                    (last, interrupted) = (result, false);
+                }
+                if result == last {
+                    interrupted |= was_interrupted(block.get("content"));
+                }
+            }
+            _ => {}
+        }
+    }
+    let turn = if interrupted { last.turn } else { last.turn + 1 }.min(turns);
+    let repeat =
+        called.iter().filter(|call| call.turn == turn).map(|call| call.repeat + 1).max().unwrap_or(0);
+    Place { turn, repeat }
+}
+
+fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
+    let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
+    messages.iter().filter_map(|message| message.get("content")?.as_array()).flatten()
+}
+
+/// Turn and repeat of a scripted tool id; `None` for any other.
+fn scripted(id: Option<&Value>) -> Option<Place> {
+    let mut parts = id?.as_str()?.strip_prefix("toolu_drill_")?.split('_');
+    let turn = parts.next()?.parse().ok()?;
+    parts.next()?;
+    let repeat = parts.next().and_then(|part| part.strip_prefix('r')?.parse().ok()).unwrap_or(0);
+    Some(Place { turn, repeat })
+}
+
+fn was_interrupted(content: Option<&Value>) -> bool {
+    let text = match content {
+        Some(Value::String(text)) => text.as_str(),
+        Some(Value::Array(parts)) => {
+            parts.iter().find_map(|part| part.get("text").and_then(Value::as_str)).unwrap_or_default()
+        }
+        _ => return false,
+    };
+    INTERRUPTED.iter().any(|start| text.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(messages: Value, turn: u32, repeat: u32) {
+        assert_eq!(place(&messages, 3), Place { turn, repeat }, "{messages}");
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Bash", "input": {}}]})
+    }
+
+    fn result(id: &str, text: &str) -> Value {
+        json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]})
+    }
+
+    #[test]
+    fn the_turn_follows_from_the_results_present() {
+        let prompt = json!({"role": "user", "content": "go"});
+        check(json!([prompt]), 1, 0);
+        check(json!([prompt, call("toolu_drill_1_0"), result("toolu_drill_1_0", "ok")]), 2, 0);
+        check(json!([call("toolu_drill_1_0"), result("toolu_drill_1_0", "[Tool call interrupted: x")]), 1, 1);
+        check(json!([call("toolu_drill_1_0_r1"), result("toolu_drill_1_0_r1", "Exit code 137")]), 1, 2);
+        check(json!([call("toolu_drill_2_1"), result("toolu_drill_2_1", "ok"), prompt]), 3, 0);
+        check(json!([call("toolu_drill_3_1"), result("toolu_drill_3_1", "ok"), prompt]), 3, 1);
+        check(json!([call("toolu_other"), result("toolu_other", "ok")]), 1, 0);
+        check(json!("nonsense"), 1, 0);
+    }
+}

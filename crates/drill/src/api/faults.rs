@@ -1,0 +1,127 @@
+//! Which fault strikes which request. The seed draws the turns once, at the start; after that only requests count.
+
+use std::time::{Duration, Instant};
+
+use crate::dice::Dice;
+use crate::scenario::{Fault, FaultKind, Times, When};
+
+/// The faults still to come.
+#[derive(Debug)]
+pub(super) struct Faults {
+    pending: Vec<Pending>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    /// The turn it strikes; `None` for any.
+    turn: Option<u32>,
+    left: Times,
+    kind: FaultKind,
+    /// For a usage limit: when it resets, once it has struck.
+    resets: Option<Instant>,
+}
+
+/// A fault that strikes now.
+#[derive(Debug, Clone)]
+pub(super) struct Strike {
+    pub(super) kind: FaultKind,
+    /// For a usage limit: how long until it resets.
+    pub(super) resets_in: Duration,
+}
+
+impl Faults {
+    pub(super) fn new(faults: &[Fault], dice: &mut Dice) -> Self {
+        let pending = faults.iter().map(|fault| {
+            let turn = match &fault.when {
+                When::Turn(turn) => Some(*turn),
+                When::OneOf(turns) => turns.get(dice.below(turns.len() as u64) as usize).copied(),
+                When::Always => None,
+            };
+            Pending { turn, left: fault.times, kind: fault.kind.clone(), resets: None }
+        });
+        Self { pending: pending.collect() }
+    }
+
+    /// The fault that strikes a request for `turn`, if any; it is used up by one. Faults of the same turn strike one
+    /// after the other, in the order of the file.
+    pub(super) fn strike(&mut self, turn: u32, stream: bool, now: Instant) -> Option<Strike> {
+        for pending in &mut self.pending {
+            let due = pending.turn.is_none_or(|at| at == turn) || pending.resets.is_some();
+            let used_up = pending.left == Times::Count(0);
+            if !due || used_up || (pending.kind.needs_stream() && !stream) {
+                continue;
+            }
+            if let FaultKind::UsageLimit { reset, .. } = &pending.kind {
+                // A used-up window refuses everything until it resets, however often it is asked.
+                let resets = *pending.resets.get_or_insert(now + *reset);
+                if now < resets {
+                    return Some(Strike { kind: pending.kind.clone(), resets_in: resets - now });
+                }
+                (pending.left, pending.resets) = (one_less(pending.left), None);
+                continue;
+            }
+            pending.left = one_less(pending.left);
+            return Some(Strike { kind: pending.kind.clone(), resets_in: Duration::ZERO });
+        }
+        None
+    }
+}
+
+fn one_less(times: Times) -> Times {
+    match times {
+        Times::Count(count) => Times::Count(count.saturating_sub(1)),
+        Times::Always => Times::Always,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(when: When, times: Times, kind: FaultKind) -> Fault {
+        Fault { when, times, kind }
+    }
+
+    fn names(faults: &mut Faults, turns: &[u32], stream: bool) -> Vec<&'static str> {
+        let now = Instant::now();
+        turns
+            .iter()
+            .map(|turn| faults.strike(*turn, stream, now).map_or("-", |strike| strike.kind.name()))
+            .collect()
+    }
+
+    #[test]
+    fn faults_of_a_turn_strike_in_order_until_they_are_used_up() {
+        let all = [
+            fault(When::Turn(2), Times::Count(2), FaultKind::Html {}),
+            fault(When::Turn(2), Times::Count(1), FaultKind::Empty {}),
+            fault(When::Always, Times::Always, FaultKind::Refusal {}),
+        ];
+        let mut faults = Faults::new(&all, &mut Dice::new(0));
+        assert_eq!(
+            names(&mut faults, &[1, 2, 2, 2, 2], true),
+            ["refusal", "html", "html", "empty", "refusal"]
+        );
+    }
+
+    #[test]
+    fn a_fault_of_the_stream_waits_for_a_stream() {
+        let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings { lasting: None })];
+        let mut faults = Faults::new(&all, &mut Dice::new(0));
+        assert_eq!(names(&mut faults, &[1], false), ["-"]);
+        assert_eq!(names(&mut faults, &[1, 1], true), ["pings", "-"]);
+    }
+
+    #[test]
+    fn a_usage_limit_refuses_every_turn_until_it_resets() {
+        let limit = FaultKind::UsageLimit { reset: Duration::from_secs(6), window: "five_hour".into() };
+        let mut faults = Faults::new(&[fault(When::Turn(2), Times::Count(1), limit)], &mut Dice::new(0));
+        let start = Instant::now();
+        assert!(faults.strike(1, true, start).is_none());
+        assert!(faults.strike(2, true, start).is_some());
+        let later = faults.strike(1, true, start + Duration::from_secs(5));
+        assert_eq!(later.map(|strike| strike.resets_in), Some(Duration::from_secs(1)));
+        assert!(faults.strike(2, true, start + Duration::from_secs(6)).is_none());
+        assert!(faults.strike(2, true, start + Duration::from_secs(7)).is_none());
+    }
+}

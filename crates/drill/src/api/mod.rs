@@ -1,0 +1,18 @@
+//! A loopback Messages API that answers as a scenario says and keeps its own account of what it billed.
+//! It never calls a model, never leaves 127.0.0.1 and never kills anything: it only says when the moment has come.
+
+mod account;
+mod answer;
+mod conversation;
+mod doorway;
+mod faults;
+mod plan;
+mod play;
+mod refusals;
+mod server;
+mod stage;
+#[cfg(test)]
+mod tests;
+
+pub use account::{Account, Answered, Billed, Injected, RequestKind};
+pub use server::{Api, ApiError, DUMMY_KEY, DUMMY_TOKEN, Moment};

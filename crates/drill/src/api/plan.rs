@@ -1,0 +1,177 @@
+//! What to do with a streamed answer, step by step, under a fault. Pure: `play` carries the steps out.
+
+use std::time::Duration;
+
+use super::answer::SseEvent;
+use crate::scenario::{Cut, FaultKind, KillAt};
+
+/// How long an answer waits at a moment of killing for the agent to be killed, before it goes on after all.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// How long an agent gets to take in what was sent before it is killed in the middle of it.
+const TAKE_IN: Duration = Duration::from_millis(150);
+
+/// How long a hold without an end lasts; nobody waits longer for a drill.
+const FOR_EVER: Duration = Duration::from_secs(3600);
+
+/// One step of sending an answer.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// Send an event.
+    Send(SseEvent),
+    /// Send nothing for this long, or until the client leaves.
+    Wait(Duration),
+    /// Send pings for this long, or until the client leaves.
+    Ping(Duration),
+    /// Say that a moment of killing has come.
+    Announce(KillAt),
+    /// Say so this long after the answer was delivered.
+    AnnounceLater(KillAt, Duration),
+    /// End the connection without the last chunk.
+    Drop,
+    /// End it with a reset.
+    Reset,
+}
+
+/// The steps that send `events` under `fault`.
+pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Step> {
+    let whole = |events: Vec<SseEvent>| events.into_iter().map(Step::Send).collect::<Vec<_>>();
+    let until = |cut: Cut, end: Vec<Step>| {
+        let count = sent_until(&events, cut);
+        events.iter().take(count).cloned().map(Step::Send).chain(end).collect()
+    };
+    match fault {
+        Some(FaultKind::Reset { after }) => until(*after, vec![Step::Reset]),
+        Some(FaultKind::Cut { after }) => until(*after, vec![Step::Drop]),
+        Some(FaultKind::Pings { lasting }) => vec![Step::Ping(lasting.unwrap_or(FOR_EVER)), Step::Drop],
+        Some(FaultKind::Silence { after, lasting }) => {
+            until(*after, vec![Step::Wait(lasting.unwrap_or(FOR_EVER)), Step::Drop])
+        }
+        Some(FaultKind::SseError { error, message, after }) => {
+            until(*after, vec![Step::Send(SseEvent::error(error, message))])
+        }
+        Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, .. }) => {
+            let mut steps = vec![Step::Announce(*at), Step::Wait(KILL_WAIT)];
+            steps.extend(whole(events));
+            steps
+        }
+        Some(FaultKind::Kill { at: at @ KillAt::MidStream, .. }) => {
+            let mut steps = whole(events);
+            let half = steps.len() / 2;
+            steps.splice(half..half, [Step::Wait(TAKE_IN), Step::Announce(*at), Step::Wait(KILL_WAIT)]);
+            steps
+        }
+        Some(FaultKind::Kill { at: at @ KillAt::MidTool, after }) => {
+            let mut steps = whole(events);
+            steps.push(Step::AnnounceLater(*at, *after));
+            steps
+        }
+        // These change the status, the message or the time before it, not how it is sent.
+        Some(
+            FaultKind::Status(_)
+            | FaultKind::UsageLimit { .. }
+            | FaultKind::Refuse { .. }
+            | FaultKind::Html {}
+            | FaultKind::Refusal {}
+            | FaultKind::Empty {}
+            | FaultKind::PauseTurn {}
+            | FaultKind::MaxTokens {}
+            | FaultKind::Hold { .. },
+        )
+        | None => whole(events),
+    }
+}
+
+/// How many events go out before the cut. A message without the place in question is cut after its start.
+fn sent_until(events: &[SseEvent], cut: Cut) -> usize {
+    let first = |field: &str, found: &dyn Fn(&SseEvent) -> bool| {
+        let opened = events.iter().position(|event| event.data["content_block"]["type"] == field)?;
+        Some(opened + events.get(opened..)?.iter().position(found)?)
+    };
+    let stop = |event: &SseEvent| event.name == "content_block_stop";
+    let middle = |field: &str| {
+        let start = first(field, &|event| event.name == "content_block_delta")?;
+        let end = first(field, &stop)?;
+        Some(start + (end - start).div_ceil(2).max(1))
+    };
+    let place = match cut {
+        Cut::Start => Some(0),
+        Cut::MidText => middle("text"),
+        Cut::Text => first("text", &stop).map(|index| index + 1),
+        Cut::MidTool => middle("tool_use"),
+        Cut::Tool => first("tool_use", &stop).map(|index| index + 1),
+        Cut::Delta => Some(events.len().saturating_sub(1)),
+    };
+    place.unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::answer::Answer;
+    use super::*;
+    use crate::dice::Dice;
+    use crate::price::Tokens;
+
+    fn check(fault: &str, expected: &str) {
+        let fault: FaultKind = toml::from_str::<toml::Table>(fault)
+            .ok()
+            .and_then(|table| toml::Value::Table(table).try_into().ok())
+            .unwrap_or(FaultKind::Html {});
+        let content = vec![
+            json!({"type": "text", "text": "abcdefgh"}),
+            json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {"a": 1}}),
+        ];
+        let answer = Answer {
+            id: "m".into(),
+            model: "x".into(),
+            content,
+            stop_reason: "tool_use".into(),
+            tokens: Tokens::default(),
+        };
+        let steps = steps(answer.events(&mut Dice::new(7)), Some(&fault));
+        let words: Vec<_> = steps
+            .iter()
+            .map(|step| match step {
+                Step::Send(event) => {
+                    event.name.trim_start_matches("content_block_").trim_start_matches("message_")
+                }
+                Step::Wait(_) => "WAIT",
+                Step::Ping(_) => "PING",
+                Step::Announce(_) | Step::AnnounceLater(..) => "KILL",
+                Step::Drop => "DROP",
+                Step::Reset => "RESET",
+            })
+            .collect();
+        assert_eq!(words.join(" "), expected, "{fault:?}");
+    }
+
+    #[test]
+    fn each_fault_strikes_at_its_place() {
+        check("cut = { after = 'start' }", "DROP");
+        check("cut = { after = 'mid-text' }", "start start ping delta DROP");
+        check("cut = { after = 'text' }", "start start ping delta delta stop DROP");
+        check("reset = { after = 'mid-tool' }", "start start ping delta delta stop start delta RESET");
+        check("cut = { after = 'tool' }", "start start ping delta delta stop start delta delta stop DROP");
+        check(
+            "cut = { after = 'delta' }",
+            "start start ping delta delta stop start delta delta stop delta DROP",
+        );
+        check("pings = {}", "PING DROP");
+        check("silence = { after = 'text' }", "start start ping delta delta stop WAIT DROP");
+        check(
+            "kill = { at = 'before-first-token' }",
+            "KILL WAIT start start ping delta delta stop start delta delta stop delta stop",
+        );
+        check(
+            "kill = { at = 'mid-stream' }",
+            "start start ping delta delta stop WAIT KILL WAIT start delta delta stop delta stop",
+        );
+        check(
+            "kill = { at = 'mid-tool' }",
+            "start start ping delta delta stop start delta delta stop delta stop KILL",
+        );
+        check("sse_error = { error = 'api_error', after = 'mid-text' }", "start start ping delta error");
+    }
+}

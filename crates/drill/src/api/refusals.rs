@@ -1,0 +1,118 @@
+//! Answers that are not a message: error statuses with their bodies and headers, and a captive portal's page.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use serde_json::json;
+
+use crate::clock;
+use crate::scenario::Status;
+
+/// An answer with this status, error type and message.
+pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Response<Body> {
+    let body = json!({"type": "error", "error": {"type": kind, "message": message}});
+    with_status(code, "application/json", body.to_string(), headers)
+}
+
+/// The answer a `status` fault gives.
+pub(super) fn status(status: &Status) -> Response<Body> {
+    let (kind, message) = usual(status.code);
+    let mut headers: Vec<(String, String)> =
+        status.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Some(seconds) = status.retry_after {
+        headers.push(("retry-after".to_owned(), seconds.to_string()));
+    }
+    if let Some(should_retry) = status.should_retry {
+        headers.push(("x-should-retry".to_owned(), should_retry.to_string()));
+    }
+    error(
+        status.code,
+        status.error.as_deref().unwrap_or(kind),
+        status.message.as_deref().unwrap_or(message),
+        &headers,
+    )
+}
+
+/// The 429 of a subscription whose window is used up and opens again in `resets_in`.
+pub(super) fn usage_limit(window: &str, resets_in: Duration) -> Response<Body> {
+    let reset = resets_at(resets_in);
+    let mut headers = unified("rejected", window, 1.0, reset);
+    headers.push(("retry-after".to_owned(), resets_in.as_secs_f64().ceil().to_string()));
+    error(
+        429,
+        "rate_limit_error",
+        "This request would exceed your account's rate limit. Please try again later.",
+        &headers,
+    )
+}
+
+/// The headers a subscription sees on a good answer: a fifth of the window is used.
+pub(super) fn allowed() -> Vec<(String, String)> {
+    unified("allowed", "five_hour", 0.2, resets_at(Duration::from_secs(3600)))
+}
+
+/// A page where a message was expected.
+pub(super) fn html() -> Response<Body> {
+    with_status(200, "text/html", "<html><body>Sign in to the network</body></html>".to_owned(), &[])
+}
+
+/// A JSON answer.
+pub(super) fn json_body(body: &serde_json::Value, headers: &[(String, String)]) -> Response<Body> {
+    with_status(200, "application/json", body.to_string(), headers)
+}
+
+pub(super) fn add_headers(map: &mut HeaderMap, headers: &[(String, String)]) {
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            map.insert(name, value);
+        }
+    }
+}
+
+fn with_status(code: u16, kind: &'static str, body: String, headers: &[(String, String)]) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    if let Ok(status) = axum::http::StatusCode::from_u16(code) {
+        *response.status_mut() = status;
+    }
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    add_headers(response.headers_mut(), headers);
+    response
+}
+
+/// Rounded up, so that who waits until then is not too early.
+fn resets_at(resets_in: Duration) -> u64 {
+    (clock::unix_ms() + resets_in.as_millis() as u64).div_ceil(1000)
+}
+
+/// The unified rate-limit headers, as Claude Code 2.1.330 reads them.
+fn unified(status: &str, window: &str, used: f64, reset: u64) -> Vec<(String, String)> {
+    let short = if window == "seven_day" { "7d" } else { "5h" };
+    [
+        ("status", status.to_owned()),
+        ("reset", reset.to_string()),
+        ("representative-claim", window.to_owned()),
+        ("overage-status", "rejected".to_owned()),
+        ("overage-disabled-reason", "org_level_disabled".to_owned()),
+        (&format!("{short}-status"), status.to_owned()),
+        (&format!("{short}-reset"), reset.to_string()),
+        (&format!("{short}-utilization"), used.to_string()),
+    ]
+    .map(|(name, value)| (format!("anthropic-ratelimit-unified-{name}"), value))
+    .to_vec()
+}
+
+/// The error type and message the real API sends with a status.
+fn usual(code: u16) -> (&'static str, &'static str) {
+    match code {
+        400 => ("invalid_request_error", "messages.0: bad request"),
+        401 => ("authentication_error", "invalid x-api-key"),
+        402 => ("billing_error", "Your credit balance is too low to access the Anthropic API."),
+        403 => ("permission_error", "Your API key does not have permission to use the specified resource."),
+        404 => ("not_found_error", "Not found"),
+        413 => ("request_too_large", "Request exceeds the maximum size"),
+        429 => ("rate_limit_error", "This request would exceed your rate limit"),
+        529 => ("overloaded_error", "Overloaded"),
+        _ => ("api_error", "Internal server error"),
+    }
+}

@@ -1,0 +1,240 @@
+//! What all requests share: the script, the faults still to come and the account. It decides what a request is answered
+//! with; it sends nothing.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use axum::http::HeaderMap;
+use serde_json::json;
+use tokio::sync::broadcast;
+
+use super::account::{Account, Answered, Billed, Injected, RequestKind};
+use super::answer::{self, Answer, SseEvent};
+use super::conversation::Place;
+use super::doorway::Doorkeeper;
+use super::faults::{Faults, Strike};
+use super::server::{DUMMY_KEY, DUMMY_TOKEN, Moment};
+use crate::dice::Dice;
+use crate::price::Tokens;
+use crate::scenario::{FaultKind, KillAt, Scenario};
+
+/// Moments of killing that may wait unread; a scenario has a handful.
+const MOMENTS_MAX: usize = 256;
+
+/// What all requests share.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) scenario: Scenario,
+    pub(super) keeper: Doorkeeper,
+    pub(super) moments: broadcast::Sender<Moment>,
+    started: Instant,
+    books: Mutex<Books>,
+}
+
+#[derive(Debug)]
+struct Books {
+    account: Account,
+    faults: Faults,
+    dice: Dice,
+    /// The input of each session's last message: what the prompt cache holds of it.
+    read: HashMap<String, u64>,
+    /// Numbers requests and messages.
+    serial: u64,
+    seed: u64,
+}
+
+/// What a model request asks for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) place: Place,
+    /// Whether it is a side request, which belongs to no turn.
+    pub(super) side: bool,
+    pub(super) stream: bool,
+    pub(super) model: String,
+    pub(super) session: Option<String>,
+    /// Its size in tokens.
+    pub(super) input: u64,
+    /// Its entry in the account's list of requests.
+    pub(super) entry: usize,
+    pub(super) request_id: String,
+}
+
+/// Where in the account a message stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BillId {
+    side: bool,
+    index: usize,
+}
+
+impl Stage {
+    pub(super) fn new(scenario: &Scenario, seed: u64, keeper: Doorkeeper) -> Self {
+        let mut dice = Dice::new(seed);
+        let faults = Faults::new(&scenario.faults, &mut dice);
+        let books =
+            Books { account: Account::default(), faults, dice, read: HashMap::new(), serial: 0, seed };
+        Self {
+            scenario: scenario.clone(),
+            keeper,
+            moments: broadcast::channel(MOMENTS_MAX).0,
+            started: Instant::now(),
+            books: Mutex::new(books),
+        }
+    }
+
+    /// A copy of the account as it stands.
+    pub(super) fn account(&self) -> Account {
+        self.books().account.clone()
+    }
+
+    /// The events that carry an answer.
+    pub(super) fn events(&self, answer: &Answer) -> Vec<SseEvent> {
+        answer.events(&mut self.books().dice)
+    }
+
+    pub(super) fn announce(&self, turn: u32, at: KillAt) {
+        // Nobody listening is nobody who would kill.
+        let _ = self.moments.send(Moment { turn, at, at_ms: self.at_ms() });
+    }
+
+    /// Notes how much of a message has gone out.
+    pub(super) fn sent(&self, bill: BillId, output: u64, complete: bool) {
+        let mut books = self.books();
+        let billed = if bill.side { &mut books.account.side } else { &mut books.account.messages };
+        if let Some(billed) = billed.get_mut(bill.index) {
+            billed.complete |= complete;
+            billed.tokens.output = if billed.complete { billed.output_whole } else { output };
+        }
+    }
+
+    fn books(&self) -> MutexGuard<'_, Books> {
+        // A request that died while it wrote its line leaves an account that is still worth reading.
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn at_ms(&self) -> u64 {
+        self.started.elapsed().as_millis() as u64
+    }
+
+    /// Notes a request; the returned number and id are its own.
+    pub(super) fn note(
+        &self,
+        kind: RequestKind,
+        turn: Option<u32>,
+        session: Option<String>,
+    ) -> (usize, String) {
+        let mut books = self.books();
+        books.serial += 1;
+        let request_id = format!("req_drill_{:x}_{}", books.seed, books.serial);
+        books.account.requests.push(Answered { at_ms: self.at_ms(), kind, turn, session, status: 0 });
+        (books.account.requests.len() - 1, request_id)
+    }
+
+    pub(super) fn answered(&self, entry: usize, status: u16) {
+        if let Some(request) = self.books().account.requests.get_mut(entry) {
+            request.status = status;
+        }
+    }
+
+    pub(super) fn strike(&self, asked: &Asked) -> Option<Strike> {
+        if asked.side {
+            return None;
+        }
+        let at_ms = self.at_ms();
+        let mut books = self.books();
+        let strike = books.faults.strike(asked.place.turn, asked.stream, Instant::now())?;
+        let detail = detail(&strike);
+        let injected =
+            Injected { fault: strike.kind.name().to_owned(), detail, turn: asked.place.turn, at_ms };
+        books.account.injected.push(injected);
+        Some(strike)
+    }
+
+    /// The message for a request, as the script and the fault have it.
+    pub(super) fn answer(&self, asked: &Asked, fault: Option<&FaultKind>) -> Answer {
+        let turn = self.scenario.turns.get(asked.place.turn.saturating_sub(1) as usize);
+        let (mut content, mut output) = match turn {
+            _ if asked.side => (vec![json!({"type": "text", "text": "A drill"})], None),
+            Some(turn) => (answer::content(turn, asked.place), turn.output_tokens),
+            None => (Vec::new(), None),
+        };
+        let calls = content.iter().any(|block| block["type"] == "tool_use");
+        let scripted = turn.and_then(|turn| turn.stop_reason.clone()).filter(|_| !asked.side);
+        let mut stop_reason = scripted.unwrap_or(if calls { "tool_use" } else { "end_turn" }.to_owned());
+        let mut instead = |text: &str, reason: &str| {
+            content = if text.is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": text})] };
+            (stop_reason, output) = (reason.to_owned(), None);
+        };
+        match fault {
+            Some(FaultKind::Refusal {}) => instead("I can't help with", "refusal"),
+            Some(FaultKind::Empty {}) => instead("", "end_turn"),
+            Some(FaultKind::PauseTurn {}) => instead("I will go on in a moment.", "pause_turn"),
+            Some(FaultKind::MaxTokens {}) => {
+                instead("A long text that ends in the middle of a", "max_tokens")
+            }
+            _ => {}
+        }
+        let output = output.unwrap_or_else(|| answer::output_tokens(&content));
+        let mut books = self.books();
+        books.serial += 1;
+        let id = format!("msg_drill_{:x}_{}", books.seed, books.serial);
+        let session = asked.session.clone().unwrap_or_default();
+        let cache_read = books.read.get(&session).copied().unwrap_or(0).min(asked.input.saturating_sub(3));
+        let fresh = asked.input - cache_read;
+        // What the cache did not hold is written to it, but for a few tokens at the end.
+        let input = fresh.min(3 + fresh % 8);
+        let tokens = Tokens { input, cache_creation: fresh - input, cache_read, output };
+        Answer { id, model: asked.model.clone(), content, stop_reason, tokens }
+    }
+
+    /// Enters a message in the account, with one token of output so far.
+    pub(super) fn bill(&self, asked: &Asked, answer: &Answer) -> BillId {
+        let at_ms = self.at_ms();
+        let mut books = self.books();
+        books.read.insert(asked.session.clone().unwrap_or_default(), asked.input);
+        let billed = Billed {
+            id: answer.id.clone(),
+            request_id: asked.request_id.clone(),
+            session: asked.session.clone(),
+            turn: if asked.side { 0 } else { asked.place.turn },
+            model: answer.model.clone(),
+            at_ms,
+            tokens: Tokens { output: 1, ..answer.tokens },
+            output_whole: answer.tokens.output,
+            complete: false,
+        };
+        let list = if asked.side { &mut books.account.side } else { &mut books.account.messages };
+        list.push(billed);
+        BillId { side: asked.side, index: list.len() - 1 }
+    }
+
+    pub(super) fn accepts(&self, headers: &HeaderMap) -> bool {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        text("x-api-key") == Some(DUMMY_KEY)
+            || text("authorization").and_then(|value| value.strip_prefix("Bearer ")) == Some(DUMMY_TOKEN)
+    }
+}
+
+fn detail(strike: &Strike) -> String {
+    match &strike.kind {
+        FaultKind::Status(status) => match status.retry_after {
+            Some(seconds) => format!("{}, retry-after {seconds}", status.code),
+            None => status.code.to_string(),
+        },
+        FaultKind::UsageLimit { .. } => format!("resets in {:.1} s", strike.resets_in.as_secs_f64()),
+        FaultKind::Refuse { lasting } | FaultKind::Hold { lasting } => {
+            format!("{:.1} s", lasting.as_secs_f64())
+        }
+        FaultKind::Reset { after } | FaultKind::Cut { after } | FaultKind::Silence { after, .. } => {
+            format!("{after:?}")
+        }
+        FaultKind::SseError { error, .. } => error.clone(),
+        FaultKind::Kill { at, .. } => format!("{at:?}"),
+        FaultKind::Pings { .. }
+        | FaultKind::Html {}
+        | FaultKind::Refusal {}
+        | FaultKind::Empty {}
+        | FaultKind::PauseTurn {}
+        | FaultKind::MaxTokens {} => String::new(),
+    }
+}

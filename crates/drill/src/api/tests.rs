@@ -1,0 +1,117 @@
+//! The API as a client sees it, over a real connection.
+
+use std::io::Read;
+
+use serde_json::{Value, json};
+
+use super::{Account, Api, DUMMY_KEY};
+use crate::scenario::Scenario;
+use crate::scripted::http::{Base, Plug, post};
+
+const SCRIPT: &str = r#"
+name = "small"
+summary = "s"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I run it."
+[[turn.tools]]
+bash = { command = "true" }
+[[turn]]
+text = "done"
+"#;
+
+/// Sends `requests` one after the other to an API that plays the script with `faults`; their statuses and bodies, and
+/// the account after them.
+fn check(
+    faults: &str,
+    requests: Vec<(&'static str, Option<&'static str>, Value)>,
+) -> (Vec<(u16, String)>, Account) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime can be built");
+    let scenario = Scenario::parse("small", &format!("{SCRIPT}{faults}")).expect("the script is sound");
+    let api = runtime.block_on(Api::start(&scenario, 5)).expect("loopback can be bound");
+    let base = Base::parse(&api.url()).expect("the address is plain http");
+    let mut answers = Vec::new();
+    for (path, key, body) in requests {
+        let headers: Vec<_> = key.map(|key| ("x-api-key".to_owned(), key.to_owned())).into_iter().collect();
+        let answer = post(&base, path, &headers, body.to_string().as_bytes(), &Plug::default());
+        answers.push(answer.map_or((0, String::new()), |mut answer| {
+            let mut text = String::new();
+            // A cut body is what was read of it.
+            let _ = answer.body.read_to_string(&mut text);
+            (answer.status, text)
+        }));
+    }
+    (answers, api.account())
+}
+
+fn ask(stream: bool) -> Value {
+    json!({"model": "claude-sonnet-4-5", "stream": stream, "tools": [{"name": "Bash"}],
+        "messages": [{"role": "user", "content": "go"}]})
+}
+
+const KEY: Option<&str> = Some(DUMMY_KEY);
+
+#[test]
+fn a_whole_and_a_streamed_answer_say_the_same() {
+    let (answers, account) =
+        check("", vec![("/v1/messages?beta=true", KEY, ask(false)), ("/v1/messages", KEY, ask(true))]);
+    let whole: Value = serde_json::from_str(&answers[0].1).unwrap_or_default();
+    assert_eq!(whole["content"][1]["id"], "toolu_drill_1_0");
+    assert_eq!(whole["stop_reason"], "tool_use");
+    let streamed = &answers[1].1;
+    assert!(
+        streamed.starts_with("event: message_start\ndata: {") && streamed.ends_with("}\n\n"),
+        "{streamed}"
+    );
+    assert!(streamed.contains("event: message_stop"), "{streamed}");
+    let [first, second] = account.messages.as_slice() else { unreachable!("two messages") };
+    assert_eq!(first.tokens.output, second.tokens.output);
+    assert!(first.complete && second.complete && first.id != second.id);
+    // The second request is about the first again: all but the last tokens of it stood in the cache.
+    let input = first.tokens.input + first.tokens.cache_creation;
+    assert!((input - 4..=input).contains(&second.tokens.cache_read), "{first:?} {second:?}");
+}
+
+#[test]
+fn strangers_counts_and_side_requests_are_no_turns() {
+    let side = json!({"model": "claude-haiku-4-5", "messages": [{"role": "user", "content": "a title"}]});
+    let (answers, account) = check(
+        "",
+        vec![
+            ("/v1/messages", None, ask(true)),
+            ("/v1/messages", Some("sk-ant-another"), ask(true)),
+            ("/v1/messages/count_tokens", KEY, ask(false)),
+            ("/v1/messages", KEY, side),
+        ],
+    );
+    let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
+    assert_eq!(statuses, [401, 401, 200, 200]);
+    assert!(answers[2].1.starts_with("{\"input_tokens\":"));
+    assert_eq!((account.messages.len(), account.side.len(), account.model_requests()), (0, 1, 2));
+    assert_eq!(account.cost(), account.side[0].cost().unwrap_or_default());
+}
+
+#[test]
+fn a_cut_answer_is_billed_as_far_as_it_was_sent() {
+    let (answers, account) =
+        check("[[fault]]\ncut = { after = \"mid-text\" }\n", vec![("/v1/messages", KEY, ask(true))]);
+    assert!(answers[0].1.contains("text_delta") && !answers[0].1.contains("message_delta"));
+    let [cut] = account.messages.as_slice() else { unreachable!("one message") };
+    assert!(!cut.complete && cut.tokens.output < cut.output_whole && cut.tokens.output >= 1, "{cut:?}");
+    assert_eq!(account.injected[0].fault, "cut");
+}
+
+#[test]
+fn a_refused_connection_is_refused_and_the_port_comes_back() {
+    let (answers, account) = check(
+        "[[fault]]\nrefuse = { for_s = 0.2 }\n",
+        vec![("/v1/messages", KEY, ask(true)), ("/v1/messages", KEY, ask(true))],
+    );
+    assert_eq!((answers[0].0, answers[1].0), (0, 0), "dropped, then refused");
+    assert_eq!(account.requests.len(), 1);
+    assert_eq!(account.requests[0].status, 0);
+}

@@ -1,0 +1,16 @@
+//! A loopback Messages API with scripted faults, and a scripted agent that speaks Claude Code's protocol.
+//!
+//! Both are driven by one [`Scenario`]: a small TOML file that says what the agent does, which faults strike on which
+//! turn, and how a run over it must end. Nothing here supervises anything, and nothing here leaves 127.0.0.1.
+
+pub mod api;
+mod clock;
+mod dice;
+pub mod price;
+pub mod scenario;
+pub mod scripted;
+pub mod workspace;
+
+pub use api::{Account, Api, ApiError, Moment};
+pub use price::{Nanodollars, Tokens, price};
+pub use scenario::{Scenario, ScenarioError};

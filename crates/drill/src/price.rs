@@ -1,0 +1,120 @@
+//! What tokens cost, in whole nanodollars, so that the API's account and the agent's own total agree to the last digit.
+//! The table holds the models a drill uses; it is never a source of prices for real spend.
+
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Serialize};
+
+/// The tokens of one message, or of several added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Input that was neither read from nor written to the prompt cache.
+    pub input: u64,
+    /// Input written to the prompt cache.
+    pub cache_creation: u64,
+    /// Input read from the prompt cache.
+    pub cache_read: u64,
+    /// Output.
+    pub output: u64,
+}
+
+impl Tokens {
+    /// All tokens, of whatever kind.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.input + self.cache_creation + self.cache_read + self.output
+    }
+}
+
+impl Add for Tokens {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            input: self.input + other.input,
+            cache_creation: self.cache_creation + other.cache_creation,
+            cache_read: self.cache_read + other.cache_read,
+            output: self.output + other.output,
+        }
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// An amount of money in billionths of a dollar: the smallest price in the table is a whole number of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanodollars(pub u64);
+
+impl Nanodollars {
+    /// The amount in dollars, for JSON fields that carry them as a decimal.
+    #[must_use]
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The amount in millionths of a dollar, rounded to the nearest.
+    #[must_use]
+    pub fn microdollars(self) -> u64 {
+        (self.0 + 500) / 1000
+    }
+}
+
+impl Add for Nanodollars {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Nanodollars {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+/// Nanodollars per token: input, output, cache read, cache write (five minutes).
+struct Rate(&'static str, u64, u64, u64, u64);
+
+/// List prices as Claude Code 2.1.330 computed them in recorded runs.
+const RATES: &[Rate] = &[
+    Rate("claude-opus-5-5", 4000, 20_000, 200, 5000),
+    Rate("claude-sonnet-5-5", 2000, 10_000, 100, 2500),
+    Rate("claude-sonnet-4-5", 3000, 15_000, 300, 3750),
+    Rate("claude-haiku-4-5", 1000, 5000, 100, 1250),
+];
+
+/// The price of `tokens` of `model` (a dated name such as `claude-haiku-4-5-20251001` counts as its family), or `None`
+/// for a model the table does not know.
+#[must_use]
+pub fn price(model: &str, tokens: &Tokens) -> Option<Nanodollars> {
+    let Rate(_, input, output, read, write) = RATES.iter().find(|rate| model.starts_with(rate.0))?;
+    Some(Nanodollars(
+        tokens.input * input
+            + tokens.output * output
+            + tokens.cache_read * read
+            + tokens.cache_creation * write,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(model: &str, tokens: [u64; 4], dollars: f64) {
+        let [input, cache_creation, cache_read, output] = tokens;
+        let priced = price(model, &Tokens { input, cache_creation, cache_read, output });
+        assert_eq!(priced.map(Nanodollars::dollars), Some(dollars));
+    }
+
+    #[test]
+    fn recorded_totals_are_reproduced() {
+        check("claude-opus-5-5", [3000, 600, 9000, 177], 0.02034);
+        check("claude-sonnet-5-5", [1000, 200, 3000, 50], 0.0033);
+        check("claude-sonnet-4-5", [1000, 200, 3000, 50], 0.0054);
+        assert_eq!(price("claude-nope-9", &Tokens::default()), None);
+    }
+}

@@ -1,0 +1,21 @@
+//! Durations in a scenario file: a number of seconds, whole or not, in a field whose name ends in `_s`.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, de};
+
+/// Nothing in a drill lasts longer; a larger number is a slip of the pen.
+const SECONDS_MAX: f64 = 86_400.0;
+
+pub(super) fn seconds<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(input)?;
+    if (0.0..=SECONDS_MAX).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(de::Error::custom(format!("expected seconds between 0 and {SECONDS_MAX}, got {seconds}")))
+    }
+}
+
+pub(super) fn maybe_seconds<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
+    seconds(input).map(Some)
+}

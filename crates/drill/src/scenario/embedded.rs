@@ -1,0 +1,61 @@
+//! The scenarios that ship in the binary, in the order in which they are listed.
+
+use std::path::Path;
+
+use super::script::{Scenario, ScenarioError};
+
+/// Name and text of each; the name is that of the file.
+macro_rules! scenarios {
+    ($($name:literal),+ $(,)?) => {
+        const EMBEDDED: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../scenarios/", $name, ".toml")))),+];
+    };
+}
+
+scenarios![
+    "storm",
+    "overload",
+    "rate-limit-3",
+    "rate-limit-60",
+    "rate-limit-61",
+    "rate-limit-3600",
+    "usage-limit",
+    "server-error",
+    "connection-refused",
+    "stream-cut",
+    "silent-pings",
+    "agent-killed-before-first-token",
+    "agent-killed-mid-stream",
+    "agent-killed-mid-tool",
+    "auth-401",
+    "credit",
+    "model-missing",
+    "prompt-too-long",
+    "refusal",
+    "empty-result",
+    "hook-stopped",
+];
+
+/// Every embedded scenario.
+///
+/// # Errors
+/// If one of them is broken, which a test of this crate rules out.
+pub fn all() -> Result<Vec<Scenario>, ScenarioError> {
+    EMBEDDED.iter().map(|(name, toml)| Scenario::parse(name, toml)).collect()
+}
+
+/// The embedded scenario called `name`, else the file at that path.
+///
+/// # Errors
+/// If there is neither, or if it cannot be read or played.
+pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
+    if let Some((name, toml)) = EMBEDDED.iter().find(|(embedded, _)| *embedded == name) {
+        return Scenario::parse(name, toml);
+    }
+    let path = Path::new(name);
+    if path.is_file() {
+        return Scenario::load(path);
+    }
+    let known: Vec<_> = EMBEDDED.iter().map(|(name, _)| *name).collect();
+    Err(ScenarioError::Unknown { name: name.to_owned(), known: known.join(", ") })
+}

@@ -1,0 +1,45 @@
+//! What a drill plays: a conversation, the faults that strike it, and how a run over it must end.
+//!
+//! ```toml
+//! name = "small"
+//! summary = "one line for the list"
+//! auth = "key"                        # or "oauth"; the credentials are dummies
+//! model = "claude-sonnet-4-5"
+//! prompt = "what the agent is asked"
+//!
+//! [expect]
+//! outcome = "done"                    # with `fault = "…"` if it is another
+//! exit = 0
+//! survives = ["overloaded"]           # faults the supervisor itself meets
+//!
+//! [run]                               # all optional, see `Overrides`
+//! inner_retries = 1
+//! time_scale = 4
+//!
+//! [[turn]]                            # every turn but the last uses tools: write, edit, read, bash
+//! text = "I write the file."
+//! [[turn.tools]]
+//! write = { path = "a.txt", content = "a" }
+//!
+//! [[turn]]
+//! text = "All done."
+//!
+//! [[fault]]                           # without `turn` it strikes any; a list lets the seed draw one
+//! turn = [1, 2]
+//! times = 3                           # 1 if absent, or "always"
+//! status = { code = 529 }             # or another kind, see `FaultKind`
+//!
+//! [workspace.files]                   # what the workspace must hold in the end
+//! "a.txt" = "a"
+//! ```
+
+mod duration;
+mod embedded;
+mod fault;
+mod script;
+#[cfg(test)]
+mod tests;
+
+pub use embedded::{all, find};
+pub use fault::{Cut, Fault, FaultKind, KillAt, Status, Times, When};
+pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, Tool, Turn, Workspace};

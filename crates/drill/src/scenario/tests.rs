@@ -1,0 +1,63 @@
+//! The embedded scenarios are sound, and a user's mistakes are named.
+
+use super::{FaultKind, Scenario, Times, When, all, find};
+
+const SMALL: &str = r#"
+name = "small"
+summary = "s"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+[[turn.tools]]
+bash = { command = "true" }
+[[turn]]
+text = "done"
+"#;
+
+fn problem(toml: &str) -> String {
+    Scenario::parse("small", toml).map_or_else(
+        |error| {
+            let source = std::error::Error::source(&error).map(ToString::to_string);
+            format!("{error} {}", source.unwrap_or_default())
+        },
+        |_| "none".to_owned(),
+    )
+}
+
+#[test]
+fn every_embedded_scenario_parses_under_its_own_name() {
+    let scenarios = all().unwrap_or_default();
+    assert!(scenarios.len() >= 21);
+    for scenario in scenarios {
+        assert_eq!(find(&scenario.name).map(|found| found.summary).ok(), Some(scenario.summary));
+        assert_eq!(scenario.expect.exit == 0, scenario.expect.outcome == "done", "{}", scenario.name);
+        assert_eq!(scenario.expect.fault.is_none(), scenario.expect.outcome == "done", "{}", scenario.name);
+    }
+}
+
+#[test]
+fn faults_are_read_with_their_turns_and_counts() {
+    let toml = format!("{SMALL}\n[[fault]]\nturn = [1, 2]\ntimes = \"always\"\nstatus = {{ code = 529 }}\n");
+    let faults = Scenario::parse("small", &toml).map(|scenario| scenario.faults).unwrap_or_default();
+    let [fault] = faults.as_slice() else { unreachable!("one fault") };
+    assert_eq!((&fault.when, fault.times), (&When::OneOf(vec![1, 2]), Times::Always));
+    assert!(matches!(&fault.kind, FaultKind::Status(status) if status.code == 529));
+}
+
+#[test]
+fn mistakes_are_named() {
+    let with = |rest: &str| problem(&format!("{SMALL}\n{rest}"));
+    assert_eq!(with(""), "none");
+    assert!(with("[[fault]]\ntims = 3\nempty = {}").contains("found [empty, tims]"));
+    assert!(with("[[fault]]\nturn = 3\nempty = {}").contains("turn 3, but there are 2 turns"));
+    assert!(with("[[fault]]\nexplode = {}").contains("explode"));
+    assert!(with("[[fault]]\nhold = { for_s = -1 }").contains("seconds between"));
+    assert!(with("[[turn]]\ntext = \"x\"").contains("turn 2 uses no tool"));
+    assert!(
+        problem(&SMALL.replace("bash = { command = \"true\" }", "read = { path = \"../x\" }"))
+            .contains("leaves")
+    );
+    assert!(find("nope").is_err_and(|error| error.to_string().contains("storm")));
+}

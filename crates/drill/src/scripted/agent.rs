@@ -1,0 +1,226 @@
+//! The agent: what it holds between turns, and the one place where it waits. Whatever happens while it waits, be it a
+//! control request, a signal or the end of a background command, is dealt with here.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGHUP, SIGINT};
+
+use super::environment::Environment;
+use super::flags::Flags;
+use super::hooks::Hooks;
+use super::inbox::{Happening, Inbox};
+use super::out::{Out, complain};
+use super::session_file::SessionFile;
+use super::shell::Background;
+use super::spend::Spend;
+use crate::clock;
+
+/// The agent between and during its turns.
+#[derive(Debug)]
+pub(super) struct Agent {
+    pub(super) flags: Flags,
+    pub(super) environment: Environment,
+    pub(super) out: Out,
+    pub(super) inbox: Inbox,
+    pub(super) session: SessionFile,
+    /// The conversation as the API gets it.
+    pub(super) messages: Vec<Value>,
+    pub(super) spend: Spend,
+    pub(super) model: String,
+    pub(super) mode: String,
+    pub(super) hooks: Hooks,
+    /// What waits for a turn.
+    pub(super) queue: VecDeque<Waiting>,
+    pub(super) background: Vec<Background>,
+    pub(super) input_ended: bool,
+    pub(super) in_turn: bool,
+    /// Numbers requests and commands.
+    pub(super) serial: u64,
+    /// The last rate-limit information told.
+    pub(super) limits: Option<Value>,
+    pub(super) results: u32,
+    pub(super) api_time: Duration,
+    /// The exit code if the process ended now.
+    pub(super) exit_code: u8,
+    pub(super) started: Instant,
+}
+
+/// A reason for a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Waiting {
+    pub(super) text: String,
+    /// The host's id for a user line.
+    pub(super) uuid: Option<String>,
+    /// The background command whose end this is about.
+    pub(super) origin: Option<String>,
+}
+
+/// Why the agent drops what it is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The host or a person interrupted the turn; after a signal the process ends with it.
+    Interrupted { by_signal: bool },
+    /// The process ends now, with this exit code.
+    Leave(u8),
+}
+
+impl Agent {
+    /// Waits for something the caller has to deal with, at most until `until`; between turns also returns for whatever
+    /// makes a turn due or ends the process.
+    pub(super) fn wait(&mut self, until: Option<Instant>) -> Result<Option<Happening>, Stop> {
+        loop {
+            let received = match until {
+                None => self.inbox.receiver.recv().ok(),
+                Some(until) => {
+                    self.inbox.receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+                }
+            };
+            let Some(happening) = received else { return Ok(None) };
+            match happening {
+                Happening::Line(line) => self.take_line(&line)?,
+                Happening::InputEnded => self.input_ended = true,
+                Happening::Signal(signal) => return Err(self.signalled(signal)),
+                Happening::Ended(serial, code) => {
+                    if !self.background_ended(serial, code) {
+                        return Ok(Some(Happening::Ended(serial, code)));
+                    }
+                }
+                Happening::Answered(..) => return Ok(Some(happening)),
+            }
+            if !self.in_turn {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// A line of stdin.
+    fn take_line(&mut self, line: &str) -> Result<(), Stop> {
+        let line = line.trim();
+        if line.is_empty() {
+            return Ok(());
+        }
+        let Ok(message) = serde_json::from_str::<Value>(line) else {
+            complain(&format!(
+                "Error parsing streaming input line ({} chars): SyntaxError",
+                line.chars().count()
+            ));
+            return Err(Stop::Leave(1));
+        };
+        match message["type"].as_str() {
+            Some("user") => {
+                let uuid = message["uuid"].as_str().map(str::to_owned);
+                self.lifecycle(uuid.as_deref(), "queued");
+                let text = text_of(&message["message"]["content"]);
+                self.queue.push_back(Waiting { text, uuid, origin: None });
+                Ok(())
+            }
+            Some("control_request") => self.control(&message),
+            _ => Ok(()),
+        }
+    }
+
+    fn signalled(&mut self, signal: i32) -> Stop {
+        match signal {
+            SIGINT if self.in_turn => Stop::Interrupted { by_signal: true },
+            SIGINT => Stop::Leave(0),
+            SIGHUP => Stop::Leave(129),
+            _ => Stop::Leave(143),
+        }
+    }
+
+    /// Tells of the end of a background command and queues the turn it causes; false if it is none.
+    fn background_ended(&mut self, serial: u64, code: i32) -> bool {
+        let Some(index) = self.background.iter().position(|background| background.shell.serial == serial)
+        else {
+            return false;
+        };
+        let ended = self.background.remove(index);
+        let word = if code == 0 { "completed" } else { "failed" };
+        let summary = format!("Background command \"{}\" {word} (exit code {code})", ended.description);
+        self.out.system(
+            "task_updated",
+            json!({"task_id": ended.task_id, "run_id": ended.run_id,
+                "patch": {"status": word, "end_time": clock::unix_ms()}}),
+        );
+        self.out.system(
+            "task_notification",
+            json!({"task_id": ended.task_id, "run_id": ended.run_id, "tool_use_id": ended.tool_id, "status": word,
+                "output_file": ended.shell.output(), "summary": summary}),
+        );
+        self.tell_background();
+        let text = format!("<task-notification>\n{summary}\n{}\n</task-notification>", ended.shell.text());
+        self.queue.push_back(Waiting { text, uuid: None, origin: Some(ended.run_id) });
+        true
+    }
+
+    /// Tells which background commands run.
+    pub(super) fn tell_background(&mut self) {
+        let tasks: Vec<Value> = self
+            .background
+            .iter()
+            .map(|background| {
+                json!({"task_id": background.task_id, "run_id": background.run_id, "task_type": "local_bash",
+                    "description": background.description})
+            })
+            .collect();
+        self.out.system("background_tasks_changed", json!({"tasks": tasks}));
+    }
+
+    /// Ends the background commands; the process is about to end.
+    pub(super) fn end_background(&mut self) {
+        for ended in std::mem::take(&mut self.background) {
+            ended.shell.kill();
+            self.out.system(
+                "task_notification",
+                json!({"task_id": ended.task_id, "run_id": ended.run_id, "tool_use_id": ended.tool_id,
+                    "status": "stopped", "output_file": "", "summary": ended.description}),
+            );
+            self.out.system(
+                "task_updated",
+                json!({"task_id": ended.task_id, "run_id": ended.run_id,
+                    "patch": {"status": "killed", "end_time": clock::unix_ms()}}),
+            );
+            self.tell_background();
+        }
+    }
+
+    pub(super) fn state_changed(&mut self, state: &str) {
+        if self.environment.session_state {
+            self.out.system("session_state_changed", json!({"state": state, "sdk_host_only": true}));
+        }
+    }
+
+    pub(super) fn lifecycle(&mut self, uuid: Option<&str>, state: &str) {
+        if let Some(uuid) = uuid {
+            self.out.event("command_lifecycle", json!({"command_uuid": uuid, "state": state}));
+        }
+    }
+
+    /// Writes what the session has cost, as every orderly end does.
+    pub(super) fn write_cost_state(&mut self) {
+        let mut state = self.spend.cost_state();
+        state["totalAPIDuration"] = json!(self.api_time.as_millis() as u64);
+        state["totalDuration"] = json!(self.started.elapsed().as_millis() as u64);
+        if self.session.leaf.is_some() {
+            self.session.row("cost-state", state);
+        }
+    }
+
+    /// A time of the real agent, as long as this one takes it.
+    pub(super) fn scaled(&self, real: Duration) -> Duration {
+        real.div_f64(self.environment.time_scale)
+    }
+}
+
+/// The text of a message's content, be it a string or blocks.
+pub(super) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}

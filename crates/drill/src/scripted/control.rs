@@ -1,0 +1,73 @@
+//! Control requests from the host, and their answers.
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Stop};
+use super::{VERSION, init};
+
+impl Agent {
+    /// Answers a control request; an interrupt during a turn and `end_session` stop what is going on.
+    pub(super) fn control(&mut self, message: &Value) -> Result<(), Stop> {
+        let id = message["request_id"].clone();
+        let request = &message["request"];
+        let text = |field: &str| request[field].as_str().map(str::to_owned);
+        let mut stop = None;
+        let response = match request["subtype"].as_str().unwrap_or_default() {
+            "initialize" => init::answer(&self.environment, &self.mode, self.in_turn),
+            "interrupt" => {
+                stop = self.in_turn.then_some(Stop::Interrupted { by_signal: false });
+                json!({"still_queued": []})
+            }
+            "end_session" => {
+                stop = Some(Stop::Leave(0));
+                json!({})
+            }
+            "set_model" => {
+                if let Some(model) = text("model") {
+                    self.out.event(
+                        "user",
+                        json!({"message": {"role": "user", "content":
+                            format!("<local-command-stdout>Set model to `{model}`</local-command-stdout>")},
+                            "isReplay": true, "parent_tool_use_id": null}),
+                    );
+                    self.model = model;
+                }
+                json!({"model": self.model})
+            }
+            "set_permission_mode" => {
+                if let Some(mode) = text("mode") {
+                    self.mode = mode;
+                }
+                self.out
+                    .answer(json!({"subtype": "success", "request_id": id, "response": {"mode": self.mode}}));
+                self.out.system("status", json!({"status": null, "permissionMode": self.mode}));
+                return Ok(());
+            }
+            "get_usage" => json!({
+                "session": {"total_cost_usd": self.spend.dollars(), "model_usage": self.spend.model_usage(),
+                    "total_api_duration_ms": self.api_time.as_millis() as u64,
+                    "total_duration_ms": self.started.elapsed().as_millis() as u64,
+                    "total_lines_added": 0, "total_lines_removed": 0},
+                "subscription_type": null, "rate_limits_available": false, "rate_limits": null,
+            }),
+            "get_session_cost" => {
+                json!({"text": format!("Estimated cost:        ${:.4}", self.spend.dollars())})
+            }
+            "get_context_usage" => {
+                json!({"totalTokens": 0, "maxTokens": 1_000_000, "percentage": 0, "categories": []})
+            }
+            "get_settings" => json!({"effective": {}, "sources": [], "applied": {"model": self.model}}),
+            "get_status" => json!({"sections": []}),
+            "mcp_status" => json!({"mcpServers": []}),
+            "get_binary_version" => json!({"version": VERSION}),
+            other => {
+                let error = format!("Unsupported control request subtype: {other}");
+                self.out.answer(json!({"subtype": "error", "request_id": id, "error": error,
+                    "error_code": "unsupported_request"}));
+                return Ok(());
+            }
+        };
+        self.out.answer(json!({"subtype": "success", "request_id": id, "response": response}));
+        stop.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,95 @@
+//! What the agent takes from its environment and folders, read once at its start.
+
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fs};
+
+use super::http::Base;
+use super::{SEED, TIME_SCALE};
+use crate::clock;
+
+/// Inner retries unless `CLAUDE_CODE_MAX_RETRIES` says otherwise.
+const RETRIES: u32 = 10;
+/// How long the real agent waits for an answer's headers.
+const HEADERS_WAIT: Duration = Duration::from_secs(360);
+/// How long it waits for the next byte of a stream.
+const STREAM_WAIT: Duration = Duration::from_secs(300);
+/// How long it lets pings alone keep it waiting.
+const PINGS_WAIT: Duration = Duration::from_secs(740);
+
+/// How it logs in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Credential {
+    Key(String),
+    Token(String),
+    None,
+}
+
+/// What the environment says.
+#[derive(Debug, Clone)]
+pub(super) struct Environment {
+    pub(super) base: Option<Base>,
+    pub(super) credential: Credential,
+    /// `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`.
+    pub(super) config: PathBuf,
+    pub(super) cwd: PathBuf,
+    pub(super) max_retries: u32,
+    pub(super) time_scale: f64,
+    pub(super) headers_wait: Duration,
+    pub(super) stream_wait: Duration,
+    pub(super) pings_wait: Duration,
+    /// `CLAUDE_CODE_SDK_READS_SESSION_STATE`.
+    pub(super) session_state: bool,
+    /// `CLAUDE_CODE_STARTUP_FAILURE_RESULTS`.
+    pub(super) startup_results: bool,
+    /// `IS_SANDBOX`.
+    pub(super) sandbox: bool,
+    pub(super) seed: u64,
+}
+
+impl Environment {
+    pub(super) fn read() -> Self {
+        let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let set = |name: &str| text(name).is_some_and(|value| value == "1" || value == "true");
+        let time_scale = text(TIME_SCALE)
+            .and_then(|value| value.parse().ok())
+            .filter(|scale: &f64| *scale > 0.0)
+            .unwrap_or(1.0);
+        let scaled = |duration: Duration| duration.div_f64(time_scale);
+        let api_timeout =
+            text("API_TIMEOUT_MS").and_then(|value| value.parse().ok()).map(Duration::from_millis);
+        let key = text("ANTHROPIC_API_KEY").map(Credential::Key);
+        let token =
+            text("CLAUDE_CODE_OAUTH_TOKEN").or_else(|| text("ANTHROPIC_AUTH_TOKEN")).map(Credential::Token);
+        let config = text("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let home = text("HOME").map_or_else(env::temp_dir, PathBuf::from);
+        let cwd = env::current_dir().unwrap_or_default();
+        Self {
+            base: text("ANTHROPIC_BASE_URL").and_then(|url| Base::parse(&url)),
+            credential: token.or(key).unwrap_or(Credential::None),
+            config: config.unwrap_or_else(|| home.join(".claude")),
+            cwd: fs::canonicalize(&cwd).unwrap_or(cwd),
+            max_retries: text("CLAUDE_CODE_MAX_RETRIES")
+                .and_then(|value| value.parse().ok())
+                .unwrap_or(RETRIES),
+            time_scale,
+            headers_wait: scaled(api_timeout.unwrap_or(HEADERS_WAIT)),
+            stream_wait: scaled(STREAM_WAIT),
+            pings_wait: scaled(PINGS_WAIT),
+            session_state: set("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
+            startup_results: set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS"),
+            sandbox: set("IS_SANDBOX"),
+            seed: text(SEED)
+                .and_then(|value| value.parse().ok())
+                .unwrap_or_else(|| clock::unix_ms() ^ (u64::from(std::process::id()) << 40)),
+        }
+    }
+
+    /// `sub` of the settings' key source, as `init` and `initialize` report it.
+    pub(super) fn key_source(&self) -> &'static str {
+        match self.credential {
+            Credential::Key(_) => "ANTHROPIC_API_KEY",
+            Credential::Token(_) | Credential::None => "none",
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! What the agent makes of a request that failed: whether it tries again, and how it reports the failure. Pure tables,
+//! measured with Claude Code 2.1.330.
+
+use std::io::ErrorKind;
+
+use serde_json::{Value, json};
+
+use super::http::header;
+use super::retry::RETRY_AFTER_MAX_S;
+use crate::clock;
+
+/// How a failed request is reported: on the assistant's synthetic message and on the result.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Failure {
+    pub(super) text: String,
+    /// `assistant.error`.
+    pub(super) error: &'static str,
+    /// `api_error_status`.
+    pub(super) status: Option<u16>,
+    /// `api_error_type`.
+    pub(super) kind: Option<String>,
+    /// `api_error`.
+    pub(super) api_error: Option<&'static str>,
+    /// `api_error_params`.
+    pub(super) params: Option<Value>,
+    /// `terminal_reason`; `api_error` if empty.
+    pub(super) terminal_reason: &'static str,
+    /// `stop_reason`; `stop_sequence` if empty.
+    pub(super) stop_reason: &'static str,
+    pub(super) request_id: Option<String>,
+}
+
+/// What to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Wait and try again, at most this often.
+    Retry { at_most: Option<u32>, after_s: Option<u64> },
+    /// Try again at once without a word, at most this often.
+    Silently(u32),
+    /// One try without streaming.
+    Whole,
+    /// Nothing.
+    GiveUp,
+}
+
+/// A refusal by the API.
+#[derive(Debug, Clone)]
+pub(super) struct Refusal {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Value,
+}
+
+impl Refusal {
+    fn message(&self) -> &str {
+        self.body["error"]["message"].as_str().unwrap_or_default()
+    }
+
+    pub(super) fn retry_after_s(&self) -> Option<u64> {
+        header(&self.headers, "retry-after")?.parse().ok()
+    }
+}
+
+/// The word of `api_retry.error`.
+pub(super) fn retry_word(status: Option<u16>) -> &'static str {
+    match status {
+        Some(429) => "rate_limit",
+        Some(529) => "overloaded",
+        Some(401) => "authentication_failed",
+        Some(408 | 409 | 500..) => "server_error",
+        Some(_) | None => "unknown",
+    }
+}
+
+/// What to do about a refusal, and how to report it if that does not help.
+pub(super) fn of_refusal(refusal: &Refusal, oauth: bool, model: &str, host: &str) -> (Next, Failure) {
+    let message = refusal.message();
+    let kind = refusal.body["error"]["type"].as_str().map(str::to_owned);
+    let after_s = refusal.retry_after_s();
+    let told_not_to = header(&refusal.headers, "x-should-retry") == Some("false");
+    let patient = if told_not_to || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
+        Next::GiveUp
+    } else {
+        Next::Retry { at_most: None, after_s }
+    };
+    let failure = |error, text: String| Failure {
+        text,
+        error,
+        status: Some(refusal.status),
+        kind,
+        request_id: header(&refusal.headers, "request-id").map(str::to_owned),
+        ..Failure::default()
+    };
+    match refusal.status {
+        429 if oauth
+            && header(&refusal.headers, "anthropic-ratelimit-unified-status") == Some("rejected") =>
+        {
+            let mut info = limit_info(&refusal.headers).unwrap_or_default();
+            if let Some(fields) = info.as_object_mut() {
+                fields.remove("unifiedWindows");
+            }
+            let mut limited = failure("rate_limit", limit_text(&info));
+            limited.api_error = Some("usage_limit_reached");
+            limited.params = Some(json!({"rate_limit_info": info}));
+            (Next::GiveUp, limited)
+        }
+        429 => (patient, failure("rate_limit", format!("API Error: Request rejected (429) · {message}"))),
+        401 if oauth => (
+            Next::Retry { at_most: Some(2), after_s },
+            failure("authentication_failed", format!("Failed to authenticate. API Error: 401 {message}")),
+        ),
+        401 => {
+            (patient, failure("authentication_failed", "Invalid API key · Fix external API key".to_owned()))
+        }
+        403 => (
+            Next::GiveUp,
+            failure("authentication_failed", format!("Failed to authenticate. API Error: 403 {message}")),
+        ),
+        402 => (Next::GiveUp, failure("billing_error", "Credit balance is too low".to_owned())),
+        400 if message.contains("credit balance is too low") => {
+            (Next::GiveUp, failure("billing_error", "Credit balance is too low".to_owned()))
+        }
+        400 if message.contains("organization has been disabled") => {
+            let text =
+                "Your API key belongs to a disabled organization · Update or unset the environment variable";
+            let mut disabled = failure("invalid_request", text.to_owned());
+            disabled.api_error = Some("org_disabled_credential");
+            (Next::GiveUp, disabled)
+        }
+        400 if message.contains("prompt is too long") => {
+            let mut long = failure("invalid_request", format!("Prompt is too long · {message}"));
+            long.terminal_reason = "prompt_too_long";
+            (Next::GiveUp, long)
+        }
+        404 => {
+            let text = format!(
+                "There's an issue with the selected model ({model}). It may not exist or you may not have access to \
+                 it. Run --model to pick a different model."
+            );
+            (Next::Whole, failure("model_not_found", text))
+        }
+        413 => {
+            let text = "Request too large (max 32MB). Accumulated images and attachments in the conversation pushed \
+                        the request over the limit. Remove older images or compact the conversation.";
+            let mut large = failure("invalid_request", text.to_owned());
+            large.terminal_reason = "image_error";
+            (Next::GiveUp, large)
+        }
+        status @ (400 | 422) => {
+            (Next::Silently(5), failure("unknown", format!("API Error: {status} {message}")))
+        }
+        status @ (408 | 409 | 500..) => {
+            let text = format!(
+                "API Error: {status} {message}. This is a server-side issue, usually temporary — try again in a \
+                 moment. If it persists, check your inference gateway ({host})."
+            );
+            (patient, failure("server_error", text))
+        }
+        status => (Next::GiveUp, failure("unknown", format!("API Error: {status} {message}"))),
+    }
+}
+
+/// A connection that could not be made or broke before anything came.
+pub(super) fn of_connection(kind: ErrorKind) -> Failure {
+    let text = match kind {
+        ErrorKind::ConnectionRefused => {
+            "API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)"
+        }
+        _ => "API Error: Connection error — check your internet connection (ECONNRESET)",
+    };
+    let api_error = Some("connection_failed");
+    Failure { text: text.to_owned(), error: "server_error", api_error, ..Failure::default() }
+}
+
+/// No headers in time.
+pub(super) fn of_timeout(waited_ms: u128) -> Failure {
+    let text = format!(
+        "Request timed out. If the API is slow to answer, or a proxy or gateway holds responses, set API_TIMEOUT_MS \
+         above {waited_ms}."
+    );
+    Failure { text, error: "server_error", ..Failure::default() }
+}
+
+/// A 200 that holds no message.
+pub(super) fn of_malformed(bytes: usize) -> Failure {
+    let text = format!(
+        "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway \
+         intercepting the request. Response: {bytes} bytes."
+    );
+    Failure { text, error: "unknown", ..Failure::default() }
+}
+
+/// An SSE `error` event that no repeat got rid of.
+pub(super) fn of_event(event: &Value) -> Failure {
+    let kind = event["error"]["type"].as_str().map(str::to_owned);
+    let message = event["error"]["message"].as_str().unwrap_or_default();
+    Failure { text: format!("API Error: {message}"), error: "server_error", kind, ..Failure::default() }
+}
+
+/// The fourth answer in a row that hit the output limit.
+pub(super) fn of_output_limit() -> Failure {
+    let text = "API Error: Claude's response exceeded the 128000 output token maximum. To configure this behavior, \
+                set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.";
+    Failure {
+        text: text.to_owned(),
+        error: "max_output_tokens",
+        api_error: Some("max_output_tokens"),
+        params: Some(json!({"cut": "output_limit"})),
+        ..Failure::default()
+    }
+}
+
+/// No credential at all; no request is made.
+pub(super) fn of_no_login() -> Failure {
+    let text = "Not logged in · Please run /login".to_owned();
+    Failure { text, error: "authentication_failed", ..Failure::default() }
+}
+
+/// A second refusal by the model itself.
+pub(super) fn of_model_refusal(model: &str, request_id: Option<String>, message_id: &str) -> Failure {
+    let request = request_id.as_deref().unwrap_or_default();
+    let text = format!(
+        "API Error: {model}'s safeguards flagged this message (https://www.anthropic.com/legal/aup). This sometimes \
+         happens with safe, normal conversations. Claude Code can't respond to this message with {model}.\n\nTry \
+         rephrasing the request in a new session or change your model.\n\nRequest ID: {request}\n\nMessage ID: \
+         {message_id}"
+    );
+    Failure { text, error: "invalid_request", stop_reason: "refusal", request_id, ..Failure::default() }
+}
+
+/// `rate_limit_info` from the unified headers; `None` without them.
+pub(super) fn limit_info(headers: &[(String, String)]) -> Option<Value> {
+    let unified = |name: &str| header(headers, &format!("anthropic-ratelimit-unified-{name}"));
+    let mut info = json!({"status": unified("status")?, "isUsingOverage": false});
+    let number = |text: &str| serde_json::from_str::<Value>(text).ok();
+    if let Some(reset) = unified("reset").and_then(number) {
+        info["resetsAt"] = reset;
+    }
+    if let Some(claim) = unified("representative-claim") {
+        info["rateLimitType"] = json!(claim);
+    }
+    if let Some(status) = unified("overage-status") {
+        info["overageStatus"] = json!(status);
+    }
+    if let Some(reason) = unified("overage-disabled-reason") {
+        info["overageDisabledReason"] = json!(reason);
+    }
+    for (short, window) in [("5h", "five_hour"), ("7d", "seven_day")] {
+        let part = |name: &str| unified(&format!("{short}-{name}"));
+        if let (Some(status), Some(reset), Some(used)) =
+            (part("status"), part("reset").and_then(number), part("utilization").and_then(number))
+        {
+            info["unifiedWindows"][window] =
+                json!({"utilization": used, "resetsAt": reset, "status": status});
+        }
+    }
+    Some(info)
+}
+
+fn limit_text(info: &Value) -> String {
+    let reset = info["resetsAt"].as_u64().unwrap_or(0);
+    if info["rateLimitType"] == "seven_day" {
+        format!("You've hit your weekly limit · resets {} (UTC)", clock::day_and_hour(reset))
+    } else {
+        format!("You've hit your 5-hour limit · resets {} (UTC)", clock::hour_of_day(reset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(status: u16, message: &str, headers: &[(&str, &str)], expected: (Next, &str, &str)) {
+        let headers =
+            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>();
+        let body = json!({"error": {"type": "t", "message": message}});
+        let oauth = headers.iter().any(|(name, _)| name.starts_with("anthropic"));
+        let (next, failure) = of_refusal(&Refusal { status, headers, body }, oauth, "m", "h");
+        assert_eq!((next, failure.error, failure.terminal_reason), expected, "{status} {message}");
+    }
+
+    #[test]
+    fn refusals_are_taken_as_measured() {
+        let retry = Next::Retry { at_most: None, after_s: None };
+        check(529, "Overloaded", &[], (retry, "server_error", ""));
+        check(500, "x", &[("x-should-retry", "false")], (Next::GiveUp, "server_error", ""));
+        check(429, "slow", &[], (retry, "rate_limit", ""));
+        check(
+            429,
+            "slow",
+            &[("retry-after", "60")],
+            (Next::Retry { at_most: None, after_s: Some(60) }, "rate_limit", ""),
+        );
+        check(429, "slow", &[("retry-after", "61")], (Next::GiveUp, "rate_limit", ""));
+        check(
+            429,
+            "x",
+            &[("anthropic-ratelimit-unified-status", "rejected")],
+            (Next::GiveUp, "rate_limit", ""),
+        );
+        check(401, "invalid", &[], (retry, "authentication_failed", ""));
+        check(403, "no", &[], (Next::GiveUp, "authentication_failed", ""));
+        check(400, "Your credit balance is too low", &[], (Next::GiveUp, "billing_error", ""));
+        check(400, "prompt is too long: 2 > 1", &[], (Next::GiveUp, "invalid_request", "prompt_too_long"));
+        check(400, "bad", &[], (Next::Silently(5), "unknown", ""));
+        check(404, "model: m", &[], (Next::Whole, "model_not_found", ""));
+        check(413, "x", &[], (Next::GiveUp, "invalid_request", "image_error"));
+    }
+}

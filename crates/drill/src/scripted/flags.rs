@@ -1,0 +1,161 @@
+//! The command line, by hand: the few flags of Claude Code that a supervisor uses. An unknown one is refused as the real
+//! one refuses it.
+
+use std::ffi::OsString;
+
+/// What the command line asks for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Flags {
+    /// `-p`, without which there is only `--version`.
+    pub(super) print: bool,
+    /// The prompt, if it is an argument.
+    pub(super) prompt: Option<String>,
+    /// Whether stdin carries JSON lines.
+    pub(super) input_lines: bool,
+    pub(super) output: Output,
+    pub(super) verbose: bool,
+    pub(super) partial_messages: bool,
+    pub(super) hook_events: bool,
+    pub(super) session_id: Option<String>,
+    pub(super) resume: Option<String>,
+    pub(super) fork_session: bool,
+    pub(super) model: Option<String>,
+    pub(super) permission_mode: Option<String>,
+    /// JSON, or the path of a file with JSON.
+    pub(super) settings: Option<String>,
+    pub(super) max_turns: Option<u32>,
+    pub(super) max_budget_usd: Option<f64>,
+    pub(super) append_system_prompt: Option<String>,
+    pub(super) version: bool,
+}
+
+/// `--output-format`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Output {
+    #[default]
+    Text,
+    Json,
+    Stream,
+}
+
+/// Reads the command line; the error is what goes to stderr.
+pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, String> {
+    let mut flags = Flags::default();
+    let mut arguments = arguments.map(|argument| argument.to_string_lossy().into_owned()).peekable();
+    while let Some(argument) = arguments.next() {
+        let (name, inline) = match argument.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name.to_owned(), Some(value.to_owned())),
+            _ => (argument.clone(), None),
+        };
+        let mut value = || {
+            inline
+                .clone()
+                .or_else(|| arguments.next())
+                .ok_or_else(|| format!("error: option '{name} <value>' argument missing"))
+        };
+        match name.as_str() {
+            "-p" | "--print" => flags.print = true,
+            "-v" | "--version" => flags.version = true,
+            "--verbose" => flags.verbose = true,
+            "--include-partial-messages" => flags.partial_messages = true,
+            "--include-hook-events" => flags.hook_events = true,
+            "--fork-session" => flags.fork_session = true,
+            "--dangerously-skip-permissions" => flags.permission_mode = Some("bypassPermissions".to_owned()),
+            "--input-format" => flags.input_lines = value()? == "stream-json",
+            "--output-format" => {
+                flags.output = match value()?.as_str() {
+                    "stream-json" => Output::Stream,
+                    "json" => Output::Json,
+                    _ => Output::Text,
+                }
+            }
+            "--session-id" => flags.session_id = Some(value()?),
+            "-r" | "--resume" => flags.resume = Some(value()?),
+            "--model" => flags.model = Some(value()?),
+            "--permission-mode" => flags.permission_mode = Some(value()?),
+            "--settings" => flags.settings = Some(value()?),
+            "--append-system-prompt" => flags.append_system_prompt = Some(value()?),
+            "--max-turns" => flags.max_turns = Some(number(&value()?, &name)?),
+            "--max-budget-usd" => flags.max_budget_usd = Some(number(&value()?, &name)?),
+            // They change nothing here, but a supervisor may pass them.
+            "--allowedTools"
+            | "--allowed-tools"
+            | "--disallowedTools"
+            | "--disallowed-tools"
+            | "--tools"
+            | "--mcp-config"
+            | "--add-dir"
+            | "--permission-prompt-tool"
+            | "--fallback-model"
+            | "--effort"
+            | "--setting-sources" => {
+                value()?;
+            }
+            "--strict-mcp-config" | "--replay-user-messages" => {}
+            _ if argument.starts_with('-') && argument.len() > 1 => {
+                return Err(format!("error: unknown option '{argument}'"));
+            }
+            _ => flags.prompt = Some(argument),
+        }
+    }
+    if flags.output == Output::Stream && !flags.verbose {
+        return Err("Error: When using --print, --output-format=stream-json requires --verbose".to_owned());
+    }
+    if flags.resume.is_some() && flags.session_id.is_some() && !flags.fork_session {
+        return Err("Error: --session-id with --continue or --resume also needs --fork-session.".to_owned());
+    }
+    if let Some(id) = &flags.session_id
+        && !is_uuid(id)
+    {
+        return Err("Error: Invalid session ID. Must be a valid UUID.".to_owned());
+    }
+    Ok(flags)
+}
+
+/// Whether `text` has the form of a UUID.
+pub(super) fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text.chars().enumerate().all(|(index, char)| match index {
+            8 | 13 | 18 | 23 => char == '-',
+            _ => char.is_ascii_hexdigit(),
+        })
+}
+
+fn number<T: std::str::FromStr>(text: &str, name: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("error: option '{name} <value>' argument '{text}' is invalid."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str) -> Result<Flags, String> {
+        parse(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn a_supervisors_command_line_is_understood() {
+        let flags = check(
+            "-p --input-format stream-json --output-format=stream-json --verbose --resume abc --max-turns 3",
+        );
+        let expected = Flags {
+            print: true,
+            input_lines: true,
+            output: Output::Stream,
+            verbose: true,
+            resume: Some("abc".to_owned()),
+            max_turns: Some(3),
+            ..Flags::default()
+        };
+        assert_eq!(flags, Ok(expected));
+    }
+
+    #[test]
+    fn refusals_are_worded_as_the_real_agents() {
+        assert_eq!(check("-p --nope"), Err("error: unknown option '--nope'".to_owned()));
+        assert!(check("-p --session-id x").is_err_and(|error| error.contains("Invalid session ID")));
+        assert!(
+            check("-p --output-format stream-json").is_err_and(|error| error.contains("requires --verbose"))
+        );
+    }
+}

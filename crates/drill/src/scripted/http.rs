@@ -1,0 +1,226 @@
+//! One HTTP/1.1 request on one connection, plain text, closable from another thread: all the agent needs to reach a
+//! loopback API. It never retries, never follows a redirect and never speaks TLS.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A header block longer than this is not one.
+const HEAD_BYTES_MAX: u64 = 64 << 10;
+/// A chunk longer than this is garbage.
+const CHUNK_BYTES_MAX: usize = 64 << 20;
+/// A loopback connection is made or refused at once.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// Where the API is, taken apart once.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    /// `host:port`.
+    pub(super) authority: String,
+    /// The path before `/v1`, without a slash at its end.
+    prefix: String,
+}
+
+impl Base {
+    /// Takes `http://host:port/prefix` apart; `None` for anything but plain HTTP.
+    pub(crate) fn parse(url: &str) -> Option<Self> {
+        let rest = url.strip_prefix("http://")?;
+        let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+        let authority = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
+        let path = path.trim_end_matches('/');
+        let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
+        Some(Self { authority, prefix })
+    }
+}
+
+/// Closes a request's connection, from whatever thread.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Plug(Arc<Mutex<Option<TcpStream>>>);
+
+impl Plug {
+    /// Ends the connection; its reader sees an end or an error.
+    pub(super) fn pull(&self) {
+        if let Some(socket) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // It may have ended by itself.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// The head of an answer, and its body to be read.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    pub(crate) body: Body,
+}
+
+impl Answer {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        header(&self.headers, name)
+    }
+}
+
+/// The value of a header; `name` in lower case.
+pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+}
+
+/// Sends a POST and reads the head of its answer.
+pub(crate) fn post(
+    base: &Base,
+    path: &str,
+    headers: &[(String, String)],
+    body: &[u8],
+    plug: &Plug,
+) -> io::Result<Answer> {
+    let address = base.authority.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
+    let mut socket = TcpStream::connect_timeout(&address, CONNECT_MAX)?;
+    socket.set_nodelay(true)?;
+    *plug.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket.try_clone()?);
+    let mut head = format!("POST {}{path} HTTP/1.1\r\nhost: {}\r\n", base.prefix, base.authority);
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len()));
+    socket.write_all(head.as_bytes())?;
+    socket.write_all(body)?;
+    let mut reader = BufReader::new(socket);
+    let (status, headers) = read_head(&mut reader)?;
+    let left = if header(&headers, "transfer-encoding").is_some_and(|value| value.contains("chunked")) {
+        Left::Chunk(0)
+    } else {
+        let length = header(&headers, "content-length").and_then(|value| value.parse().ok());
+        length.map_or(Left::UntilClosed, Left::Bytes)
+    };
+    Ok(Answer { status, headers, body: Body { reader, left } })
+}
+
+fn read_head(reader: &mut BufReader<TcpStream>) -> io::Result<(u16, Vec<(String, String)>)> {
+    let mut limited = reader.take(HEAD_BYTES_MAX);
+    let first = read_line(&mut limited)?;
+    let status =
+        first.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
+    let mut headers = Vec::new();
+    loop {
+        let line = read_line(&mut limited)?;
+        if line.is_empty() {
+            return Ok((status, headers));
+        }
+        if let Some((name, value)) = line.split_once(':') {
+            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
+    }
+}
+
+fn read_line(reader: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 || !line.ends_with('\n') {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+    }
+    line.truncate(line.trim_end().len());
+    Ok(line)
+}
+
+/// What is still to come of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// This many bytes.
+    Bytes(usize),
+    /// This many bytes of the current chunk, then further chunks.
+    Chunk(usize),
+    /// Whatever comes until the connection ends.
+    UntilClosed,
+    /// Nothing: it came to its end.
+    Nothing,
+}
+
+/// The body of an answer. A connection that ends too early is an error, not an end.
+#[derive(Debug)]
+pub(crate) struct Body {
+    reader: BufReader<TcpStream>,
+    left: Left,
+}
+
+impl Body {
+    fn next_chunk(&mut self) -> io::Result<usize> {
+        let line = read_line(&mut self.reader)?;
+        let size = usize::from_str_radix(line.split(';').next().unwrap_or_default().trim(), 16)
+            .ok()
+            .filter(|size| *size <= CHUNK_BYTES_MAX)
+            .ok_or(io::ErrorKind::InvalidData)?;
+        if size == 0 {
+            while !read_line(&mut self.reader)?.is_empty() {}
+        }
+        Ok(size)
+    }
+}
+
+impl Read for Body {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == Left::Chunk(0) {
+            let size = self.next_chunk()?;
+            self.left = if size == 0 { Left::Nothing } else { Left::Chunk(size) };
+        }
+        let limit = match self.left {
+            Left::Nothing | Left::Bytes(0) => return Ok(0),
+            Left::Bytes(left) | Left::Chunk(left) => left.min(buffer.len()),
+            Left::UntilClosed => buffer.len(),
+        };
+        let count = self.reader.read(buffer.get_mut(..limit).unwrap_or_default())?;
+        if count == 0 && limit > 0 && self.left != Left::UntilClosed {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+        }
+        match &mut self.left {
+            Left::Bytes(left) => *left -= count,
+            Left::Chunk(left) => {
+                *left -= count;
+                if *left == 0 {
+                    // The line end behind a chunk.
+                    read_line(&mut self.reader)?;
+                }
+            }
+            Left::UntilClosed | Left::Nothing => {}
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use super::*;
+
+    fn served(answer: &'static str) -> io::Result<(u16, io::Result<String>)> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let base =
+            Base::parse(&format!("http://{}/r/x/", listener.local_addr()?)).ok_or(io::ErrorKind::Other)?;
+        let server = thread::spawn(move || -> io::Result<String> {
+            let (mut socket, _) = listener.accept()?;
+            let mut request = vec![0; 4096];
+            let count = socket.read(&mut request)?;
+            socket.write_all(answer.as_bytes())?;
+            Ok(String::from_utf8_lossy(request.get(..count).unwrap_or_default()).into_owned())
+        });
+        let mut answer = post(&base, "/v1/messages", &[("x".into(), "y".into())], b"{}", &Plug::default())?;
+        let mut text = String::new();
+        let read = answer.body.read_to_string(&mut text).map(|_| text);
+        let request = server.join().map_err(|_| io::ErrorKind::Other)??;
+        assert!(request.starts_with("POST /r/x/v1/messages HTTP/1.1\r\n"), "{request}");
+        Ok((answer.status, read))
+    }
+
+    #[test]
+    fn bodies_are_read_to_their_end_and_no_further() -> io::Result<()> {
+        let (status, text) = served("HTTP/1.1 429 Too Many\r\nContent-Length: 2\r\n\r\nokrest")?;
+        assert_eq!((status, text?.as_str()), (429, "ok"));
+        let (_, text) =
+            served("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")?;
+        assert_eq!(text?, "abcde");
+        let (_, text) = served("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nd")?;
+        assert_eq!(text.map_err(|error| error.kind()), Err(io::ErrorKind::UnexpectedEof));
+        Ok(())
+    }
+}

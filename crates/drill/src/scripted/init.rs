@@ -1,0 +1,57 @@
+//! The event that opens every turn, and the answer to `initialize`: shortened to the fields hosts use.
+
+use serde_json::{Value, json};
+
+use super::VERSION;
+use super::environment::Environment;
+
+/// The tools it has.
+pub(super) const TOOLS: [&str; 4] = ["Bash", "Edit", "Read", "Write"];
+
+/// The fields of `system/init`.
+pub(super) fn event(environment: &Environment, model: &str, mode: &str) -> Value {
+    json!({
+        "cwd": environment.cwd, "tools": TOOLS, "mcp_servers": [], "model": model, "permissionMode": mode,
+        "slash_commands": [], "apiKeySource": environment.key_source(), "claude_code_version": VERSION,
+        "output_style": "default", "agents": [], "skills": [], "plugins": [],
+        "capabilities": ["interrupt_receipt_v1"], "analytics_disabled": true, "product_feedback_disabled": true,
+        "served_by_anthropic": false, "original_cwd": environment.cwd, "additional_directories": [],
+        "fast_mode_state": "off",
+    })
+}
+
+/// The answer to `initialize`.
+pub(super) fn answer(environment: &Environment, mode: &str, in_turn: bool) -> Value {
+    json!({
+        "commands": [], "agents": [], "models": [], "output_style": "default", "available_output_styles": ["default"],
+        "account": {"tokenSource": "none", "apiKeySource": environment.key_source(), "apiProvider": "firstParty"},
+        "pid": std::process::id(), "claude_code_version": VERSION, "current_permission_mode": mode,
+        "hook_on_failure_supported": false, "hooks_when_unanswered_kept": 0, "analytics_disabled": true,
+        "fast_mode_state": "off", "session_state": if in_turn { "running" } else { "idle" }, "capabilities": [],
+    })
+}
+
+/// The tools as a request declares them.
+pub(super) fn declared() -> Value {
+    let tool = |name: &str, required: Value, properties: Value| {
+        let schema = json!({"type": "object", "required": required, "properties": properties});
+        json!({"name": name, "description": format!("The {name} tool."), "input_schema": schema})
+    };
+    let text = || json!({"type": "string"});
+    json!([
+        tool(
+            "Bash",
+            json!(["command"]),
+            json!({"command": text(), "description": text(),
+            "run_in_background": {"type": "boolean"}, "timeout": {"type": "number"}})
+        ),
+        tool(
+            "Edit",
+            json!(["file_path", "old_string", "new_string"]),
+            json!({"file_path": text(),
+            "old_string": text(), "new_string": text(), "replace_all": {"type": "boolean"}})
+        ),
+        tool("Read", json!(["file_path"]), json!({"file_path": text()})),
+        tool("Write", json!(["file_path", "content"]), json!({"file_path": text(), "content": text()})),
+    ])
+}

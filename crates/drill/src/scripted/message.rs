@@ -1,0 +1,133 @@
+//! Puts a message together from its stream, and says what is left of one that broke off.
+
+use serde_json::{Value, json};
+
+use crate::price::Tokens;
+
+/// A message, whole or in parts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Message {
+    pub(super) id: String,
+    pub(super) request_id: Option<String>,
+    /// As `message_start` announced it: without content, with its usage.
+    pub(super) head: Value,
+    /// Complete content blocks.
+    pub(super) blocks: Vec<Value>,
+    /// The block that is being sent.
+    open: Option<Open>,
+    pub(super) stop_reason: Option<String>,
+    /// The latest usage.
+    pub(super) usage: Value,
+    /// Whether the final usage has arrived; a message is complete with it, even without `message_stop`.
+    pub(super) complete: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Open {
+    block: Value,
+    /// The text or JSON of its deltas.
+    text: String,
+}
+
+impl Message {
+    /// A message that came whole, as one JSON object.
+    pub(super) fn whole(mut body: Value, request_id: Option<String>) -> Option<Self> {
+        let blocks = body["content"].as_array()?.clone();
+        let stop_reason = body["stop_reason"].as_str().map(str::to_owned);
+        let id = body["id"].as_str()?.to_owned();
+        let usage = body["usage"].clone();
+        body["content"] = json!([]);
+        Some(Self { id, request_id, head: body, blocks, open: None, stop_reason, usage, complete: true })
+    }
+
+    /// Takes in one event; returns the block it completed, if it did.
+    pub(super) fn feed(&mut self, event: &Value) -> Option<Value> {
+        match event["type"].as_str()? {
+            "message_start" => {
+                self.head = event["message"].clone();
+                self.id = self.head["id"].as_str().unwrap_or_default().to_owned();
+                self.usage = self.head["usage"].clone();
+            }
+            "content_block_start" => {
+                self.open = Some(Open { block: event["content_block"].clone(), text: String::new() });
+            }
+            "content_block_delta" => {
+                let delta = &event["delta"];
+                let piece =
+                    ["text", "partial_json", "thinking"].iter().find_map(|field| delta[*field].as_str());
+                if let (Some(open), Some(piece)) = (&mut self.open, piece) {
+                    open.text.push_str(piece);
+                } else if let (Some(open), Some(signature)) = (&mut self.open, delta["signature"].as_str()) {
+                    open.block["signature"] = json!(signature);
+                }
+            }
+            "content_block_stop" => {
+                let block = self.open.take()?.close();
+                self.blocks.push(block.clone());
+                return Some(block);
+            }
+            "message_delta" => {
+                self.stop_reason = event["delta"]["stop_reason"].as_str().map(str::to_owned);
+                if event["usage"].is_object() {
+                    self.usage = event["usage"].clone();
+                }
+                self.complete = self.stop_reason.is_some();
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Whether anything of it has arrived.
+    pub(super) fn started(&self) -> bool {
+        !self.id.is_empty()
+    }
+
+    /// What it cost in tokens as far as the agent knows: the latest usage it has seen.
+    pub(super) fn tokens(&self) -> Tokens {
+        let count = |field: &str| self.usage[field].as_u64().unwrap_or(0);
+        Tokens {
+            input: count("input_tokens"),
+            cache_creation: count("cache_creation_input_tokens"),
+            cache_read: count("cache_read_input_tokens"),
+            output: count("output_tokens"),
+        }
+    }
+
+    /// The text of the block that broke off, if it is a text.
+    pub(super) fn open_text(&self) -> Option<&str> {
+        let open = self.open.as_ref()?;
+        (open.block["type"] == "text" && !open.text.is_empty()).then_some(open.text.as_str())
+    }
+
+    pub(super) fn tool_calls(&self) -> impl Iterator<Item = &Value> {
+        self.blocks.iter().filter(|block| block["type"] == "tool_use")
+    }
+
+    /// The text of its last text block.
+    pub(super) fn text(&self) -> String {
+        let last = self.blocks.iter().rev().find_map(|block| block["text"].as_str());
+        last.unwrap_or_default().to_owned()
+    }
+
+    /// The message with this one block, as events and session rows carry it.
+    pub(super) fn with_block(&self, block: &Value, usage: &Value, stop_reason: Option<&str>) -> Value {
+        let mut message = self.head.clone();
+        message["content"] = json!([block]);
+        message["usage"] = usage.clone();
+        message["stop_reason"] = json!(stop_reason);
+        message
+    }
+}
+
+impl Open {
+    fn close(self) -> Value {
+        let Self { mut block, text } = self;
+        match block["type"].as_str() {
+            Some("tool_use") => block["input"] = serde_json::from_str(&text).unwrap_or_else(|_| json!({})),
+            Some("thinking") => block["thinking"] = json!(text),
+            _ => block["text"] = json!(text),
+        }
+        block
+    }
+}

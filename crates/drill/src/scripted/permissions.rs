@@ -1,0 +1,42 @@
+//! Which tools a permission mode lets through when there is nobody to ask. Pure.
+
+use serde_json::Value;
+
+/// Whether `mode` allows a call of `tool`.
+pub(super) fn allows(mode: &str, tool: &str) -> bool {
+    match mode {
+        "bypassPermissions" => true,
+        "acceptEdits" => tool != "Bash",
+        _ => tool == "Read",
+    }
+}
+
+/// How a denial is worded (Claude Code 2.1.330).
+pub(super) fn denial(tool: &str, input: &Value) -> String {
+    match input["file_path"].as_str() {
+        Some(path) => {
+            format!("Claude requested permissions to write to {path}, but you haven't granted it yet.")
+        }
+        None => format!("Claude requested permissions to use {tool}, but you haven't granted it yet."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bypass_lets_everything_through() {
+        let allowed = |mode: &str| {
+            ["Bash", "Edit", "Read", "Write"]
+                .iter()
+                .filter(|tool| allows(mode, tool))
+                .copied()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(allowed("bypassPermissions"), ["Bash", "Edit", "Read", "Write"]);
+        assert_eq!(allowed("acceptEdits"), ["Edit", "Read", "Write"]);
+        assert_eq!(allowed("default"), ["Read"]);
+        assert_eq!(allowed("plan"), ["Read"]);
+    }
+}

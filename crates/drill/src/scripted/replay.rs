@@ -1,0 +1,109 @@
+//! Modes without an API, for tests and benches: a recorded stream, a flood of events, an instant end. The agent then
+//! understands nothing; it only writes.
+
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::{env, fs::File};
+
+use serde_json::{Value, json};
+
+use super::environment::Environment;
+use super::flags::Flags;
+use super::{init, report};
+use crate::dice::Dice;
+use crate::price::Tokens;
+
+/// A recorded stream to write as it is, once the first user line has come.
+pub const REPLAY: &str = "LONGHAUL_SCRIPTED_REPLAY";
+/// The exit code after a replay; 0 if unset.
+pub const REPLAY_EXIT: &str = "LONGHAUL_SCRIPTED_EXIT";
+/// `<n>:<bytes>`: write `init`, this many partial-message events of about this many bytes, and a good result.
+pub const FLOOD: &str = "LONGHAUL_SCRIPTED_FLOOD";
+/// `1`: write `init` and a good result at once, without any request.
+pub const INSTANT: &str = "LONGHAUL_SCRIPTED_INSTANT";
+
+/// Acts out the mode the environment asks for; the exit code, or `None` if it asks for none.
+pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
+    let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let asked = |name: &str| set(name).is_some();
+    if !asked(REPLAY) && !asked(FLOOD) && !asked(INSTANT) {
+        return None;
+    }
+    if flags.input_lines && !user_came(environment) {
+        return Some(0);
+    }
+    let written = if let Some(file) = set(REPLAY) {
+        let code = set(REPLAY_EXIT).and_then(|code| code.parse().ok()).unwrap_or(0);
+        copy(Path::new(&file)).map(|()| code)
+    } else if let Some(size) = set(FLOOD) {
+        let (count, bytes) = size.split_once(':').unwrap_or((&size, "1200"));
+        flood(flags, environment, count.parse().unwrap_or(0), bytes.parse().unwrap_or(1200)).map(|()| 0)
+    } else {
+        flood(flags, environment, 0, 0).map(|()| 0)
+    };
+    // A reader that has gone away is no failure; a recording that cannot be read is.
+    Some(written.unwrap_or(1))
+}
+
+/// Reads lines until one is a user's, and whether one was; `initialize` is answered.
+fn user_came(environment: &Environment) -> bool {
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        if message["type"] == "user" {
+            return true;
+        }
+        if message["type"] == "control_request" {
+            let answer = init::answer(environment, "default", false);
+            let response =
+                json!({"subtype": "success", "request_id": message["request_id"], "response": answer});
+            super::out::write(&json!({"type": "control_response", "response": response}).to_string());
+        }
+    }
+    false
+}
+
+fn copy(file: &Path) -> io::Result<()> {
+    let mut reader = BufReader::new(File::open(file)?);
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    io::copy(&mut reader, &mut stdout)?;
+    stdout.flush()
+}
+
+fn flood(flags: &Flags, environment: &Environment, count: u64, bytes: usize) -> io::Result<()> {
+    let mut dice = Dice::new(environment.seed);
+    let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| dice.uuid());
+    let model = flags.model.clone().unwrap_or_else(|| "claude-sonnet-4-5".to_owned());
+    let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
+    let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut init = init::event(environment, &model, &mode);
+    init["type"] = json!("system");
+    init["subtype"] = json!("init");
+    init["session_id"] = json!(session_id);
+    init["uuid"] = json!(dice.uuid());
+    writeln!(stdout, "{init}")?;
+    // The fields around the text come to about 300 bytes.
+    let text = "x".repeat(bytes.saturating_sub(300));
+    for _ in 0..count {
+        let uuid = dice.uuid();
+        writeln!(
+            stdout,
+            "{{\"type\":\"stream_event\",\"event\":{{\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\
+             \"{text}\"}},\"type\":\"content_block_delta\"}},\"session_id\":\"{session_id}\",\
+             \"parent_tool_use_id\":null,\"uuid\":\"{uuid}\",\"api_message_id\":\"msg_drill_flood\"}}"
+        )?;
+    }
+    let result = json!({
+        "type": "result", "subtype": "success", "is_error": false, "terminal_reason": "completed",
+        "stop_reason": "end_turn", "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1,
+        "duration_api_ms": 0, "total_cost_usd": 0, "usage": report::usage(&Tokens::default()), "modelUsage": {},
+        "model_usage_since_last_result": {}, "permission_denials": [], "queued_turn_count": 0, "result_index": 0,
+        "session_id": session_id, "uuid": dice.uuid(),
+    });
+    writeln!(stdout, "{result}")?;
+    if environment.session_state {
+        let idle = json!({"type": "system", "subtype": "session_state_changed", "state": "idle",
+            "sdk_host_only": true, "session_id": session_id, "uuid": dice.uuid()});
+        writeln!(stdout, "{idle}")?;
+    }
+    stdout.flush()
+}

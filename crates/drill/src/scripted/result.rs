@@ -1,0 +1,113 @@
+//! The result event that ends a turn.
+
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::failure::Failure;
+use super::report::usage;
+use super::turn::Turn;
+use crate::price::Tokens;
+
+/// How a turn ended.
+#[derive(Debug, Clone)]
+pub(super) enum Ending {
+    /// The model was through, or a hook ended the turn (`hook_stopped`); its last text.
+    Completed { text: String, reason: &'static str },
+    /// A request failed for good.
+    Failed(Failure),
+    /// The turn was stopped: `aborted_tools`, `aborted_streaming`.
+    Aborted(&'static str),
+    /// `--max-turns`.
+    MaxTurns(u32),
+    /// `--max-budget-usd`.
+    MaxBudget(f64),
+}
+
+impl Agent {
+    /// Tells how a turn ended and sets the exit code by it.
+    pub(super) fn tell_result(&mut self, turn: &Turn, ending: &Ending) {
+        let mut result = json!({
+            "duration_ms": turn.started.elapsed().as_millis() as u64,
+            "duration_api_ms": self.api_time.as_millis() as u64,
+            "num_turns": 1 + turn.user_events, "stop_reason": turn.stop_reason, "usage": usage(&turn.usage),
+            "total_cost_usd": self.spend.dollars(), "modelUsage": self.spend.model_usage(),
+            "model_usage_since_last_result": self.spend.since_last_result(),
+            "permission_denials": turn.denials, "queued_turn_count": self.queue.len(), "result_index": self.results,
+            "fast_mode_state": "off", "safety_stops": turn.safety_stops,
+        });
+        if self.flags.partial_messages && !turn.begun.is_empty() {
+            result["begun_message_ids"] = json!(turn.begun);
+        }
+        if let Some(run_id) = &turn.origin {
+            result["origin"] =
+                json!({"kind": "task-notification", "producer": "session-task", "runId": run_id});
+        }
+        if let Some(first) = turn.uuids.first() {
+            result["user_message_uuid"] = json!(first);
+            result["user_message_uuids"] = json!(turn.uuids);
+        }
+        let is_error = fill(&mut result, turn, ending);
+        self.exit_code = u8::from(is_error);
+        self.results += 1;
+        self.out.result(result);
+    }
+}
+
+/// Fills in what depends on the ending; returns whether it is an error.
+fn fill(result: &mut Value, turn: &Turn, ending: &Ending) -> bool {
+    let (subtype, is_error, reason) = match ending {
+        Ending::Completed { text, reason } => {
+            result["result"] = json!(text);
+            result["api_error_status"] = Value::Null;
+            ("success", false, *reason)
+        }
+        Ending::Failed(failure) => {
+            result["result"] = json!(failure.text);
+            result["api_error_status"] = json!(failure.status);
+            let stop_reason =
+                if failure.stop_reason.is_empty() { "stop_sequence" } else { failure.stop_reason };
+            result["stop_reason"] = json!(stop_reason);
+            for (name, value) in
+                [("api_error_type", json!(failure.kind)), ("api_error", json!(failure.api_error))]
+            {
+                if !value.is_null() {
+                    result[name] = value;
+                }
+            }
+            let named = failure.terminal_reason;
+            ("success", true, if named.is_empty() { "api_error" } else { named })
+        }
+        Ending::Aborted(reason) => {
+            let stop_reason = turn.stop_reason.as_deref().unwrap_or("null");
+            let diagnostic =
+                format!("[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={stop_reason}");
+            result["errors"] = json!([diagnostic]);
+            ("error_during_execution", true, *reason)
+        }
+        Ending::MaxTurns(limit) => {
+            result["errors"] = json!([format!("Reached maximum number of turns ({limit})")]);
+            ("error_max_turns", true, "max_turns")
+        }
+        Ending::MaxBudget(limit) => {
+            result["errors"] = json!([format!("Reached maximum budget (${limit})")]);
+            ("error_max_budget_usd", true, "budget_exhausted")
+        }
+    };
+    result["subtype"] = json!(subtype);
+    result["is_error"] = json!(is_error);
+    result["terminal_reason"] = json!(reason);
+    is_error
+}
+
+/// The zeroed result of a start that was refused.
+pub(super) fn refused_start(error: &str, reason: Option<&str>) -> Value {
+    let mut result = json!({
+        "subtype": "error_during_execution", "duration_ms": 0, "duration_api_ms": 0, "is_error": true, "num_turns": 0,
+        "stop_reason": null, "total_cost_usd": 0, "usage": usage(&Tokens::default()), "modelUsage": {},
+        "permission_denials": [], "errors": [error], "result_index": 0,
+    });
+    if let Some(reason) = reason {
+        result["startup_failure_reason"] = json!(reason);
+    }
+    result
+}

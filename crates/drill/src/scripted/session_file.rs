@@ -1,0 +1,132 @@
+//! The session's file: rows of JSON, one a line, linked by `parentUuid`. It only writes; `history` reads. A folder that
+//! cannot be written is no error: the session is then simply not kept, as with the real agent.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::VERSION;
+use crate::clock;
+
+/// The longest folder name before it is cut and a hash put behind it.
+const FOLDER_CHARS_MAX: usize = 200;
+
+/// A session being written.
+#[derive(Debug)]
+pub(super) struct SessionFile {
+    pub(super) id: String,
+    pub(super) path: PathBuf,
+    file: Option<File>,
+    cwd: String,
+    /// The last row of the conversation, which the next one names as its parent.
+    pub(super) leaf: Option<String>,
+}
+
+impl SessionFile {
+    /// The file of a new session, made with its first row.
+    pub(super) fn new(config: &Path, cwd: &Path, id: &str) -> Self {
+        let path = path(config, cwd, id);
+        Self { id: id.to_owned(), path, file: None, cwd: cwd.display().to_string(), leaf: None }
+    }
+
+    /// Goes on with a session whose last row is `leaf`.
+    pub(super) fn resumed(path: PathBuf, cwd: &Path, id: &str, leaf: Option<String>) -> Self {
+        Self { id: id.to_owned(), path, file: None, cwd: cwd.display().to_string(), leaf }
+    }
+
+    /// Where tools of this session put their output.
+    pub(super) fn outputs(&self) -> PathBuf {
+        self.path.with_extension("").join("tasks")
+    }
+
+    /// A row of the conversation; returns its id.
+    pub(super) fn link(&mut self, kind: &str, uuid: String, mut fields: Value) -> String {
+        fields["parentUuid"] = json!(self.leaf);
+        fields["isSidechain"] = json!(false);
+        fields["uuid"] = json!(uuid);
+        fields["userType"] = json!("external");
+        fields["entrypoint"] = json!("sdk-cli");
+        fields["cwd"] = json!(self.cwd);
+        fields["version"] = json!(VERSION);
+        self.row(kind, fields);
+        self.leaf = Some(uuid.clone());
+        uuid
+    }
+
+    /// A row beside the conversation.
+    pub(super) fn row(&mut self, kind: &str, mut fields: Value) {
+        fields["type"] = json!(kind);
+        fields["sessionId"] = json!(self.id);
+        fields["timestamp"] = json!(clock::rfc3339(clock::unix_ms()));
+        self.write(&fields);
+    }
+
+    /// A row as it is, for the copy that a fork starts with.
+    pub(super) fn write(&mut self, row: &Value) {
+        if self.file.is_none() {
+            self.file = self.path.parent().and_then(|folder| {
+                fs::create_dir_all(folder).ok()?;
+                OpenOptions::new().create(true).append(true).open(&self.path).ok()
+            });
+        }
+        if let Some(file) = &mut self.file {
+            // One write, so that a kill leaves a row whole or absent.
+            let _ = file.write_all(format!("{row}\n").as_bytes());
+        }
+    }
+}
+
+/// The file of session `id` when started in `cwd`.
+pub(super) fn path(config: &Path, cwd: &Path, id: &str) -> PathBuf {
+    config.join("projects").join(folder(&cwd.display().to_string())).join(format!("{id}.jsonl"))
+}
+
+/// The file of session `id`: in the folder of `cwd` if it is there, else in any other.
+pub(super) fn find(config: &Path, cwd: &Path, id: &str) -> Option<PathBuf> {
+    let own = path(config, cwd, id);
+    if own.is_file() {
+        return Some(own);
+    }
+    let folders = fs::read_dir(config.join("projects")).ok()?;
+    let mut files = folders.flatten().map(|folder| folder.path().join(format!("{id}.jsonl")));
+    files.find(|file| file.is_file())
+}
+
+/// The folder name of a working directory (Claude Code 2.1.330): every character but ASCII letters and digits becomes
+/// `-`; a long name is cut and gets a hash of the whole path.
+pub(super) fn folder(cwd: &str) -> String {
+    let name: String =
+        cwd.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
+    if name.len() <= FOLDER_CHARS_MAX {
+        return name;
+    }
+    let hash =
+        cwd.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    format!("{}-{}", name.get(..FOLDER_CHARS_MAX).unwrap_or_default(), base36(hash.unsigned_abs()))
+}
+
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));
+        number /= 36;
+        if number == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_named_as_the_real_agent_names_them() {
+        assert_eq!(folder("/demo/a.b_c d"), "-demo-a-b-c-d");
+        assert_eq!(folder("/ü"), "--");
+        let long = folder(&format!("/{}", "a".repeat(280)));
+        assert!(long.starts_with("-aaa") && long.len() > 201 && long.chars().nth(200) == Some('-'), "{long}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Shell commands, each in a process group of its own, so that the agent's death does not end them and the agent can end
+//! them whole. Their output goes to a file.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::Sender;
+use std::thread;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::inbox::Happening;
+
+/// Characters of output a tool result carries; the real agent cuts at about this length.
+const OUTPUT_CHARS_MAX: usize = 30_000;
+
+/// A running command.
+#[derive(Debug)]
+pub(super) struct Shell {
+    pub(super) serial: u64,
+    group: Option<Pid>,
+    output: PathBuf,
+}
+
+impl Shell {
+    /// Starts `command`; its end is put into the inbox under `serial`.
+    pub(super) fn start(
+        command: &str,
+        cwd: &Path,
+        output: PathBuf,
+        serial: u64,
+        to: Sender<Happening>,
+    ) -> io::Result<Self> {
+        if let Some(folder) = output.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&output)?;
+        let mut child = Command::new("bash")
+            .arg("-c")
+            .arg(command)
+            .current_dir(cwd)
+            .env("CLAUDECODE", "1")
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .process_group(0)
+            .spawn()?;
+        let group = Pid::from_raw(child.id().cast_signed());
+        thread::spawn(move || {
+            let code = child.wait().map_or(127, |status| {
+                status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(127)
+            });
+            to.send(Happening::Ended(serial, code))
+        });
+        Ok(Self { serial, group, output })
+    }
+
+    /// Kills the command and what it started in its group.
+    pub(super) fn kill(&self) {
+        if let Some(group) = self.group {
+            // It may have ended a moment ago.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    /// What it has written so far, without the line end at its end.
+    pub(super) fn text(&self) -> String {
+        let bytes = fs::read(&self.output).unwrap_or_default();
+        let text: String = String::from_utf8_lossy(&bytes).chars().take(OUTPUT_CHARS_MAX).collect();
+        text.trim_end().to_owned()
+    }
+
+    pub(super) fn output(&self) -> &Path {
+        &self.output
+    }
+}
+
+/// A command the agent did not wait for.
+#[derive(Debug)]
+pub(super) struct Background {
+    pub(super) shell: Shell,
+    pub(super) task_id: String,
+    pub(super) run_id: String,
+    pub(super) tool_id: String,
+    pub(super) description: String,
+}

@@ -1,0 +1,158 @@
+//! What the session has cost, as the agent reports it: cumulative over resumed processes, with the last known
+//! `cost-state` as its start. What a killed process spent is missing from it, as it is from the real agent's.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::price::{Nanodollars, Tokens, price};
+
+/// Tokens and money by model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Usage(BTreeMap<String, (Tokens, Nanodollars)>);
+
+impl Usage {
+    fn add(&mut self, model: &str, tokens: Tokens, cost: Nanodollars) {
+        let entry = self.0.entry(model.to_owned()).or_default();
+        entry.0 += tokens;
+        entry.1 += cost;
+    }
+
+    fn cost(&self) -> Nanodollars {
+        self.0.values().fold(Nanodollars(0), |sum, (_, cost)| sum + *cost)
+    }
+
+    fn without(&self, earlier: &Self) -> Self {
+        let mut rest = Self::default();
+        for (model, (tokens, cost)) in &self.0 {
+            let (before, paid) = earlier.0.get(model).copied().unwrap_or_default();
+            let tokens = Tokens {
+                input: tokens.input.saturating_sub(before.input),
+                cache_creation: tokens.cache_creation.saturating_sub(before.cache_creation),
+                cache_read: tokens.cache_read.saturating_sub(before.cache_read),
+                output: tokens.output.saturating_sub(before.output),
+            };
+            if tokens.total() > 0 {
+                rest.add(model, tokens, Nanodollars(cost.0.saturating_sub(paid.0)));
+            }
+        }
+        rest
+    }
+
+    /// As `modelUsage` has it.
+    fn json(&self, with_limits: bool) -> Value {
+        let models = self.0.iter().map(|(model, (tokens, cost))| {
+            let mut usage = json!({
+                "inputTokens": tokens.input, "outputTokens": tokens.output,
+                "cacheReadInputTokens": tokens.cache_read, "cacheCreationInputTokens": tokens.cache_creation,
+                "webSearchRequests": 0, "costUSD": cost.dollars(), "thinkingTokens": 0,
+                "cacheCreationEphemeral5mInputTokens": 0, "cacheCreationEphemeral1hInputTokens": 0,
+            });
+            if with_limits {
+                let (window, output) =
+                    if model.contains("-4-5") { (200_000, 32_000) } else { (1_000_000, 128_000) };
+                usage["contextWindow"] = json!(window);
+                usage["maxOutputTokens"] = json!(output);
+                usage["canonicalModel"] = json!(model);
+                usage["provider"] = json!("firstParty");
+                usage["costBasis"] = json!("list");
+            }
+            (model.clone(), usage)
+        });
+        Value::Object(models.collect::<Map<_, _>>())
+    }
+}
+
+/// The agent's own account.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Spend {
+    /// Session so far, estimates included.
+    total: Usage,
+    /// The part of it that is only an estimate; it is not written to the session.
+    estimated: Usage,
+    /// `total` when the process began.
+    at_start: Usage,
+    /// `total` at the last result.
+    at_result: Usage,
+    unknown_model: bool,
+}
+
+impl Spend {
+    /// Continues from a `cost-state` row.
+    pub(super) fn continued(cost_state: Option<&Value>) -> Self {
+        let mut total = Usage::default();
+        let models = cost_state.and_then(|state| state["modelUsage"].as_object());
+        for (model, usage) in models.into_iter().flatten() {
+            let count = |field: &str| usage[field].as_u64().unwrap_or(0);
+            let tokens = Tokens {
+                input: count("inputTokens"),
+                cache_creation: count("cacheCreationInputTokens"),
+                cache_read: count("cacheReadInputTokens"),
+                output: count("outputTokens"),
+            };
+            let cost = usage["costUSD"].as_f64().unwrap_or(0.0);
+            total.add(model, tokens, Nanodollars((cost * 1e9).round().max(0.0) as u64));
+        }
+        Self { at_start: total.clone(), at_result: total.clone(), total, ..Self::default() }
+    }
+
+    /// Adds a message that the API has billed.
+    pub(super) fn add(&mut self, model: &str, tokens: Tokens) {
+        self.unknown_model |= price(model, &tokens).is_none();
+        self.total.add(model, tokens, price(model, &tokens).unwrap_or_default());
+    }
+
+    /// Adds what an interrupted message probably cost.
+    pub(super) fn estimate(&mut self, model: &str, tokens: Tokens) {
+        self.add(model, tokens);
+        self.estimated.add(model, tokens, price(model, &tokens).unwrap_or_default());
+    }
+
+    pub(super) fn dollars(&self) -> f64 {
+        self.total.cost().dollars()
+    }
+
+    /// What this process has spent, which is what `--max-budget-usd` limits.
+    pub(super) fn process_dollars(&self) -> f64 {
+        self.total.without(&self.at_start).cost().dollars()
+    }
+
+    pub(super) fn model_usage(&self) -> Value {
+        self.total.json(true)
+    }
+
+    /// The usage since the last result, which this call makes the last one.
+    pub(super) fn since_last_result(&mut self) -> Value {
+        let since = self.total.without(&self.at_result).json(true);
+        self.at_result = self.total.clone();
+        since
+    }
+
+    /// The fields of a `cost-state` row.
+    pub(super) fn cost_state(&self) -> Value {
+        let known = self.total.without(&self.estimated);
+        json!({"totalCostUSD": known.cost().dollars(), "modelUsage": known.json(false),
+            "hasUnknownModelCost": self.unknown_model})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resumed_session_continues_from_its_cost_state_and_forgets_estimates() {
+        let tokens = Tokens { input: 1000, cache_creation: 200, cache_read: 3000, output: 50 };
+        let mut spend = Spend::default();
+        spend.add("claude-opus-5-5", tokens);
+        spend.estimate("claude-opus-5-5", tokens);
+        assert_eq!(spend.dollars(), 0.0132);
+        let mut resumed = Spend::continued(Some(&spend.cost_state()));
+        assert_eq!(resumed.dollars(), 0.0066);
+        assert_eq!(resumed.process_dollars(), 0.0);
+        resumed.add("claude-opus-5-5", tokens);
+        assert_eq!((resumed.dollars(), resumed.process_dollars()), (0.0132, 0.0066));
+        assert_eq!(resumed.since_last_result()["claude-opus-5-5"]["inputTokens"], 1000);
+        assert_eq!(resumed.since_last_result(), json!({}));
+    }
+}

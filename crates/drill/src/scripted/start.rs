@@ -1,0 +1,184 @@
+//! From the command line to the exit code: refused starts, new and resumed sessions, and the loop over turns.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::agent::{Agent, Stop, Waiting};
+use super::environment::Environment;
+use super::flags::{self, Flags, Output, is_uuid};
+use super::history::{self, History};
+use super::hooks::Hooks;
+use super::inbox::Inbox;
+use super::out::{self, Out, complain};
+use super::session_file::{self, SessionFile};
+use super::spend::Spend;
+use super::{VERSION, replay, result};
+use crate::dice::Dice;
+
+/// The model if none is named.
+const MODEL: &str = "claude-sonnet-4-5";
+
+/// Runs the scripted agent with these arguments (without the program's name) to its exit code.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let flags = match flags::parse(arguments) {
+        Ok(flags) => flags,
+        Err(error) => return refuse(&error),
+    };
+    if flags.version {
+        out::write(&format!("{VERSION} (Claude Code)"));
+        return ExitCode::SUCCESS;
+    }
+    let environment = Environment::read();
+    if let Some(code) = replay::run(&flags, &environment) {
+        return ExitCode::from(code);
+    }
+    match start(flags, environment) {
+        Ok(agent) => ExitCode::from(live(agent)),
+        Err(code) => code,
+    }
+}
+
+/// Serves turns until there is nothing left to do or a reason to stop.
+fn live(mut agent: Agent) -> u8 {
+    let code = loop {
+        let step = match agent.queue.pop_front() {
+            Some(waiting) => agent.run_turn(waiting),
+            None if agent.input_ended && agent.background.is_empty() => break agent.exit_code,
+            None => agent.wait(None).map(|_| ()),
+        };
+        match step {
+            Ok(()) | Err(Stop::Interrupted { .. }) => {}
+            Err(Stop::Leave(code)) => break code,
+        }
+    };
+    agent.write_cost_state();
+    agent.end_background();
+    agent.out.close();
+    code
+}
+
+fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
+    let mut dice = Dice::new(environment.seed);
+    let hooks = Hooks::read(flags.settings.as_deref()).map_err(|error| refuse(&error))?;
+    let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
+    let named = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
+    let id = named.unwrap_or_else(|| dice.uuid());
+    let mut out = Out::new(flags.output, id.clone(), dice);
+    if mode == "bypassPermissions" && !environment.sandbox && rustix::process::geteuid().is_root() {
+        let error =
+            "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
+        if environment.startup_results {
+            out.result(result::refused_start(error, Some("bypass_root")));
+        }
+        return Err(refuse(error));
+    }
+    if flags.resume.is_none() && session_file::path(&environment.config, &environment.cwd, &id).exists() {
+        return Err(refuse(&format!("Error: Session ID {id} is already in use.")));
+    }
+    let (session, history) = match &flags.resume {
+        None => (SessionFile::new(&environment.config, &environment.cwd, &id), History::default()),
+        Some(from) => resume(from, &id, &flags, &environment, &mut out)?,
+    };
+    let inbox = Inbox::open().map_err(|error| refuse(&format!("Error: {error}")))?;
+    let mut agent = Agent {
+        model: flags.model.clone().unwrap_or_else(|| MODEL.to_owned()),
+        spend: Spend::continued(history.cost_state.as_ref()),
+        messages: history.messages,
+        queue: VecDeque::new(),
+        background: Vec::new(),
+        input_ended: false,
+        in_turn: false,
+        serial: 0,
+        limits: None,
+        results: 0,
+        api_time: Duration::ZERO,
+        exit_code: 0,
+        started: Instant::now(),
+        flags,
+        environment,
+        out,
+        inbox,
+        session,
+        mode,
+        hooks,
+    };
+    if agent.flags.input_lines {
+        agent.inbox.listen();
+    } else {
+        agent.input_ended = true;
+        let text = match agent.flags.prompt.take() {
+            Some(text) => text,
+            None => read_prompt(),
+        };
+        if text.trim().is_empty() {
+            return Err(refuse(
+                "Error: Input must be provided either through stdin or as a prompt argument when using --print",
+            ));
+        }
+        agent.queue.push_back(Waiting { text, uuid: None, origin: None });
+    }
+    Ok(agent)
+}
+
+/// The session to go on with, and its repaired history; a fork starts with a copy of the rows.
+fn resume(
+    from: &str,
+    id: &str,
+    flags: &Flags,
+    environment: &Environment,
+    out: &mut Out,
+) -> Result<(SessionFile, History), ExitCode> {
+    let found = session_file::find(&environment.config, &environment.cwd, from)
+        .and_then(|path| Some((history::read(&path)?, path)));
+    let Some((mut history, path)) = found else {
+        let error = if is_uuid(from) {
+            format!("No conversation found with session ID: {from}")
+        } else {
+            format!("--resume {from} is not a UUID and does not match any session title.")
+        };
+        if flags.output == Output::Stream {
+            from.clone_into(&mut out.session_id);
+            out.result(result::refused_start(&error, None));
+        }
+        return Err(refuse(&error));
+    };
+    let mut session = if flags.fork_session {
+        fork(&history, id, environment)
+    } else {
+        SessionFile::resumed(path, &environment.cwd, id, history.leaf.clone())
+    };
+    for (kind, message) in std::mem::take(&mut history.repairs) {
+        let uuid = out.dice.uuid();
+        session.link(kind, uuid, json!({"message": message}));
+    }
+    Ok((session, history))
+}
+
+fn fork(history: &History, id: &str, environment: &Environment) -> SessionFile {
+    let path = session_file::path(&environment.config, Path::new(&environment.cwd), id);
+    let mut session = SessionFile::resumed(path, &environment.cwd, id, history.leaf.clone());
+    for row in &history.rows {
+        let mut row = row.clone();
+        row["sessionId"] = json!(id);
+        session.write(&row);
+    }
+    session
+}
+
+fn read_prompt() -> String {
+    let mut bytes = Vec::new();
+    // A prompt that cannot be read is an empty one, which is refused.
+    let _ = io::stdin().lock().read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn refuse(error: &str) -> ExitCode {
+    complain(error);
+    ExitCode::FAILURE
+}

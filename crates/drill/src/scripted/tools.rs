@@ -1,0 +1,190 @@
+//! The tools, for real: files are written, edited and read, commands are run. Results are worded as the real agent's.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Stop};
+use super::inbox::Happening;
+use super::shell::{Background, Shell};
+
+/// How long a foreground command may take unless the call says otherwise.
+const COMMAND_WAIT: Duration = Duration::from_secs(120);
+
+/// What a tool call gave.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// The result as the model sees it.
+    pub(super) content: String,
+    pub(super) is_error: bool,
+    /// `tool_use_result` of the event.
+    pub(super) detail: Value,
+}
+
+impl Outcome {
+    fn good(content: impl Into<String>, detail: Value) -> Self {
+        Self { content: content.into(), is_error: false, detail }
+    }
+
+    /// A call that failed or was refused.
+    pub(super) fn bad(content: impl Into<String>) -> Self {
+        let content = content.into();
+        Self { detail: json!(format!("Error: {content}")), content, is_error: true }
+    }
+}
+
+impl Agent {
+    /// Runs one tool call to its end.
+    pub(super) fn run_tool(&mut self, call: &Value) -> Result<Outcome, Stop> {
+        let input = &call["input"];
+        let text = |field: &str| input[field].as_str().unwrap_or_default();
+        let path = self.environment.cwd.join(text("file_path"));
+        match call["name"].as_str().unwrap_or_default() {
+            "Write" => Ok(write(&path, text("file_path"), text("content"))),
+            "Edit" => Ok(edit(&path, text("file_path"), input)),
+            "Read" => Ok(read(&path)),
+            "Bash" if input["run_in_background"] == true => Ok(self.start_in_background(call)),
+            "Bash" => self.run_command(call),
+            other => Ok(Outcome::bad(format!(
+                "<tool_use_error>Error: No such tool available: {other}</tool_use_error>"
+            ))),
+        }
+    }
+
+    fn start_shell(&mut self, call: &Value, name: &str) -> io::Result<Shell> {
+        self.serial += 1;
+        let command = call["input"]["command"].as_str().unwrap_or_default();
+        let output = self.session.outputs().join(format!("{name}.output"));
+        Shell::start(command, &self.environment.cwd, output, self.serial, self.inbox.sender.clone())
+    }
+
+    fn run_command(&mut self, call: &Value) -> Result<Outcome, Stop> {
+        let name = format!("b{}", self.out.dice.letters(8));
+        let shell = match self.start_shell(call, &name) {
+            Ok(shell) => shell,
+            Err(error) => return Ok(Outcome::bad(format!("cannot run bash: {error}"))),
+        };
+        let limit = call["input"]["timeout"].as_u64().map_or(COMMAND_WAIT, Duration::from_millis);
+        let end = Instant::now() + limit;
+        let code = loop {
+            match self.wait(Some(end)) {
+                Ok(Some(Happening::Ended(serial, code))) if serial == shell.serial => break code,
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    shell.kill();
+                    return Ok(Outcome::bad(format!("Command timed out after {} s", limit.as_secs_f64())));
+                }
+                Err(stop) => {
+                    shell.kill();
+                    return Err(stop);
+                }
+            }
+        };
+        let text = shell.text();
+        if code != 0 {
+            let content = if text.is_empty() {
+                format!("Exit code {code}")
+            } else {
+                format!("Exit code {code}\n{text}")
+            };
+            return Ok(Outcome::bad(content));
+        }
+        let detail = json!({"stdout": text, "stderr": "", "interrupted": false, "isImage": false,
+            "noOutputExpected": false});
+        let content = if text.is_empty() { "(Bash completed with no output)".to_owned() } else { text };
+        Ok(Outcome::good(content, detail))
+    }
+
+    fn start_in_background(&mut self, call: &Value) -> Outcome {
+        let task_id = format!("b{}", self.out.dice.letters(8));
+        let shell = match self.start_shell(call, &task_id) {
+            Ok(shell) => shell,
+            Err(error) => return Outcome::bad(format!("cannot run bash: {error}")),
+        };
+        let run_id = format!("0m{}-{:08x}", self.out.dice.letters(7), self.out.dice.roll() >> 32);
+        let input = &call["input"];
+        let description =
+            input["description"].as_str().or(input["command"].as_str()).unwrap_or_default().to_owned();
+        let tool_id = call["id"].as_str().unwrap_or_default().to_owned();
+        let output = shell.output().display().to_string();
+        let started = json!({"task_id": task_id, "run_id": run_id, "tool_use_id": tool_id,
+            "description": description, "is_backgrounded": true, "task_type": "local_bash"});
+        self.background.push(Background { shell, task_id: task_id.clone(), run_id, tool_id, description });
+        self.tell_background();
+        self.out.system("task_started", started);
+        let content = format!(
+            "Command running in background with ID: {task_id}. Output is being written to: {output}. You will be \
+             notified when it completes. To check interim output, use Read on that file path."
+        );
+        let detail = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false,
+            "noOutputExpected": false, "backgroundTaskId": task_id});
+        Outcome::good(content, detail)
+    }
+}
+
+/// `shown` is the path as the model named it.
+fn write(path: &Path, shown: &str, content: &str) -> Outcome {
+    let before = fs::read_to_string(path).ok();
+    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+    if let Err(error) = made.and_then(|()| fs::write(path, content)) {
+        return Outcome::bad(format!("cannot write {}: {error}", path.display()));
+    }
+    let kind = if before.is_some() { "update" } else { "create" };
+    let verb = if before.is_some() { "updated" } else { "created" };
+    let detail = json!({"type": kind, "filePath": path, "content": content, "structuredPatch": [],
+        "originalFile": before, "userModified": false});
+    Outcome::good(
+        format!(
+            "File {verb} successfully at: {shown} (file state is current in your context — no need to Read it back)"
+        ),
+        detail,
+    )
+}
+
+fn edit(path: &Path, shown: &str, input: &Value) -> Outcome {
+    let text = |field: &str| input[field].as_str().unwrap_or_default();
+    let (old, new, all) = (text("old_string"), text("new_string"), input["replace_all"] == true);
+    let Ok(before) = fs::read_to_string(path) else {
+        return Outcome::bad(format!(
+            "<tool_use_error>File does not exist: {}</tool_use_error>",
+            path.display()
+        ));
+    };
+    let count = before.matches(old).count();
+    if old.is_empty() || count == 0 {
+        return Outcome::bad(format!(
+            "<tool_use_error>String to replace not found in file.\nString: {old}</tool_use_error>"
+        ));
+    }
+    if count > 1 && !all {
+        return Outcome::bad(format!(
+            "<tool_use_error>Found {count} matches of the string to replace, but replace_all is false.</tool_use_error>"
+        ));
+    }
+    if let Err(error) = fs::write(path, before.replace(old, new)) {
+        return Outcome::bad(format!("cannot write {}: {error}", path.display()));
+    }
+    let detail = json!({"filePath": path, "oldString": old, "newString": new, "originalFile": before,
+        "structuredPatch": [], "userModified": false, "replaceAll": all});
+    Outcome::good(
+        format!(
+            "The file {shown} has been updated successfully. (file state is current in your context — no need to Read \
+             it back)"
+        ),
+        detail,
+    )
+}
+
+fn read(path: &Path) -> Outcome {
+    let Ok(text) = fs::read_to_string(path) else {
+        return Outcome::bad("File does not exist.");
+    };
+    let numbered: Vec<String> =
+        text.lines().enumerate().map(|(index, line)| format!("{}\t{line}", index + 1)).collect();
+    let detail = json!({"type": "text", "file": {"filePath": path, "content": text, "numLines": numbered.len(),
+        "startLine": 1, "totalLines": numbered.len()}});
+    Outcome::good(numbered.join("\n"), detail)
+}

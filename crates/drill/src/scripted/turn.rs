@@ -1,0 +1,333 @@
+//! One turn: from a prompt to a result. It asks, runs tools and asks again until the model is through, a limit is
+//! reached, a request fails for good or somebody interrupts.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, Stop, Waiting};
+use super::ask::Asked;
+use super::failure::{self, Failure};
+use super::init;
+use super::message::Message;
+use super::out::complain;
+use super::result::Ending;
+use super::tools::Outcome;
+use crate::price::Tokens;
+
+/// After an interrupt a host often says at once what to do instead; so long its line may be on its way.
+const LINE_GRACE: Duration = Duration::from_millis(10);
+/// Continuations after an answer that hit the output limit.
+const CONTINUATIONS: u32 = 3;
+
+const NUDGE: &str = "[Your previous response had no visible output. Please continue and produce a user-visible \
+                     response.]";
+const GO_ON_SMALLER: &str = "Output token limit hit. Resume directly — no apology, no recap of what you were doing. \
+                             Pick up mid-thought if that is where the cut happened. Break remaining work into smaller \
+                             pieces.";
+const GO_ON_CUT: &str = "Your response above was cut off mid-stream. Resume directly from where it stops — no \
+                         apology, no recap. If none of it survived, answer the request from the start.";
+const REFUSED_ONCE: &str = "Your response above was stopped by a safety classifier — this is not a tool or API error. \
+                            The rest of it was withheld, and tool calls in it that had not finished did not run. Do \
+                            not produce that content again, even reworded.";
+const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was \
+                        a file edit, the new_string was NOT written to the file). STOP what you are doing and wait \
+                        for the user to tell you how to proceed.";
+const REJECTED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused \
+                                before it ran. It may have run in part or in full, and its changes may have been \
+                                written. No permission prompt was involved. Work it started elsewhere (a remote \
+                                command, a background process) may still be running, so check before starting the \
+                                same work again. The instruction to stop and wait still stands.";
+
+/// What a turn has come to so far.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) started: Instant,
+    /// The background command whose end caused it.
+    pub(super) origin: Option<String>,
+    /// The host's ids of the user lines it serves.
+    pub(super) uuids: Vec<String>,
+    /// User messages told, which is what `num_turns` counts.
+    pub(super) user_events: u32,
+    pub(super) usage: Tokens,
+    pub(super) denials: Vec<Value>,
+    pub(super) stop_reason: Option<String>,
+    /// Ids of the messages whose start was seen.
+    pub(super) begun: Vec<String>,
+    /// A message that an interrupt cut.
+    pub(super) cut: Option<Message>,
+    /// Whether a stream broke off in this request.
+    pub(super) lost_in_stream: bool,
+    pub(super) safety_stops: u32,
+    requests: u32,
+    continuations: u32,
+    nudged: bool,
+    /// Tool calls without a result yet.
+    pub(super) pending: Vec<Value>,
+    /// Whether a hook wants the turn to end.
+    pub(super) hook_stopped: bool,
+}
+
+impl Agent {
+    /// Serves what waits, to its result.
+    pub(super) fn run_turn(&mut self, waiting: Waiting) -> Result<(), Stop> {
+        self.in_turn = true;
+        let mut turn = Turn::new(&waiting);
+        self.state_changed("running");
+        self.lifecycle(waiting.uuid.as_deref(), "started");
+        self.take_prompt(&waiting);
+        let init = init::event(&self.environment, &self.model, &self.mode);
+        self.out.system("init", init);
+        let mut leave = None;
+        let ending = match self.converse(&mut turn) {
+            Ok(ending) => ending,
+            Err(Stop::Interrupted { by_signal }) => {
+                leave = by_signal.then_some(Stop::Leave(0));
+                self.interrupted(&mut turn, by_signal)
+            }
+            Err(stop @ Stop::Leave(code)) => {
+                if code != 0 {
+                    self.killed(&mut turn);
+                }
+                return Err(stop);
+            }
+        };
+        let mut uuids = turn.uuids.iter();
+        let own = uuids.next();
+        for injected in uuids {
+            self.lifecycle(Some(injected), "completed");
+        }
+        self.tell_result(&turn, &ending);
+        self.lifecycle(own.map(String::as_str), "completed");
+        let row = json!({"lastPrompt": waiting.text, "leafUuid": self.session.leaf});
+        self.session.row("last-prompt", row);
+        self.in_turn = false;
+        if let Some(stop) = leave {
+            return Err(stop);
+        }
+        // A line that has come by now makes the next turn follow without an idle state between (2.1.330).
+        let grace = if matches!(ending, Ending::Aborted(_)) { LINE_GRACE } else { Duration::ZERO };
+        self.wait(Some(Instant::now() + grace))?;
+        if self.queue.is_empty() {
+            self.state_changed("idle");
+        }
+        Ok(())
+    }
+
+    /// Writes the prompt to the session, before the first request.
+    fn take_prompt(&mut self, waiting: &Waiting) {
+        self.session.row("queue-operation", json!({"operation": "enqueue", "content": waiting.text}));
+        self.session.row("queue-operation", json!({"operation": "dequeue"}));
+        let message = json!({"role": "user", "content": waiting.text});
+        let uuid = self.out.dice.uuid();
+        let row = json!({"message": message, "permissionMode": self.mode, "promptSource": "sdk"});
+        self.session.link("user", uuid, row);
+        self.messages.push(message);
+    }
+
+    fn converse(&mut self, turn: &mut Turn) -> Result<Ending, Stop> {
+        loop {
+            if let Some(limit) = self.flags.max_turns.filter(|limit| turn.requests >= *limit) {
+                return Ok(Ending::MaxTurns(limit));
+            }
+            if let Some(ending) = self.budget_used_up() {
+                return Ok(ending);
+            }
+            turn.requests += 1;
+            turn.lost_in_stream = false;
+            let message = match self.ask(turn)? {
+                Asked::Answered(message) => message,
+                Asked::Failed(failure) => return Ok(self.failed(failure)),
+            };
+            self.bill(turn, &message);
+            let ending = if message.complete {
+                self.take_message(turn, &message)?
+            } else {
+                self.take_rest(turn, &message)?
+            };
+            if let Some(ending) = ending {
+                return Ok(ending);
+            }
+        }
+    }
+
+    fn budget_used_up(&self) -> Option<Ending> {
+        let limit = self.flags.max_budget_usd?;
+        (self.spend.process_dollars() >= limit).then_some(Ending::MaxBudget(limit))
+    }
+
+    fn failed(&mut self, failure: Failure) -> Ending {
+        if failure.error == "model_not_found" {
+            let named = json!({"model": self.model, "query_source": "sdk"});
+            complain(&format!("[claude-code:unrecognized_model] {named}"));
+        }
+        self.tell_failure(&failure);
+        Ending::Failed(failure)
+    }
+
+    /// Goes by a whole message; an ending, if it is one.
+    fn take_message(&mut self, turn: &mut Turn, message: &Message) -> Result<Option<Ending>, Stop> {
+        turn.stop_reason.clone_from(&message.stop_reason);
+        if message.stop_reason.as_deref() == Some("refusal") {
+            return Ok(self.refused(turn, message));
+        }
+        self.keep(message);
+        turn.pending = message.tool_calls().cloned().collect();
+        if let Some(ending) = self.budget_used_up() {
+            return Ok(Some(ending));
+        }
+        if message.stop_reason.as_deref() == Some("max_tokens") {
+            if turn.continuations == CONTINUATIONS {
+                return Ok(Some(self.failed(failure::of_output_limit())));
+            }
+            turn.continuations += 1;
+            self.put_user(turn, GO_ON_SMALLER, json!({"isSynthetic": true}));
+            return Ok(None);
+        }
+        if !turn.pending.is_empty() {
+            return self.run_tools(turn);
+        }
+        if message.blocks.is_empty() && !turn.nudged {
+            turn.nudged = true;
+            self.put_user(turn, NUDGE, json!({"isSynthetic": true}));
+            return Ok(None);
+        }
+        Ok(Some(Ending::Completed { text: message.text(), reason: "completed" }))
+    }
+
+    /// Goes by what is left of a message whose stream broke off.
+    fn take_rest(&mut self, turn: &mut Turn, message: &Message) -> Result<Option<Ending>, Stop> {
+        self.keep(message);
+        turn.pending = message.tool_calls().cloned().collect();
+        if turn.pending.is_empty() {
+            self.put_user(turn, GO_ON_CUT, json!({"isSynthetic": true}));
+            return Ok(None);
+        }
+        // The tools of a broken message are run all the same (2.1.330), and the loss is told beside them.
+        turn.stop_reason = Some("tool_use".to_owned());
+        let text =
+            "API Error: Connection lost mid-response. The response above may be incomplete.".to_owned();
+        self.tell_failure(&Failure {
+            text,
+            error: "server_error",
+            api_error: Some("connection_failed"),
+            stop_reason: "tool_use",
+            ..Failure::default()
+        });
+        self.run_tools(turn)
+    }
+
+    fn refused(&mut self, turn: &mut Turn, message: &Message) -> Option<Ending> {
+        turn.safety_stops += 1;
+        if turn.safety_stops == 1 {
+            let content =
+                "The model's safeguards stopped the response above · continuing once with that noted";
+            self.out.system("informational", json!({"content": content, "level": "notice"}));
+            let fields = json!({"isSynthetic": true, "refused_message_id": message.id});
+            self.put_user(turn, REFUSED_ONCE, fields);
+            return None;
+        }
+        self.out.system(
+            "model_refusal_no_fallback",
+            json!({"original_model": self.model, "request_id": message.request_id, "api_refusal_category": null,
+                "api_refusal_explanation": null, "content": ""}),
+        );
+        let failure = failure::of_model_refusal(&self.model, message.request_id.clone(), &message.id);
+        Some(self.failed(failure))
+    }
+
+    /// Puts in the user lines that came during the turn.
+    pub(super) fn take_injected(&mut self, turn: &mut Turn) {
+        let (lines, others) =
+            std::mem::take(&mut self.queue).into_iter().partition(|waiting| waiting.origin.is_none());
+        self.queue = others;
+        for line in Vec::from(lines) {
+            self.lifecycle(line.uuid.as_deref(), "started");
+            let text = format!("The user sent a new message while you were working: {}", line.text);
+            let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+            let uuid = self.out.dice.uuid();
+            self.session.link("user", uuid, json!({"message": message}));
+            self.messages.push(message);
+            turn.uuids.extend(line.uuid);
+        }
+    }
+
+    /// Ends what an interrupt stopped.
+    fn interrupted(&mut self, turn: &mut Turn, by_signal: bool) -> Ending {
+        let in_tools = !turn.pending.is_empty();
+        for (index, call) in turn.pending.clone().iter().enumerate() {
+            let running = if index == 0 && !by_signal { REJECTED_RUNNING } else { "" };
+            let mut outcome = Outcome::bad(format!("{REJECTED}{running}"));
+            outcome.detail = json!("User rejected tool use");
+            self.tell_outcome(turn, call, &outcome, json!({"non_execution_kind": "user-rejected"}));
+        }
+        if in_tools {
+            self.put_user(turn, "[Request interrupted by user for tool use]", json!({}));
+            return Ending::Aborted("aborted_tools");
+        }
+        let cut = turn.cut.take();
+        if let Some(message) = &cut {
+            self.keep_cut(message);
+        }
+        self.put_user(turn, "[Request interrupted by user]", json!({}));
+        if let Some(message) = &cut {
+            self.close_interrupted(message);
+        }
+        Ending::Aborted("aborted_streaming")
+    }
+
+    /// Keeps what had arrived of an interrupted message, and its cost as an estimate.
+    fn keep_cut(&mut self, message: &Message) {
+        let model = message.head["model"].as_str().unwrap_or_default().to_owned();
+        let text = message.open_text().unwrap_or_default().to_owned();
+        let mut tokens = message.tokens();
+        // Three characters a token, as 2.1.330 estimates.
+        tokens.output = tokens.output.max((text.chars().count() as u64 * 2 + 3) / 6);
+        self.spend.estimate(&model, tokens);
+        let mut kept = message.clone();
+        if !text.is_empty() {
+            let block = json!({"type": "text", "text": text});
+            let told = message.with_block(&block, &message.head["usage"], None);
+            self.out.event(
+                "assistant",
+                json!({"message": told, "parent_tool_use_id": null, "request_id": message.request_id,
+                    "aborted": true}),
+            );
+            kept.blocks.push(block);
+        }
+        kept.blocks.retain(|block| block["type"] == "text");
+        self.keep(&kept);
+    }
+
+    /// The process is about to end on a signal: a running command, killed with it, still gets its result.
+    fn killed(&mut self, turn: &mut Turn) {
+        if let Some(call) = turn.pending.first().cloned() {
+            let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
+            let meta = json!({"permission_decision": accepted});
+            self.tell_outcome(turn, &call, &Outcome::bad("Exit code 137"), meta);
+        }
+    }
+}
+
+impl Turn {
+    fn new(waiting: &Waiting) -> Self {
+        Self {
+            started: Instant::now(),
+            origin: waiting.origin.clone(),
+            uuids: waiting.uuid.iter().cloned().collect(),
+            user_events: 0,
+            usage: Tokens::default(),
+            denials: Vec::new(),
+            stop_reason: None,
+            begun: Vec::new(),
+            cut: None,
+            lost_in_stream: false,
+            safety_stops: 0,
+            requests: 0,
+            continuations: 0,
+            nudged: false,
+            pending: Vec::new(),
+            hook_stopped: false,
+        }
+    }
+}

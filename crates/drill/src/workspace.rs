@@ -1,0 +1,125 @@
+//! What is in a workspace, as one hash and as a list of differences from what a scenario expects.
+//! It only reads; it never follows a symbolic link and never leaves the folder it was given.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use sha2::{Digest, Sha256};
+
+/// Files a workspace may hold before reading it is given up: a drill's workspace has about five.
+const FILES_MAX: usize = 10_000;
+
+/// File contents by path relative to the workspace, with `/` between the parts.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// Why a workspace could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// A file or folder in it could not be read.
+    #[error("read {}: {source}", path.display())]
+    Read {
+        /// What was being read.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It holds more files than a drill ever writes.
+    #[error("read {}: more than {FILES_MAX} files", path.display())]
+    TooMany {
+        /// The workspace.
+        path: PathBuf,
+    },
+}
+
+/// The hash of `files`: SHA-256 over the sorted paths and contents, each with its length, in hexadecimal.
+#[must_use]
+pub fn hash(files: &Files) -> String {
+    let mut hasher = Sha256::new();
+    for (path, content) in files {
+        for part in [path.as_bytes(), content.as_slice()] {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Every regular file below `root`.
+///
+/// # Errors
+/// If something in it cannot be read, or if it holds absurdly many files.
+pub fn read(root: &Path) -> Result<Files, WorkspaceError> {
+    let mut files = Files::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let failed = |source| WorkspaceError::Read { path: folder.clone(), source };
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                let content =
+                    fs::read(&path).map_err(|source| WorkspaceError::Read { path: path.clone(), source })?;
+                files.insert(relative(root, &path), content);
+            }
+            if files.len() + folders.len() > FILES_MAX {
+                return Err(WorkspaceError::TooMany { path: root.to_path_buf() });
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// One line for each file that is missing, unexpected or has other contents than expected; none if all is as it should be.
+#[must_use]
+pub fn differences(expected: &Files, actual: &Files) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (path, content) in expected {
+        match actual.get(path) {
+            None => lines.push(format!("{path}: missing")),
+            Some(found) if found != content => {
+                lines.push(format!(
+                    "{path}: {} bytes differ from the expected {}",
+                    found.len(),
+                    content.len()
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    lines.extend(
+        actual.keys().filter(|path| !expected.contains_key(*path)).map(|path| format!("{path}: unexpected")),
+    );
+    lines
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = inside.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_reads_back_as_the_files_it_was_written_from() -> io::Result<()> {
+        let folder = tempfile::tempdir()?;
+        fs::create_dir_all(folder.path().join("src/deep"))?;
+        fs::write(folder.path().join("src/deep/a.txt"), "one\n")?;
+        fs::write(folder.path().join("b.txt"), "two\n")?;
+        let expected =
+            Files::from([("b.txt".into(), b"two\n".to_vec()), ("src/deep/a.txt".into(), b"one\n".to_vec())]);
+        let actual = read(folder.path()).map_err(io::Error::other)?;
+        assert_eq!(hash(&expected), hash(&actual));
+        assert_eq!(differences(&expected, &actual), Vec::<String>::new());
+        fs::write(folder.path().join("b.txt"), "tw0\n")?;
+        let actual = read(folder.path()).map_err(io::Error::other)?;
+        assert_ne!(hash(&expected), hash(&actual));
+        assert_eq!(differences(&expected, &actual), ["b.txt: 4 bytes differ from the expected 4"]);
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! What the agent makes of each fault when nobody supervises it: one table, as measured with Claude Code 2.1.330.
+
+use serde_json::{Value, json};
+
+use crate::host::{Checked, Stage};
+
+const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+
+/// Plays a scenario with `retries` inner retries; checks terminal reason, status, kind of error, requests and retries.
+fn check(
+    name: &str,
+    retries: &str,
+    expected: (&str, Value, Value),
+    requests: usize,
+    announced: usize,
+) -> Checked {
+    let stage = Stage::of(name)?;
+    let mut agent = stage.start(
+        &["--session-id", SESSION, "--permission-mode", "bypassPermissions"],
+        &[("CLAUDE_CODE_MAX_RETRIES", retries)],
+    )?;
+    agent.say("go")?;
+    let ended = stage.end(agent)?;
+    let result = ended.last()?;
+    let (reason, status, kind) = expected;
+    let found = (&result["terminal_reason"], &result["api_error_status"], &result["api_error"]);
+    assert_eq!(found, (&json!(reason), &status, &kind), "{name}");
+    assert_eq!(ended.status.code(), Some(i32::from(result["is_error"] == true)), "{name}");
+    assert_eq!(stage.api.account().model_requests(), requests, "{name}");
+    let retried = ended.events.iter().filter(|event| event["subtype"] == "api_retry").count();
+    assert_eq!(retried, announced, "{name}");
+    Ok(())
+}
+
+#[test]
+fn faults_end_as_measured() -> Checked {
+    let null = || Value::Null;
+    check("overload", "1", ("api_error", json!(529), null()), 3, 1)?;
+    check("overload", "5", ("completed", null(), null()), 8, 5)?;
+    check("rate-limit-3", "1", ("completed", null(), null()), 4, 1)?;
+    check("rate-limit-60", "1", ("completed", null(), null()), 4, 1)?;
+    check("rate-limit-61", "4", ("api_error", json!(429), null()), 2, 0)?;
+    check("usage-limit", "4", ("api_error", json!(429), json!("usage_limit_reached")), 2, 0)?;
+    check("server-error", "1", ("api_error", json!(500), null()), 3, 1)?;
+    check("auth-401", "3", ("api_error", json!(401), null()), 4, 3)?;
+    check("credit", "4", ("api_error", json!(400), null()), 1, 0)?;
+    check("model-missing", "4", ("api_error", json!(404), null()), 2, 0)?;
+    check("prompt-too-long", "4", ("prompt_too_long", json!(400), null()), 1, 0)?;
+    check("refusal", "4", ("api_error", null(), null()), 2, 0)?;
+    check("empty-result", "4", ("completed", null(), null()), 4, 0)?;
+    check("hook-stopped", "4", ("hook_stopped", null(), null()), 1, 0)?;
+    check("connection-refused", "1", ("api_error", null(), json!("connection_failed")), 2, 1)
+}
+
+#[test]
+fn a_cut_after_a_tool_call_runs_the_tool_and_tells_the_loss_beside_it() -> Checked {
+    let stage = Stage::of("stream-cut")?;
+    let ended = stage.end(stage.prompt(SESSION)?)?;
+    assert_eq!((ended.status.code(), &ended.last()?["terminal_reason"]), (Some(0), &json!("completed")));
+    let errors = ended.events.iter().filter(|event| event["api_error"] == "connection_failed").count();
+    assert_eq!(errors, 1);
+    let cut_off = ended.events.iter().filter(|event| {
+        event["message"]["content"][0]["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("cut off mid-stream"))
+    });
+    assert_eq!(cut_off.count(), 1, "the reset inside a tool's input kept its text");
+    let abandoned = ended.events.iter().filter(|event| event["abandoned_blocks"].is_object()).count();
+    assert!(abandoned >= 3, "{abandoned}");
+    Ok(())
+}
+
+#[test]
+fn a_usage_limit_tells_its_reset() -> Checked {
+    let stage = Stage::of("usage-limit")?;
+    let ended = stage.end(stage.prompt(SESSION)?)?;
+    let told: Vec<_> = ended
+        .events
+        .iter()
+        .filter(|event| event["type"] == "rate_limit_event")
+        .map(|event| &event["rate_limit_info"])
+        .collect();
+    let statuses: Vec<_> = told.iter().map(|info| &info["status"]).collect();
+    assert_eq!(statuses, [&json!("allowed"), &json!("rejected")]);
+    assert!(told[1]["resetsAt"].is_u64() && told[1]["unifiedWindows"]["five_hour"]["status"] == "rejected");
+    Ok(())
+}

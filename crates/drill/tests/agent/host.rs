@@ -1,0 +1,225 @@
+//! A host for the agent: starts it in folders of its own, writes lines, reads events. It decides nothing.
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use longhaul_drill::{Api, Scenario, scenario};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+pub type Checked = Result<(), Box<dyn Error>>;
+
+/// No test waits longer for one event or the end.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A scenario being played, with folders for the agent.
+pub struct Stage {
+    pub api: Api,
+    pub scenario: Scenario,
+    folder: TempDir,
+    _runtime: Runtime,
+}
+
+/// A running agent.
+pub struct Agent {
+    child: Child,
+    lines: Receiver<String>,
+    pub events: Vec<Value>,
+}
+
+/// An agent that has ended.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub events: Vec<Value>,
+    pub stderr: String,
+}
+
+impl Stage {
+    pub fn of(name: &str) -> Result<Self, Box<dyn Error>> {
+        Self::set(scenario::find(name)?)
+    }
+
+    pub fn set(scenario: Scenario) -> Result<Self, Box<dyn Error>> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let api = runtime.block_on(Api::start(&scenario, 11))?;
+        let folder = tempfile::tempdir()?;
+        fs::create_dir_all(folder.path().join("work"))?;
+        Ok(Self { api, scenario, folder, _runtime: runtime })
+    }
+
+    pub fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    /// Starts the agent with these further arguments and variables.
+    pub fn start(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Agent, Box<dyn Error>> {
+        let mut command = Command::new(program()?);
+        command
+            .args(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"])
+            .args(["--include-partial-messages", "--model", &self.scenario.model])
+            .args(arguments)
+            .current_dir(self.work())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.folder.path())
+            .env("IS_SANDBOX", "1")
+            .env("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1")
+            .envs(self.api.environment())
+            .env("LONGHAUL_DRILL_TIME_SCALE", "20")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(fs::File::create(self.folder.path().join("stderr"))?);
+        if let Some(settings) = &self.scenario.run.settings {
+            command.args(["--settings", settings]);
+        }
+        let mut child = command.spawn()?;
+        let stdout = child.stdout.take().ok_or("stdout is piped")?;
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Agent { child, lines, events: Vec::new() })
+    }
+
+    /// Starts the agent on a new session that may do everything, and says the scenario's prompt.
+    pub fn prompt(&self, session: &str) -> Result<Agent, Box<dyn Error>> {
+        let mut agent =
+            self.start(&["--session-id", session, "--permission-mode", "bypassPermissions"], &[])?;
+        agent.say(&self.scenario.prompt)?;
+        Ok(agent)
+    }
+
+    pub fn resume(&self, session: &str) -> Result<Agent, Box<dyn Error>> {
+        let mut agent = self.start(&["--resume", session, "--permission-mode", "bypassPermissions"], &[])?;
+        agent.say("Continue.")?;
+        Ok(agent)
+    }
+
+    pub fn end(&self, mut agent: Agent) -> Result<Ended, Box<dyn Error>> {
+        drop(agent.child.stdin.take());
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            match agent.child.try_wait()? {
+                Some(status) => break status,
+                None if Instant::now() > deadline => {
+                    agent.child.kill()?;
+                    return Err("the agent did not end".into());
+                }
+                None => thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        while let Ok(line) = agent.lines.recv_timeout(PATIENCE) {
+            agent.events.push(serde_json::from_str(&line)?);
+        }
+        let stderr = fs::read_to_string(self.folder.path().join("stderr"))?;
+        Ok(Ended { status, events: agent.events, stderr })
+    }
+}
+
+impl Agent {
+    pub fn say(&mut self, text: &str) -> Checked {
+        self.send(
+            &json!({"type": "user", "message": {"role": "user", "content": text}, "parent_tool_use_id": null,
+            "session_id": ""}),
+        )
+    }
+
+    pub fn control(&mut self, id: &str, request: Value) -> Checked {
+        self.send(&json!({"type": "control_request", "request_id": id, "request": request}))
+    }
+
+    pub fn send(&mut self, line: &Value) -> Checked {
+        self.write(&format!("{line}\n"))
+    }
+
+    pub fn write(&mut self, text: &str) -> Checked {
+        let stdin = self.child.stdin.as_mut().ok_or("stdin is open")?;
+        Ok(stdin.write_all(text.as_bytes())?)
+    }
+
+    /// Reads events until one satisfies `found`, and returns it.
+    pub fn until(&mut self, found: impl Fn(&Value) -> bool) -> Result<Value, Box<dyn Error>> {
+        loop {
+            let line = self
+                .lines
+                .recv_timeout(PATIENCE)
+                .map_err(|_| format!("no such event in {:?}", words(&self.events)))?;
+            let event: Value = serde_json::from_str(&line)?;
+            self.events.push(event.clone());
+            if found(&event) {
+                return Ok(event);
+            }
+        }
+    }
+
+    /// Reads to the next result.
+    pub fn result(&mut self) -> Result<Value, Box<dyn Error>> {
+        self.until(|event| event["type"] == "result")
+    }
+
+    /// Waits for the call of `tool` and a moment longer, until it runs.
+    pub fn until_tool(&mut self, tool: &str) -> Checked {
+        let tool = tool.to_owned();
+        self.until(|event| event["message"]["content"][0]["name"] == tool.as_str())?;
+        self.until(|event| event["event"]["type"] == "message_stop")?;
+        thread::sleep(Duration::from_millis(150));
+        Ok(())
+    }
+
+    pub fn signal(&self, signal: rustix::process::Signal) -> Checked {
+        let pid = rustix::process::Pid::from_raw(self.child.id().cast_signed()).ok_or("a child has a pid")?;
+        Ok(rustix::process::kill_process(pid, signal)?)
+    }
+}
+
+impl Ended {
+    pub fn results(&self) -> Vec<&Value> {
+        self.events.iter().filter(|event| event["type"] == "result").collect()
+    }
+
+    pub fn last(&self) -> Result<&Value, Box<dyn Error>> {
+        self.results()
+            .pop()
+            .ok_or_else(|| format!("no result in {:?}, stderr {}", words(&self.events), self.stderr).into())
+    }
+}
+
+/// The events by type and subtype, neighbours that are alike once.
+pub fn words(events: &[Value]) -> Vec<String> {
+    let mut words: Vec<String> = events
+        .iter()
+        .map(|event| {
+            let kind = event["type"].as_str().unwrap_or("?");
+            match event["subtype"].as_str() {
+                Some(subtype) => format!("{kind}/{subtype}"),
+                None => kind.to_owned(),
+            }
+        })
+        .collect();
+    words.dedup();
+    words
+}
+
+/// The files in `folder`, hashed.
+pub fn hash(folder: &Path) -> Result<String, Box<dyn Error>> {
+    Ok(longhaul_drill::workspace::hash(&longhaul_drill::workspace::read(folder)?))
+}
+
+/// The example program `agent`, which cargo builds with the tests and puts beside them.
+fn program() -> Result<PathBuf, Box<dyn Error>> {
+    let here = std::env::current_exe()?;
+    let folder = here.parent().and_then(Path::parent).ok_or("tests lie in target/<profile>/deps")?;
+    let program = folder.join("examples/agent");
+    if program.is_file() { Ok(program) } else { Err(format!("{} is not built", program.display()).into()) }
+}

@@ -1,0 +1,97 @@
+//! Sessions: refused starts, resuming, forking, and a conversation over control requests.
+
+use serde_json::json;
+
+use crate::host::{Checked, Stage};
+
+const SESSION: &str = "11111111-2222-4333-8444-555555555555";
+const OTHER: &str = "99999999-2222-4333-8444-555555555555";
+
+#[test]
+fn refused_starts_are_worded_as_the_real_agents() -> Checked {
+    let stage = Stage::of("rate-limit-3")?;
+    stage.end(stage.prompt(SESSION)?)?;
+    let check = |arguments: &[&str], environment: &[(&str, &str)], stderr: &str, events: usize| -> Checked {
+        let ended = stage.end(stage.start(arguments, environment)?)?;
+        assert_eq!(ended.status.code(), Some(1), "{arguments:?}");
+        assert!(ended.stderr.contains(stderr), "{arguments:?}: {}", ended.stderr);
+        assert_eq!(ended.events.len(), events, "{arguments:?}");
+        Ok(())
+    };
+    check(&["--session-id", SESSION], &[], "is already in use.", 0)?;
+    check(&["--session-id", "x"], &[], "Must be a valid UUID", 0)?;
+    check(&["--resume", OTHER], &[], &format!("No conversation found with session ID: {OTHER}"), 1)?;
+    check(&["--resume", "nope"], &[], "is not a UUID", 1)?;
+    check(&["--nope"], &[], "error: unknown option '--nope'", 0)?;
+    check(&["--settings", "/no/such"], &[], "Settings file not found", 0)?;
+    if rustix::process::geteuid().is_root() {
+        let root: [(&str, &str); 2] = [("IS_SANDBOX", ""), ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1")];
+        check(&["--dangerously-skip-permissions"], &root, "cannot be used with root", 1)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_resumed_session_adds_to_its_cost_and_a_fork_starts_with_it() -> Checked {
+    let stage = Stage::of("rate-limit-3")?;
+    let cost = |ended: &crate::host::Ended| -> Result<f64, Box<dyn std::error::Error>> {
+        ended.last()?["total_cost_usd"].as_f64().ok_or_else(|| "a result has a cost".into())
+    };
+    let first = cost(&stage.end(stage.prompt(SESSION)?)?)?;
+    let second = cost(&stage.end(stage.resume(SESSION)?)?)?;
+    assert!(second > first);
+    let mut fork = stage.start(&["--resume", SESSION, "--fork-session", "--session-id", OTHER], &[])?;
+    fork.say("go on")?;
+    let ended = stage.end(fork)?;
+    assert_eq!(ended.last()?["session_id"], OTHER);
+    assert!(cost(&ended)? > second);
+    assert!((cost(&ended)? - stage.api.account().cost().dollars()).abs() < 1e-9);
+    Ok(())
+}
+
+#[test]
+fn control_requests_are_answered() -> Checked {
+    let stage = Stage::of("rate-limit-3")?;
+    let mut agent = stage.start(&["--permission-mode", "plan"], &[])?;
+    agent.control("i1", json!({"subtype": "initialize"}))?;
+    agent.control("m1", json!({"subtype": "set_model", "model": "claude-haiku-4-5"}))?;
+    agent.control("p1", json!({"subtype": "set_permission_mode", "mode": "acceptEdits"}))?;
+    agent.control("x1", json!({"subtype": "no_such_thing"}))?;
+    agent.control("int", json!({"subtype": "interrupt"}))?;
+    agent.say("go")?;
+    let result = agent.result()?;
+    assert_eq!(result["modelUsage"]["claude-haiku-4-5"]["provider"], "firstParty");
+    agent.control("u1", json!({"subtype": "get_usage"}))?;
+    agent.control("e1", json!({"subtype": "end_session"}))?;
+    let ended = stage.end(agent)?;
+    assert_eq!(ended.status.code(), Some(0));
+    let answer = |id: &str| {
+        ended
+            .events
+            .iter()
+            .map(|event| &event["response"])
+            .find(|response| response["request_id"] == id)
+            .cloned()
+    };
+    assert_eq!(answer("i1").unwrap_or_default()["response"]["current_permission_mode"], "plan");
+    assert_eq!(answer("x1").unwrap_or_default()["error_code"], "unsupported_request");
+    assert_eq!(
+        answer("u1").unwrap_or_default()["response"]["session"]["total_cost_usd"],
+        result["total_cost_usd"]
+    );
+    assert!(answer("e1").is_some() && answer("int").is_some());
+    let init = ended.events.iter().find(|event| event["subtype"] == "init").cloned().unwrap_or_default();
+    assert_eq!(init["permissionMode"], "acceptEdits");
+    Ok(())
+}
+
+#[test]
+fn a_line_that_is_no_json_ends_it_at_once() -> Checked {
+    let stage = Stage::of("rate-limit-3")?;
+    let mut agent = stage.start(&[], &[])?;
+    agent.write("\n{\"type\":\"nothing known\"}\n{half a line\n")?;
+    let ended = stage.end(agent)?;
+    assert_eq!((ended.status.code(), ended.events.len()), (Some(1), 0));
+    assert!(ended.stderr.contains("Error parsing streaming input line"));
+    Ok(())
+}
