@@ -1,1 +1,40 @@
-fn main() {}
+//! Developer commands: `cargo xtask COMMAND`. One file per command; this one only names them.
+#![allow(clippy::print_stderr, reason = "a developer's tool talks on stderr")]
+
+mod mutants;
+mod sim;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "cargo xtask COMMAND
+
+  sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
+  sim --seed SEED                               tell the story of one seed
+  sim --walls                                   how soon a run goes on after an overload
+  mutants [NAME]                                break the core in known ways; each must be caught";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let args: Vec<String> = args.collect();
+    match command.as_str() {
+        "sim" => sim::run(&args),
+        "mutants" => mutants::run(&args),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace's root folder.
+fn root() -> PathBuf {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().expect("xtask lies in the workspace's root").to_owned()
+}
+
+/// The cargo that runs us.
+fn cargo() -> std::process::Command {
+    std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}

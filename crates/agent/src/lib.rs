@@ -1,1 +1,22 @@
-//! Dialects of agent CLIs: bytes in, notices out.
+//! Dialects of agent CLIs: how each is started, spoken to and understood.
+//!
+//! A [`Dialect`] turns an [`Order`] and a plan into an [`Invocation`]; its [`Decoder`] turns the bytes
+//! of the agent's stream into notices, and at the end into the evidence that the core classifies.
+//!
+//! This crate is pure: it starts nothing and reads no file, clock or environment variable.
+//! An agent's prose never reaches control flow here: only vendor-authored fields do, and, where the
+//! vendor has no field, a short documented list of vendor-authored sentences.
+
+pub mod claude;
+mod dialect;
+mod glance;
+mod lines;
+mod near;
+mod prices;
+mod report;
+
+pub use dialect::{Decoder, Dialect, Invocation, Order, Program, dialect};
+pub use glance::{EventCounts, Glance};
+pub use near::near;
+pub use prices::{Prices, PricesError};
+pub use report::{Report, report};

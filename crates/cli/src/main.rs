@@ -1,1 +1,50 @@
-fn main() {}
+//! The `longhaul` binary: the only place that prints and exits.
+
+mod args;
+mod commands;
+mod duration;
+mod failure;
+mod flags_first;
+mod output;
+mod policy;
+mod prompt;
+mod signals;
+
+use args::{Cli, Command, OutputFormat};
+use clap::{CommandFactory, FromArgMatches};
+use output::envelope::Envelope;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The scripted agent is started for every attempt of a drill; it parses its own flags.
+    let mut raw = std::env::args_os();
+    if raw.nth(1).is_some_and(|first| first == commands::drill::AGENT_SUBCOMMAND) {
+        return longhaul_drill::scripted::main(raw);
+    }
+    let command = Cli::command();
+    let arguments = flags_first::reorder(&command, std::env::args_os().collect());
+    let cli = match command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let format = output::format(&cli.global);
+    let ended = match cli.command {
+        Command::Run(args) => commands::run::run(&cli.global, &args),
+        Command::Drill(args) => commands::drill::drill(&cli.global, &args),
+        Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
+        Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),
+    };
+    match ended {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::complain(&failure.error, failure.hint.as_deref());
+            // A program that reads JSON gets an envelope whatever happened; wrong usage is for people.
+            if format != OutputFormat::Text && failure.exit_code != failure::USAGE {
+                let envelope =
+                    Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);
+                output::print(&envelope, format);
+            }
+            ExitCode::from(failure.exit_code)
+        }
+    }
+}

@@ -1,8 +1,8 @@
 //! From evidence to fault: the table that says what an ending means.
 //!
-//! Read in this order, the first that applies decides: what we did ourselves, how the agent failed
-//! to start, how its process ended without a result, and what its last result states. Exit codes
-//! and the vendor's `subtype` alone prove nothing, and no prose is looked at.
+//! Read in this order, the first that applies decides: a guard that did not run, what we did
+//! ourselves, how the agent failed to start, what its last result states, and how its process ended
+//! without one. Exit codes and the vendor's `subtype` alone prove nothing, and no prose is looked at.
 
 use crate::{
     ApiError, Ending, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError, StopReason,
@@ -17,23 +17,27 @@ const SIGTERM: i32 = 15;
 /// Why the attempt failed; nothing if it finished its work.
 pub fn classify(evidence: &Evidence) -> Option<Fault> {
     let settled = evidence.result.as_ref().filter(|_| !evidence.turn_open);
-    // A turn that was finished before our stop reached the agent stays finished.
-    let finished =
-        settled.is_some_and(|result| !evidence.guard_lapsed && by_result(evidence, result).is_none());
-    if let Some(fault) = by_our_stop(evidence.stopped).filter(|_| !finished) {
+    // Nothing excuses it: going on would go on unguarded.
+    if evidence.guard_lapsed {
+        return Some(Fault::GuardLapsed);
+    }
+    if let Some(fault) = by_our_stop(evidence.stopped).filter(|_| !outlasts_a_stop(evidence, settled)) {
         return Some(fault);
     }
     if let Some(startup) = evidence.startup {
         return Some(by_startup(startup));
-    }
-    if evidence.guard_lapsed {
-        return Some(Fault::GuardLapsed);
     }
     match settled {
         Some(result) => by_result(evidence, result),
         None if evidence.memory_kill => Some(Fault::OutOfMemory),
         None => Some(by_exit(evidence.exit)),
     }
+}
+
+/// A turn that was finished before our stop reached the agent stays finished, and an exhausted quota
+/// stays exhausted: coming back before its reset would only be refused.
+fn outlasts_a_stop(evidence: &Evidence, settled: Option<&TurnResult>) -> bool {
+    settled.is_some_and(|result| matches!(by_result(evidence, result), None | Some(Fault::UsageLimit)))
 }
 
 fn by_our_stop(stopped: Option<StopWhy>) -> Option<Fault> {

@@ -43,6 +43,9 @@ pub struct Evidence {
     pub guard_lapsed: bool,
     /// The session as the stream named it; nothing if the agent died before naming one.
     pub session: Option<SessionId>,
+    /// Whether a turn or a tool call was completed: the supervisor may not have been there to see it.
+    #[serde(default)]
+    pub progressed: bool,
     /// What the attempt used.
     pub tally: Tally,
 }
@@ -61,6 +64,7 @@ impl Evidence {
             retry_after: None,
             guard_lapsed: false,
             session: None,
+            progressed: false,
             tally: Tally::default(),
         }
     }

@@ -25,6 +25,7 @@ mod schedule;
 mod step;
 mod time;
 mod tokens;
+mod worst;
 
 pub use chance::{Now, draw, draw_uuid};
 pub use classify::classify;
@@ -45,3 +46,4 @@ pub use run::{Deadline, Phase, Run, Seen, State, Why};
 pub use step::{Action, Nudge, Say, SessionPlan, SpawnPlan, Step, StopLevel};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;
+pub use worst::WorstCase;

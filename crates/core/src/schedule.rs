@@ -17,11 +17,8 @@ impl Backoff {
             Jitter::Full => Span(draw(roll, SALT_DELAY, whole.0)),
             Jitter::Percent(percent) => {
                 let reach = whole.0.saturating_mul(u64::from(percent)) / 100;
-                Span((whole.0 - reach.min(whole.0)).saturating_add(draw(
-                    roll,
-                    SALT_DELAY,
-                    reach.saturating_mul(2),
-                )))
+                let drawn = draw(roll, SALT_DELAY, reach.saturating_mul(2));
+                Span(whole.0.saturating_add(drawn).saturating_sub(reach))
             }
         };
         match hint {

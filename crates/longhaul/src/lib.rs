@@ -1,1 +1,20 @@
 //! The supervisor library: drives one agent run to an honest end.
+//!
+//! [`supervise`] takes a [`Request`] and returns a [`Report`]. In between, a pure
+//! [`Run`](longhaul_core::Run) decides, a [`World`] acts, and [`drive`] is the loop between them.
+//! This crate never prints, and nothing of an agent's prose reaches a decision.
+
+pub mod agents;
+mod driver;
+mod live;
+mod observer;
+mod report;
+mod supervisor;
+mod world;
+
+pub use driver::drive;
+pub use live::{RUN_MARK, marked, sweep};
+pub use observer::{Observer, Unobserved, View};
+pub use report::Report;
+pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
+pub use world::World;

@@ -31,9 +31,7 @@ impl State {
         match record {
             Record::RunStarted { at } => self.clocks.started = *at,
             Record::AttemptStarted { at, plan } => {
-                if let Phase::Waiting { since, .. } = self.phase {
-                    self.clocks.waiting = self.clocks.waiting + at.since(since);
-                }
+                self.end_wait(*at);
                 self.phase = Phase::Launching;
                 self.plan = Some(plan.clone());
                 self.attempt_began = *at;
@@ -94,7 +92,16 @@ impl State {
                 }
             }
             Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
-            Record::RunFinished { outcome, .. } => self.phase = Phase::Over { outcome: *outcome },
+            Record::RunFinished { at, outcome } => {
+                self.end_wait(*at);
+                self.phase = Phase::Over { outcome: *outcome };
+            }
+        }
+    }
+
+    fn end_wait(&mut self, at: Moment) {
+        if let Phase::Waiting { since, .. } = self.phase {
+            self.clocks.waiting = self.clocks.waiting + at.since(since);
         }
     }
 

@@ -37,7 +37,9 @@ impl Run {
         let deadline = |at, why| Some(Deadline { at, why });
         match &self.state.phase {
             Phase::Waiting { until, .. } => deadline(*until, Why::NextAttempt),
-            Phase::Closing { since } => deadline(*since + policy.linger, Why::Linger),
+            // A turn that began meanwhile (a background shell ended) is finished like any other.
+            Phase::Closing { .. } if self.seen.settled.is_none() => self.live_deadline(policy),
+            Phase::Closing { since } => deadline((*since).max(self.seen.alive_at) + policy.linger, Why::Linger),
             Phase::Stopping { since, .. } => deadline(*since + policy.stop_grace, Why::StopHarder),
             Phase::Live => self.live_deadline(policy),
             Phase::New | Phase::Launching | Phase::Sweeping { .. } | Phase::Over { .. } => None,

@@ -46,7 +46,11 @@ impl Seen {
                 self.open_tools = 0;
             }
             Notice::Idled => self.idle = true,
-            Notice::BackgroundChanged(count) => self.background = *count,
+            Notice::BackgroundChanged(count) => {
+                self.background = *count;
+                // The end of a shell starts a turn of its own: wait for the agent to be idle anew.
+                self.idle = false;
+            }
             Notice::Retrying { attempt, status, delay } => {
                 self.alive_at = self.alive_at.max(at + *delay);
                 // The agent repeats an announcement while it waits: count by number.

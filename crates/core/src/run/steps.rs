@@ -4,7 +4,7 @@ use super::decide;
 use super::{Phase, Run, Seen, Why};
 use crate::{
     Action, By, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now, Outcome, OutcomeKind, Policy,
-    Proc, Record, Say, SessionPlan, Span, SpawnError, SpawnPlan, Step, StopLevel, StopWhy, classify,
+    Proc, Record, Say, SessionId, SessionPlan, Span, SpawnError, SpawnPlan, Step, StopLevel, StopWhy, classify,
 };
 
 // The agent retries a rejected key for three minutes; the second rejection already proves it.
@@ -68,7 +68,8 @@ impl Run {
     fn noticed(&mut self, policy: &Policy, at: Moment, notice: &Notice, step: &mut Step) {
         self.seen.see(at, notice);
         match &self.state.phase {
-            Phase::Live => {}
+            // A turn may begin just as the input ends: it counts like any other.
+            Phase::Live | Phase::Closing { .. } => {}
             // An interrupt is answered with a result; then the agent can be let go.
             Phase::Stopping { level: StopLevel::Interrupt, .. } if matches!(notice, Notice::TurnEnded(_)) => {
                 self.record(step, Record::InputEnded { at });
@@ -77,23 +78,19 @@ impl Run {
             }
             Phase::New
             | Phase::Launching
-            | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Waiting { .. }
             | Phase::Over { .. } => return,
         }
         match notice {
-            Notice::SessionOpened(session) if self.state.session.as_ref() != Some(session) => {
-                self.record(step, Record::SessionOpened { at, session: session.clone() });
-            }
+            Notice::SessionOpened(session) => self.session_opened(at, session, step),
             Notice::ToolEnded => self.progressed(policy, at, step),
             Notice::TurnEnded(result) if result.is_progress() => self.progressed(policy, at, step),
             Notice::Retrying { .. } if self.seen.auth_retries >= AUTH_RETRIES_MAX => {
                 self.stop(at, StopWhy::AuthRejected, StopLevel::Term, step);
             }
-            Notice::SessionOpened(_)
-            | Notice::Stirred
+            Notice::Stirred
             | Notice::TurnBegan
             | Notice::ToolBegan
             | Notice::TurnEnded(_)
@@ -110,6 +107,12 @@ impl Run {
     /// The agent has a result, said that no turn is owed, and runs nothing in the background.
     fn owes_nothing(&self) -> bool {
         self.seen.idle && self.seen.settled.is_some() && self.seen.background == 0
+    }
+
+    fn session_opened(&mut self, at: Moment, session: &SessionId, step: &mut Step) {
+        if self.state.session.as_ref() != Some(session) {
+            self.record(step, Record::SessionOpened { at, session: session.clone() });
+        }
     }
 
     fn progressed(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
@@ -135,6 +138,13 @@ impl Run {
             Phase::Launching | Phase::Live | Phase::Closing { .. } => None,
             Phase::New | Phase::Sweeping { .. } | Phase::Waiting { .. } | Phase::Over { .. } => return,
         };
+        // What the agent did while nobody listened, or while it was being stopped, was done too.
+        if let Some(session) = &evidence.session {
+            self.session_opened(now.at, session, step);
+        }
+        if evidence.progressed {
+            self.progressed(policy, now.at, step);
+        }
         let fault = classify(&evidence);
         let next = decide::next(&self.state, policy, now, &evidence, fault);
         let (tally, result) = (evidence.tally, evidence.result);
@@ -226,8 +236,10 @@ impl Run {
 
     fn recovered(&mut self, policy: &Policy, now: Now, found: Found, step: &mut Step) {
         match (&self.state.phase, found) {
-            // Ordered and never started: the order stands.
-            (Phase::Launching, Found::Gone(evidence)) if evidence.exit == Exit::NeverSpawned => {
+            // Ordered and never started: the order stands, unless somebody cancelled it.
+            (Phase::Launching, Found::Gone(evidence))
+                if evidence.exit == Exit::NeverSpawned && self.state.cancel.is_none() =>
+            {
                 step.actions.extend(self.state.plan.clone().map(Action::Spawn));
             }
             (Phase::Launching, Found::Live(proc)) => self.spawned(now.at, proc, step),

@@ -3,7 +3,8 @@
 
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
-use std::{env, fs::File};
+use std::time::{Duration, Instant};
+use std::{env, fs::File, thread};
 
 use serde_json::{Value, json};
 
@@ -17,7 +18,8 @@ use crate::price::Tokens;
 pub const REPLAY: &str = "LONGHAUL_SCRIPTED_REPLAY";
 /// The exit code after a replay; 0 if unset.
 pub const REPLAY_EXIT: &str = "LONGHAUL_SCRIPTED_EXIT";
-/// `<n>:<bytes>`: write `init`, this many partial-message events of about this many bytes, and a good result.
+/// `<n>:<bytes>[:<lines>]`: write `init`, this many partial-message events of about this many bytes, and a good
+/// result; with a third number only so many lines a second, each by itself.
 pub const FLOOD: &str = "LONGHAUL_SCRIPTED_FLOOD";
 /// `1`: write `init` and a good result at once, without any request.
 pub const INSTANT: &str = "LONGHAUL_SCRIPTED_INSTANT";
@@ -36,10 +38,9 @@ pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
         let code = set(REPLAY_EXIT).and_then(|code| code.parse().ok()).unwrap_or(0);
         copy(Path::new(&file)).map(|()| code)
     } else if let Some(size) = set(FLOOD) {
-        let (count, bytes) = size.split_once(':').unwrap_or((&size, "1200"));
-        flood(flags, environment, count.parse().unwrap_or(0), bytes.parse().unwrap_or(1200)).map(|()| 0)
+        flood(flags, environment, &Flood::parse(&size)).map(|()| 0)
     } else {
-        flood(flags, environment, 0, 0).map(|()| 0)
+        flood(flags, environment, &Flood { count: 0, bytes: 0, lines_per_second: None }).map(|()| 0)
     };
     // A reader that has gone away is no failure; a recording that cannot be read is.
     Some(written.unwrap_or(1))
@@ -69,7 +70,27 @@ fn copy(file: &Path) -> io::Result<()> {
     stdout.flush()
 }
 
-fn flood(flags: &Flags, environment: &Environment, count: u64, bytes: usize) -> io::Result<()> {
+/// How much to write, and how fast.
+struct Flood {
+    count: u32,
+    bytes: usize,
+    /// As fast as it goes if absent.
+    lines_per_second: Option<u32>,
+}
+
+impl Flood {
+    fn parse(text: &str) -> Self {
+        let mut numbers = text.split(':').map(str::parse::<u32>);
+        let mut next = || numbers.next().and_then(Result::ok);
+        Self {
+            count: next().unwrap_or(0),
+            bytes: next().unwrap_or(1200) as usize,
+            lines_per_second: next().filter(|rate| *rate > 0),
+        }
+    }
+}
+
+fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<()> {
     let mut dice = Dice::new(environment.seed);
     let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| dice.uuid());
     let model = flags.model.clone().unwrap_or_else(|| "claude-sonnet-4-5".to_owned());
@@ -82,8 +103,15 @@ fn flood(flags: &Flags, environment: &Environment, count: u64, bytes: usize) -> 
     init["uuid"] = json!(dice.uuid());
     writeln!(stdout, "{init}")?;
     // The fields around the text come to about 300 bytes.
-    let text = "x".repeat(bytes.saturating_sub(300));
-    for _ in 0..count {
+    let text = "x".repeat(flood.bytes.saturating_sub(300));
+    let begun = Instant::now();
+    for index in 0..flood.count {
+        if let Some(rate) = flood.lines_per_second {
+            stdout.flush()?;
+            // By the clock, not by the gap: what one line is late by, the next ones make up for.
+            let due = Duration::from_secs(1) * index / rate;
+            thread::sleep(due.saturating_sub(begun.elapsed()));
+        }
         let uuid = dice.uuid();
         writeln!(
             stdout,

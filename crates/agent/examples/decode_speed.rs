@@ -1,0 +1,93 @@
+//! How fast the decoder is: a million events of about 1.2 kB, as a model that writes text and tool
+//! input makes them. `cargo run --release --example decode_speed [EVENTS]`
+#![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types)]
+
+use longhaul_agent::dialect;
+use longhaul_core::Exit;
+use std::time::Instant;
+
+const PIECE_BYTES: usize = 64 << 10;
+const DELTAS_PER_MESSAGE: usize = 100;
+
+fn main() {
+    let events = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
+    let (stream, messages) = stream();
+    let in_stream = stream.iter().filter(|byte| **byte == b'\n').count();
+    for (name, pieces) in [("64 KiB pieces", PIECE_BYTES), ("1 kB pieces", 1000)] {
+        let mut decoder = dialect("claude").map(|claude| claude.decoder()).into_iter().next();
+        let Some(decoder) = decoder.as_mut() else { return };
+        let mut notices = Vec::new();
+        let (mut fed, mut bytes) = (0, 0);
+        let began = Instant::now();
+        while fed < events {
+            for piece in stream.chunks(pieces) {
+                decoder.feed(piece, &mut notices);
+                notices.clear();
+            }
+            fed += in_stream;
+            bytes += stream.len();
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        let evidence = decoder.evidence(Exit::Code(0), "");
+        println!(
+            "{name}: {fed} events of {} bytes: {:.3} µs an event, {:.0} MB/s; {} messages each time, peak {} kB",
+            bytes / fed,
+            seconds * 1e6 / fed as f64,
+            bytes as f64 / seconds / 1e6,
+            messages,
+            peak_kb(),
+        );
+        assert_eq!(evidence.tally.messages as usize, messages, "repeated messages count once");
+        assert_eq!(decoder.glance().bad + decoder.glance().unknown, 0);
+    }
+}
+
+/// A few messages of text and tool input.
+fn stream() -> (Vec<u8>, usize) {
+    let text = "The parser reads one token at a time and keeps no state between them. ".repeat(12);
+    let code = "    let line = \\\"value\\\";\\n    assert_eq!(line, 7);\\n".repeat(14);
+    let input = code.replace('\\', "\\\\");
+    let mut lines = vec![init()];
+    let messages = 20;
+    for message in 0..messages {
+        let id = format!("msg_01ABCDEFGHIJKLMNOPQRST{message}");
+        lines.push(event(&id, &start(&id)));
+        for delta in 0..DELTAS_PER_MESSAGE {
+            lines.push(event(&id, &if delta % 2 == 0 {
+                format!(r#"{{"index":0,"delta":{{"type":"text_delta","text":"{text}"}},"type":"content_block_delta"}}"#)
+            } else {
+                format!(r#"{{"index":1,"delta":{{"type":"input_json_delta","partial_json":"{input}"}},"type":"content_block_delta"}}"#)
+            }));
+        }
+        lines.push(event(&id, &end()));
+        lines.push(event(&id, r#"{"type":"message_stop"}"#));
+    }
+    (lines.concat().into_bytes(), messages)
+}
+
+fn init() -> String {
+    "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1\"}\n".to_owned()
+}
+
+fn event(id: &str, event: &str) -> String {
+    format!(
+        r#"{{"type":"stream_event","event":{event},"session_id":"2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1","parent_tool_use_id":null,"uuid":"b382bee7-09d2-4b11-a459-020e59de74c6","api_message_id":"{id}"}}"#
+    ) + "\n"
+}
+
+fn start(id: &str) -> String {
+    format!(
+        r#"{{"type":"message_start","message":{{"id":"{id}","role":"assistant","model":"claude-opus-5-5","content":[],"stop_reason":null,"usage":{{"input_tokens":1000,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":1}}}}}}"#
+    )
+}
+
+fn end() -> String {
+    r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":50}}"#.to_owned()
+}
+
+/// The most memory this process ever used, where the system tells.
+fn peak_kb() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.map_or_else(|| "?".to_owned(), |line| line.trim().trim_end_matches(" kB").to_owned())
+}

@@ -1,0 +1,33 @@
+//! What the agent is doing, in a few words on one line. For people only.
+
+use super::wire::{Block, ToolInput};
+
+const CHARS_MAX: usize = 80;
+
+/// A tool call: its name and the one argument that says most.
+pub(super) fn of_tool(call: &Block<'_>) -> String {
+    let ToolInput {
+        command, file_path, notebook_path, pattern, url, query, skill, description, path, ..
+    } = &call.input;
+    let says_most = [command, file_path, notebook_path, pattern, url, query, skill, description, path]
+        .into_iter()
+        .map(|text| text.as_str())
+        .find(|text| !text.is_empty());
+    let name = call.name.as_str();
+    one_line(&says_most.map_or_else(|| name.to_owned(), |text| format!("{name}: {}", first_line(text))))
+}
+
+/// The beginning of a text, without what could disturb a terminal.
+pub(super) fn one_line(text: &str) -> String {
+    let mut signs = first_line(text).chars().filter(|sign| !sign.is_control());
+    let mut line: String = signs.by_ref().take(CHARS_MAX).collect();
+    if signs.next().is_some() {
+        line.pop();
+        line.push('…');
+    }
+    line
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim_start().lines().next().unwrap_or_default().trim_end()
+}

@@ -1,0 +1,418 @@
+//! Decodes the stream of one process: line by line into notices, and at the end into evidence.
+//!
+//! Never fails: what is no event is counted. What an event means is in the modules beside this one;
+//! this one says which event goes where, and whether a turn is open.
+
+use super::activity;
+use super::kinds::Kind;
+use super::spend::Spend;
+use super::startup;
+use super::tools::Tools;
+use super::turn::Turn;
+use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, Row, parse};
+use super::words;
+use crate::lines::{Line, Lines};
+use crate::{Decoder, Glance, Prices};
+use longhaul_core::{
+    Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, TurnResult,
+};
+use std::collections::BTreeSet;
+use std::mem;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+const SYNTHETIC: &str = "<synthetic>";
+// Hook callbacks that wait for an answer at once: one for each open tool.
+const ASKED_HOOKS_MAX: usize = 1024;
+
+/// A decoder of Claude Code's stream.
+#[derive(Debug)]
+pub(super) struct ClaudeDecoder {
+    lines: Lines,
+    glance: Glance,
+    spend: Spend,
+    tools: Tools,
+    turn: Turn,
+    /// The last result.
+    result: Option<TurnResult>,
+    /// Whether a turn is open: one began, and no result followed.
+    turn_open: bool,
+    rate_limit: Option<RateLimit>,
+    startup: Option<StartupError>,
+    /// Hook callbacks that the agent asked for and that it has not called off.
+    asked_hooks: BTreeSet<String>,
+    /// Whether a hook gave no verdict.
+    guard_lapsed: bool,
+    /// Whether a turn or a tool call was completed.
+    progressed: bool,
+}
+
+impl Decoder for ClaudeDecoder {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>) {
+        let mut lines = mem::take(&mut self.lines);
+        lines.feed(bytes, |line| self.line(line, out));
+        self.lines = lines;
+        self.glance.tally = self.spend.tally();
+    }
+
+    fn glance(&self) -> &Glance {
+        &self.glance
+    }
+
+    fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
+        // The last line may lack its newline, and may be torn.
+        let mut unheard = Vec::new();
+        mem::take(&mut self.lines).finish(|line| self.line(line, &mut unheard));
+        self.spend.close_all();
+        self.glance.tally = self.spend.tally();
+        Evidence {
+            startup: self.startup.or_else(|| self.startup_by_stderr(exit, stderr_tail)),
+            result: self.result,
+            turn_open: self.result.is_some() && self.turn_open,
+            rate_limit: self.rate_limit,
+            guard_lapsed: self.guard_lapsed || self.hides_a_lapse(),
+            session: self.glance.session.clone(),
+            progressed: self.progressed,
+            tally: self.glance.tally,
+            ..Evidence::of_exit(exit)
+        }
+    }
+
+    fn keeps(&self, line: &[u8]) -> bool {
+        self.spend.cut.keeps(line)
+    }
+}
+
+impl ClaudeDecoder {
+    pub(super) fn new(prices: Prices) -> ClaudeDecoder {
+        ClaudeDecoder {
+            lines: Lines::default(),
+            glance: Glance::default(),
+            spend: Spend::new(prices),
+            tools: Tools::default(),
+            turn: Turn::default(),
+            result: None,
+            turn_open: false,
+            rate_limit: None,
+            startup: None,
+            asked_hooks: BTreeSet::new(),
+            guard_lapsed: false,
+            progressed: false,
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>, out: &mut Vec<Notice>) {
+        let Line::Whole(bytes) = line else {
+            self.bad(out);
+            return;
+        };
+        let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii();
+        if bytes.is_empty() {
+            return;
+        }
+        match parse::<Head<'_>>(bytes).filter(|head| head.kind.stated().is_some()) {
+            Some(head) => self.event(&head, bytes, out),
+            None => self.bad(out),
+        }
+    }
+
+    fn bad(&mut self, out: &mut Vec<Notice>) {
+        self.glance.bad += 1;
+        stir(out);
+    }
+
+    fn event(&mut self, head: &Head<'_>, line: &[u8], out: &mut Vec<Notice>) {
+        let Some(kind) = Kind::of(head.kind.as_str(), head.subtype.as_str()) else {
+            self.glance.unknown += 1;
+            let subtype = head.subtype.stated().map_or_else(String::new, |subtype| format!("/{subtype}"));
+            self.glance.events.count_unknown(&format!("{}{subtype}", head.kind.as_str()));
+            stir(out);
+            return;
+        };
+        self.glance.events.count(kind.word());
+        let (thread, said) = (head.parent_tool_use_id.as_str(), out.len());
+        match kind {
+            Kind::StreamEvent => self.stream_event(head, out),
+            Kind::Init => self.with(line, |own, init| own.init(&init, out)),
+            Kind::Assistant => self.with(line, |own, row| own.assistant(&row, thread, out)),
+            Kind::User => self.with(line, |own, row| own.user(&row, out)),
+            Kind::Result => self.with(line, |own, result| own.result(&result, out)),
+            Kind::ApiRetry => self.with(line, |own, retry| own.retry(&retry, out)),
+            Kind::RateLimit => self.with(line, |own, event| own.rate_limit(&event, out)),
+            Kind::SessionState => self.with(line, |own, note| own.session_state(&note, out)),
+            Kind::BackgroundTasks => self.with(line, |_, note| background(&note, out)),
+            Kind::Status => self.with(line, |own, note| own.status(&note)),
+            Kind::Informational => self.with(line, |own, note| own.informational(&note)),
+            Kind::Notification => self.with(line, |own, note| own.notification(&note)),
+            Kind::PermissionDenied => self.with(line, |own, note| own.permission_denied(&note)),
+            Kind::ModelFallback => self.with(line, |own, note| own.model_fallback(&note)),
+            Kind::ControlRequest => self.with(line, |own, note| own.control_request(&note)),
+            Kind::ControlCancel => self.with(line, |own, note| own.control_cancel(&note)),
+            Kind::TaskProgress
+            | Kind::ToolProgress
+            | Kind::ThinkingTokens
+            | Kind::TaskStarted
+            | Kind::TaskUpdated
+            | Kind::TaskNotification
+            | Kind::TaskSummary
+            | Kind::HookStarted
+            | Kind::HookProgress
+            | Kind::HookResponse
+            | Kind::ControlResponse
+            | Kind::CommandLifecycle
+            | Kind::CompactBoundary
+            | Kind::ModelRefusal
+            | Kind::KeepAlive => {}
+        }
+        if out.len() == said {
+            stir(out);
+        }
+    }
+
+    /// Reads the line again as a record of its type; all but stream events are few.
+    fn with<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
+        if let Some(record) = parse::<T>(line) {
+            then(self, record);
+        }
+    }
+
+    fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<Notice>) {
+        self.spend.stream_event(head);
+        match head.event.kind.as_str() {
+            "message_start" if head.event.message.id.stated().is_some() => {
+                self.spoken(head.parent_tool_use_id.as_str(), out);
+                self.act("thinking");
+            }
+            "content_block_start" => match head.event.content_block.kind.as_str() {
+                "text" => self.act("writing"),
+                "tool_use" => {
+                    let name = head.event.content_block.name.as_str();
+                    self.glance.activity = activity::one_line(&format!("preparing {name}"));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn init(&mut self, init: &Init<'_>, out: &mut Vec<Notice>) {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        if let Some(id) = init.session_id.stated() {
+            self.open_session(id, out);
+        }
+        self.glance.model = text(init.model.stated());
+        self.glance.version = text(init.version.stated());
+        self.glance.permission_mode = text(init.permission_mode.stated());
+        self.turn = Turn::default();
+        self.begin_turn(out);
+    }
+
+    fn open_session(&mut self, id: &str, out: &mut Vec<Notice>) {
+        if self.glance.session.as_ref().is_none_or(|session| session.as_str() != id) {
+            let session = SessionId::from(id);
+            self.glance.session = Some(session.clone());
+            out.push(Notice::SessionOpened(session));
+        }
+    }
+
+    fn begin_turn(&mut self, out: &mut Vec<Notice>) {
+        if !mem::replace(&mut self.turn_open, true) {
+            out.push(Notice::TurnBegan);
+        }
+    }
+
+    /// The model speaks. A sub-agent in the background does so between turns, too.
+    fn spoken(&mut self, thread: &str, out: &mut Vec<Notice>) {
+        if thread.is_empty() {
+            self.turn.spoken();
+            self.begin_turn(out);
+        }
+        // A request has passed, so the window that was said to be closed is open again.
+        if let Some(limit) = &mut self.rate_limit {
+            if limit.status == RateLimitStatus::Rejected {
+                limit.status = RateLimitStatus::Warning;
+            }
+        }
+    }
+
+    fn assistant(&mut self, row: &Row<'_>, thread: &str, out: &mut Vec<Notice>) {
+        if row.message.id.stated().is_none() {
+            return;
+        }
+        if row.message.model.is(SYNTHETIC) {
+            if thread.is_empty() {
+                self.turn.synthetic(row);
+            }
+            return;
+        }
+        self.spoken(thread, out);
+        self.spend.row(&row.message, thread);
+        // After the result, tools are those of sub-agents in the background, which are counted as such.
+        for call in row.message.content.0.iter().filter(|block| self.turn_open && block.kind.is("tool_use")) {
+            if self.tools.begin(call.id.as_str()) {
+                self.glance.activity = activity::of_tool(call);
+                out.push(Notice::ToolBegan);
+            }
+        }
+    }
+
+    fn user(&mut self, row: &Row<'_>, out: &mut Vec<Notice>) {
+        for meta in &row.tool_result_meta.0 {
+            self.tools.judge(meta);
+        }
+        for block in &row.message.content.0 {
+            if block.kind.is("tool_result") && self.tools.end(block.tool_use_id.as_str()) {
+                self.progressed = true;
+                self.act("thinking");
+                out.push(Notice::ToolEnded);
+            }
+        }
+    }
+
+    fn result(&mut self, line: &ResultLine<'_>, out: &mut Vec<Notice>) {
+        self.spend.settle(line);
+        self.refused_start(line);
+        let result = self.turn.result(line, &self.tools);
+        if let (None, None, Some(id)) = (self.startup, &self.glance.session, line.session_id.stated()) {
+            // The plain `json` format has no `init`.
+            self.glance.session = Some(SessionId::from(id));
+        }
+        self.glance.result = line.result.stated().map(str::to_owned);
+        for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
+            self.glance.error(error.as_str());
+        }
+        self.glance.turns += 1;
+        self.act("");
+        self.tools.end_all();
+        self.asked_hooks.clear();
+        self.turn = Turn::default();
+        self.turn_open = false;
+        self.progressed |= result.is_progress();
+        self.result = Some(result);
+        out.push(Notice::TurnEnded(result));
+    }
+
+    fn refused_start(&mut self, line: &ResultLine<'_>) {
+        let typed = line.startup_failure_reason.stated().map(words::startup_failure);
+        let unopened =
+            self.glance.session.is_none() && line.is_error.0 && line.terminal_reason.stated().is_none();
+        let by_text = || {
+            let mut errors = line.errors.0.iter().filter(|_| unopened);
+            errors.find_map(|error| startup::by_text(error.as_str()))
+        };
+        self.startup = typed.or_else(by_text);
+    }
+
+    /// Only where the stream named no session, and the process failed by itself.
+    fn startup_by_stderr(&self, exit: Exit, stderr_tail: &str) -> Option<StartupError> {
+        let failed = match exit {
+            Exit::Code(code) => code != 0,
+            Exit::Unseen => true,
+            Exit::Signal(_) | Exit::NeverSpawned => false,
+        };
+        let unopened = self.glance.session.is_none();
+        if failed && unopened { startup::by_text(stderr_tail) } else { None }
+    }
+
+    fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
+        let attempt = u32::try_from(retry.attempt.or_zero()).unwrap_or(u32::MAX);
+        let status = retry.error_status.0.and_then(|status| u16::try_from(status).ok());
+        // `as` saturates, and makes nothing of NaN.
+        let delay = Span(retry.retry_delay_ms.0.unwrap_or_default() as u64);
+        let cause = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+        let of = retry.max_retries.0.map_or_else(String::new, |most| format!(" of {most}"));
+        self.glance.activity = format!("repeating a request ({cause}), {attempt}{of}");
+        out.push(Notice::Retrying { attempt, status, delay });
+    }
+
+    fn rate_limit(&mut self, event: &RateLimitEvent<'_>, out: &mut Vec<Notice>) {
+        let info = &event.info;
+        let Some(status) = words::rate_limit_status(info.status.as_str()) else { return };
+        // A used-up window does not stop an account that pays for more.
+        let passes = status == RateLimitStatus::Rejected && info.is_using_overage.0;
+        let limit = RateLimit {
+            status: if passes { RateLimitStatus::Warning } else { status },
+            resets_at: info.resets_at.0.map(Moment::from_unix_seconds),
+        };
+        self.rate_limit = Some(limit);
+        out.push(Notice::RateLimitChanged(limit));
+    }
+
+    fn session_state(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        match note.state.as_str() {
+            "idle" => out.push(Notice::Idled),
+            "running" => self.begin_turn(out),
+            _ => {}
+        }
+    }
+
+    fn informational(&mut self, note: &Note<'_>) {
+        self.guard_lapsed |= note.tag.is("hook_no_verdict") || note.tag.is("hook_callback_failed");
+        if note.tag.stated().is_some() {
+            self.glance.error(note.content.as_str());
+        }
+    }
+
+    fn notification(&mut self, note: &Note<'_>) {
+        if note.key.is("stop-hook-block-cap") {
+            self.turn.stop_hook_capped = true;
+            self.glance.error(note.text.as_str());
+        }
+    }
+
+    fn permission_denied(&mut self, note: &Note<'_>) {
+        self.tools.deny(note.tool_use_id.as_str());
+        self.glance.error(note.message.as_str());
+    }
+
+    fn model_fallback(&mut self, note: &Note<'_>) {
+        self.glance.model = note.fallback_model.stated().map(str::to_owned);
+    }
+
+    fn control_request(&mut self, note: &Note<'_>) {
+        if note.request.subtype.is("hook_callback") && self.asked_hooks.len() < ASKED_HOOKS_MAX {
+            self.asked_hooks.insert(note.request_id.as_str().to_owned());
+        }
+    }
+
+    /// The agent no longer waits for an answer to what it asked.
+    fn control_cancel(&mut self, note: &Note<'_>) {
+        self.guard_lapsed |= self.asked_hooks.remove(note.request_id.as_str());
+    }
+
+    fn status(&mut self, note: &Note<'_>) {
+        if let Some(mode) = note.permission_mode.stated() {
+            self.glance.permission_mode = Some(mode.to_owned());
+        }
+        match note.status.as_str() {
+            "requesting" => self.act("waiting for the model"),
+            "compacting" => self.act("compacting the conversation"),
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, activity: &str) {
+        if self.glance.activity != activity {
+            self.glance.activity.clear();
+            self.glance.activity.push_str(activity);
+        }
+    }
+
+    /// An agent that lost its host calls its tools off and then claims success.
+    fn hides_a_lapse(&self) -> bool {
+        self.tools.cancelled && !self.turn_open && self.result.is_some_and(|result| !result.is_error)
+    }
+}
+
+fn background(note: &Note<'_>, out: &mut Vec<Notice>) {
+    out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
+}
+
+/// A sign of life; one says as much as many.
+fn stir(out: &mut Vec<Notice>) {
+    if out.last() != Some(&Notice::Stirred) {
+        out.push(Notice::Stirred);
+    }
+}
+
+#[cfg(test)]
+mod tests;

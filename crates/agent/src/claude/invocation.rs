@@ -1,0 +1,159 @@
+//! How to start the agent for one attempt. The task goes over its input, never into its arguments.
+
+use super::control::user_line;
+use super::prompts::prompt;
+use crate::{Invocation, Order};
+use longhaul_core::{SessionPlan, SpawnPlan};
+
+/// Variables by which a Claude Code notices that it was started inside another one, and would then
+/// take it for its host, keep no session or join its effort; and the agent's own endless retries.
+const ENV_REMOVED: [&str; 14] = [
+    "CLAUDECODE",
+    "CLAUDE_CODE_BRIDGE_SESSION_ID",
+    "CLAUDE_CODE_CHILD_NOTES_DIR",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS",
+    // Two layers must not both wait: waiting is ours.
+    "CLAUDE_CODE_RETRY_WATCHDOG",
+    "CLAUDE_CODE_SESSION_ATTENDED",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SESSION_KIND",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_EFFORT",
+    "CLAUDE_JOB_DIR",
+    "CLAUDE_PID",
+];
+
+pub(super) fn invocation(order: &Order, plan: &SpawnPlan) -> Invocation {
+    Invocation {
+        program: order.program.path.clone(),
+        args: args(order, &plan.session),
+        cwd: order.cwd.clone(),
+        env_set: env_set(order, plan),
+        env_remove: ENV_REMOVED.to_vec(),
+        stdin: user_line(&prompt(&order.prompt, plan.say)),
+    }
+}
+
+fn args(order: &Order, session: &SessionPlan) -> Vec<String> {
+    let mut args = order.program.leading_args.clone();
+    let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
+    add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
+    // Deltas are the sign of life while the model writes, and carry each message's final usage.
+    add(&["--include-partial-messages"]);
+    // `--session-id` beside `--resume` is refused without a fork; `--continue` silently begins anew.
+    match session {
+        SessionPlan::New(id) => add(&["--session-id", id.as_str()]),
+        SessionPlan::Resume(id) => add(&["--resume", id.as_str()]),
+        SessionPlan::Fork { from, to } => {
+            add(&["--resume", from.as_str(), "--fork-session", "--session-id", to.as_str()]);
+        }
+    }
+    if let Some(model) = &order.model {
+        add(&["--model", model]);
+    }
+    if let Some(mode) = &order.permission_mode {
+        add(&["--permission-mode", mode]);
+    }
+    args.extend(order.extra_args.iter().cloned());
+    args
+}
+
+fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
+    [
+        // A refused start then says so in the stream, with a typed reason.
+        ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
+        // `idle`, not the first result, means that no turn is owed.
+        ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1".to_owned()),
+        ("CLAUDE_CODE_MAX_RETRIES", order.inner_retries.to_string()),
+        ("DISABLE_AUTOUPDATER", "1".to_owned()),
+        ("LONGHAUL_RUN", order.run.to_string()),
+        ("LONGHAUL_ATTEMPT", plan.attempt.to_string()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::invocation;
+    use crate::{Order, Program};
+    use expect_test::{Expect, expect};
+    use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
+
+    fn order() -> Order {
+        Order {
+            program: Program { path: "/bin/claude".into(), leading_args: Vec::new() },
+            cwd: "/work".into(),
+            prompt: "Fix the tests.".to_owned(),
+            model: None,
+            permission_mode: None,
+            extra_args: Vec::new(),
+            inner_retries: 4,
+            run: RunId::from("kqzr"),
+        }
+    }
+
+    fn check(order: &Order, session: SessionPlan, say: Say, expected: Expect) {
+        let found = invocation(order, &SpawnPlan { attempt: 2, session, say });
+        let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
+        expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
+    }
+
+    #[test]
+    fn command_lines() {
+        let (old, new) = (SessionId::from("11111111-old"), SessionId::from("22222222-new"));
+        check(
+            &order(),
+            SessionPlan::New(new.clone()),
+            Say::Task,
+            expect![[r#"
+            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new
+            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+        "#]],
+        );
+        check(
+            &order(),
+            SessionPlan::Resume(old.clone()),
+            Say::Continue(Fault::Overloaded),
+            expect![[r#"
+            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old
+            {"message":{"content":"The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, look whether it has taken effect already: the last commands may have run in full, in part or not at all.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+        "#]],
+        );
+        let all = Order {
+            program: Program { path: "/bin/longhaul".into(), leading_args: vec!["drill-agent".to_owned()] },
+            model: Some("opus".to_owned()),
+            permission_mode: Some("acceptEdits".to_owned()),
+            extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
+            ..order()
+        };
+        check(
+            &all,
+            SessionPlan::Fork { from: old, to: new },
+            Say::Task,
+            expect![[r#"
+            /bin/longhaul drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old --fork-session --session-id 22222222-new --model opus --permission-mode acceptEdits --max-turns 9
+            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn environment() {
+        let plan = SpawnPlan { attempt: 2, session: SessionPlan::New(SessionId::from("a")), say: Say::Task };
+        let found = invocation(&order(), &plan);
+        let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        expect![[r#"
+            CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1
+            CLAUDE_CODE_SDK_READS_SESSION_STATE=1
+            CLAUDE_CODE_MAX_RETRIES=4
+            DISABLE_AUTOUPDATER=1
+            LONGHAUL_RUN=kqzr
+            LONGHAUL_ATTEMPT=2"#]]
+        .assert_eq(&set.join("\n"));
+        let both = found.env_set.iter().find(|(name, _)| found.env_remove.contains(&name.as_str()));
+        assert_eq!(both, None, "set and removed");
+    }
+}

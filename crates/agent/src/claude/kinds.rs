@@ -1,0 +1,67 @@
+//! The agent's types of event. One we do not know is counted and otherwise ignored: new versions
+//! bring new ones, and none of the old ones has changed its meaning because of it.
+
+macro_rules! kinds {
+    ($($name:ident = $word:literal,)*) => {
+        /// A type of event; `system` events by their subtype.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Kind {
+            $($name,)*
+        }
+
+        impl Kind {
+            const ALL: &'static [Kind] = &[$(Kind::$name,)*];
+
+            /// The type and subtype as people read it.
+            pub(super) fn word(self) -> &'static str {
+                match self { $(Kind::$name => $word,)* }
+            }
+        }
+    };
+}
+
+// In the order of how often they come: the search is linear.
+kinds! {
+    StreamEvent = "stream_event",
+    Assistant = "assistant",
+    User = "user",
+    Status = "system/status",
+    TaskProgress = "system/task_progress",
+    ToolProgress = "tool_progress",
+    ThinkingTokens = "system/thinking_tokens",
+    ApiRetry = "system/api_retry",
+    Init = "system/init",
+    Result = "result",
+    SessionState = "system/session_state_changed",
+    RateLimit = "rate_limit_event",
+    BackgroundTasks = "system/background_tasks_changed",
+    TaskStarted = "system/task_started",
+    TaskUpdated = "system/task_updated",
+    TaskNotification = "system/task_notification",
+    TaskSummary = "system/task_summary",
+    HookStarted = "system/hook_started",
+    HookProgress = "system/hook_progress",
+    HookResponse = "system/hook_response",
+    ControlRequest = "control_request",
+    ControlResponse = "control_response",
+    ControlCancel = "control_cancel_request",
+    CommandLifecycle = "command_lifecycle",
+    Informational = "system/informational",
+    Notification = "system/notification",
+    PermissionDenied = "system/permission_denied",
+    CompactBoundary = "system/compact_boundary",
+    ModelFallback = "system/model_fallback",
+    ModelRefusal = "system/model_refusal_no_fallback",
+    KeepAlive = "keep_alive",
+}
+
+impl Kind {
+    /// The type of an event; nothing if we do not know it.
+    pub(super) fn of(kind: &str, subtype: &str) -> Option<Kind> {
+        let is = |word: &str| match word.strip_prefix("system/") {
+            Some(of_system) => kind == "system" && subtype == of_system,
+            None => kind == word,
+        };
+        Kind::ALL.iter().copied().find(|known| is(known.word()))
+    }
+}

@@ -1,0 +1,133 @@
+//! What the agent is told at the start of an attempt. Short, true, and never an order to stop: it stays
+//! in the conversation for good.
+
+use longhaul_core::{Fault, Nudge, Say};
+
+/// The words for what is to be said.
+pub fn prompt(task: &str, say: Say) -> String {
+    match say {
+        Say::Task => task.to_owned(),
+        // The task comes first: it may begin with a slash command.
+        Say::TaskAgain(fault) => format!(
+            "{task}\n\n(An earlier session worked on this and could not be continued: {}. Parts of the work \
+             may be done already. Look at the state of the workspace first, keep what is good, and do not \
+             repeat what has taken effect.)",
+            interruption(fault)
+        ),
+        Say::Continue(fault) => format!(
+            "The work was interrupted: {}. Continue with the task. Before you repeat a step, look whether it \
+             has taken effect already: the last commands may have run in full, in part or not at all.",
+            interruption(fault)
+        ),
+        Say::Nudge(Nudge::Finish) => {
+            "The last turn ended without an answer. If the task is done, say what was done and with what \
+             result; if it is not, continue with it until it is."
+                .to_owned()
+        }
+        Say::Nudge(Nudge::SmallerSteps) => {
+            "The last answer was cut by the limit on output tokens. Continue in smaller steps: write long \
+             files in several parts, and keep each answer short."
+                .to_owned()
+        }
+    }
+}
+
+/// What happened, in words for the model: it must be able to tell what its tools may have suffered.
+fn interruption(fault: Fault) -> &'static str {
+    match fault {
+        Fault::RateLimited => "the API refused requests for a while because of its rate limit",
+        Fault::Overloaded => "the API was overloaded for a while",
+        Fault::ServerError => "the API failed to answer for a while",
+        Fault::Network => "the connection to the API was lost for a while",
+        Fault::UsageLimit => "the account's usage limit was reached, and time has passed until its reset",
+        Fault::Crashed => "the process you ran in died, and the commands it was running were ended with it",
+        Fault::Interrupted => {
+            "the process you ran in was ended from outside, and the commands it was running with it"
+        }
+        Fault::OutOfMemory => {
+            "the process you ran in was killed for using too much memory, and the commands it was running \
+             with it"
+        }
+        Fault::Stalled => "nothing was heard for too long, so the process was ended and started again",
+        Fault::AttemptTimeout => "its time was up, so the process was ended and started again",
+        Fault::SessionLost => "the session was not found any more",
+        Fault::SessionExists => "the process you ran in ended before it answered",
+        Fault::SessionBusy => "another process was using the session",
+        Fault::ContextFull => "the conversation had become too long for the model",
+        Fault::OutputLimit => "the answer was cut by the limit on output tokens",
+        Fault::Unfinished => "the last turn ended without an answer",
+        Fault::GuardLapsed => "a hook that guards the tools gave no verdict",
+        Fault::Permission => "a tool was not permitted",
+        Fault::Auth => "the API did not accept the credentials",
+        Fault::Billing => "the account could not be billed",
+        Fault::ModelUnknown => "the API did not know the model",
+        Fault::Refused => "the model refused the request",
+        Fault::BadRequest => "the API rejected a request of the conversation as invalid",
+        Fault::AgentMissing | Fault::AgentUnusable => "the agent could not be started",
+        Fault::TurnLimit => "the limit on turns was reached",
+        Fault::AgentBudget => "the limit on spending was reached",
+        Fault::Unknown => "the process you ran in ended for a reason that is not known",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prompt;
+    use expect_test::expect;
+    use longhaul_core::{Fault, Nudge, Say};
+
+    #[test]
+    fn every_prompt() {
+        let says = [
+            Say::Task,
+            Say::TaskAgain(Fault::ContextFull),
+            Say::Continue(Fault::Crashed),
+            Say::Nudge(Nudge::Finish),
+            Say::Nudge(Nudge::SmallerSteps),
+        ];
+        let all: Vec<String> = says.into_iter().map(|say| prompt("/review the code", say)).collect();
+        expect![[r#"
+            /review the code
+            ---
+            /review the code
+
+            (An earlier session worked on this and could not be continued: the conversation had become too long for the model. Parts of the work may be done already. Look at the state of the workspace first, keep what is good, and do not repeat what has taken effect.)
+            ---
+            The work was interrupted: the process you ran in died, and the commands it was running were ended with it. Continue with the task. Before you repeat a step, look whether it has taken effect already: the last commands may have run in full, in part or not at all.
+            ---
+            The last turn ended without an answer. If the task is done, say what was done and with what result; if it is not, continue with it until it is.
+            ---
+            The last answer was cut by the limit on output tokens. Continue in smaller steps: write long files in several parts, and keep each answer short."#]].assert_eq(&all.join("\n---\n"));
+        let reasons: Vec<_> =
+            Fault::ALL.iter().map(|&fault| format!("{fault}: {}", super::interruption(fault))).collect();
+        expect![[r#"
+            rate_limited: the API refused requests for a while because of its rate limit
+            overloaded: the API was overloaded for a while
+            server_error: the API failed to answer for a while
+            network: the connection to the API was lost for a while
+            usage_limit: the account's usage limit was reached, and time has passed until its reset
+            crashed: the process you ran in died, and the commands it was running were ended with it
+            interrupted: the process you ran in was ended from outside, and the commands it was running with it
+            out_of_memory: the process you ran in was killed for using too much memory, and the commands it was running with it
+            stalled: nothing was heard for too long, so the process was ended and started again
+            attempt_timeout: its time was up, so the process was ended and started again
+            session_lost: the session was not found any more
+            session_exists: the process you ran in ended before it answered
+            session_busy: another process was using the session
+            context_full: the conversation had become too long for the model
+            output_limit: the answer was cut by the limit on output tokens
+            unfinished: the last turn ended without an answer
+            guard_lapsed: a hook that guards the tools gave no verdict
+            permission: a tool was not permitted
+            auth: the API did not accept the credentials
+            billing: the account could not be billed
+            model_unknown: the API did not know the model
+            refused: the model refused the request
+            bad_request: the API rejected a request of the conversation as invalid
+            agent_missing: the agent could not be started
+            agent_unusable: the agent could not be started
+            turn_limit: the limit on turns was reached
+            agent_budget: the limit on spending was reached
+            unknown: the process you ran in ended for a reason that is not known"#]].assert_eq(&reasons.join("\n"));
+    }
+}

@@ -1,0 +1,81 @@
+//! Where the agent keeps its sessions, as data. Looks at no file itself.
+
+use std::path::{Path, PathBuf};
+
+// Longer names are cut here and told apart by a hash.
+const NAME_CHARS_MAX: usize = 200;
+
+/// The file of a session, below the agent's configuration directory (`$CLAUDE_CONFIG_DIR`, else
+/// `~/.claude`). `cwd` must be the real path, symbolic links resolved.
+pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
+    sessions_dir(cwd).join(format!("{session}.jsonl"))
+}
+
+/// The directory of all sessions that were begun in `cwd`, below the configuration directory.
+pub fn sessions_dir(cwd: &Path) -> PathBuf {
+    Path::new("projects").join(encoded(&cwd.to_string_lossy()))
+}
+
+/// The session that a file of such a directory holds.
+pub fn session_of(file: &Path) -> Option<&str> {
+    let is_session = file.extension().is_some_and(|extension| extension == "jsonl");
+    file.file_stem().filter(|_| is_session)?.to_str()
+}
+
+/// A path as a directory name: everything but ASCII letters and digits becomes a dash.
+fn encoded(path: &str) -> String {
+    // The agent counts as JavaScript does, in UTF-16 units.
+    let dashed: String = path
+        .encode_utf16()
+        .map(|unit| match u8::try_from(unit) {
+            Ok(letter) if letter.is_ascii_alphanumeric() => char::from(letter),
+            Ok(_) | Err(_) => '-',
+        })
+        .collect();
+    if dashed.len() <= NAME_CHARS_MAX {
+        return dashed;
+    }
+    let hash =
+        path.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    format!("{}-{}", &dashed[..NAME_CHARS_MAX], base36(hash.unsigned_abs()))
+}
+
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{base36, encoded, session_file, session_of};
+    use std::path::Path;
+
+    #[test]
+    fn directory_names() {
+        let check = |path: &str, name: &str| assert_eq!(encoded(path), name);
+        check("/demo", "-demo");
+        check("/home/a b/x.y_z@!#$%", "-home-a-b-x-y-z-----");
+        check("/höme/日本", "-h-me---");
+        check(&format!("/{}", "a".repeat(199)), &format!("-{}", "a".repeat(199)));
+        // Java's and JavaScript's 31-hash of this string, computed independently.
+        let long = format!("/tmp/{}", "d".repeat(276));
+        assert_eq!(encoded(&long).len(), 200 + 1 + encoded(&long)[201..].len());
+        assert!(encoded(&long).starts_with("-tmp-ddd"));
+        assert_eq!(base36(0), "0");
+        assert_eq!(base36(u32::MAX), "1z141z3");
+    }
+
+    #[test]
+    fn files() {
+        let file = session_file(Path::new("/demo"), "54f67155");
+        assert_eq!(file, Path::new("projects/-demo/54f67155.jsonl"));
+        assert_eq!(session_of(&file), Some("54f67155"));
+        assert_eq!(session_of(Path::new("projects/-demo/notes.txt")), None);
+    }
+}

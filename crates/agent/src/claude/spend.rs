@@ -1,0 +1,325 @@
+//! What the process used: tokens of each API message once, dollars as the vendor states them.
+//!
+//! Tokens come from the deltas: `message_start` has the input side, `message_delta` the final numbers.
+//! A message without a final `message_delta` was cut; its output is estimated from what arrived. Where
+//! there are no deltas (sub-agents never have any), `assistant` rows tell the input side, and the next
+//! result's sum the rest. A result also states the cost of all since the last one, and with that
+//! settles it; what no result follows is priced by us.
+
+use super::compact::{Cut, fingerprint};
+use super::wire::{Head, Message, ResultLine, Usage};
+use crate::Prices;
+use crate::prices::{Billed, usd_from_nano};
+use longhaul_core::{Tally, Tokens, Usd};
+use std::collections::VecDeque;
+
+// A block of a message may come late, but not later than so many other messages.
+const RECENT_MESSAGES_MAX: usize = 4096;
+// Threads write at once: the main one and its sub-agents. The oldest is closed for the next.
+const LIVE_MESSAGES_MAX: usize = 256;
+// English and code are about four bytes a token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The spending of one process.
+#[derive(Clone, Debug)]
+pub(super) struct Spend {
+    prices: Prices,
+    /// All that results have settled.
+    settled: Tally,
+    /// All since the last result.
+    span: Span,
+    /// Messages that are being written.
+    live: Vec<Live>,
+    /// Messages that are done with, as fingerprints.
+    recent: VecDeque<u64>,
+    /// Messages that were cut.
+    pub(super) cut: Cut,
+    /// The last result's cumulative cost, for versions that state no difference.
+    total: Usd,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    tally: Tally,
+    /// What its messages cost by our table, in billionths of a dollar.
+    nano: u64,
+    /// Whether the final usage of a message is not known.
+    guessed: bool,
+}
+
+/// A message that is being written.
+#[derive(Clone, Debug)]
+struct Live {
+    id: String,
+    thread: String,
+    model: String,
+    usage: Billed,
+    /// How much content arrived.
+    bytes: u64,
+    source: Source,
+}
+
+/// Where a message is known from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// Its deltas: it is complete when the final one came.
+    Deltas,
+    /// Its rows alone: it is complete when the next one comes; with this its final usage is known.
+    Rows { is_final: bool },
+}
+
+impl Spend {
+    pub(super) fn new(prices: Prices) -> Spend {
+        Spend {
+            prices,
+            settled: Tally::default(),
+            span: Span::default(),
+            live: Vec::new(),
+            recent: VecDeque::new(),
+            cut: Cut::default(),
+            total: Usd::ZERO,
+        }
+    }
+
+    /// Takes in an event of the Messages API.
+    pub(super) fn stream_event(&mut self, head: &Head<'_>) {
+        let (event, thread) = (&head.event, head.parent_tool_use_id.as_str());
+        match event.kind.as_str() {
+            "content_block_delta" => {
+                let delta = &event.delta;
+                if let Some(place) = self.place(head.api_message_id.as_str(), thread) {
+                    self.live[place].bytes += delta.text.0 + delta.partial_json.0 + delta.thinking.0;
+                }
+            }
+            "message_start" => self.start(&event.message, thread),
+            "message_delta" => {
+                let Some(place) = self.place(head.api_message_id.as_str(), thread) else { return };
+                let mut message = self.live.remove(place);
+                message.usage = message.usage.or_later(billed(&event.usage));
+                // An interrupt ends the message without a reason.
+                self.close(message, event.delta.stop_reason.stated().is_some());
+            }
+            "message_stop" => {
+                if let Some(place) = self.place(head.api_message_id.as_str(), thread) {
+                    let message = self.live.remove(place);
+                    self.close(message, false);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, message: &Message<'_>, thread: &str) {
+        let id = message.id.as_str();
+        if id.is_empty() || self.is_known(id) {
+            return;
+        }
+        self.close_thread(thread);
+        self.open(message, thread, Source::Deltas);
+    }
+
+    /// Takes in a block of a message of the model's, as a row of its own.
+    pub(super) fn row(&mut self, message: &Message<'_>, thread: &str) {
+        let id = message.id.as_str();
+        if self.recent.contains(&fingerprint(id)) {
+            return;
+        }
+        let is_final = message.stop_reason.stated().is_some();
+        let place = self.live.iter().position(|live| live.id == id).unwrap_or_else(|| {
+            self.close_thread(thread);
+            self.open(message, thread, Source::Rows { is_final });
+            self.live.len() - 1
+        });
+        let live = &mut self.live[place];
+        if live.source != Source::Deltas {
+            live.source = Source::Rows { is_final };
+            live.usage = live.usage.or_later(billed(&message.usage));
+            live.bytes += message
+                .content
+                .0
+                .iter()
+                .map(|block| block.text.as_str().len() as u64 + block.thinking.0 + block.input.bytes())
+                .sum::<u64>();
+        }
+    }
+
+    fn open(&mut self, message: &Message<'_>, thread: &str, source: Source) {
+        if self.live.len() >= LIVE_MESSAGES_MAX {
+            let oldest = self.live.remove(0);
+            self.close_unfinished(oldest);
+        }
+        self.live.push(Live {
+            id: message.id.as_str().to_owned(),
+            thread: thread.to_owned(),
+            model: message.model.as_str().to_owned(),
+            usage: billed(&message.usage),
+            bytes: 0,
+            source,
+        });
+    }
+
+    /// A thread writes one message at a time: when the next begins, or the turn is over, the one before
+    /// is done with.
+    pub(super) fn close_thread(&mut self, thread: &str) {
+        while let Some(place) = self.live.iter().position(|live| live.thread == thread) {
+            let message = self.live.remove(place);
+            self.close_unfinished(message);
+        }
+    }
+
+    /// The process is gone.
+    pub(super) fn close_all(&mut self) {
+        for message in std::mem::take(&mut self.live) {
+            self.close_unfinished(message);
+        }
+    }
+
+    fn close_unfinished(&mut self, message: Live) {
+        let complete = message.source != Source::Deltas;
+        self.close(message, complete);
+    }
+
+    fn close(&mut self, mut message: Live, complete: bool) {
+        let print = fingerprint(&message.id);
+        if self.recent.len() >= RECENT_MESSAGES_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(print);
+
+        let exact = complete && message.source != (Source::Rows { is_final: false });
+        if !exact {
+            let output = &mut message.usage.tokens.output;
+            *output = (*output).max(message.bytes.div_ceil(BYTES_PER_TOKEN));
+            self.span.guessed |= complete;
+        }
+        let tally = &mut self.span.tally;
+        if complete {
+            tally.tokens += message.usage.tokens;
+            tally.messages = tally.messages.saturating_add(1);
+        } else {
+            tally.cut_tokens += message.usage.tokens;
+            tally.cut_messages = tally.cut_messages.saturating_add(1);
+            self.cut.remember(print);
+        }
+        match self.prices.price(&message.model, message.usage) {
+            Some(nano) => self.span.nano = self.span.nano.saturating_add(nano),
+            None => tally.unpriced |= message.usage.tokens.total() > 0,
+        }
+    }
+
+    /// A result covers all that was used since the last one.
+    pub(super) fn settle(&mut self, line: &ResultLine<'_>) {
+        self.close_thread("");
+        let mut span = self.closed_span();
+        if let Some(stated) = stated_tokens(line) {
+            span.tokens = reconcile(span.tokens, span.cut_tokens, stated, self.span.guessed);
+        }
+        if let Some(cost) = self.stated_cost(line) {
+            span = Tally { cost, cost_estimated: Usd::ZERO, unpriced: false, ..span };
+        }
+        self.settled = self.settled.plus(span);
+        self.span = Span::default();
+    }
+
+    fn stated_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
+        let total = line.total_cost_usd.0.and_then(Usd::from_dollars);
+        let before = self.total;
+        self.total = total.unwrap_or(before);
+        match &line.since_last {
+            Some(models) => Usd::from_dollars(models.0.iter().filter_map(|model| model.cost.0).sum()),
+            // Cumulative over the session: the first one of a resumed session is too much.
+            None => total.map(|total| total.less(before)),
+        }
+    }
+
+    /// All that was used, as far as it is known now.
+    pub(super) fn tally(&self) -> Tally {
+        self.settled.plus(self.closed_span())
+    }
+
+    fn closed_span(&self) -> Tally {
+        Tally { cost_estimated: usd_from_nano(self.span.nano), ..self.span.tally }
+    }
+
+    fn is_known(&self, id: &str) -> bool {
+        self.live.iter().any(|live| live.id == id) || self.recent.contains(&fingerprint(id))
+    }
+
+    /// The live message of an event: by its id where the event names it, else by its thread.
+    fn place(&self, id: &str, thread: &str) -> Option<usize> {
+        self.live.iter().position(|live| {
+            live.source == Source::Deltas && if id.is_empty() { live.thread == thread } else { live.id == id }
+        })
+    }
+}
+
+/// What a result says was used since the last one; versions that do not say so tell the turn's.
+fn stated_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
+    let Some(models) = &line.since_last else {
+        let tokens = billed(&line.usage).tokens;
+        return (tokens.total() > 0).then_some(tokens);
+    };
+    Some(models.0.iter().fold(Tokens::default(), |sum, model| {
+        sum + Tokens {
+            input: model.input.or_zero(),
+            output: model.output.or_zero(),
+            cache_read: model.cache_read.or_zero(),
+            cache_write: model.cache_write.or_zero(),
+        }
+    }))
+}
+
+/// Completes what we counted with what the agent states. The agent also makes requests that the stream
+/// does not show (compaction, titles), and knows what sub-agents wrote; its sum includes its own guess
+/// at cut messages, which we leave to ours.
+fn reconcile(counted: Tokens, cut: Tokens, stated: Tokens, guessed: bool) -> Tokens {
+    let rest = |stated: u64, cut: u64| stated.saturating_sub(cut);
+    let stated = Tokens {
+        input: rest(stated.input, cut.input),
+        output: rest(stated.output, cut.output),
+        cache_read: rest(stated.cache_read, cut.cache_read),
+        cache_write: rest(stated.cache_write, cut.cache_write),
+    };
+    let prompt = |tokens: Tokens| tokens.input + tokens.cache_read + tokens.cache_write;
+    match (guessed, prompt(stated) > prompt(counted)) {
+        // Each request was seen, and the deltas are exact.
+        (false, false) => counted,
+        (true, _) => stated,
+        (false, true) => Tokens {
+            input: stated.input.max(counted.input),
+            output: stated.output.max(counted.output),
+            cache_read: stated.cache_read.max(counted.cache_read),
+            cache_write: stated.cache_write.max(counted.cache_write),
+        },
+    }
+}
+
+fn billed(usage: &Usage<'_>) -> Billed {
+    Billed {
+        tokens: Tokens {
+            input: usage.input.or_zero(),
+            output: usage.output.or_zero(),
+            cache_read: usage.cache_read.or_zero(),
+            cache_write: usage.cache_write.or_zero(),
+        },
+        cache_write_hour: usage.cache_creation.hour.or_zero(),
+    }
+}
+
+impl Billed {
+    /// Cumulative numbers of the same message, stated later; a later event may leave the input out.
+    fn or_later(self, later: Billed) -> Billed {
+        Billed {
+            tokens: Tokens {
+                input: self.tokens.input.max(later.tokens.input),
+                output: self.tokens.output.max(later.tokens.output),
+                cache_read: self.tokens.cache_read.max(later.tokens.cache_read),
+                cache_write: self.tokens.cache_write.max(later.tokens.cache_write),
+            },
+            cache_write_hour: self.cache_write_hour.max(later.cache_write_hour),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! How a refused start is recognised. A start that was refused names no session in the stream; only
+//! then is stderr looked at, and there only at the beginning of lines that the agent's program writes.
+
+use longhaul_core::StartupError;
+
+enum Is {
+    /// The line begins so.
+    Start(&'static str),
+    /// The line begins and ends so.
+    Ends(&'static str, &'static str),
+    /// The line contains this.
+    Part(&'static str),
+}
+
+/// Sentences of 2.1.330.
+const SENTENCES: [(Is, StartupError); 22] = [
+    (Is::Ends("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
+    (Is::Start("No conversation found with session ID"), StartupError::SessionUnknown),
+    (Is::Part(" does not match any session title"), StartupError::SessionUnknown),
+    // The argument parser: unknown option, missing argument.
+    (Is::Start("error: "), StartupError::Unusable),
+    (Is::Part("cannot be used with root/sudo privileges"), StartupError::Unusable),
+    (Is::Start("Error: --"), StartupError::Unusable),
+    (Is::Start("Error: Append system prompt file"), StartupError::Unusable),
+    (Is::Start("Error: Can't access working directory"), StartupError::Unusable),
+    (Is::Start("Error: Cannot use "), StartupError::Unusable),
+    (Is::Start("Error: Claude Code requires"), StartupError::Unusable),
+    (Is::Start("Error: Input "), StartupError::Unusable),
+    (Is::Start("Error: Invalid --agents"), StartupError::Unusable),
+    (Is::Start("Error: Invalid JSON provided"), StartupError::Unusable),
+    (Is::Start("Error: Invalid MCP configuration"), StartupError::Unusable),
+    (Is::Start("Error: Invalid session ID"), StartupError::Unusable),
+    (Is::Start("Error: MCP tool "), StartupError::Unusable),
+    (Is::Start("Error: Settings file"), StartupError::Unusable),
+    (Is::Start("Error: System prompt file"), StartupError::Unusable),
+    (Is::Start("Error: Unknown input format"), StartupError::Unusable),
+    (Is::Start("Error: Unknown permission mode"), StartupError::Unusable),
+    (Is::Start("Error: When using --print"), StartupError::Unusable),
+    (Is::Start("Error: Workspace not trusted"), StartupError::Unusable),
+];
+
+/// What some lines of the agent's own say of its start; the first that says something counts.
+pub(super) fn by_text(text: &str) -> Option<StartupError> {
+    text.lines().find_map(|line| {
+        let line = line.trim();
+        SENTENCES.iter().find(|(is, _)| is.met_by(line)).map(|(_, error)| *error)
+    })
+}
+
+impl Is {
+    fn met_by(&self, line: &str) -> bool {
+        match self {
+            Is::Start(start) => line.starts_with(start),
+            Is::Ends(start, end) => line.starts_with(start) && line.ends_with(end),
+            Is::Part(part) => line.contains(part),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::by_text;
+    use longhaul_core::StartupError;
+
+    #[test]
+    fn sentences() {
+        let check = |text: &str, error| assert_eq!(by_text(text), error, "{text}");
+        check("Error: Session ID 606d35e3 is already in use.\n", Some(StartupError::SessionInUse));
+        check(
+            "(node:1) warning\nNo conversation found with session ID: 5\n",
+            Some(StartupError::SessionUnknown),
+        );
+        check(
+            "\"x\" is not a UUID and does not match any session title.",
+            Some(StartupError::SessionUnknown),
+        );
+        check("error: unknown option '--x'", Some(StartupError::Unusable));
+        check(
+            "Error: --session-id with --continue or --resume also needs --fork-session.",
+            Some(StartupError::Unusable),
+        );
+        check(
+            "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
+            Some(StartupError::Unusable),
+        );
+        check("", None);
+        check("Segmentation fault", None);
+        check("said: error: unknown option", None);
+    }
+}

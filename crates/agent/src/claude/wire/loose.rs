@@ -1,0 +1,266 @@
+//! Values that read as missing when they are of another type than expected: a vendor may change one,
+//! and a run must not lose its result over a field that decides nothing.
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The rest of a visitor: what it does not expect is skipped and reads as the default.
+macro_rules! otherwise_default {
+    ($($part:ident)*) => {
+        fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            out.write_str("anything")
+        }
+        $(loose::otherwise_default!(@$part);)*
+    };
+    (@scalars) => {
+        loose::otherwise_default!(@bool);
+        loose::otherwise_default!(@numbers);
+        loose::otherwise_default!(@text);
+        loose::otherwise_default!(@unit);
+    };
+    (@bool) => {
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok(Default::default()) }
+    };
+    (@numbers) => {
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok(Default::default()) }
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok(Default::default()) }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok(Default::default()) }
+    };
+    (@text) => {
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok(Default::default()) }
+    };
+    (@unit) => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Default::default()) }
+    };
+    (@seq) => {
+        fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+            Ok(Default::default())
+        }
+    };
+    (@map) => {
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            while map.next_entry::<serde::de::IgnoredAny, serde::de::IgnoredAny>()?.is_some() {}
+            Ok(Default::default())
+        }
+    };
+}
+pub(super) use otherwise_default;
+
+// The macro names its siblings from outside.
+use super::loose;
+
+/// A key of an object.
+pub(super) struct Key<'a>(Cow<'a, str>);
+
+impl Key<'_> {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct OfKey;
+        impl<'de> Visitor<'de> for OfKey {
+            type Value = Key<'de>;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a key")
+            }
+            fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(key)))
+            }
+            fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(key.to_owned())))
+            }
+        }
+        input.deserialize_str(OfKey)
+    }
+}
+
+/// A text; a missing one is empty.
+#[derive(Clone, Debug, Default)]
+pub(in crate::claude) struct Text<'a>(Option<Cow<'a, str>>);
+
+impl Text<'_> {
+    pub(in crate::claude) fn as_str(&self) -> &str {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    pub(in crate::claude) fn is(&self, word: &str) -> bool {
+        self.as_str() == word
+    }
+
+    /// The text, if it is there and not empty.
+    pub(in crate::claude) fn stated(&self) -> Option<&str> {
+        self.0.as_deref().filter(|text| !text.is_empty())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct OfText;
+        impl<'de> Visitor<'de> for OfText {
+            type Value = Text<'de>;
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Some(Cow::Borrowed(text))))
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Some(Cow::Owned(text.to_owned()))))
+            }
+            otherwise_default!(bool numbers unit seq map);
+        }
+        input.deserialize_any(OfText)
+    }
+}
+
+macro_rules! loose_scalar {
+    ($(#[$doc:meta])* $name:ident($type:ty) { $($visit:tt)* } $($rest:ident)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub(in crate::claude) struct $name(pub(in crate::claude) $type);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+                struct OfScalar;
+                impl<'de> Visitor<'de> for OfScalar {
+                    type Value = $name;
+                    $($visit)*
+                    otherwise_default!($($rest)*);
+                }
+                input.deserialize_any(OfScalar)
+            }
+        }
+    };
+}
+
+loose_scalar! {
+    /// How long a text is, in bytes.
+    Length(u64) {
+        fn visit_str<E>(self, text: &str) -> Result<Length, E> {
+            Ok(Length(text.len() as u64))
+        }
+    } bool numbers unit seq map
+}
+
+loose_scalar! {
+    /// A number that is not negative.
+    Count(Option<u64>) {
+        fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
+            Ok(Count(Some(number)))
+        }
+        fn visit_i64<E>(self, number: i64) -> Result<Count, E> {
+            Ok(Count(u64::try_from(number).ok()))
+        }
+        fn visit_f64<E>(self, number: f64) -> Result<Count, E> {
+            // JavaScript writes large and computed integers as floats; `as` saturates.
+            Ok(Count((number.is_finite() && number >= 0.0).then_some(number as u64)))
+        }
+    } bool text unit seq map
+}
+
+impl Count {
+    /// The number; a missing one is none.
+    pub(in crate::claude) fn or_zero(self) -> u64 {
+        self.0.unwrap_or_default()
+    }
+}
+
+loose_scalar! {
+    /// A number with a fraction.
+    Amount(Option<f64>) {
+        fn visit_u64<E>(self, number: u64) -> Result<Amount, E> {
+            Ok(Amount(Some(number as f64)))
+        }
+        fn visit_i64<E>(self, number: i64) -> Result<Amount, E> {
+            Ok(Amount(Some(number as f64)))
+        }
+        fn visit_f64<E>(self, number: f64) -> Result<Amount, E> {
+            Ok(Amount(Some(number)))
+        }
+    } bool text unit seq map
+}
+
+/// Whether something is there and not false.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::claude) struct Flag(pub(in crate::claude) bool);
+
+impl<'de> Deserialize<'de> for Flag {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct OfFlag;
+        impl<'de> Visitor<'de> for OfFlag {
+            type Value = Flag;
+            fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
+                Ok(Flag(flag))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Flag, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Flag(true))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Flag, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Flag(true))
+            }
+            otherwise_default!(numbers text unit);
+        }
+        input.deserialize_any(OfFlag)
+    }
+}
+
+/// A list; anything else is an empty one.
+#[derive(Clone, Debug)]
+pub(in crate::claude) struct List<T>(pub(in crate::claude) Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> List<T> {
+        List(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct OfList<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for OfList<T> {
+            type Value = List<T>;
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
+                let mut items = Vec::new();
+                while let Some(item) = seq.next_element()? {
+                    items.push(item);
+                }
+                Ok(List(items))
+            }
+            otherwise_default!(scalars map);
+        }
+        input.deserialize_any(OfList(PhantomData))
+    }
+}
+
+/// An object whose keys are data; anything else is an empty one.
+#[derive(Clone, Debug)]
+pub(in crate::claude) struct Map<T>(pub(in crate::claude) Vec<T>);
+
+impl<T> Default for Map<T> {
+    fn default() -> Map<T> {
+        Map(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Map<T> {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct OfMap<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for OfMap<T> {
+            type Value = Map<T>;
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Map<T>, A::Error> {
+                let mut items = Vec::new();
+                while let Some((_, item)) = map.next_entry::<IgnoredAny, T>()? {
+                    items.push(item);
+                }
+                Ok(Map(items))
+            }
+            otherwise_default!(scalars seq);
+        }
+        input.deserialize_any(OfMap(PhantomData))
+    }
+}

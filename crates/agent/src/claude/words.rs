@@ -1,0 +1,105 @@
+//! The vendor's words in our closed ones: one table for each field. A word we do not know becomes
+//! `Other` or nothing; no prose is read here but the few sentences of `by_sentence`.
+
+use longhaul_core::{ApiError, Ending, MessageError, RateLimitStatus, StartupError, StopReason};
+
+/// `result.terminal_reason`.
+pub(super) fn ending(word: &str) -> Ending {
+    match word {
+        "completed" => Ending::Completed,
+        "api_error" | "model_error" => Ending::ApiError,
+        "prompt_too_long" | "blocking_limit" | "rapid_refill_breaker" => Ending::PromptTooLong,
+        "image_error" => Ending::TooLarge,
+        "aborted_streaming" | "aborted_tools" => Ending::Aborted,
+        "hook_stopped" | "stop_hook_prevented" => Ending::HookStopped,
+        "max_turns" => Ending::MaxTurns,
+        "budget_exhausted" => Ending::BudgetExhausted,
+        _ => Ending::Other,
+    }
+}
+
+/// `result.subtype`, for versions that state no `terminal_reason` (2.1.330 always does, but for
+/// refused starts). Their `success` without an error was their word for a finished turn.
+pub(super) fn ending_by_subtype(subtype: &str, is_error: bool) -> Ending {
+    match subtype {
+        "success" if !is_error => Ending::Completed,
+        "error_max_turns" => Ending::MaxTurns,
+        "error_max_budget_usd" => Ending::BudgetExhausted,
+        _ => Ending::Unstated,
+    }
+}
+
+/// `api_error`, on a result or on a synthetic message.
+pub(super) fn api_error(word: &str) -> ApiError {
+    match word {
+        "usage_limit_reached" => ApiError::UsageLimitReached,
+        "connection_failed"
+        | "computer_slept"
+        | "tls_untrusted_ca"
+        | "tls_cert_signature_failure"
+        | "network_edge_blocked" => ApiError::ConnectionFailed,
+        "no_response" | "stream_idle_timeout" => ApiError::TimedOut,
+        "gateway_content_type" | "empty_completion" => ApiError::Malformed,
+        "max_output_tokens" => ApiError::MaxOutputTokens,
+        "org_disabled_credential" => ApiError::OrgDisabled,
+        "claude_code_version_too_old" => ApiError::AgentTooOld,
+        _ => ApiError::Other,
+    }
+}
+
+/// Vendor-authored sentences for which 2.1.330 has no typed field. They are looked for only at the
+/// beginning of a synthetic error message, which the agent's program writes and the model cannot.
+pub(super) fn by_sentence(text: &str) -> Option<ApiError> {
+    const SENTENCES: [(&str, ApiError); 2] = [
+        ("API Error: API returned an empty or malformed response", ApiError::Malformed),
+        ("Request timed out.", ApiError::TimedOut),
+    ];
+    SENTENCES.into_iter().find(|(start, _)| text.starts_with(start)).map(|(_, error)| error)
+}
+
+/// `error`, on a synthetic message.
+pub(super) fn message_error(word: &str) -> MessageError {
+    match word {
+        "authentication_failed"
+        | "oauth_org_not_allowed"
+        | "account_on_hold"
+        | "verification_required"
+        | "cloud_credential_error" => MessageError::Authentication,
+        "billing_error" => MessageError::Billing,
+        "rate_limit" => MessageError::RateLimit,
+        "overloaded" => MessageError::Overloaded,
+        "invalid_request" => MessageError::InvalidRequest,
+        "model_not_found" => MessageError::ModelNotFound,
+        "server_error" => MessageError::ServerError,
+        "max_output_tokens" => MessageError::MaxOutputTokens,
+        _ => MessageError::Unknown,
+    }
+}
+
+/// `stop_reason`.
+pub(super) fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "end_turn" => StopReason::EndTurn,
+        "refusal" => StopReason::Refusal,
+        "pause_turn" => StopReason::PauseTurn,
+        _ => StopReason::Other,
+    }
+}
+
+/// `rate_limit_info.status`.
+pub(super) fn rate_limit_status(word: &str) -> Option<RateLimitStatus> {
+    match word {
+        "allowed" => Some(RateLimitStatus::Allowed),
+        "allowed_warning" => Some(RateLimitStatus::Warning),
+        "rejected" => Some(RateLimitStatus::Rejected),
+        _ => None,
+    }
+}
+
+/// `result.startup_failure_reason`.
+pub(super) fn startup_failure(word: &str) -> StartupError {
+    match word {
+        "session_held_by_background" => StartupError::SessionHeld,
+        _ => StartupError::Unusable,
+    }
+}

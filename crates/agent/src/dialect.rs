@@ -1,0 +1,96 @@
+//! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
+
+use crate::Glance;
+use crate::claude::Claude;
+use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
+use std::path::PathBuf;
+
+/// How to speak to one agent CLI.
+pub trait Dialect: Send + Sync {
+    /// The agent's name, as people and `--agent` write it.
+    fn name(&self) -> &'static str;
+
+    /// How to start the agent for one attempt, and what to write to it first.
+    fn invocation(&self, order: &Order, plan: &SpawnPlan) -> Invocation;
+
+    /// A decoder for the stream of one attempt.
+    fn decoder(&self) -> Box<dyn Decoder>;
+
+    /// What to write to make the agent end its turn now, with a result.
+    fn interrupt(&self) -> Vec<u8>;
+
+    /// What to write before its input is closed, once no turn is owed. Closing is what ends it.
+    fn end_input(&self) -> Vec<u8>;
+}
+
+/// Understands the stream of one attempt.
+pub trait Decoder: Send {
+    /// Takes in some bytes of the stream, however they were cut. A run of lines that say nothing but
+    /// that the agent lives becomes one [`Notice::Stirred`].
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>);
+
+    /// What a person may want to know of the attempt now. It decides nothing.
+    fn glance(&self) -> &Glance;
+
+    /// What the whole stream proves, now that the process is gone and the stream read to its end.
+    fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;
+
+    /// Whether the compacted stream keeps this line (without its newline). To be asked after
+    /// [`Decoder::evidence`]; decoding what is kept yields the same evidence again.
+    fn keeps(&self, line: &[u8]) -> bool;
+}
+
+/// What a run orders from an agent: the same for all its attempts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The agent.
+    pub program: Program,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// The task.
+    pub prompt: String,
+    /// The model; nothing for the user's own setting.
+    pub model: Option<String>,
+    /// The permission mode; nothing for the user's own setting.
+    pub permission_mode: Option<String>,
+    /// The user's own arguments to the agent. They come last, and so win.
+    pub extra_args: Vec<String>,
+    /// How often the agent may repeat a failed request by itself.
+    pub inner_retries: u32,
+    /// The run, for the mark in the environment.
+    pub run: RunId,
+}
+
+/// An agent's program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The file to run.
+    pub path: PathBuf,
+    /// Arguments that come before all others, where the agent is a part of a larger program.
+    pub leading_args: Vec<String>,
+}
+
+/// How to start one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invocation {
+    /// The file to run.
+    pub program: PathBuf,
+    /// Its arguments. The task is not among them: other users of the machine can read these.
+    pub args: Vec<String>,
+    /// Where it works.
+    pub cwd: PathBuf,
+    /// Variables to set, over those inherited.
+    pub env_set: Vec<(String, String)>,
+    /// Variables not to inherit.
+    pub env_remove: Vec<&'static str>,
+    /// What to write to its input first.
+    pub stdin: Vec<u8>,
+}
+
+/// The dialect of the agent of that name.
+pub fn dialect(name: &str) -> Option<Box<dyn Dialect>> {
+    match name {
+        "claude" => Some(Box::new(Claude::new())),
+        _ => None,
+    }
+}

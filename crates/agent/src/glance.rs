@@ -1,0 +1,81 @@
+//! What people may want to know of a running attempt. Nothing here decides anything.
+
+use longhaul_core::{SessionId, Tally};
+use std::collections::BTreeMap;
+
+// A hostile stream could otherwise invent names without end.
+const NAMES_MAX: usize = 256;
+const NAME_CHARS_MAX: usize = 64;
+const ERRORS_MAX: usize = 20;
+
+/// An attempt at a glance.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Glance {
+    /// The session, once the agent named it.
+    pub session: Option<SessionId>,
+    /// The model in use.
+    pub model: Option<String>,
+    /// The agent's version.
+    pub version: Option<String>,
+    /// The permission mode in force; known before the first request is made.
+    pub permission_mode: Option<String>,
+    /// What the agent is doing, in a few words on one line: `Bash: cargo test`.
+    pub activity: String,
+    /// What was used so far.
+    pub tally: Tally,
+    /// The text of the last result.
+    pub result: Option<String>,
+    /// What the agent said was wrong, oldest first, bounded.
+    pub errors: Vec<String>,
+    /// Turns that ended.
+    pub turns: u32,
+    /// Events by type.
+    pub events: EventCounts,
+    /// Events of a type we do not know.
+    pub unknown: u64,
+    /// Lines that are no event: not JSON, not UTF-8, too long, torn.
+    pub bad: u64,
+}
+
+impl Glance {
+    /// Adds an error for people, unless it is the one before again.
+    pub(crate) fn error(&mut self, text: &str) {
+        let new = !text.trim().is_empty() && self.errors.last().is_none_or(|last| last != text);
+        if new && self.errors.len() < ERRORS_MAX {
+            self.errors.push(text.to_owned());
+        }
+    }
+}
+
+/// Counts of events by type.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EventCounts {
+    known: Vec<(&'static str, u64)>,
+    unknown: BTreeMap<String, u64>,
+}
+
+impl EventCounts {
+    /// Counts an event of a known type.
+    pub(crate) fn count(&mut self, name: &'static str) {
+        // The words are constants: comparing addresses first makes this nearly free per event.
+        let found = self.known.iter_mut().find(|(known, _)| std::ptr::eq(*known, name) || *known == name);
+        match found {
+            Some((_, count)) => *count += 1,
+            None => self.known.push((name, 1)),
+        }
+    }
+
+    /// Counts an event of a type that we do not know.
+    pub(crate) fn count_unknown(&mut self, name: &str) {
+        let name: String = name.chars().filter(|sign| !sign.is_control()).take(NAME_CHARS_MAX).collect();
+        if self.unknown.len() < NAMES_MAX || self.unknown.contains_key(&name) {
+            *self.unknown.entry(name).or_default() += 1;
+        }
+    }
+
+    /// All types seen, with their counts, by name.
+    pub fn by_name(&self) -> BTreeMap<String, u64> {
+        let known = self.known.iter().map(|(name, count)| ((*name).to_owned(), *count));
+        known.chain(self.unknown.iter().map(|(name, count)| (name.clone(), *count))).collect()
+    }
+}

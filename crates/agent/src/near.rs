@@ -1,0 +1,82 @@
+//! Finds what a person may have meant by a mistyped id. Never decides for him.
+
+/// How many candidates are worth reading.
+const NEAR_MAX: usize = 3;
+/// More wrong letters than this are another id.
+const LETTERS_WRONG_MAX: usize = 3;
+
+/// Those of the known ids that are most like `wanted`, the most likely first: ids that begin with it,
+/// then those that differ in a few letters.
+pub fn near<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = wanted.trim().to_ascii_lowercase();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<(usize, &str)> = known
+        .into_iter()
+        .filter_map(|id| letters_wrong(&wanted, &id.to_ascii_lowercase()).map(|wrong| (wrong, id)))
+        .collect();
+    found.sort_unstable();
+    found.truncate(NEAR_MAX);
+    found.into_iter().map(|(_, id)| id).collect()
+}
+
+/// How many letters differ; nothing if too many do.
+fn letters_wrong(wanted: &str, id: &str) -> Option<usize> {
+    if id.starts_with(wanted) {
+        return Some(0);
+    }
+    let wrong = distance(wanted.as_bytes(), id.as_bytes());
+    // A short id that is half wrong is no likeness.
+    (wrong <= LETTERS_WRONG_MAX && wrong * 3 <= wanted.len()).then_some(wrong)
+}
+
+/// How many letters must be changed, added, dropped or swapped with their neighbour.
+fn distance(from: &[u8], to: &[u8]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=to.len()).collect();
+    for (row, &letter) in from.iter().enumerate() {
+        let mut here = vec![row + 1];
+        for (column, &other) in to.iter().enumerate() {
+            let mut best = (above[column] + usize::from(letter != other))
+                .min(above[column + 1] + 1)
+                .min(here[column] + 1);
+            let swapped = row > 0 && column > 0 && letter == to[column - 1] && from[row - 1] == other;
+            if swapped {
+                best = best.min(before[column - 1] + 1);
+            }
+            here.push(best);
+        }
+        before = std::mem::replace(&mut above, here);
+    }
+    above[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near;
+
+    const KNOWN: [&str; 4] = [
+        "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0",
+        "0e9bdb0f-1111-426d-a6e3-2ba958d9e0e0",
+        "51ebc698-ac36-4bd2-b075-19a02cd1a002",
+        "nightly refactoring",
+    ];
+
+    fn check(wanted: &str, found: &[&str]) {
+        assert_eq!(near(wanted, KNOWN), found, "{wanted}");
+    }
+
+    #[test]
+    fn near_ids() {
+        check("0e9b", &KNOWN[..2]);
+        check("51EBC698", &KNOWN[2..3]);
+        check("51ebc698-ac36-4bd2-b075-19a02cd1a020", &KNOWN[2..3]);
+        check("51ebc698-ac36-4bd2-b075-19a02cd1a00", &KNOWN[2..3]);
+        check("15ebc698-ac36-4bd2-b75-19a02cd1a002", &KNOWN[2..3]);
+        check("nightly refactering", &KNOWN[3..]);
+        check("ffffffff-ffff-4fff-bfff-ffffffffffff", &[]);
+        check("", &[]);
+        check("x", &[]);
+    }
+}

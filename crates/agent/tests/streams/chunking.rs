@@ -1,0 +1,45 @@
+//! A stream arrives in any pieces; what it says does not depend on them.
+
+use super::fixtures::{Fixture, all};
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(all);
+
+fn pieces<'a>(bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
+    cuts.extend([0, bytes.len()]);
+    cuts.sort_unstable();
+    cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_pieces_say_the_same(
+        which in any::<prop::sample::Index>(),
+        cuts in prop::collection::vec(any::<usize>(), 0..40),
+    ) {
+        let fixture = which.get(&FIXTURES);
+        let whole = fixture.decode([&fixture.bytes[..]]);
+        let cut = fixture.decode(pieces(&fixture.bytes, &cuts));
+        prop_assert_eq!(whole, cut, "{}", fixture.name);
+    }
+}
+
+#[test]
+fn byte_by_byte_says_the_same() {
+    for fixture in FIXTURES.iter() {
+        let whole = fixture.decode([&fixture.bytes[..]]);
+        assert_eq!(whole, fixture.decode(fixture.bytes.chunks(1)), "{}", fixture.name);
+    }
+}
+
+#[test]
+fn a_newline_is_not_needed_at_the_end() {
+    for fixture in FIXTURES.iter() {
+        let (_, evidence) = fixture.decode([fixture.bytes.trim_ascii_end()]);
+        assert_eq!(evidence, fixture.decode([&fixture.bytes[..]]).1, "{}", fixture.name);
+    }
+}

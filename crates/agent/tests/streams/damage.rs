@@ -1,0 +1,164 @@
+//! Bad lines between good ones are counted and change nothing; a stream that ends anywhere is read up
+//! to there.
+
+use super::fixtures::{Fixture, all, decoder, named};
+use longhaul_core::{Exit, Fault, classify};
+
+/// Lines that are no events.
+fn bad_lines() -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> = [
+        "garbage",
+        "null",
+        "[]",
+        "[{\"type\":\"result\",\"is_error\":true}]",
+        "7",
+        "\"result\"",
+        "{}",
+        "{\"type\":null}",
+        "{\"type\":{\"type\":\"result\"}}",
+        "{\"type\":\"result\",\"is_error\":true",
+        "{\"type\":\"result\",\"is_error\":true}}",
+        "{\"type\":\"result\" \"is_error\":true}",
+        "API Error: 429 rate limit exceeded",
+    ]
+    .map(|line| line.as_bytes().to_vec())
+    .to_vec();
+    lines.push(b"{\"type\":\"result\",\"is_error\":true,\"result\":\"\xff\xfe\"}".to_vec());
+    lines.push(vec![0; 4096]);
+    lines
+}
+
+/// Lines that are deeper than any stack, and not closed.
+fn deep_lines() -> [Vec<u8>; 3] {
+    ["[", "{\"type\":", "{\"type\":\"result\",\"usage\":"].map(|part| part.repeat(200_000).into_bytes())
+}
+
+/// Lines that are events of no known type, or of a known type and a strange form.
+const STRANGE: [&str; 6] = [
+    r#"{"type":"tomorrow","is_error":true}"#,
+    r#"{"type":"system","subtype":"tomorrow"}"#,
+    r#"{"type":"assistant","message":"text","parent_tool_use_id":7}"#,
+    r#"{"type":"user","message":{"content":"text"}}"#,
+    r#"{"type":"stream_event","event":{"type":"content_block_delta","delta":"text"},"api_message_id":[]}"#,
+    r#"{"type":"system","subtype":"api_retry"}"#,
+];
+
+fn with_between(fixture: &Fixture, ending: &[u8], between: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for line in fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        bytes.extend_from_slice(between);
+        bytes.push(b'\n');
+        bytes.extend_from_slice(line);
+        bytes.extend_from_slice(ending);
+    }
+    bytes.extend_from_slice(between);
+    bytes.push(b'\n');
+    bytes
+}
+
+#[test]
+fn bad_lines_are_counted_and_change_nothing() {
+    let fixtures = all();
+    let each =
+        bad_lines().into_iter().flat_map(|bad| fixtures.iter().map(move |fixture| (bad.clone(), fixture)));
+    let few = &fixtures[..3];
+    let deep = deep_lines().into_iter().flat_map(|bad| few.iter().map(move |fixture| (bad.clone(), fixture)));
+    for (bad, fixture) in each.chain(deep) {
+        let bytes = with_between(fixture, b"\n", &bad);
+        let mut decoder = decoder();
+        decoder.feed(&bytes, &mut Vec::new());
+        let evidence = decoder.evidence(fixture.exit, fixture.stderr);
+        let (_, undamaged) = fixture.decode([&fixture.bytes[..]]);
+        let what = String::from_utf8_lossy(&bad[..bad.len().min(60)]).into_owned();
+        assert_eq!(evidence, undamaged, "{} with {what}", fixture.name);
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| *line == bad).count();
+        assert_eq!(decoder.glance().bad, lines as u64, "{} with {what}", fixture.name);
+    }
+}
+
+#[test]
+fn strange_events_change_no_fault() {
+    for strange in STRANGE {
+        for fixture in all() {
+            // After the end, a message would be a new turn.
+            let bytes = with_between(&fixture, b"\n", strange.as_bytes());
+            let end = bytes.len() - strange.len() - 1;
+            let (_, evidence) = fixture.decode([&bytes[..end]]);
+            fixture.check(&evidence, strange);
+        }
+    }
+}
+
+#[test]
+fn carriage_returns_byte_order_marks_and_blank_lines_are_fine() {
+    for fixture in all() {
+        let mut bytes = b"\xef\xbb\xbf".to_vec();
+        bytes.extend(with_between(&fixture, b"\r\n", b" "));
+        let mut decoder = decoder();
+        decoder.feed(&bytes, &mut Vec::new());
+        let evidence = decoder.evidence(fixture.exit, fixture.stderr);
+        assert_eq!(evidence, fixture.decode([&fixture.bytes[..]]).1, "{}", fixture.name);
+        assert_eq!(decoder.glance().bad, 0, "{}", fixture.name);
+    }
+}
+
+#[test]
+fn a_line_beyond_the_limit_is_counted_and_forgotten() {
+    let fixture = named("success-tools");
+    let piece = vec![b'x'; 1 << 20];
+    let mut decoder = decoder();
+    decoder.feed(b"{\"type\":\"user\",\"text\":\"", &mut Vec::new());
+    for _ in 0..70 {
+        decoder.feed(&piece, &mut Vec::new());
+    }
+    decoder.feed(b"\"}\n", &mut Vec::new());
+    decoder.feed(&fixture.bytes, &mut Vec::new());
+    fixture.check(&decoder.evidence(fixture.exit, ""), "after a huge line");
+    assert_eq!(decoder.glance().bad, 1);
+}
+
+#[test]
+fn a_result_is_read_whatever_is_nested_in_it() {
+    let fixture = named("success-tools");
+    let deep = format!("{{\"deep\":{}{},", "{\"a\":[".repeat(3_000), "]}".repeat(3_000));
+    let text = String::from_utf8(fixture.bytes.clone()).expect("it is UTF-8");
+    let at = text.rfind("\n{").map_or(0, |at| at + 1);
+    let bytes = format!("{}{deep}{}", &text[..at], &text[at + 1..]);
+    let (_, evidence) = fixture.decode([bytes.as_bytes()]);
+    assert_eq!(evidence, fixture.decode([&fixture.bytes[..]]).1);
+}
+
+#[test]
+fn a_stream_that_ends_anywhere_is_read_up_to_there() {
+    for name in ["success-partial-messages", "killed-sigint-mid-tool", "sdk-interrupt-stream-then-wrapup"] {
+        let fixture = named(name);
+        let results: Vec<usize> = ends_of_results(&fixture.bytes);
+        // Every end within the last two kilobytes, and a sample of all others.
+        let near = fixture.bytes.len().saturating_sub(2000);
+        let ends = (0..near).step_by(97).chain(near..fixture.bytes.len());
+        for end in ends {
+            let mut decoder = decoder();
+            decoder.feed(&fixture.bytes[..end], &mut Vec::new());
+            let evidence = decoder.evidence(Exit::Signal(9), "");
+            let seen = results.iter().filter(|result| **result <= end).count();
+            assert_eq!(decoder.glance().turns as usize, seen, "{name} cut at {end}");
+            if seen == 0 {
+                assert_eq!(classify(&evidence), Some(Fault::Crashed), "{name} cut at {end}");
+            }
+        }
+    }
+}
+
+/// Where each result's line ends, without its newline.
+fn ends_of_results(bytes: &[u8]) -> Vec<usize> {
+    let mut end = 0;
+    let mut ends = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        end += line.len();
+        if String::from_utf8_lossy(line).contains("\"type\":\"result\"") {
+            ends.push(end);
+        }
+        end += 1;
+    }
+    ends
+}

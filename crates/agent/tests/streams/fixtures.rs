@@ -1,0 +1,110 @@
+//! The recorded streams, and what each proves. Recorded with Claude Code 2.1.330 against a loopback API.
+
+use longhaul_agent::{Decoder, dialect, report};
+use longhaul_core::{Evidence, Exit, Notice, classify};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// What the agent wrote to stderr, where that decides.
+const STDERR: [(&str, &str); 4] = [
+    (
+        "startup-resume-unknown",
+        "No conversation found with session ID: 54f67155-e360-42b6-9434-20e025ea6338\n",
+    ),
+    (
+        "startup-session-id-in-use",
+        "Error: Session ID 606d35e3-4d8a-40b6-849d-3b7f6ad43854 is already in use.\n",
+    ),
+    (
+        "startup-bypass-root",
+        "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons\n",
+    ),
+    // Said in passing, and no refused start.
+    ("model-not-found", "[claude-code:unrecognized_model] {\"model\":\"claude-nope-9\"}\n"),
+];
+
+#[derive(Deserialize)]
+struct Expected {
+    exit: Option<i32>,
+    signal: Option<i32>,
+    fault: Option<String>,
+}
+
+/// A recorded stream.
+pub struct Fixture {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub exit: Exit,
+    pub stderr: &'static str,
+    pub fault: Option<String>,
+}
+
+pub fn dir() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/claude")
+}
+
+pub fn all() -> Vec<Fixture> {
+    let expected = fs::read_to_string(dir().join("expected.json")).expect("the expectations are there");
+    let expected: BTreeMap<String, Expected> = serde_json::from_str(&expected).expect("they are JSON");
+    let fixture = |(name, expected): (String, Expected)| Fixture {
+        bytes: fs::read(dir().join(format!("{name}.jsonl"))).expect("the stream is there"),
+        exit: match (expected.exit, expected.signal) {
+            (Some(code), _) => Exit::Code(code),
+            (None, Some(signal)) => Exit::Signal(signal),
+            (None, None) => Exit::Unseen,
+        },
+        stderr: STDERR.iter().find(|(of, _)| *of == name).map_or("", |(_, stderr)| stderr),
+        fault: expected.fault,
+        name,
+    };
+    expected.into_iter().map(fixture).collect()
+}
+
+pub fn named(name: &str) -> Fixture {
+    all().into_iter().find(|fixture| fixture.name == name).expect("the fixture is there")
+}
+
+pub fn decoder() -> Box<dyn Decoder> {
+    dialect("claude").expect("the dialect is there").decoder()
+}
+
+impl Fixture {
+    /// Decodes the given bytes, in the given pieces, as if they were this fixture's.
+    pub fn decode<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Notice>, Evidence) {
+        let mut decoder = decoder();
+        let mut notices = Vec::new();
+        for piece in pieces {
+            decoder.feed(piece, &mut notices);
+        }
+        (notices, decoder.evidence(self.exit, self.stderr))
+    }
+
+    pub fn check(&self, evidence: &Evidence, how: &str) {
+        let fault = classify(evidence).map(|fault| fault.word().to_owned());
+        assert_eq!(fault, self.fault, "{} {how}: {evidence:#?}", self.name);
+    }
+}
+
+#[test]
+fn every_stream_proves_its_fault() {
+    let fixtures = all();
+    assert!(fixtures.len() >= 75, "only {} fixtures", fixtures.len());
+    for fixture in &fixtures {
+        let (_, evidence) = fixture.decode([&fixture.bytes[..]]);
+        fixture.check(&evidence, "whole");
+    }
+}
+
+#[test]
+fn every_event_of_the_recorded_version_is_known() {
+    let claude = dialect("claude").expect("the dialect is there");
+    for fixture in all() {
+        let report = report(&*claude, &fixture.name, &fixture.bytes, fixture.exit, fixture.stderr);
+        assert_eq!((report.unknown, report.bad), (0, 0), "{}: {:?}", fixture.name, report.events);
+        let lines = fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+        assert_eq!(report.events.values().sum::<u64>(), lines as u64, "{}", fixture.name);
+        serde_json::to_string(&report).expect("a report is JSON");
+    }
+}

@@ -1,0 +1,9 @@
+//! Streams recorded from the real agent, decoded: alone, cut anywhere, damaged, compacted.
+#![allow(clippy::disallowed_methods, reason = "tests read the recorded streams")]
+
+mod chunking;
+mod compaction;
+mod damage;
+mod fixtures;
+mod snapshots;
+mod spending;

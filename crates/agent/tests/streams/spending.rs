@@ -1,0 +1,105 @@
+//! Tokens and money of the recorded streams, against what their results state.
+
+use super::fixtures::{Fixture, all, named};
+use longhaul_core::{Tally, Tokens, Usd};
+use serde_json::Value;
+
+fn results(fixture: &Fixture) -> Vec<Value> {
+    let lines = fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let events = lines.map(|line| serde_json::from_slice::<Value>(line).expect("it is JSON"));
+    events.filter(|event| event["type"] == "result").collect()
+}
+
+fn tally(fixture: &Fixture) -> Tally {
+    fixture.decode([&fixture.bytes[..]]).1.tally
+}
+
+#[test]
+fn cost_is_what_the_results_state() {
+    for fixture in all() {
+        let dollars = |result: &Value| match &result["model_usage_since_last_result"] {
+            Value::Object(models) => models.values().filter_map(|model| model["costUSD"].as_f64()).sum(),
+            _ => result["total_cost_usd"].as_f64().unwrap_or_default(),
+        };
+        let stated: f64 = results(&fixture).iter().map(dollars).sum();
+        let tally = tally(&fixture);
+        assert_eq!(Some(tally.cost), Usd::from_dollars(stated), "{}", fixture.name);
+        assert!(!tally.unpriced, "{}", fixture.name);
+    }
+}
+
+#[test]
+fn tokens_are_what_the_results_state() {
+    for fixture in all() {
+        let stated = |key: &str| -> u64 {
+            let results = results(&fixture);
+            let models =
+                results.iter().filter_map(|result| result["model_usage_since_last_result"].as_object());
+            models.flat_map(|models| models.values()).filter_map(|model| model[key].as_u64()).sum()
+        };
+        let tally = tally(&fixture);
+        // What no result follows is ours alone; the plain `json` format states no difference.
+        if results(&fixture).is_empty() || fixture.name == "success-json-format" {
+            continue;
+        }
+        let all = tally.tokens + tally.cut_tokens;
+        assert_eq!(all.input, stated("inputTokens"), "{}", fixture.name);
+        assert_eq!(all.cache_read, stated("cacheReadInputTokens"), "{}", fixture.name);
+        assert_eq!(all.cache_write, stated("cacheCreationInputTokens"), "{}", fixture.name);
+        // Output of a cut message is the agent's guess against ours.
+        let guess = if tally.cut_messages > 0 { 5 } else { 0 };
+        assert!(all.output.abs_diff(stated("outputTokens")) <= guess, "{}: {all:?}", fixture.name);
+    }
+}
+
+#[test]
+fn tallies() {
+    let check = |name: &str, expected: Tally| assert_eq!(tally(&named(name)), expected, "{name}");
+    let message = Tokens { input: 1000, output: 50, cache_read: 3000, cache_write: 200 };
+    // Deltas: exact, each message once though it comes as several rows.
+    check(
+        "success-partial-messages",
+        Tally {
+            tokens: Tokens { input: 3000, output: 177, cache_read: 9000, cache_write: 600 },
+            messages: 3,
+            cost: Usd(20_340),
+            ..Tally::default()
+        },
+    );
+    // A cut stream: the first message's input is spent, and about 10 tokens of its output.
+    check(
+        "stream-cut-recovered",
+        Tally {
+            tokens: message,
+            messages: 1,
+            cut_tokens: Tokens { output: 10, ..message },
+            cut_messages: 1,
+            cost: Usd(12_460),
+            ..Tally::default()
+        },
+    );
+    // Killed: nobody states a cost, so it is priced. The second message was cut.
+    check(
+        "killed-sigkill-mid-stream",
+        Tally {
+            tokens: message,
+            messages: 1,
+            cut_tokens: Tokens { output: 6, ..message },
+            cut_messages: 1,
+            cost_estimated: Usd(6_600 + 5_720),
+            ..Tally::default()
+        },
+    );
+    // Requests that the stream does not show (compaction) are in the result's sum.
+    check(
+        "success-auto-compacted",
+        Tally {
+            tokens: Tokens { input: 4000, output: 200, cache_read: 12_000, cache_write: 800 },
+            messages: 2,
+            cost: Usd(26_400),
+            ..Tally::default()
+        },
+    );
+    // A resumed session's total is cumulative; this process cost less.
+    check("success-resume", Tally { tokens: message, messages: 1, cost: Usd(6_600), ..Tally::default() });
+}

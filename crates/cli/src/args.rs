@@ -1,0 +1,207 @@
+//! What a person can type: the command tree and every flag. It reads no file and starts nothing.
+
+use crate::duration::duration;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use longhaul_core::{Jitter, Preset, Span};
+use std::path::PathBuf;
+
+/// Brings an unattended coding-agent run to an honest end.
+#[derive(Debug, Parser)]
+#[command(name = "longhaul", version, max_term_width = 100, propagate_version = true, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// How to print the result [default: text on a terminal, else json]
+    #[arg(long, global = true, value_enum, value_name = "FORMAT")]
+    pub output_format: Option<OutputFormat>,
+    /// Print nothing on stderr but errors
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print each decision on stderr
+    #[arg(long, short, global = true, action = ArgAction::SetTrue)]
+    pub verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// One JSON object
+    Json,
+    /// For people
+    Text,
+    /// The agent's events and ours, line by line, then the JSON object
+    StreamJson,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Carry one request to an honest end
+    Run(Box<RunArgs>),
+    /// Inject faults into a practice run, without an agent, a key or money
+    Drill(DrillArgs),
+    /// Forecast what a policy does under faults, by simulation
+    Simulate(SimulateArgs),
+    /// The scripted agent of the drills; speaks Claude Code's protocol
+    #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
+    DrillAgent {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<std::ffi::OsString>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What the agent is to do; `-` reads it from stdin
+    #[arg(value_name = "PROMPT", required_unless_present = "prompt_file", conflicts_with = "prompt_file")]
+    pub prompt: Option<String>,
+    /// Read the prompt from a file
+    #[arg(long, value_name = "FILE")]
+    pub prompt_file: Option<PathBuf>,
+    /// The model, as the agent names it
+    #[arg(long)]
+    pub model: Option<String>,
+    /// The agent's permission mode [default: the user's own settings]
+    #[arg(long, value_name = "MODE")]
+    pub permission_mode: Option<String>,
+    /// The directory to work in [default: this one]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// The id of the new session, a UUID [default: drawn by chance]
+    #[arg(long, value_name = "UUID", conflicts_with_all = ["resume", "resume_or_new"])]
+    pub session_id: Option<String>,
+    /// Continue this session; refused if it is found nowhere
+    #[arg(long, value_name = "SESSION")]
+    pub resume: Option<String>,
+    /// Continue this session, or begin a new one if it is found nowhere
+    #[arg(long, value_name = "SESSION", conflicts_with = "resume")]
+    pub resume_or_new: Option<String>,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// The agent's program [default: `claude`, on PATH and where its installers put it]
+    #[arg(long, value_name = "FILE")]
+    pub agent_path: Option<PathBuf>,
+    /// Keep the partial messages in the stream file after the run
+    #[arg(long)]
+    pub keep_stream: bool,
+    /// Print what would be done: command, policy, worst case. Starts nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Passed to the agent as they are
+    #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
+    pub agent_args: Vec<String>,
+}
+
+/// The policy: a preset, and what the flags change in it. Durations are like `90s`, `5m`, `1h 30m`;
+/// a bare number is seconds; 0 is unlimited.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Policy")]
+pub struct PolicyArgs {
+    /// The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
+    #[arg(long, default_value = "default", hide_default_value = true, value_parser = preset)]
+    pub preset: Option<Preset>,
+    /// Failed attempts in a row, without progress, that are retried
+    #[arg(long, value_name = "N")]
+    pub max_retries: Option<u32>,
+    /// The first wait between attempts
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub retry_base: Option<Span>,
+    /// The longest wait between attempts
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub retry_cap: Option<Span>,
+    /// How chance spreads waits: full, none, or percent either way
+    #[arg(long, value_name = "full|none|PERCENT", value_parser = jitter)]
+    pub retry_jitter: Option<Jitter>,
+    /// How long to wait out one outage of the API, counted from its first failure without progress
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub wall_limit: Option<Span>,
+    /// How long one attempt may take
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub attempt_timeout: Option<Span>,
+    /// How long the agent may be silent with no tool running
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub stall_timeout: Option<Span>,
+    /// The longest wait for a usage window's reset; a later one ends the run with `retry_later`
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub max_wait: Option<Span>,
+    /// How long background shells may outlive the result
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub background_wait: Option<Span>,
+    /// Retries inside the agent for one request
+    #[arg(long, value_name = "N")]
+    pub inner_retries: Option<u32>,
+    /// Count a run with denied tools as done
+    #[arg(long)]
+    pub allow_denials: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DrillArgs {
+    /// Scenarios to run [default: storm]; `all` runs every one
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+    /// A scenario by name or from a TOML file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub scenario: Vec<String>,
+    /// Which agent: the scripted one needs nothing, `claude` is the real one on its loopback API
+    #[arg(long, value_enum, default_value_t = DrillAgentKind::Scripted)]
+    pub agent: DrillAgentKind,
+    /// The real agent's program
+    #[arg(long, value_name = "FILE")]
+    pub agent_path: Option<PathBuf>,
+    /// List the scenarios
+    #[arg(long)]
+    pub list: bool,
+    /// The seed that faults are drawn from [default: 1]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, conflicts_with = "random_seed")]
+    pub seed: u64,
+    /// Draw the seed by chance; it is printed
+    #[arg(long)]
+    pub random_seed: bool,
+    /// Keep the temporary directory with the workspace and the run
+    #[arg(long)]
+    pub keep: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DrillAgentKind {
+    Scripted,
+    Claude,
+}
+
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+    /// The policy to simulate, by name: the same as --preset
+    #[arg(long = "policy", value_name = "PRESET", value_parser = preset, conflicts_with = "preset")]
+    pub policy_name: Option<Preset>,
+    /// The faults to meet: a built-in profile, a TOML file, or `history` for those of your own past runs
+    #[arg(long, value_name = "PROFILE|FILE|history", default_value = "flaky")]
+    pub faults: String,
+    /// How many runs to simulate
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub runs: u32,
+    /// The seed that everything is drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+fn preset(text: &str) -> Result<Preset, String> {
+    text.parse()
+}
+
+fn jitter(text: &str) -> Result<Jitter, String> {
+    match text {
+        "full" => Ok(Jitter::Full),
+        "none" | "0" => Ok(Jitter::None),
+        percent => match percent.trim_end_matches('%').parse::<u8>() {
+            Ok(percent @ 1..=100) => Ok(Jitter::Percent(percent)),
+            Ok(_) | Err(_) => Err("expected `full`, `none`, or a percentage from 1 to 100".to_owned()),
+        },
+    }
+}

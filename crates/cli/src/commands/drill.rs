@@ -1,0 +1,88 @@
+//! `longhaul drill`: practice under injected faults, with a scorecard at the end.
+
+mod announced;
+mod play;
+mod scorecard;
+mod table;
+
+pub use play::AGENT_SUBCOMMAND;
+
+use crate::args::{DrillAgentKind, DrillArgs, Global, OutputFormat};
+use crate::failure::Failure;
+use crate::output;
+use longhaul::agents::find_claude;
+use longhaul_agent::Program;
+use longhaul_core::{Moment, draw};
+use longhaul_drill::Scenario;
+use longhaul_drill::scenario::{all, find};
+use std::env;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Runs the scenarios and returns the exit code: 0 only if every scorecard agrees throughout.
+pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
+    let format = output::format(global);
+    if args.list {
+        output::print_text(&table::list(&all().map_err(unexpected)?));
+        return Ok(0);
+    }
+    let scenarios = chosen(args)?;
+    let program = program(args)?;
+    let seed = if args.random_seed { random_seed() } else { args.seed };
+    let mut cards = Vec::new();
+    for scenario in &scenarios {
+        if !global.quiet {
+            output::talk(&format!("drill {}: {} (seed {seed})", scenario.name, scenario.summary));
+        }
+        let card = play::play(global, args, scenario, &program, seed)?;
+        if format == OutputFormat::Text {
+            output::print_text(&table::card(&card));
+        }
+        cards.push(card);
+    }
+    match format {
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let json = serde_json::to_string_pretty(&cards).map_err(unexpected)?;
+            output::print_text(&(json + "\n"));
+        }
+        OutputFormat::Text if cards.len() > 1 => output::print_text(&table::summary(&cards)),
+        OutputFormat::Text => {}
+    }
+    // A drill that does not agree is a failure of ours, whatever the scenario expects.
+    Ok(if cards.iter().all(scorecard::Scorecard::agrees) { 0 } else { 20 })
+}
+
+fn chosen(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
+    let names: Vec<&str> = args.scenarios.iter().chain(&args.scenario).map(String::as_str).collect();
+    let broken = |error: longhaul_drill::ScenarioError| {
+        Failure::usage(error.to_string(), "`longhaul drill --list` lists the scenarios")
+    };
+    match names.as_slice() {
+        [] => find("storm").map(|storm| vec![storm]).map_err(broken),
+        ["all"] => all().map_err(broken),
+        names => names.iter().map(|name| find(name).map_err(broken)).collect(),
+    }
+}
+
+fn program(args: &DrillArgs) -> Result<Program, Failure> {
+    match args.agent {
+        DrillAgentKind::Scripted => {
+            let path = env::current_exe().map_err(unexpected)?;
+            Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned()] })
+        }
+        DrillAgentKind::Claude => {
+            let found = find_claude(args.agent_path.as_deref());
+            let path = found.map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+            Ok(Program { path, leading_args: Vec::new() })
+        }
+    }
+}
+
+fn random_seed() -> u64 {
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    // Short enough to be typed again.
+    draw(nanos ^ Moment(nanos).0.rotate_left(17), 0, 999_999)
+}
+
+fn unexpected(error: impl std::fmt::Display) -> Failure {
+    Failure::unexpected(error.to_string())
+}

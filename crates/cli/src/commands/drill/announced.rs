@@ -1,0 +1,69 @@
+//! Which messages the agent's streams announced in full. Read apart from the supervisor's own decoder:
+//! this is the check that its count is held against.
+
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+#[derive(Deserialize)]
+struct Line {
+    r#type: String,
+    #[serde(default)]
+    event: Option<Event>,
+    #[serde(default)]
+    message: Option<Message>,
+    #[serde(default)]
+    parent_tool_use_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    r#type: String,
+    #[serde(default)]
+    message: Option<Message>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    id: Option<String>,
+}
+
+/// The ids of all messages whose final usage stands in some attempt's stream of the run at `dir`.
+pub fn announced(dir: &Path) -> io::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for attempt in fs::read_dir(dir.join("attempts"))? {
+        let stream = BufReader::new(fs::File::open(attempt?.path().join("stream.jsonl"))?);
+        read(stream, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn read(stream: impl BufRead, found: &mut BTreeSet<String>) -> io::Result<()> {
+    // By thread of the conversation: sub-agents stream between the lines of their parent.
+    let mut open: BTreeMap<Option<String>, String> = BTreeMap::new();
+    let mut streamed = BTreeSet::new();
+    for line in stream.split(b'\n') {
+        // A torn line announces nothing; neither does one without a message.
+        let Ok(line) = serde_json::from_slice::<Line>(&line?) else { continue };
+        let thread = line.parent_tool_use_id;
+        match (line.r#type.as_str(), line.event) {
+            ("stream_event", Some(event)) => match (event.r#type.as_str(), event.message.and_then(|message| message.id)) {
+                ("message_start", Some(id)) => {
+                    streamed.insert(id.clone());
+                    open.insert(thread, id);
+                }
+                ("message_delta", _) => found.extend(open.remove(&thread)),
+                _ => {}
+            },
+            // A message that was not streamed comes whole.
+            ("assistant", _) => {
+                found.extend(line.message.and_then(|message| message.id).filter(|id| !streamed.contains(id)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Plays one scenario: a loopback API, an agent in a temporary workspace, the supervisor between
+//! them, and a hand that kills the agent at the scenario's moments.
+
+use super::announced::announced;
+use super::scorecard::{Scorecard, Survived};
+use crate::args::{DrillAgentKind, DrillArgs, Global};
+use crate::failure::Failure;
+use crate::output::screen::Screen;
+use crate::signals;
+use longhaul::{Environment, Observer, Report, Request, SessionChoice, View, marked, supervise};
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Order, Program};
+use longhaul_core::{Fault, Moment, Next, Policy, Preset, Record, RunId, ServerBound, Span, Step};
+use longhaul_drill::{Account, Api, Scenario, workspace};
+use longhaul_store::Home;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use std::{env, fs};
+
+/// The hidden subcommand that is the scripted agent.
+pub const AGENT_SUBCOMMAND: &str = "drill-agent";
+
+/// Plays one scenario to its end.
+pub fn play(
+    global: &Global,
+    args: &DrillArgs,
+    scenario: &Scenario,
+    program: &Program,
+    seed: u64,
+) -> Result<Scorecard, Failure> {
+    let place = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unexpected)?;
+    let played = runtime.block_on(played(global, scenario, program, seed, place.path()))?;
+    let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &played);
+    if args.keep {
+        crate::output::talk(&format!("kept {}", place.keep().display()));
+    }
+    Ok(card)
+}
+
+/// A scenario that was played.
+pub(super) struct Played {
+    pub(super) report: Report,
+    pub(super) account: Account,
+    /// Messages whose final usage the agent's streams hold.
+    pub(super) announced: BTreeSet<String>,
+    pub(super) survived: Vec<Survived>,
+    pub(super) waits: u32,
+    /// Differences between the workspace and what the scenario expects, and its hash.
+    pub(super) differences: Vec<String>,
+    pub(super) hash: String,
+    pub(super) expected_hash: Option<String>,
+    /// Processes that still carry the run's mark.
+    pub(super) left_behind: usize,
+}
+
+async fn played(
+    global: &Global,
+    scenario: &Scenario,
+    program: &Program,
+    seed: u64,
+    place: &Path,
+) -> Result<Played, Failure> {
+    let (home, work) = (place.join("home"), place.join("work"));
+    for dir in [&home, &work] {
+        fs::create_dir(dir).map_err(unexpected)?;
+    }
+    let api = Api::start(scenario, seed).await.map_err(unexpected)?;
+    let policy = policy(scenario)?;
+    let request = Request {
+        home: Home::open(Some(place.join("longhaul")), |_| None).map_err(unexpected)?,
+        dialect: Arc::new(Claude::new()),
+        order: Order {
+            program: program.clone(),
+            cwd: work.clone(),
+            prompt: scenario.prompt.clone(),
+            model: Some(scenario.model.clone()),
+            permission_mode: Some(
+                scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
+            ),
+            extra_args: agent_args(scenario),
+            inner_retries: policy.inner_retries,
+            run: RunId::from(""),
+        },
+        environment: environment(&api, &home),
+        session: SessionChoice::New,
+        policy,
+        origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
+        keep_stream: false,
+    };
+    let pid = Arc::new(AtomicU32::new(0));
+    let killer = tokio::spawn(kill_at_moments(api.moments(), Arc::clone(&pid)));
+    let mut watcher = Watcher { screen: Screen::new(global, true), pid, survived: Vec::new(), waits: 0 };
+    let cancels = signals::cancels().map_err(unexpected)?;
+    let report = supervise(request, &mut watcher, cancels).await.map_err(unexpected)?;
+    killer.abort();
+    watcher.screen.close();
+
+    let files = workspace::read(&work).map_err(unexpected)?;
+    let expected = scenario.expected_files();
+    Ok(Played {
+        left_behind: marked(&report.run).len(),
+        announced: announced(&report.dir).map_err(unexpected)?,
+        report,
+        account: api.account(),
+        survived: watcher.survived,
+        waits: watcher.waits,
+        differences: expected.as_ref().map(|expected| workspace::differences(expected, &files)).unwrap_or_default(),
+        hash: workspace::hash(&files),
+        expected_hash: expected.as_ref().map(workspace::hash),
+    })
+}
+
+fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
+    let run = &scenario.run;
+    let preset = match &run.preset {
+        Some(name) => name.parse::<Preset>().map_err(|error| Failure::usage(error, "mend the scenario's [run] preset"))?,
+        None => Preset::Drill,
+    };
+    let mut policy = preset.policy();
+    let span = |duration: Duration| Span(duration.as_millis() as u64);
+    policy.inner_retries = run.inner_retries.unwrap_or(policy.inner_retries);
+    policy.retries_max = run.max_retries.unwrap_or(policy.retries_max);
+    policy.stall_timeout = run.stall_timeout.map(span).or(policy.stall_timeout);
+    policy.max_wait = run.max_wait.map(span).or(policy.max_wait);
+    policy.attempt_timeout = run.attempt_timeout.map(span).or(policy.attempt_timeout);
+    if let ServerBound::Time(Some(limit)) = &mut policy.server_bound {
+        // The real agent's own retry-after waits take a minute and are none of the supervisor's.
+        *limit = Span::from_mins(3).max(*limit);
+    }
+    Ok(policy)
+}
+
+fn agent_args(scenario: &Scenario) -> Vec<String> {
+    let settings = scenario.run.settings.iter().flat_map(|json| ["--settings".to_owned(), json.clone()]);
+    settings.chain(scenario.run.agent_args.iter().cloned()).collect()
+}
+
+/// Nothing of the user's: no credential, no settings, no network but the loopback API.
+fn environment(api: &Api, home: &Path) -> Environment {
+    let mut set: BTreeMap<String, String> = api.environment().into_iter().collect();
+    set.insert("HOME".to_owned(), home.display().to_string());
+    set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
+    set.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(), "1".to_owned());
+    // The real agent refuses bypassPermissions as root unless it is told that this is a sandbox.
+    set.insert("IS_SANDBOX".to_owned(), "1".to_owned());
+    Environment { clear: true, set }
+}
+
+/// Kills the agent, and only the agent, whenever the scenario's moment has come.
+async fn kill_at_moments(
+    mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::Moment>,
+    pid: Arc<AtomicU32>,
+) {
+    while moments.recv().await.is_ok() {
+        if let Some(pid) = Pid::from_raw(pid.load(Ordering::Relaxed) as i32) {
+            // Gone already: the moment was missed, and the scorecard shows it.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+/// Shows the run, and remembers what the scorecard needs.
+struct Watcher {
+    screen: Screen,
+    pid: Arc<AtomicU32>,
+    survived: Vec<Survived>,
+    waits: u32,
+}
+
+impl Observer for Watcher {
+    fn began(&mut self, run: &RunId, dir: &Path) {
+        self.screen.began(run, dir);
+    }
+
+    fn stepped(&mut self, view: View<'_>, step: &Step) {
+        for record in &step.records {
+            match record {
+                Record::AttemptSpawned { proc, .. } => self.pid.store(proc.pid, Ordering::Relaxed),
+                Record::AttemptEnded { at, fault, next, .. } => {
+                    self.pid.store(0, Ordering::Relaxed);
+                    self.ended(*at, *fault, next);
+                }
+                Record::RunStarted { .. }
+                | Record::AttemptStarted { .. }
+                | Record::SessionOpened { .. }
+                | Record::Progressed { .. }
+                | Record::InputEnded { .. }
+                | Record::StopOrdered { .. }
+                | Record::Suspended { .. }
+                | Record::Swept { .. }
+                | Record::CancelOrdered { .. }
+                | Record::RunFinished { .. } => {}
+            }
+        }
+        self.screen.stepped(view, step);
+    }
+}
+
+impl Watcher {
+    fn ended(&mut self, at: Moment, fault: Option<Fault>, next: &Next) {
+        if let (Some(fault), Next::Attempt { at: until, remedy, .. }) = (fault, next) {
+            self.survived.push(Survived { fault, remedy: *remedy });
+            self.waits += u32::from(*until > at);
+        }
+    }
+}
+
+fn unexpected(error: impl std::fmt::Display) -> Failure {
+    Failure::unexpected(error.to_string())
+}

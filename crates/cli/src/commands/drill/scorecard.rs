@@ -1,0 +1,244 @@
+//! What a drill proves: the run's own account held against the API's, and everything against what
+//! the scenario expects.
+
+use super::play::Played;
+use longhaul_core::{Fault, OutcomeKind, Remedy};
+use longhaul_drill::api::Billed;
+use longhaul_drill::{Account, Scenario};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+// Cut messages are estimated; more than this share of all tokens or money off is wrong.
+const ERROR_MAX: f64 = 0.02;
+
+/// The figures of one drill. Nothing in it is typed in: expected values come from the scenario,
+/// actual ones from the run, the API and the workspace.
+#[derive(Debug, Serialize)]
+pub struct Scorecard {
+    pub scenario: String,
+    pub agent: &'static str,
+    pub seed: u64,
+    pub run: String,
+    pub outcome: Compared<String>,
+    pub fault: Compared<Option<String>>,
+    pub exit_code: Compared<u8>,
+    pub faults_injected: BTreeMap<String, u32>,
+    pub faults_survived: Vec<Survived>,
+    /// Faults that the scenario demands to be met and that were not.
+    pub faults_not_met: Vec<String>,
+    pub attempts: u32,
+    pub waits: u32,
+    pub waited_ms: u64,
+    pub wall_ms: u64,
+    pub requests: usize,
+    pub messages: Messages,
+    pub tokens: Counted,
+    pub cost_micro_usd: Totals,
+    /// Billed for messages that the finished conversation does not need.
+    pub wasted_tokens: u64,
+    pub workspace: Option<Compared<String>>,
+    pub workspace_differences: Vec<String>,
+    pub processes_left: usize,
+    pub agrees: bool,
+}
+
+/// A fault that did not end the run, and what was done.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Survived {
+    pub fault: Fault,
+    pub remedy: Remedy,
+}
+
+/// An expected and an actual value.
+#[derive(Debug, Serialize)]
+pub struct Compared<T> {
+    pub expected: T,
+    pub actual: T,
+}
+
+impl<T: PartialEq> Compared<T> {
+    pub fn agrees(&self) -> bool {
+        self.expected == self.actual
+    }
+}
+
+/// Messages by how sure their usage is.
+#[derive(Debug, Serialize)]
+pub struct Messages {
+    /// Completed, by the API's account.
+    pub completed_by_api: u32,
+    /// Completed, by ours.
+    pub completed_by_us: u32,
+    /// Cut in mid-flight or never announced to us: estimated.
+    pub estimated: u32,
+}
+
+/// Tokens by two accounts.
+#[derive(Debug, Serialize)]
+pub struct Counted {
+    /// Of completed messages, by the API.
+    pub completed_by_api: u64,
+    /// Of completed messages, by us.
+    pub completed_by_us: u64,
+    /// Of all messages.
+    pub all: Totals,
+}
+
+/// One total by two accounts.
+#[derive(Debug, Serialize)]
+pub struct Totals {
+    /// All that was billed.
+    pub by_api: u64,
+    /// All, estimates included.
+    pub by_us: u64,
+}
+
+impl Totals {
+    /// The share by which our total is off.
+    pub fn error(&self) -> f64 {
+        self.by_us.abs_diff(self.by_api) as f64 / self.by_api.max(1) as f64
+    }
+}
+
+impl Scorecard {
+    pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, played: &Played) -> Scorecard {
+        let (report, account) = (&played.report, &played.account);
+        let survived = &played.survived;
+        let not_met = scenario.expect.survives.iter().filter(|word| {
+            !survived.iter().any(|survived| survived.fault.word() == word.as_str())
+        });
+        let mut card = Scorecard {
+            scenario: scenario.name.clone(),
+            agent: if real { "claude" } else { "scripted" },
+            seed,
+            run: report.run.to_string(),
+            outcome: Compared { expected: scenario.expect.outcome.clone(), actual: report.outcome.kind.to_string() },
+            fault: Compared {
+                expected: scenario.expect.fault.clone(),
+                actual: report.outcome.fault.map(|fault| fault.to_string()),
+            },
+            exit_code: Compared { expected: scenario.expect.exit, actual: report.outcome.exit_code() },
+            faults_injected: injected(account),
+            faults_survived: survived.clone(),
+            faults_not_met: not_met.cloned().collect(),
+            attempts: report.attempts,
+            waits: played.waits,
+            waited_ms: report.clocks.waiting.millis(),
+            wall_ms: report.wall().millis(),
+            requests: account.model_requests(),
+            messages: messages(played),
+            tokens: tokens(played),
+            cost_micro_usd: cost(played),
+            wasted_tokens: wasted(account),
+            workspace: played
+                .expected_hash
+                .clone()
+                .map(|expected| Compared { expected, actual: played.hash.clone() }),
+            workspace_differences: played.differences.clone(),
+            processes_left: played.left_behind,
+            agrees: false,
+        };
+        card.agrees = card.disagreements().is_empty();
+        card
+    }
+
+    /// Whether everything is as it should be.
+    pub fn agrees(&self) -> bool {
+        self.agrees
+    }
+
+    /// What is not as it should be, in words.
+    pub fn disagreements(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut unless = |holds: bool, words: String| {
+            if !holds {
+                found.push(words);
+            }
+        };
+        unless(self.outcome.agrees(), format!("outcome {} instead of {}", self.outcome.actual, self.outcome.expected));
+        unless(
+            self.fault.agrees() || self.outcome.expected == OutcomeKind::Done.word(),
+            format!("fault {:?} instead of {:?}", self.fault.actual, self.fault.expected),
+        );
+        unless(
+            self.exit_code.agrees(),
+            format!("exit code {} instead of {}", self.exit_code.actual, self.exit_code.expected),
+        );
+        unless(self.faults_not_met.is_empty(), format!("not met: {}", self.faults_not_met.join(", ")));
+        unless(
+            self.messages.completed_by_us == self.messages.completed_by_api
+                && self.tokens.completed_by_us == self.tokens.completed_by_api,
+            "the tokens of completed messages differ from the API's".to_owned(),
+        );
+        unless(
+            self.tokens.all.error() <= ERROR_MAX,
+            format!("tokens are off by {:.1} %", self.tokens.all.error() * 100.0),
+        );
+        unless(
+            self.cost_micro_usd.error() <= ERROR_MAX,
+            format!("cost is off by {:.1} %", self.cost_micro_usd.error() * 100.0),
+        );
+        unless(
+            self.workspace.as_ref().is_none_or(Compared::agrees),
+            format!("workspace: {}", self.workspace_differences.join("; ")),
+        );
+        unless(self.processes_left == 0, format!("{} processes left behind", self.processes_left));
+        found
+    }
+}
+
+fn injected(account: &Account) -> BTreeMap<String, u32> {
+    let mut faults = BTreeMap::new();
+    for injected in &account.injected {
+        let name = if injected.detail.is_empty() {
+            injected.fault.clone()
+        } else {
+            format!("{} {}", injected.fault, injected.detail)
+        };
+        *faults.entry(name).or_default() += 1;
+    }
+    faults
+}
+
+/// Tokens billed beyond one complete message for each turn.
+fn wasted(account: &Account) -> u64 {
+    let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
+    for message in account.messages.iter().filter(|message| message.complete) {
+        needed.insert(message.turn, message.tokens.total());
+    }
+    let billed: u64 = account.messages.iter().map(|message| message.tokens.total()).sum();
+    billed.saturating_sub(needed.values().sum())
+}
+
+/// The API's completed messages that our streams announced: those that both can know exactly.
+fn known<'a>(played: &'a Played) -> impl Iterator<Item = &'a Billed> {
+    played.account.billed().filter(|message| message.complete && played.announced.contains(&message.id))
+}
+
+fn messages(played: &Played) -> Messages {
+    let completed_by_api = known(played).count() as u32;
+    Messages {
+        completed_by_api,
+        completed_by_us: played.report.tally.messages,
+        estimated: played.account.billed().count() as u32 - completed_by_api,
+    }
+}
+
+fn tokens(played: &Played) -> Counted {
+    let tally = &played.report.tally;
+    Counted {
+        completed_by_api: known(played).map(|message| message.tokens.total()).sum(),
+        completed_by_us: tally.tokens.total(),
+        all: Totals {
+            by_api: played.account.tokens().total(),
+            by_us: tally.tokens.total() + tally.cut_tokens.total(),
+        },
+    }
+}
+
+/// Money, in micro-dollars. Only totals can be compared: an agent's statement covers what it completed and what
+/// was cut alike.
+fn cost(played: &Played) -> Totals {
+    let tally = &played.report.tally;
+    Totals { by_us: (tally.cost + tally.cost_estimated).0, by_api: played.account.cost().microdollars() }
+}

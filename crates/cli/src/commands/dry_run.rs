@@ -1,0 +1,85 @@
+//! `longhaul run --dry-run`: the exact command, the policy, and the worst case. Starts nothing.
+
+use crate::args::OutputFormat;
+use crate::failure::Failure;
+use crate::policy::ResolvedPolicy;
+use longhaul::SessionChoice;
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Dialect, Order};
+use longhaul_core::{Policy, Say, SessionId, SessionPlan, Span, SpawnPlan};
+use serde_json::json;
+
+/// Prints what a run would do.
+pub fn print(
+    order: &Order,
+    session: &SessionChoice,
+    resolved: &ResolvedPolicy,
+    format: OutputFormat,
+) -> Result<u8, Failure> {
+    let session = match session {
+        // Drawn when the run starts; a run that is not started draws nothing.
+        SessionChoice::New => SessionPlan::New(SessionId::from("<new session id>")),
+        SessionChoice::Named(id) => SessionPlan::New(id.clone()),
+        SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
+    };
+    let invocation = Claude::new().invocation(order, &SpawnPlan { attempt: 1, session, say: Say::Task });
+    let worst = resolved.policy.worst_case();
+    let text = match format {
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let value = json!({
+                "command": { "program": invocation.program, "args": invocation.args, "cwd": order.cwd },
+                "env": {
+                    "set": invocation.env_set.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
+                    "removed": invocation.env_remove,
+                },
+                "stdin": String::from_utf8_lossy(&invocation.stdin),
+                "preset": resolved.preset.word(),
+                "policy": resolved.policy,
+                "changed": resolved.origins,
+                "worst_case": {
+                    "requests_without_progress": worst.requests,
+                    "longest_backoff_ms": worst.longest_backoff.millis(),
+                    "longest_park_ms": worst.longest_park.map(Span::millis),
+                },
+            });
+            format!("{value:#}\n")
+        }
+        OutputFormat::Text => {
+            let words: Vec<String> = std::iter::once(invocation.program.display().to_string())
+                .chain(invocation.args.iter().cloned())
+                .map(|word| quoted(&word))
+                .collect();
+            let env: Vec<String> =
+                invocation.env_set.iter().map(|(name, value)| format!("  {name}={}", quoted(value))).collect();
+            format!(
+                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}Policy: {}\n{}Worst case without progress: {} requests; \
+                 longest wait {}, or until the reset of a usage window{}\n",
+                words.join(" "),
+                order.cwd.display(),
+                env.join("\n"),
+                invocation.env_remove.join(", "),
+                String::from_utf8_lossy(&invocation.stdin),
+                resolved.preset,
+                policy_lines(&resolved.policy),
+                worst.requests.map_or_else(|| "unlimited".to_owned(), |requests| format!("at most {requests}")),
+                worst.longest_backoff,
+                worst.longest_park.map(|longest| format!(", at most {longest}")).unwrap_or_default(),
+            )
+        }
+    };
+    crate::output::print_text(&text);
+    Ok(0)
+}
+
+/// One line a value, by the names of the plan file.
+fn policy_lines(policy: &Policy) -> String {
+    let value = serde_json::to_value(policy).expect("a policy has only string keys");
+    let entries = value.as_object().into_iter().flatten();
+    entries.map(|(name, value)| format!("  {name}: {value}\n")).collect()
+}
+
+/// A word as a shell would need it, to be copied.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,155 @@
+//! `longhaul run`: one request, carried to an honest end.
+
+use crate::args::{Global, OutputFormat, RunArgs};
+use crate::failure::Failure;
+use crate::output::envelope::Envelope;
+use crate::output::screen::Screen;
+use crate::output::stream::Stream;
+use crate::output::{self, words};
+use crate::policy::{ResolvedPolicy, resolve};
+use crate::{prompt, signals};
+use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
+use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Order, Program, near};
+use longhaul_core::{Fault, OutcomeKind, RunId, SessionId, SessionLoss};
+use longhaul_store::Home;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::{env, fs};
+
+/// Carries out the command and returns its exit code.
+pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
+    let format = output::format(global);
+    let resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
+    let order = order(args, &resolved)?;
+    let session = session(args, &resolved)?;
+    if args.dry_run {
+        return super::dry_run::print(&order, &session, &resolved, format);
+    }
+    let home = Home::open(None, |name| env::var_os(name)).map_err(|error| {
+        let hint = error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
+        Failure::refused(error.to_string(), hint, None)
+    })?;
+    let request = Request {
+        home,
+        dialect: Arc::new(Claude::new()),
+        order,
+        environment: Environment::default(),
+        session,
+        policy: resolved.policy,
+        origins: resolved.origins,
+        keep_stream: args.keep_stream,
+    };
+    let mut screen = Screen::new(global, args.permission_mode.is_some());
+    let ended = match format {
+        OutputFormat::StreamJson => supervise_here(request, &mut Stream::new(&mut screen)),
+        OutputFormat::Json | OutputFormat::Text => supervise_here(request, &mut screen),
+    };
+    screen.close();
+    let report = ended?;
+    let envelope = Envelope::of(&report);
+    output::print(&envelope, format);
+    if format != OutputFormat::Text {
+        tell_end(global, &report, &envelope);
+    }
+    Ok(report.outcome.exit_code())
+}
+
+/// Supervises on a runtime of this thread's own, with the process's signals as cancels.
+pub fn supervise_here(request: Request, observer: &mut dyn Observer) -> Result<Report, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))?;
+    runtime.block_on(async {
+        let cancels = signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+        supervise(request, observer, cancels).await.map_err(|error| match error {
+            RunError::Refused(source) => Failure::refused(
+                source.to_string(),
+                "nothing was started; make room or choose another place with LONGHAUL_HOME",
+                None,
+            ),
+            RunError::Broken { .. } => Failure::unexpected(error.to_string()),
+        })
+    })
+}
+
+fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
+    let prompt = prompt::read(args)?;
+    let cwd = cwd(args)?;
+    let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
+        let fault = match &error {
+            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
+            AgentError::NotExecutable(_) => Fault::AgentUnusable,
+        };
+        Failure::refused(error.to_string(), error.hint(), Some(fault))
+    })?;
+    Ok(Order {
+        program: Program { path, leading_args: Vec::new() },
+        cwd,
+        prompt,
+        model: args.model.clone(),
+        permission_mode: args.permission_mode.clone(),
+        extra_args: args.agent_args.clone(),
+        inner_retries: resolved.policy.inner_retries,
+        // Given when the run has its directory.
+        run: RunId::from(""),
+    })
+}
+
+fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
+    let named = args.cwd.clone().map_or_else(env::current_dir, Ok);
+    let usable = named.and_then(|dir| {
+        let dir = fs::canonicalize(dir)?;
+        fs::read_dir(&dir)?;
+        Ok(dir)
+    });
+    usable.map_err(|error| {
+        let name = args.cwd.as_ref().map_or_else(|| "the current directory".to_owned(), |dir| dir.display().to_string());
+        Failure::usage(format!("work in {name}: {error}"), "name an existing directory with --cwd")
+    })
+}
+
+fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, Failure> {
+    if let Some(id) = &args.session_id {
+        return Ok(SessionChoice::Named(SessionId::from(id.as_str())));
+    }
+    let Some(id) = args.resume.as_ref().or(args.resume_or_new.as_ref()) else { return Ok(SessionChoice::New) };
+    // Refused before anything is started. A title, which is no UUID, only the agent can look up.
+    let looks_up = is_uuid(id) && resolved.policy.session_loss == SessionLoss::Ladder;
+    if looks_up && let Some(config) = claude_config_dir() {
+        let known = claude_sessions(&config);
+        if !known.contains(id) {
+            let near = near(id, known.iter().map(String::as_str));
+            let hint = if near.is_empty() {
+                "list sessions with `claude --resume`, or begin a new one with --resume-or-new".to_owned()
+            } else {
+                format!("did you mean {}?", near.join(" or "))
+            };
+            let error = format!("resume session {id}: there is none of this id under {}", config.display());
+            return Err(Failure::refused(error, hint, Some(Fault::SessionLost)));
+        }
+    }
+    Ok(SessionChoice::Resume(SessionId::from(id.as_str())))
+}
+
+/// Whether the agent could take this for a session's id rather than a title.
+fn is_uuid(text: &str) -> bool {
+    let hyphens = [8, 13, 18, 23];
+    text.len() == 36
+        && text.bytes().enumerate().all(|(place, byte)| {
+            if hyphens.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() }
+        })
+}
+
+/// On a terminal somebody reads stderr while stdout goes to a program.
+fn tell_end(global: &Global, report: &Report, envelope: &Envelope) {
+    if global.quiet || report.outcome.kind == OutcomeKind::Done {
+        return;
+    }
+    let fault = report.outcome.fault;
+    let cause = fault.map(|fault| format!(": {}", words::cause(fault))).unwrap_or_default();
+    let next = fault.and_then(words::advice).or(envelope.run.resume.as_deref());
+    output::complain(&format!("the run ended as {}{cause}", report.outcome.kind), next);
+}

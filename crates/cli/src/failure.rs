@@ -1,0 +1,43 @@
+//! A command that could not do what was asked: what to say, what to do about it, how to exit.
+
+use longhaul_core::{Fault, Outcome, OutcomeKind};
+
+/// The exit code of wrong usage: bad flags, a missing prompt, a directory that is not there.
+pub const USAGE: u8 = 2;
+/// The exit code of an error that nobody expected.
+pub const UNEXPECTED: u8 = 1;
+
+/// Why a command ended without doing its work.
+#[derive(Debug)]
+pub struct Failure {
+    pub error: String,
+    pub hint: Option<String>,
+    pub exit_code: u8,
+    pub outcome: OutcomeKind,
+    pub fault: Option<Fault>,
+}
+
+impl Failure {
+    /// The user asked for something that makes no sense. Nothing was begun.
+    pub fn usage(error: impl Into<String>, hint: impl Into<String>) -> Failure {
+        Failure {
+            error: error.into(),
+            hint: Some(hint.into()),
+            exit_code: USAGE,
+            outcome: OutcomeKind::Refused,
+            fault: None,
+        }
+    }
+
+    /// The run cannot be begun here and now. Nothing was started, nothing was spent.
+    pub fn refused(error: impl Into<String>, hint: impl Into<String>, fault: Option<Fault>) -> Failure {
+        let outcome = OutcomeKind::Refused;
+        let exit_code = Outcome { kind: outcome, fault: None, retry_at: None, by: None }.exit_code();
+        Failure { error: error.into(), hint: Some(hint.into()), exit_code, outcome, fault }
+    }
+
+    /// Something broke that should not.
+    pub fn unexpected(error: impl Into<String>) -> Failure {
+        Failure { error: error.into(), hint: None, exit_code: UNEXPECTED, outcome: OutcomeKind::Bug, fault: None }
+    }
+}

@@ -1,0 +1,107 @@
+//! Flags work before and after the subcommand: `longhaul --model x run …` is `longhaul run --model x …`.
+//! Flags of a subcommand that stand before it are moved behind it; nothing else is touched.
+
+use clap::{ArgAction, Command};
+use std::ffi::OsString;
+
+/// The arguments in the order that clap expects.
+pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut global = Vec::new();
+    let mut moved = Vec::new();
+    let mut rest = arguments.into_iter();
+    global.extend(rest.next());
+    while let Some(argument) = rest.next() {
+        let Some(text) = argument.to_str() else {
+            global.push(argument);
+            break;
+        };
+        if command.find_subcommand(text).is_some() {
+            global.push(argument);
+            global.append(&mut moved);
+            break;
+        }
+        match owner(command, text) {
+            Owner::Subcommand { takes_value } => {
+                moved.push(argument);
+                moved.extend(takes_value.then(|| rest.next()).flatten());
+            }
+            Owner::Global { takes_value } => {
+                global.push(argument);
+                global.extend(takes_value.then(|| rest.next()).flatten());
+            }
+            // Not ours: clap says what is wrong with it, where it stands.
+            Owner::Nobody => {
+                global.push(argument);
+                break;
+            }
+        }
+    }
+    // Without a subcommand nothing is moved.
+    global.append(&mut moved);
+    global.extend(rest);
+    global
+}
+
+enum Owner {
+    Global { takes_value: bool },
+    Subcommand { takes_value: bool },
+    Nobody,
+}
+
+fn owner(command: &Command, text: &str) -> Owner {
+    let (name, inline) = text.split_once('=').map_or((text, false), |(name, _)| (name, true));
+    let takes_value = |command: &Command| {
+        command.get_arguments().find(|argument| names(argument, name)).map(|argument| {
+            !inline && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append)
+        })
+    };
+    if !name.starts_with('-') {
+        return Owner::Nobody;
+    }
+    if let Some(takes_value) = takes_value(command) {
+        return Owner::Global { takes_value };
+    }
+    match command.get_subcommands().find_map(takes_value) {
+        Some(takes_value) => Owner::Subcommand { takes_value },
+        None => Owner::Nobody,
+    }
+}
+
+fn names(argument: &clap::Arg, name: &str) -> bool {
+    match name.strip_prefix("--") {
+        Some(long) => argument.get_long() == Some(long),
+        None => name.strip_prefix('-').is_some_and(|short| {
+            let mut letters = short.chars();
+            argument.get_short() == letters.next() && letters.next().is_none()
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+
+    fn check(before: &str, after: &str) {
+        let arguments = before.split(' ').map(OsString::from).collect();
+        let after: Vec<OsString> = after.split(' ').map(OsString::from).collect();
+        assert_eq!(reorder(&Cli::command(), arguments), after);
+    }
+
+    #[test]
+    fn flags_of_a_subcommand_are_moved_behind_it() {
+        check("longhaul --model x run p", "longhaul run --model x p");
+        check("longhaul --model=x --quiet run p", "longhaul --quiet run --model=x p");
+        check("longhaul --output-format json -C d run p", "longhaul --output-format json run -C d p");
+        check("longhaul run p --model x", "longhaul run p --model x");
+        check("longhaul --dry-run run -- --model y", "longhaul run --dry-run -- --model y");
+    }
+
+    #[test]
+    fn what_is_nobodys_stays_where_it_is() {
+        check("longhaul --nonsense run p", "longhaul --nonsense run p");
+        check("longhaul --model x", "longhaul --model x");
+        check("longhaul frobnicate --model x", "longhaul frobnicate --model x");
+    }
+}

@@ -1,0 +1,145 @@
+//! The JSON envelope: one object that says how a run ended. Keys are only ever added.
+
+use jiff::Timestamp;
+use longhaul::Report;
+use longhaul_core::{Fault, OutcomeKind, Tally};
+use serde::Serialize;
+
+/// What `longhaul run` prints as JSON.
+#[derive(Debug, Serialize)]
+pub struct Envelope {
+    /// Whether the work is done. False for every outcome but `done`.
+    pub success: bool,
+    /// The agent's last answer; partial if the run did not finish.
+    pub result: Option<String>,
+    /// What went wrong, for people.
+    pub errors: Vec<String>,
+    /// The session that can be continued.
+    pub session_id: Option<String>,
+    pub usage: Usage,
+    /// From start to end, waits included.
+    pub duration_ms: u64,
+    /// Everything that is ours.
+    pub run: RunPart,
+}
+
+/// Tokens and money. Money stays in here.
+#[derive(Debug, Default, Serialize)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cache_read_input_tokens: u64,
+    pub cache_creation_input_tokens: u64,
+    /// Stated by the agent plus estimated by us.
+    pub total_cost_usd: f64,
+    /// The part of it that is our estimate, for processes that ended without a statement.
+    pub estimated_cost_usd: f64,
+    /// Tokens of messages that were cut in mid-flight, estimated, not contained in the counts above.
+    pub cut_tokens: u64,
+    /// Whether some tokens have no known price.
+    pub unpriced: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct RunPart {
+    pub id: Option<String>,
+    pub outcome: OutcomeKind,
+    pub exit_code: u8,
+    /// The fault that decided the outcome.
+    pub fault: Option<Fault>,
+    pub attempts: u32,
+    /// When trying again makes sense (`retry_later`), as an RFC 3339 time.
+    pub retry_at: Option<String>,
+    pub active_ms: u64,
+    pub waiting_ms: u64,
+    pub suspended_ms: u64,
+    pub model: Option<String>,
+    pub dir: Option<String>,
+    /// A command that goes on with the work, where that makes sense.
+    pub resume: Option<String>,
+}
+
+impl Envelope {
+    /// The envelope of a run that ended.
+    pub fn of(report: &Report) -> Envelope {
+        let outcome = report.outcome;
+        Envelope {
+            success: outcome.kind == OutcomeKind::Done,
+            result: report.result.clone(),
+            errors: report.errors.clone(),
+            session_id: report.session.as_ref().map(ToString::to_string),
+            usage: usage(report.tally),
+            duration_ms: report.wall().millis(),
+            run: RunPart {
+                id: Some(report.run.to_string()),
+                outcome: outcome.kind,
+                exit_code: outcome.exit_code(),
+                fault: outcome.fault,
+                attempts: report.attempts,
+                retry_at: outcome.retry_at.and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
+                active_ms: report.clocks.active(report.ended).millis(),
+                waiting_ms: report.clocks.waiting.millis(),
+                suspended_ms: report.clocks.suspended.millis(),
+                model: report.model.clone(),
+                dir: Some(report.dir.display().to_string()),
+                resume: resume_command(report),
+            },
+        }
+    }
+
+    /// The envelope of a run that was not begun, or broke off with this exit code.
+    pub fn without_run(outcome: OutcomeKind, exit_code: u8, fault: Option<Fault>, error: String) -> Envelope {
+        Envelope {
+            success: false,
+            result: None,
+            errors: vec![error],
+            session_id: None,
+            usage: Usage::default(),
+            duration_ms: 0,
+            run: RunPart {
+                id: None,
+                outcome,
+                exit_code,
+                fault,
+                attempts: 0,
+                retry_at: None,
+                active_ms: 0,
+                waiting_ms: 0,
+                suspended_ms: 0,
+                model: None,
+                dir: None,
+                resume: None,
+            },
+        }
+    }
+}
+
+fn usage(tally: Tally) -> Usage {
+    Usage {
+        input_tokens: tally.tokens.input,
+        output_tokens: tally.tokens.output,
+        cache_read_input_tokens: tally.tokens.cache_read,
+        cache_creation_input_tokens: tally.tokens.cache_write,
+        total_cost_usd: (tally.cost + tally.cost_estimated).dollars(),
+        estimated_cost_usd: tally.cost_estimated.dollars(),
+        cut_tokens: tally.cut_tokens.total(),
+        unpriced: tally.unpriced,
+    }
+}
+
+/// How to go on by hand with a run that can go on.
+fn resume_command(report: &Report) -> Option<String> {
+    let session = report.session.as_ref()?;
+    match report.outcome.kind {
+        OutcomeKind::Done | OutcomeKind::Refused => None,
+        OutcomeKind::Failed
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::NeedsPerson
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater
+        | OutcomeKind::Cancelled => Some(format!("longhaul run --resume {session} \"continue\"")),
+    }
+}

@@ -1,0 +1,51 @@
+//! Everything a person or a program reads: data on stdout, talk on stderr.
+
+pub mod envelope;
+pub mod screen;
+pub mod stream;
+pub mod text;
+pub mod words;
+
+use crate::args::{Global, OutputFormat};
+use envelope::Envelope;
+use std::io::{self, IsTerminal, Write};
+
+/// How to print, with the default resolved: text on a terminal, else JSON.
+pub fn format(global: &Global) -> OutputFormat {
+    global.output_format.unwrap_or(if io::stdout().is_terminal() { OutputFormat::Text } else { OutputFormat::Json })
+}
+
+/// Prints the envelope on stdout.
+pub fn print(envelope: &Envelope, format: OutputFormat) {
+    let text = match format {
+        OutputFormat::Text => text::text(envelope),
+        OutputFormat::Json => json(envelope, true),
+        OutputFormat::StreamJson => json(envelope, false),
+    };
+    // Nobody reads a closed pipe; the run's directory has it all.
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn json(envelope: &Envelope, pretty: bool) -> String {
+    let written = if pretty { serde_json::to_string_pretty(envelope) } else { serde_json::to_string(envelope) };
+    written.expect("an envelope has only string keys") + "\n"
+}
+
+/// Prints an error and what to do about it on stderr.
+pub fn complain(error: &str, hint: Option<&str>) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "error: {error}");
+    if let Some(hint) = hint {
+        let _ = writeln!(stderr, "  hint: {hint}");
+    }
+}
+
+/// Prints text on stdout.
+pub fn print_text(text: &str) {
+    let _ = io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// Says something on stderr.
+pub fn talk(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

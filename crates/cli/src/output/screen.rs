@@ -1,0 +1,157 @@
+//! What a person sees while a run is under way: decisions as lines, and on a terminal a live line
+//! with the agent's activity, the attempt, the next wait, the spend and the elapsed time.
+
+use super::words;
+use crate::args::Global;
+use indicatif::{ProgressBar, ProgressStyle};
+use longhaul::{Observer, View};
+use longhaul_core::{Fault, Moment, Phase, Policy, Record, RunId, ServerBound, Span, Step};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::Duration;
+
+// A person sees no more, and a waiting run must cost nothing.
+const REDRAW_EVERY: Span = Span(100);
+const TICK_EVERY: Duration = Duration::from_secs(1);
+const ACTIVITY_CHARS_MAX: usize = 60;
+
+/// A run on a person's screen.
+pub struct Screen {
+    quiet: bool,
+    verbose: bool,
+    line: Option<ProgressBar>,
+    drawn: Moment,
+    /// Whether the user named a permission mode; if not, one that asks is pointed out.
+    permission_named: bool,
+    permission_told: bool,
+    waiting_for: Option<Fault>,
+}
+
+impl Screen {
+    pub fn new(global: &Global, permission_named: bool) -> Screen {
+        let live = !global.quiet && io::stderr().is_terminal();
+        Screen {
+            quiet: global.quiet,
+            verbose: global.verbose,
+            line: live.then(live_line),
+            drawn: Moment::default(),
+            permission_named,
+            permission_told: false,
+            waiting_for: None,
+        }
+    }
+
+    /// Removes the live line.
+    pub fn close(&mut self) {
+        if let Some(line) = self.line.take() {
+            line.finish_and_clear();
+        }
+    }
+
+    fn say(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
+        match &self.line {
+            Some(line) => line.suspend(|| eprint_line(text)),
+            None => eprint_line(text),
+        }
+    }
+
+    /// A mode that asks for permission stops an unattended run: said as soon as the agent names it.
+    fn tell_permissions(&mut self, view: View<'_>) {
+        let Some(mode) = view.glance.and_then(|glance| glance.permission_mode.as_deref()) else { return };
+        if self.permission_told || self.permission_named {
+            return;
+        }
+        self.permission_told = true;
+        if matches!(mode, "default" | "acceptEdits" | "plan" | "manual") {
+            self.say(&format!(
+                "warning: the agent's settings ask for permission (mode `{mode}`), and nobody is here to answer; \
+                 what they would ask is denied. Allow it with --permission-mode acceptEdits or bypassPermissions"
+            ));
+        }
+    }
+
+    fn redraw(&mut self, view: View<'_>) {
+        let Some(line) = &self.line else { return };
+        self.drawn = view.at;
+        line.set_message(self.message(view));
+    }
+
+    fn message(&self, view: View<'_>) -> String {
+        let state = view.run.state();
+        let mut parts = vec![match &state.phase {
+            Phase::New | Phase::Launching => "starting the agent".to_owned(),
+            Phase::Live => activity(view).unwrap_or_else(|| "working".to_owned()),
+            Phase::Closing { .. } | Phase::Sweeping { .. } => "closing".to_owned(),
+            Phase::Stopping { .. } => "stopping the agent".to_owned(),
+            Phase::Waiting { until, .. } => {
+                let cause = self.waiting_for.map_or("waiting", words::cause);
+                format!("{cause}; waiting until {}{}", words::clock(*until), tries(view.policy, state.streak, state.wall_waits))
+            }
+            Phase::Over { outcome } => outcome.kind.to_string(),
+        }];
+        if state.attempts() > 1 {
+            parts.push(format!("attempt {}", state.attempts()));
+        }
+        let spent = state.tally.cost + state.tally.cost_estimated;
+        let now = view.glance.map(|glance| glance.tally.cost + glance.tally.cost_estimated).unwrap_or_default();
+        parts.push((spent + now).to_string());
+        parts.join(" · ")
+    }
+}
+
+impl Observer for Screen {
+    fn began(&mut self, run: &RunId, dir: &Path) {
+        if self.verbose {
+            self.say(&format!("run {run} in {}", dir.display()));
+        }
+    }
+
+    fn stepped(&mut self, view: View<'_>, step: &Step) {
+        self.tell_permissions(view);
+        for record in &step.records {
+            if let Record::AttemptEnded { fault, .. } = record {
+                self.waiting_for = *fault;
+            }
+            let words = words::plain(record, view.policy).or_else(|| self.verbose.then(|| words::detailed(record)).flatten());
+            if let Some(words) = words {
+                self.say(&words);
+            }
+        }
+        if self.line.is_some() && (!step.records.is_empty() || view.at.since(self.drawn) >= REDRAW_EVERY) {
+            self.redraw(view);
+        }
+    }
+}
+
+fn live_line() -> ProgressBar {
+    let line = ProgressBar::new_spinner();
+    let style = ProgressStyle::with_template("{spinner} {msg} · {elapsed}").expect("the template is valid");
+    line.set_style(style);
+    line.enable_steady_tick(TICK_EVERY);
+    line
+}
+
+fn activity(view: View<'_>) -> Option<String> {
+    let activity = view.glance?.activity.as_str();
+    (!activity.is_empty()).then(|| match activity.char_indices().nth(ACTIVITY_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &activity[..end]),
+        None => activity.to_owned(),
+    })
+}
+
+/// ` (2 of 5)`, where attempts are counted.
+fn tries(policy: &Policy, streak: u32, waits: u32) -> String {
+    let used = match policy.server_bound {
+        ServerBound::Retries => streak + waits,
+        ServerBound::Time(_) => streak,
+    };
+    if used == 0 { String::new() } else { format!(" ({used} of {})", policy.retries_max) }
+}
+
+fn eprint_line(text: &str) {
+    // A terminal that went away takes no talk; the run goes on.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

@@ -1,0 +1,58 @@
+//! `--output-format stream-json`: the agent's events as they come, and ours between them, line by line.
+
+use longhaul::{Observer, View};
+use longhaul_core::{Record, RunId, Step};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Prints both streams on stdout and passes everything on to a person's screen.
+pub struct Stream<'a> {
+    inner: &'a mut dyn Observer,
+    run: String,
+    /// The beginning of a line whose end has not come yet.
+    partial: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct OurLine<'a> {
+    r#type: &'static str,
+    run: &'a str,
+    at: u64,
+    #[serde(flatten)]
+    record: &'a Record,
+}
+
+impl<'a> Stream<'a> {
+    pub fn new(inner: &'a mut dyn Observer) -> Stream<'a> {
+        Stream { inner, run: String::new(), partial: Vec::new() }
+    }
+}
+
+impl Observer for Stream<'_> {
+    fn began(&mut self, run: &RunId, dir: &Path) {
+        self.run = run.to_string();
+        self.inner.began(run, dir);
+    }
+
+    fn stepped(&mut self, view: View<'_>, step: &Step) {
+        let mut stdout = io::stdout().lock();
+        for record in &step.records {
+            let line = OurLine { r#type: "longhaul", run: &self.run, at: view.at.0, record };
+            if serde_json::to_writer(&mut stdout, &line).is_ok() {
+                let _ = stdout.write_all(b"\n");
+            }
+        }
+        self.inner.stepped(view, step);
+    }
+
+    fn streamed(&mut self, bytes: &[u8]) {
+        // Whole lines only: ours must never stand inside one of the agent's.
+        self.partial.extend_from_slice(bytes);
+        if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
+            let _ = io::stdout().lock().write_all(&self.partial[..=end]);
+            self.partial.drain(..=end);
+        }
+        self.inner.streamed(bytes);
+    }
+}

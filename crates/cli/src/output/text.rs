@@ -1,0 +1,67 @@
+//! The envelope for people.
+
+use super::envelope::Envelope;
+use super::words;
+use std::fmt::Write;
+
+// As long an answer as fits a few screens; the whole is in the run's directory.
+const RESULT_CHARS_MAX: usize = 2000;
+
+/// The envelope as text, ending with a newline.
+pub fn text(envelope: &Envelope) -> String {
+    let mut out = String::new();
+    write_text(&mut out, envelope).expect("writing to a string cannot fail");
+    out
+}
+
+fn write_text(out: &mut String, envelope: &Envelope) -> std::fmt::Result {
+    writeln!(out, "Status: {}", if envelope.success { "SUCCESS" } else { "FAILED" })?;
+    if let Some(result) = envelope.result.as_deref().filter(|result| !result.is_empty()) {
+        match result.char_indices().nth(RESULT_CHARS_MAX) {
+            Some((end, _)) => writeln!(out, "{}... (truncated)", &result[..end])?,
+            None => writeln!(out, "{result}")?,
+        }
+    }
+    if !envelope.errors.is_empty() {
+        writeln!(out, "Errors:")?;
+        for error in &envelope.errors {
+            writeln!(out, "  - {error}")?;
+        }
+    }
+    if let Some(session) = &envelope.session_id {
+        writeln!(out, "Session: {session}")?;
+    }
+    let usage = &envelope.usage;
+    writeln!(out, "Tokens: {} input / {} output", grouped(usage.input_tokens), grouped(usage.output_tokens))?;
+    let estimated = if usage.estimated_cost_usd > 0.0 { " (partly estimated)" } else { "" };
+    writeln!(out, "Cost: ${:.4}{estimated}", usage.total_cost_usd)?;
+    writeln!(out, "Duration: {}ms", grouped(envelope.duration_ms))?;
+    let run = &envelope.run;
+    if let Some(id) = &run.id {
+        let attempts = if run.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", run.attempts) };
+        writeln!(out, "Run: {id} {} after {attempts}", run.outcome)?;
+    }
+    if let Some(advice) = run.fault.filter(|_| !envelope.success).and_then(words::advice) {
+        writeln!(out, "Hint: {advice}")?;
+    }
+    if let Some(at) = &run.retry_at {
+        writeln!(out, "Retry at: {at}")?;
+    }
+    if let Some(resume) = &run.resume {
+        writeln!(out, "Resume: {resume}")?;
+    }
+    Ok(())
+}
+
+/// A number with commas between its thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,178 @@
+//! A run's decisions in plain words: what happened, what we did, what comes next.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use longhaul_core::{Fault, Moment, Next, Nudge, Policy, Record, Remedy, SessionPlan, StopLevel, StopWhy};
+
+/// What a record says to a person; nothing if it only says so with `--verbose`.
+pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
+    match record {
+        Record::AttemptEnded { at, fault: Some(fault), next: Next::Attempt { at: until, remedy, .. }, .. } => {
+            Some(format!("{}; {}", cause(*fault), remedy_words(*remedy, *at, *until)))
+        }
+        Record::StopOrdered { why, level, .. } => stop_words(*why, *level, policy),
+        Record::Swept { ended: ended @ 1.., .. } => {
+            Some(format!("ended {ended} {} that the agent left behind", plural(*ended, "process", "processes")))
+        }
+        Record::Suspended { span } => Some(format!("the machine was asleep for {span}")),
+        Record::RunStarted { .. }
+        | Record::AttemptStarted { .. }
+        | Record::AttemptSpawned { .. }
+        | Record::SessionOpened { .. }
+        | Record::Progressed { .. }
+        | Record::InputEnded { .. }
+        | Record::AttemptEnded { .. }
+        | Record::Swept { .. }
+        | Record::CancelOrdered { .. }
+        | Record::RunFinished { .. } => None,
+    }
+}
+
+/// What the other records say, for those who want to see every decision.
+pub fn detailed(record: &Record) -> Option<String> {
+    match record {
+        Record::AttemptStarted { plan, .. } => {
+            let session = match &plan.session {
+                SessionPlan::New(id) => format!("new session {id}"),
+                SessionPlan::Resume(id) => format!("resuming session {id}"),
+                SessionPlan::Fork { from, to } => format!("forking session {from} as {to}"),
+            };
+            Some(format!("attempt {}: {session}", plan.attempt))
+        }
+        Record::AttemptSpawned { proc, .. } => Some(format!("the agent runs as process {}", proc.pid)),
+        Record::SessionOpened { session, .. } => Some(format!("session {session} is open")),
+        Record::Progressed { .. } => Some("progress: earlier failures are forgiven".to_owned()),
+        Record::InputEnded { .. } => Some("no turn is owed; letting the agent end".to_owned()),
+        Record::AttemptEnded { fault: None, .. } => Some("the agent finished its work".to_owned()),
+        Record::AttemptEnded { fault: Some(fault), next: Next::Finish(_), .. } => Some(cause(*fault).to_owned()),
+        Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
+        Record::RunStarted { .. }
+        | Record::StopOrdered { .. }
+        | Record::Suspended { .. }
+        | Record::AttemptEnded { .. }
+        | Record::Swept { .. }
+        | Record::CancelOrdered { .. } => None,
+    }
+}
+
+/// What a fault means, in words that fit before a semicolon.
+pub fn cause(fault: Fault) -> &'static str {
+    match fault {
+        Fault::RateLimited => "rate limited",
+        Fault::Overloaded => "the API is overloaded",
+        Fault::ServerError => "the API failed",
+        Fault::Network => "the API could not be reached",
+        Fault::UsageLimit => "the account's usage limit is reached",
+        Fault::Crashed => "the agent died",
+        Fault::Interrupted => "somebody interrupted the agent",
+        Fault::OutOfMemory => "the agent ran out of memory",
+        Fault::Stalled => "the agent was silent for too long",
+        Fault::AttemptTimeout => "the attempt had its time",
+        Fault::SessionLost => "the agent does not know the session",
+        Fault::SessionExists => "the session exists already",
+        Fault::SessionBusy => "another run has the session",
+        Fault::ContextFull => "the conversation no longer fits the model",
+        Fault::OutputLimit => "the answer was cut at the model's output limit",
+        Fault::Unfinished => "the agent stopped without an answer",
+        Fault::GuardLapsed => "a hook gave no verdict, so a guard did not run",
+        Fault::Permission => "the agent was denied tools that it needed",
+        Fault::Auth => "the credentials were rejected",
+        Fault::Billing => "the account cannot pay",
+        Fault::ModelUnknown => "the API does not know the model",
+        Fault::Refused => "the model refused the request",
+        Fault::BadRequest => "the API rejected the request",
+        Fault::AgentMissing => "the agent is not installed",
+        Fault::AgentUnusable => "the agent refused to start",
+        Fault::TurnLimit => "the agent's turn limit is reached",
+        Fault::AgentBudget => "the agent's money limit is reached",
+        Fault::Unknown => "the agent failed in a way we do not know",
+    }
+}
+
+/// What a person can do about a run that ended with this fault.
+pub fn advice(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
+        Fault::Billing => Some("check the account's payment, then resume the session"),
+        Fault::Permission => {
+            Some("allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials with --allow-denials")
+        }
+        Fault::ModelUnknown => Some("name another model with --model"),
+        Fault::SessionLost => Some("check the id; `--resume-or-new` begins a new session instead"),
+        Fault::SessionBusy => Some("wait for that run, or cancel it"),
+        Fault::AgentMissing | Fault::AgentUnusable => {
+            Some("run the agent by hand to see why; `npm install -g @anthropic-ai/claude-code` updates it")
+        }
+        Fault::AttemptTimeout => Some("raise --attempt-timeout"),
+        Fault::GuardLapsed => Some("check the hooks in the agent's settings: one failed or timed out"),
+        Fault::RateLimited
+        | Fault::Overloaded
+        | Fault::ServerError
+        | Fault::Network
+        | Fault::UsageLimit
+        | Fault::Crashed
+        | Fault::Interrupted
+        | Fault::OutOfMemory
+        | Fault::Stalled
+        | Fault::SessionExists
+        | Fault::ContextFull
+        | Fault::OutputLimit
+        | Fault::Unfinished
+        | Fault::Refused
+        | Fault::BadRequest
+        | Fault::TurnLimit
+        | Fault::AgentBudget
+        | Fault::Unknown => None,
+    }
+}
+
+fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
+    let when = if until <= at { "now".to_owned() } else { format!("at {} (in {})", clock(until), until.since(at)) };
+    match remedy {
+        Remedy::WaitOut | Remedy::Park => format!("waiting until {} (for {})", clock(until), until.since(at)),
+        Remedy::Resume | Remedy::ResumeOnce | Remedy::ResumeWhileProgressing | Remedy::ResumeExisting => {
+            format!("resuming {when}")
+        }
+        Remedy::NextRung | Remedy::FreshSession => format!("beginning a new session {when}"),
+        Remedy::OtherSession => format!("trying another session {when}"),
+        Remedy::Nudge(Nudge::Finish) => format!("asking for the answer {when}"),
+        Remedy::Nudge(Nudge::SmallerSteps) => format!("asking for smaller steps {when}"),
+        Remedy::RetryOnce => format!("trying once more {when}"),
+        Remedy::End | Remedy::EndUnlessAllowed => "ending".to_owned(),
+    }
+}
+
+fn stop_words(why: StopWhy, level: StopLevel, policy: &Policy) -> Option<String> {
+    if level == StopLevel::Kill {
+        return Some("the agent does not heed; killing it".to_owned());
+    }
+    match why {
+        StopWhy::Stalled => {
+            let limit = policy.stall_timeout.unwrap_or_default();
+            Some(format!("no sign of life for {limit} and no tool running; stopping the agent"))
+        }
+        StopWhy::AttemptTimeout => {
+            Some(format!("the attempt had its {}; stopping the agent", policy.attempt_timeout.unwrap_or_default()))
+        }
+        StopWhy::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
+        StopWhy::Lingered => Some("the agent has its result and does not end; stopping it".to_owned()),
+        StopWhy::Cancelled => Some("stopping the agent".to_owned()),
+    }
+}
+
+/// A moment as a local clock time; with its date if it is not within a day.
+pub fn clock(moment: Moment) -> String {
+    match Timestamp::from_millisecond(moment.0 as i64) {
+        Ok(timestamp) => {
+            let here = timestamp.to_zoned(TimeZone::system());
+            let far = timestamp.duration_since(Timestamp::now()).as_hours().abs() >= 20;
+            here.strftime(if far { "%Y-%m-%d %H:%M" } else { "%H:%M:%S" }).to_string()
+        }
+        // Beyond the calendar: a wait that never ends.
+        Err(_) => "never".to_owned(),
+    }
+}
+
+fn plural<'a>(count: u32, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
+}

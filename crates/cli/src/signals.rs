@@ -1,0 +1,35 @@
+//! The process's signals as cancels: Ctrl-C once to interrupt, twice to stop now; SIGTERM and SIGHUP
+//! to stop gracefully.
+
+use longhaul_core::By;
+use std::io;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+// More than a person presses.
+const CANCELS_MAX: usize = 8;
+
+/// Listens from now on. Must be called on a runtime.
+pub fn cancels() -> io::Result<mpsc::Receiver<By>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let (sender, receiver) = mpsc::channel(CANCELS_MAX);
+    tokio::spawn(async move {
+        let mut presses = 0_u32;
+        loop {
+            let by = tokio::select! {
+                _ = interrupt.recv() => {
+                    presses += 1;
+                    if presses == 1 { By::Person } else { By::PersonNow }
+                }
+                _ = terminate.recv() => By::Terminate,
+                _ = hang_up.recv() => By::HangUp,
+            };
+            if sender.send(by).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(receiver)
+}

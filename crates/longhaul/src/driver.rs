@@ -1,0 +1,33 @@
+//! The loop between a run and its world: step, write down, perform, wait. It decides nothing.
+
+use crate::World;
+use longhaul_core::{Action, Event, Outcome, Policy, Run};
+
+/// Carries a run from `event` to its outcome.
+///
+/// # Errors
+///
+/// The world's own, when its journal cannot be written.
+pub async fn drive<W: World>(
+    run: &mut Run,
+    policy: &Policy,
+    world: &mut W,
+    mut event: Event,
+) -> Result<Outcome, W::Error> {
+    loop {
+        let now = world.now();
+        let step = run.step(policy, now, event);
+        if !step.records.is_empty() {
+            world.append(now.at, &step.records)?;
+        }
+        world.stepped(run, policy, now.at, &step);
+        for action in step.actions {
+            let outcome = if let Action::Finish(outcome) = action { Some(outcome) } else { None };
+            world.perform(action).await?;
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
+            }
+        }
+        event = world.next(run.deadline(policy).map(|deadline| deadline.at)).await?;
+    }
+}

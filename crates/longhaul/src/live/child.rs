@@ -1,0 +1,132 @@
+//! One agent process: started into files and a process group of its own, told things over a pipe,
+//! stopped with signals.
+
+use longhaul_core::{Exit, Proc, SpawnError, StopLevel};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::mpsc;
+
+/// Everything that is needed to start one process.
+pub(crate) struct Launch {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) env_clear: bool,
+    pub(crate) env_set: BTreeMap<String, String>,
+    pub(crate) env_remove: Vec<String>,
+    pub(crate) stdout: File,
+    pub(crate) stderr: File,
+}
+
+/// A live agent process.
+pub(crate) struct Agent {
+    child: Child,
+    pid: Pid,
+    /// To the one writer of its standard input; dropped, the input ends once all is written.
+    input: Option<mpsc::UnboundedSender<Vec<u8>>>,
+}
+
+impl Agent {
+    /// Starts the process, with `first` on its standard input.
+    pub(crate) fn start(launch: Launch, first: Vec<u8>) -> Result<(Agent, Proc), (SpawnError, io::Error)> {
+        let mut command = Command::new(&launch.program);
+        if launch.env_clear {
+            command.env_clear();
+        }
+        command
+            .args(&launch.args)
+            .current_dir(&launch.cwd)
+            .stdin(Stdio::piped())
+            .stdout(launch.stdout)
+            .stderr(launch.stderr)
+            .process_group(0)
+            .envs(&launch.env_set);
+        for name in &launch.env_remove {
+            command.env_remove(name);
+        }
+        let mut child = command.spawn().map_err(|error| (spawn_error(&error), error))?;
+        let gone = || (SpawnError::NoResources, io::Error::other("the process ended before it was known"));
+        let raw = child.id().ok_or_else(gone)?;
+        let pid = Pid::from_raw(raw as i32).ok_or_else(gone)?;
+        let input = child.stdin.take().map(|stdin| writer(stdin, first));
+        let proc = Proc { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
+        Ok((Agent { child, pid, input }, proc))
+    }
+
+    /// Writes a line to the agent; nothing happens if its input has ended.
+    pub(crate) fn say(&self, line: Vec<u8>) {
+        if let Some(input) = &self.input {
+            // The writer is gone when the agent closed its end, and then nobody listens.
+            let _ = input.send(line);
+        }
+    }
+
+    /// Ends the agent's input once everything said is written.
+    pub(crate) fn end_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Sends the signal of this level to the agent's process group.
+    pub(crate) fn signal(&self, level: StopLevel) {
+        let signal = match level {
+            StopLevel::Interrupt => return,
+            StopLevel::Term => Signal::TERM,
+            StopLevel::Kill => Signal::KILL,
+        };
+        // The group is gone when the agent is; that is what was wanted.
+        let _ = kill_process_group(self.pid, signal);
+    }
+
+    /// Waits for the process to end.
+    pub(crate) async fn exited(&mut self) -> io::Result<Exit> {
+        self.child.wait().await.map(exit)
+    }
+}
+
+fn writer(mut stdin: ChildStdin, first: Vec<u8>) -> mpsc::UnboundedSender<Vec<u8>> {
+    let (sender, mut lines) = mpsc::unbounded_channel::<Vec<u8>>();
+    tokio::spawn(async move {
+        let mut next = Some(first);
+        while let Some(line) = next {
+            // An agent that closed its input hears no more; its exit tells why.
+            if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
+                return;
+            }
+            next = lines.recv().await;
+        }
+    });
+    sender
+}
+
+fn exit(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Unseen,
+    }
+}
+
+fn spawn_error(error: &io::Error) -> SpawnError {
+    match error.kind() {
+        io::ErrorKind::NotFound => SpawnError::NotFound,
+        io::ErrorKind::PermissionDenied => SpawnError::NotRunnable,
+        io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SpawnError::NoResources,
+        // ENOEXEC, ELOOP, ENOTDIR and their kin: a file that is no program.
+        _ if matches!(error.raw_os_error(), Some(8 | 20 | 40)) => SpawnError::NotRunnable,
+        _ => SpawnError::NoResources,
+    }
+}
+
+/// When the process started: field 22 of `/proc/PID/stat`, counted behind the name's parenthesis.
+pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}

@@ -1,0 +1,67 @@
+//! Ends what an attempt left behind: every process that carries the run's mark in its environment.
+//!
+//! Agents put tool children into sessions of their own, and a killed agent's tools live on, so the
+//! process group is not enough. A process is named by its pidfd, so that a reused number is never hit.
+
+use longhaul_core::RunId;
+use rustix::process::{PidfdFlags, Pid, Signal, getpid, pidfd_open, pidfd_send_signal};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+use std::{fs, io};
+
+/// The environment variable that names the run, and the runs around it, separated by colons.
+pub const RUN_MARK: &str = "LONGHAUL_RUN";
+
+// Politely for this long, then by force.
+const POLITE_ROUNDS: u32 = 10;
+const ROUNDS_MAX: u32 = 100;
+const ROUND: Duration = Duration::from_millis(50);
+
+/// Ends every process marked with `run` and returns how many there were.
+///
+/// # Errors
+///
+/// When some process of the run is still there after five seconds of SIGKILL.
+pub async fn sweep(run: &RunId) -> io::Result<u32> {
+    let mut ended: Vec<Pid> = Vec::new();
+    for round in 0..ROUNDS_MAX {
+        let marked = marked(run);
+        if marked.is_empty() {
+            return Ok(ended.len() as u32);
+        }
+        let signal = if round < POLITE_ROUNDS { Signal::TERM } else { Signal::KILL };
+        for (pid, process) in &marked {
+            if !ended.contains(pid) {
+                ended.push(*pid);
+            }
+            // One that is gone by now is what we want.
+            let _ = pidfd_send_signal(process, signal);
+        }
+        tokio::time::sleep(ROUND).await;
+    }
+    Err(io::Error::other(format!("processes of run {run} cannot be ended: {:?}", ended)))
+}
+
+/// The live processes that carry the run's mark, ours excepted.
+pub fn marked(run: &RunId) -> Vec<(Pid, OwnedFd)> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
+        .filter(|pid| *pid != getpid() && carries_mark(*pid, run))
+        .filter_map(|pid| {
+            let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+            // Asked again through the open handle's time: the number may have changed hands between.
+            carries_mark(pid, run).then_some((pid, process))
+        })
+        .collect()
+}
+
+fn carries_mark(pid: Pid, run: &RunId) -> bool {
+    // A zombie has no environment left, and nothing to end.
+    let Ok(environment) = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())) else { return false };
+    environment
+        .split(|byte| *byte == 0)
+        .filter_map(|variable| variable.strip_prefix(RUN_MARK.as_bytes())?.strip_prefix(b"="))
+        .any(|runs| runs.split(|byte| *byte == b':').any(|one| one == run.as_str().as_bytes()))
+}

@@ -1,0 +1,350 @@
+//! The world of one live run: performs actions, and turns files, exits and signals into events.
+
+use super::child::{Agent, Launch};
+use super::clock::Clock;
+use super::sweep::{RUN_MARK, sweep};
+use super::tail::Tail;
+use crate::observer::{Observer, View};
+use crate::{Environment, SuperviseError, World};
+use longhaul_agent::{Decoder, Dialect, Glance, Order};
+use longhaul_core::{
+    Action, By, Event, Evidence, Exit, Moment, Now, Policy, Proc, Record, Run, RunId, SessionId, SpawnPlan, StartupError,
+    Step, StopLevel,
+};
+use longhaul_store::{
+    Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError,
+    compact,
+};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{env, process};
+use tokio::sync::mpsc;
+
+// What an agent says about its own start fits in far less.
+const STDERR_TAIL_BYTES: u64 = 16 * 1024;
+// The timer does not run while the machine sleeps; looking up now and then finds out.
+const LOOK_UP: Duration = Duration::from_secs(30);
+
+/// What a live world is made of.
+pub(crate) struct Setup<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) dir: RunDir,
+    pub(crate) journal: Journal,
+    pub(crate) dialect: Arc<dyn Dialect>,
+    pub(crate) order: Order,
+    pub(crate) environment: Environment,
+    pub(crate) cancels: mpsc::Receiver<By>,
+    pub(crate) observer: &'a mut dyn Observer,
+}
+
+/// The world of one live run.
+pub(crate) struct LiveWorld<'a> {
+    setup: Setup<'a>,
+    clock: Clock,
+    /// Whether something was appended that is not yet on disk.
+    unsynced: bool,
+    events: VecDeque<Event>,
+    attempt: Option<Attempt>,
+    /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
+    ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
+    /// Held until the run ends: a session that a run has used may be needed by it again.
+    locks: Vec<(SessionId, SessionLock)>,
+    /// Whether the due deadline has already waited for one more look at the stream.
+    looked_when_due: bool,
+    /// What the last attempt's stream said, kept for the report.
+    glance: Glance,
+    /// Why the agent could not be started, in the system's words.
+    spawn_error: Option<String>,
+    stderr_tail: String,
+}
+
+/// One attempt under way.
+struct Attempt {
+    agent: Agent,
+    tail: Tail,
+    decoder: Box<dyn Decoder>,
+    dir: AttemptDir,
+    proc: Proc,
+    exit: Option<Exit>,
+}
+
+impl<'a> LiveWorld<'a> {
+    pub(crate) fn new(setup: Setup<'a>) -> LiveWorld<'a> {
+        LiveWorld {
+            setup,
+            clock: Clock::new(),
+            unsynced: false,
+            events: VecDeque::new(),
+            attempt: None,
+            ended: Vec::new(),
+            locks: Vec::new(),
+            looked_when_due: false,
+            glance: Glance::default(),
+            spawn_error: None,
+            stderr_tail: String::new(),
+        }
+    }
+}
+
+impl World for LiveWorld<'_> {
+    type Error = SuperviseError;
+
+    fn now(&mut self) -> Now {
+        self.clock.now()
+    }
+
+    fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), SuperviseError> {
+        self.setup.journal.append(at, records)?;
+        self.unsynced = true;
+        Ok(())
+    }
+
+    fn stepped(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
+        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
+        if !step.records.is_empty() {
+            // Derived, for people; a failing recorder never fails the work it records.
+            let status = Status::of(self.setup.dir.id(), run, policy, process::id(), at);
+            let _ = self.setup.dir.write_status(&status);
+        }
+        self.setup.observer.stepped(View { run, policy, at, glance }, step);
+    }
+
+    async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
+        self.sync()?;
+        match action {
+            Action::Spawn(plan) => self.spawn(&plan),
+            Action::EndInput => {
+                if let Some(attempt) = &mut self.attempt {
+                    attempt.agent.say(self.setup.dialect.end_input());
+                    attempt.agent.end_input();
+                }
+                Ok(())
+            }
+            Action::Stop(level) => {
+                self.stop(level);
+                Ok(())
+            }
+            Action::Sweep => {
+                let ended = sweep(self.setup.dir.id()).await?;
+                self.events.push_back(Event::Swept(ended));
+                Ok(())
+            }
+            Action::Finish(_) => Ok(()),
+        }
+    }
+
+    async fn next(&mut self, until: Option<Moment>) -> Result<Event, SuperviseError> {
+        loop {
+            if let Ok(by) = self.setup.cancels.try_recv() {
+                return Ok(Event::Cancelled(by));
+            }
+            if let Some(event) = self.events.pop_front() {
+                return Ok(event);
+            }
+            // What is written already is read before silence or a timeout is declared, but an
+            // agent that never stops writing does not put a deadline off for ever.
+            let due = until.is_some_and(|until| until <= self.clock.at());
+            if due && self.looked_when_due {
+                self.looked_when_due = false;
+                return Ok(Event::Ticked);
+            }
+            if self.read_stream()? {
+                self.looked_when_due = due;
+                continue;
+            }
+            if let Some(evidence) = self.ended_attempt()? {
+                return Ok(Event::Exited(evidence));
+            }
+            if due {
+                return Ok(Event::Ticked);
+            }
+            self.sync()?;
+            self.pause(until).await?;
+            if let Some(span) = self.clock.slept() {
+                return Ok(Event::Suspended(span));
+            }
+        }
+    }
+}
+
+impl LiveWorld<'_> {
+    /// The last attempt's stream, for the report.
+    pub(crate) fn glance(&self) -> &Glance {
+        &self.glance
+    }
+
+    /// Why the last attempt could not be started or what it said on stderr, if anything.
+    pub(crate) fn complaint(&self) -> Option<&str> {
+        self.spawn_error.as_deref().or_else(|| Some(self.stderr_tail.trim()).filter(|tail| !tail.is_empty()))
+    }
+
+    /// Makes the stream files smaller. What fails is left as it was.
+    pub(crate) fn compact_streams(&self) {
+        for (dir, decoder) in &self.ended {
+            let _ = compact(&dir.stream_path(), |line| decoder.keeps(line));
+        }
+    }
+
+    /// The run's directory.
+    pub(crate) fn dir(&self) -> &RunDir {
+        &self.setup.dir
+    }
+
+    /// Ends everything of a run that cannot go on. Nothing is journalled: the journal is what broke.
+    pub(crate) async fn abandon(&mut self) {
+        self.stop(StopLevel::Kill);
+        let _ = sweep(self.setup.dir.id()).await;
+    }
+
+    fn sync(&mut self) -> Result<(), SuperviseError> {
+        if self.unsynced {
+            self.setup.journal.sync()?;
+            self.unsynced = false;
+        }
+        Ok(())
+    }
+
+    fn spawn(&mut self, plan: &SpawnPlan) -> Result<(), SuperviseError> {
+        if let Some(refusal) = self.lock_session(plan)? {
+            self.events.push_back(Event::Exited(refusal));
+            return Ok(());
+        }
+        let invocation = self.setup.dialect.invocation(&self.setup.order, plan);
+        let dir = self.setup.dir.create_attempt(plan.attempt)?;
+        let mut env_set = self.setup.environment.set.clone();
+        env_set.extend(invocation.env_set);
+        env_set.insert(RUN_MARK.to_owned(), mark(self.setup.dir.id()));
+        dir.write_argv(&Argv {
+            program: invocation.program.as_path().into(),
+            args: invocation.args.iter().map(|arg| arg.as_str().into()).collect(),
+            cwd: self.setup.order.cwd.as_path().into(),
+            env: EnvNames::new(env_set.keys().map(String::as_str), invocation.env_remove.iter().copied()),
+        })?;
+        let launch = Launch {
+            program: invocation.program,
+            args: invocation.args.into_iter().map(Into::into).collect(),
+            cwd: self.setup.order.cwd.clone(),
+            env_clear: self.setup.environment.clear,
+            env_set,
+            env_remove: invocation.env_remove.iter().map(ToString::to_string).collect(),
+            stdout: dir.create_stream()?,
+            stderr: dir.create_stderr()?,
+        };
+        // Watched before the agent can write: nothing it says is missed.
+        let tail = Tail::open(&dir.stream_path())?;
+        match Agent::start(launch, invocation.stdin) {
+            Ok((agent, proc)) => {
+                let decoder = self.setup.dialect.decoder();
+                self.attempt = Some(Attempt { agent, tail, decoder, dir, proc, exit: None });
+                self.events.push_back(Event::Spawned(proc));
+            }
+            Err((kind, error)) => {
+                self.spawn_error = Some(format!("start {}: {error}", self.setup.order.program.path.display()));
+                self.events.push_back(Event::SpawnFailed(kind));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the session for this run; the evidence of a refusal if another run has it.
+    fn lock_session(&mut self, plan: &SpawnPlan) -> Result<Option<Evidence>, SuperviseError> {
+        let session = plan.session.id();
+        if self.locks.iter().any(|(held, _)| held == session) {
+            return Ok(None);
+        }
+        match SessionLock::acquire(self.setup.home, self.setup.dialect.name(), session, self.setup.dir.id()) {
+            Ok(lock) => {
+                self.locks.push((session.clone(), lock));
+                Ok(None)
+            }
+            Err(busy @ StoreError::SessionBusy { .. }) => {
+                self.spawn_error = Some(busy.to_string());
+                let startup = Some(StartupError::SessionHeld);
+                Ok(Some(Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) }))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn stop(&mut self, level: StopLevel) {
+        if let Some(attempt) = &self.attempt {
+            match level {
+                StopLevel::Interrupt => attempt.agent.say(self.setup.dialect.interrupt()),
+                StopLevel::Term | StopLevel::Kill => attempt.agent.signal(level),
+            }
+        }
+    }
+
+    /// Reads one chunk of the stream; whether there was one.
+    fn read_stream(&mut self) -> Result<bool, SuperviseError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(false) };
+        let bytes = attempt.tail.read()?;
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        self.setup.observer.streamed(bytes);
+        let mut notices = Vec::new();
+        attempt.decoder.feed(bytes, &mut notices);
+        self.events.extend(notices.into_iter().map(Event::Noticed));
+        Ok(true)
+    }
+
+    /// The evidence of an attempt whose process is gone and whose stream is read to the end.
+    fn ended_attempt(&mut self) -> Result<Option<Evidence>, SuperviseError> {
+        let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
+        let Some(mut attempt) = self.attempt.take() else { return Ok(None) };
+        let ended_at = self.clock.at();
+        attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill: false })?;
+        self.stderr_tail = tail_of(&attempt.dir.stderr_path());
+        let evidence = attempt.decoder.evidence(exit, &self.stderr_tail);
+        self.glance = attempt.decoder.glance().clone();
+        self.ended.push((attempt.dir, attempt.decoder));
+        Ok(Some(evidence))
+    }
+
+    /// Waits until something may have happened.
+    async fn pause(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
+        let remaining = until.map_or(LOOK_UP, |until| until.since(self.clock.at()).to_std().min(LOOK_UP));
+        let timer = tokio::time::sleep(remaining);
+        // A closed channel matches no branch, and is then left out: nobody can cancel any more.
+        let cancelled = self.setup.cancels.recv();
+        match &mut self.attempt {
+            Some(attempt) => tokio::select! {
+                () = timer => {}
+                Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+                grown = attempt.tail.grown() => grown?,
+                exit = attempt.agent.exited(), if attempt.exit.is_none() => attempt.exit = Some(exit?),
+            },
+            None => tokio::select! {
+                () = timer => {}
+                Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+            },
+        }
+        Ok(())
+    }
+}
+
+/// The run's mark, behind those of the runs around it: their sweeps find our agents too.
+fn mark(run: &RunId) -> String {
+    match env::var(RUN_MARK) {
+        Ok(outer) if !outer.is_empty() => format!("{outer}:{run}"),
+        Ok(_) | Err(_) => run.to_string(),
+    }
+}
+
+fn tail_of(path: &Path) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(STDERR_TAIL_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(STDERR_TAIL_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    // What cannot be read proves nothing.
+    read().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}

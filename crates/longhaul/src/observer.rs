@@ -1,0 +1,35 @@
+//! For those who watch a run: a terminal, a log, a test. Watching changes nothing.
+
+use longhaul_agent::Glance;
+use longhaul_core::{Moment, Policy, Run, RunId, Step};
+use std::path::Path;
+
+/// What a watcher is shown after each step.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The run after the step.
+    pub run: &'a Run,
+    /// Its policy.
+    pub policy: &'a Policy,
+    /// When the step was made.
+    pub at: Moment,
+    /// What the agent's stream says, while an attempt is under way.
+    pub glance: Option<&'a Glance>,
+}
+
+/// Watches one run. Every method does nothing unless overridden.
+pub trait Observer {
+    /// The run has an id and a directory.
+    fn began(&mut self, _run: &RunId, _dir: &Path) {}
+
+    /// A step was made and written down.
+    fn stepped(&mut self, _view: View<'_>, _step: &Step) {}
+
+    /// The agent wrote these bytes; lines may be cut anywhere.
+    fn streamed(&mut self, _bytes: &[u8]) {}
+}
+
+/// Watches nothing.
+pub struct Unobserved;
+
+impl Observer for Unobserved {}

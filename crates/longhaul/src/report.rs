@@ -1,0 +1,79 @@
+//! What is told when a run is over: the run in figures, its result, and the files that say so too.
+
+use crate::live::LiveWorld;
+use longhaul_core::{Clocks, Fault, Moment, Outcome, OutcomeKind, Run, RunId, SessionId, Span, Tally, TurnResult};
+use longhaul_store::{CostSummary, RunDir, SessionSummary};
+use std::path::PathBuf;
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The run.
+    pub run: RunId,
+    /// Its directory.
+    pub dir: PathBuf,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The agent's last answer, whole or partial.
+    pub result: Option<String>,
+    /// What went wrong, in words for people, last first.
+    pub errors: Vec<String>,
+    /// The session that can be continued.
+    pub session: Option<SessionId>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// How many attempts were made.
+    pub attempts: u32,
+    /// The last attempt's fault, survived or not.
+    pub fault: Option<Fault>,
+    /// The last result in closed words.
+    pub ending: Option<TurnResult>,
+    /// What the run used.
+    pub tally: Tally,
+    /// How it spent its time.
+    pub clocks: Clocks,
+    /// When it ended.
+    pub ended: Moment,
+}
+
+impl Report {
+    /// The report of a run that ended with `outcome` in this world.
+    pub(crate) fn new(run: &Run, outcome: Outcome, world: &LiveWorld<'_>, ended: Moment) -> Report {
+        let state = run.state();
+        let glance = world.glance();
+        let mut errors = Vec::new();
+        if outcome.kind != OutcomeKind::Done {
+            errors.extend(glance.errors.iter().cloned());
+            errors.extend(world.complaint().map(str::to_owned));
+            errors.dedup();
+        }
+        Report {
+            run: world.dir().id().clone(),
+            dir: world.dir().path().to_owned(),
+            outcome,
+            result: glance.result.clone(),
+            errors,
+            session: state.session.clone(),
+            model: glance.model.clone(),
+            attempts: state.attempts(),
+            fault: state.fault,
+            ending: state.result,
+            tally: state.tally,
+            clocks: state.clocks,
+            ended,
+        }
+    }
+
+    /// How long the run took, from its start to its end.
+    pub fn wall(&self) -> Span {
+        self.clocks.wall(self.ended)
+    }
+}
+
+/// Writes what is derived when a run is over. None of it can fail the run: all of it can be derived again.
+pub(crate) fn settle(dir: &RunDir, run: &Run, report: &Report) {
+    let summary = CostSummary::of(run.state(), report.model.clone(), report.ended);
+    let _ = dir.write_cost_summary(&summary);
+    let (session_id, status) = (report.session.clone(), report.outcome.kind);
+    let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.ended });
+}

@@ -1,0 +1,217 @@
+//! What a swarm has reached: every fault, remedy, deadline reason, recovery point and ending,
+//! counted. It judges nothing.
+
+use crate::flight::kill::KillPoint;
+use crate::mix::FAULTS;
+use longhaul_core::{By, Fault, Nudge, OutcomeKind, Phase, Remedy, StopLevel, StopWhy, Why};
+use std::fmt;
+
+/// Where a run stands, without what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    New,
+    Launching,
+    Live,
+    Closing,
+    Stopping,
+    Sweeping,
+    Waiting,
+    Over,
+}
+
+impl Standing {
+    const WORDS: [&'static str; 8] =
+        ["new", "launching", "live", "closing", "stopping", "sweeping", "waiting", "over"];
+
+    pub(crate) fn of(phase: &Phase) -> Standing {
+        match phase {
+            Phase::New => Standing::New,
+            Phase::Launching => Standing::Launching,
+            Phase::Live => Standing::Live,
+            Phase::Closing { .. } => Standing::Closing,
+            Phase::Stopping { .. } => Standing::Stopping,
+            Phase::Sweeping { .. } => Standing::Sweeping,
+            Phase::Waiting { .. } => Standing::Waiting,
+            Phase::Over { .. } => Standing::Over,
+        }
+    }
+}
+
+const REMEDIES: usize = 14;
+const OUTCOMES: usize = 11;
+const WHYS: [&str; 7] =
+    ["next_attempt", "stall", "attempt_timeout", "background_over", "settle", "linger", "stop_harder"];
+const STOPS: [&str; 5] = ["stalled", "attempt_timeout", "auth_rejected", "lingered", "cancelled"];
+const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
+const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
+const FOUND: [&str; 2] = ["live", "gone"];
+
+/// Counts of everything reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coverage {
+    pub(crate) faults: [u64; FAULTS],
+    pub(crate) remedies: [u64; REMEDIES],
+    pub(crate) outcomes: [u64; OUTCOMES],
+    pub(crate) whys: [u64; WHYS.len()],
+    pub(crate) stops: [u64; STOPS.len()],
+    pub(crate) levels: [u64; LEVELS.len()],
+    /// Kills of the supervisor by point.
+    pub(crate) kills: [u64; KillPoint::WORDS.len()],
+    /// Recoveries by what was found and where the run stood.
+    pub(crate) recoveries: [[u64; Standing::WORDS.len()]; FOUND.len()],
+    /// Cancels by who and where the run stood.
+    pub(crate) cancels: [[u64; Standing::WORDS.len()]; BYS.len()],
+}
+
+impl Coverage {
+    pub(crate) fn new() -> Coverage {
+        Coverage {
+            faults: [0; FAULTS],
+            remedies: [0; REMEDIES],
+            outcomes: [0; OUTCOMES],
+            whys: [0; WHYS.len()],
+            stops: [0; STOPS.len()],
+            levels: [0; LEVELS.len()],
+            kills: [0; KillPoint::WORDS.len()],
+            recoveries: [[0; 8]; FOUND.len()],
+            cancels: [[0; 8]; BYS.len()],
+        }
+    }
+
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        self.faults[fault as usize] += 1;
+    }
+
+    pub(crate) fn remedy(&mut self, remedy: Remedy) {
+        self.remedies[remedy_place(remedy)] += 1;
+    }
+
+    pub(crate) fn outcome(&mut self, kind: OutcomeKind) {
+        self.outcomes[kind as usize] += 1;
+    }
+
+    pub(crate) fn why(&mut self, why: Why) {
+        self.whys[why as usize] += 1;
+    }
+
+    pub(crate) fn stop(&mut self, why: StopWhy, level: StopLevel) {
+        self.stops[why as usize] += 1;
+        self.levels[level as usize] += 1;
+    }
+
+    pub(crate) fn kill(&mut self, point: KillPoint) {
+        self.kills[point as usize] += 1;
+    }
+
+    pub(crate) fn recovery(&mut self, live: bool, standing: Standing) {
+        self.recoveries[usize::from(!live)][standing as usize] += 1;
+    }
+
+    pub(crate) fn cancel(&mut self, by: By, standing: Standing) {
+        self.cancels[by as usize][standing as usize] += 1;
+    }
+
+    /// Adds another swarm's counts.
+    pub fn add(&mut self, other: &Coverage) {
+        let add = |into: &mut [u64], from: &[u64]| into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
+        add(&mut self.faults, &other.faults);
+        add(&mut self.remedies, &other.remedies);
+        add(&mut self.outcomes, &other.outcomes);
+        add(&mut self.whys, &other.whys);
+        add(&mut self.stops, &other.stops);
+        add(&mut self.levels, &other.levels);
+        add(&mut self.kills, &other.kills);
+        add(self.recoveries.as_flattened_mut(), other.recoveries.as_flattened());
+        add(self.cancels.as_flattened_mut(), other.cancels.as_flattened());
+    }
+
+    /// What should be reached and was not, by name. Nothing when the swarm covers the policy.
+    pub fn missing(&self) -> Vec<String> {
+        // No decision names these: they end a run, or belong to checks and loops of runs.
+        let unnamed = ["remedy end", "remedy end_unless_allowed", "outcome incomplete", "outcome check_failed"];
+        // No process lives, and nobody cancels, before a run starts and after it ended.
+        let impossible = |name: &str| {
+            let cancel = name.starts_with("cancel") && (name.ends_with(" new") || name.ends_with(" over"));
+            let live = ["new", "sweeping", "waiting"].iter().any(|end| name == format!("found live {end}"));
+            cancel || live || unnamed.contains(&name)
+        };
+        self.rows()
+            .into_iter()
+            .filter(|(name, count)| *count == 0 && !impossible(name))
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    /// Every name and its count, in a fixed order.
+    pub fn rows(&self) -> Vec<(String, u64)> {
+        let mut rows = Vec::new();
+        let mut add = |kind: &str, words: &[&str], counts: &[u64]| {
+            rows.extend(words.iter().zip(counts).map(|(word, count)| (format!("{kind} {word}"), *count)));
+        };
+        let faults: Vec<&str> = Fault::ALL.iter().map(|fault| fault.word()).collect();
+        let outcomes: Vec<&str> = OutcomeKind::ALL.iter().map(|kind| kind.word()).collect();
+        add("fault", &faults, &self.faults);
+        add("remedy", &REMEDY_WORDS, &self.remedies);
+        add("outcome", &outcomes, &self.outcomes);
+        add("deadline", &WHYS, &self.whys);
+        add("stop", &STOPS, &self.stops);
+        add("level", &LEVELS, &self.levels);
+        add("kill", &KillPoint::WORDS, &self.kills);
+        for (found, counts) in FOUND.iter().zip(&self.recoveries) {
+            add(&format!("found {found}"), &Standing::WORDS, counts);
+        }
+        for (by, counts) in BYS.iter().zip(&self.cancels) {
+            add(&format!("cancel {by}"), &Standing::WORDS, counts);
+        }
+        rows
+    }
+}
+
+/// Aligned, three to a line.
+impl fmt::Display for Coverage {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for rows in self.rows().chunks(3) {
+            for (name, count) in rows {
+                write!(out, "{name:<30}{count:>10}  ")?;
+            }
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+const REMEDY_WORDS: [&str; REMEDIES] = [
+    "wait_out",
+    "park",
+    "resume",
+    "resume_once",
+    "resume_while_progressing",
+    "resume_existing",
+    "next_rung",
+    "fresh_session",
+    "other_session",
+    "nudge_finish",
+    "nudge_smaller_steps",
+    "retry_once",
+    "end",
+    "end_unless_allowed",
+];
+
+fn remedy_place(remedy: Remedy) -> usize {
+    match remedy {
+        Remedy::WaitOut => 0,
+        Remedy::Park => 1,
+        Remedy::Resume => 2,
+        Remedy::ResumeOnce => 3,
+        Remedy::ResumeWhileProgressing => 4,
+        Remedy::ResumeExisting => 5,
+        Remedy::NextRung => 6,
+        Remedy::FreshSession => 7,
+        Remedy::OtherSession => 8,
+        Remedy::Nudge(Nudge::Finish) => 9,
+        Remedy::Nudge(Nudge::SmallerSteps) => 10,
+        Remedy::RetryOnce => 11,
+        Remedy::End => 12,
+        Remedy::EndUnlessAllowed => 13,
+    }
+}

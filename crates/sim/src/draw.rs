@@ -1,0 +1,124 @@
+//! What a seed stands for: its own policy, its own mix of faults, its own beginning. Swarm testing:
+//! each seed leaves most faults out, so that the others go deep.
+
+use crate::dice::Dice;
+use crate::mix::{Mix, Reach};
+use longhaul_core::{
+    Backoff, Fault, Jitter, Policy, Preset, ServerBound, SessionLoss, SessionPlan, Span, TimeoutRule, Usd,
+    draw_uuid,
+};
+
+/// Faults that a run survives, again and again.
+const LASTING: &[Fault] = &[
+    Fault::RateLimited,
+    Fault::Overloaded,
+    Fault::ServerError,
+    Fault::Network,
+    Fault::UsageLimit,
+    Fault::Crashed,
+    Fault::Interrupted,
+    Fault::Stalled,
+    Fault::Unfinished,
+];
+const HOUR: u64 = 3_600_000;
+
+/// Everything that a seed decides before the run starts.
+pub(crate) struct Plan {
+    pub(crate) policy: Policy,
+    pub(crate) mix: Mix,
+    pub(crate) session: SessionPlan,
+    /// Whether the user's session is there.
+    pub(crate) session_exists: bool,
+}
+
+/// The plan of this seed.
+pub(crate) fn plan(seed: u64) -> Plan {
+    let mut dice = Dice::new(!seed);
+    let policy = policy(&mut dice);
+    let mix = mix(&mut dice);
+    let id = draw_uuid(seed, 77);
+    let resumes = dice.one_in(8);
+    Plan {
+        policy,
+        mix,
+        session: if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) },
+        session_exists: resumes && !dice.one_in(8),
+    }
+}
+
+fn policy(dice: &mut Dice) -> Policy {
+    let preset = dice.pick(Preset::ALL);
+    let mut policy = preset.policy();
+    if dice.one_in(2) {
+        return policy;
+    }
+    let span = |dice: &mut Dice, least, most| Span(dice.magnitude(Reach::new(least, most)));
+    policy.retries_max = dice.below(8) as u32;
+    policy.progress_resets = !dice.one_in(3);
+    policy.backoff = Backoff {
+        base: span(dice, 0, 60_000),
+        cap: span(dice, 0, 600_000),
+        jitter: match dice.below(4) {
+            0 => Jitter::None,
+            1 => Jitter::Percent(dice.below(150) as u8),
+            _ => Jitter::Full,
+        },
+    };
+    policy.overload_cap = span(dice, 0, 60_000);
+    policy.overload_young = span(dice, 0, 600_000);
+    policy.server_bound = match dice.below(4) {
+        0 => ServerBound::Retries,
+        1 => ServerBound::Time(None),
+        _ => ServerBound::Time(Some(span(dice, 0, 6 * HOUR))),
+    };
+    policy.max_wait = dice.one_in(3).then(|| span(dice, 1, 5 * HOUR));
+    policy.reset_jitter = span(dice, 0, 60_000);
+    policy.attempt_timeout = dice.one_in(3).then(|| span(dice, 1_000, 2 * HOUR));
+    policy.attempt_timeout_rule =
+        dice.pick(&[TimeoutRule::WhileProgressing, TimeoutRule::Retry, TimeoutRule::Final]);
+    policy.stall_timeout = (!dice.one_in(4)).then(|| span(dice, 1_000, HOUR));
+    policy.background_wait = span(dice, 0, HOUR);
+    policy.linger = span(dice, 0, 60_000);
+    // A kill takes up to 20 ms here; three of them must have their time.
+    policy.stop_grace = span(dice, 100, 30_000);
+    policy.allow_denials = dice.one_in(4);
+    policy.session_loss = dice.pick(&[
+        SessionLoss::Ladder,
+        SessionLoss::FreshWithWarning,
+        SessionLoss::Fresh,
+        SessionLoss::SpendAttempt,
+    ]);
+    policy.inner_retries = dice.below(6) as u32;
+    policy
+}
+
+fn mix(dice: &mut Dice) -> Mix {
+    let mut mix = Mix::calm();
+    let kinds = 1 + dice.below(5);
+    for _ in 0..kinds {
+        // Half of all draws go to the faults of the world, which make a run long; the others end most.
+        let fault = if dice.one_in(2) { dice.pick(LASTING) } else { dice.pick(Fault::ALL) };
+        mix.strike(fault, dice.magnitude(Reach::new(10_000, 900_000)) as u32);
+    }
+    let some = |dice: &mut Dice, one_in| if dice.one_in(one_in) { dice.magnitude(Reach::new(10_000, 1_000_000)) as u32 } else { 0 };
+    mix.faults_max = dice.magnitude(Reach::new(2, 24)) as u32;
+    mix.work = Reach::new(0, dice.magnitude(Reach::new(2, 30)));
+    mix.wall = Reach::new(1, dice.magnitude(Reach::new(1_000, 12 * HOUR)));
+    mix.reset = Reach::new(1, dice.magnitude(Reach::new(1_000, 12 * HOUR)));
+    mix.hang = Reach::new(60_000, 48 * HOUR);
+    mix.hinted = some(dice, 2);
+    mix.shell = some(dice, 3);
+    mix.notified = some(dice, 2);
+    mix.mute = some(dice, 4);
+    mix.brief = some(dice, 4);
+    mix.lingers = some(dice, 6);
+    mix.deaf = some(dice, 4);
+    mix.undying = if dice.one_in(16) { 300_000 } else { 0 };
+    mix.no_room = some(dice, 12);
+    mix.piped = some(dice, 2);
+    mix.cancel = some(dice, 5);
+    mix.sleep = some(dice, 4);
+    mix.kill = if dice.one_in(3) { dice.magnitude(Reach::new(5_000, 200_000)) as u32 } else { 0 };
+    mix.request_cost = Usd(dice.below(100_000));
+    mix
+}

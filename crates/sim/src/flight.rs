@@ -1,0 +1,291 @@
+//! One run of one seed: the loop between core and world that a driver is, with the supervisor
+//! killed at its weak points and every oracle watching. It performs nothing outside of its world.
+
+pub(crate) mod kill;
+mod trace;
+mod watch;
+
+pub(crate) use trace::Trace;
+
+use crate::coverage::{Coverage, Standing};
+use crate::draw::Plan;
+use crate::oracles::{
+    Objection, Oracle, Verdict, check_ending, check_journalled, check_spawn, check_spread, check_stable, ensure,
+};
+use crate::world::World;
+use crate::world::agent::NEVER;
+use kill::KillPoint;
+use longhaul_core::{
+    Action, Event, Moment, Now, OutcomeKind, Phase, Policy, Record, Run, SessionPlan, Span,
+};
+use watch::Watch;
+
+// No seed needs a tenth of this: more is a run that does not end.
+const STEPS_MAX: u64 = 20_000;
+// Half a year of virtual time; the longest hang or limit of a mix is two days.
+const TIME_MAX: Span = Span::from_hours(24 * 180);
+// A supervisor that dies at every step never lets a run end.
+const KILLS_MAX: u32 = 12;
+// One in so many endings is decided again under other rolls.
+const SPREAD_SAMPLE: u64 = 32;
+/// When every run begins: a round moment of 2026.
+pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Landing {
+    pub(crate) steps: u64,
+    pub(crate) attempts: u32,
+    pub(crate) outcome: OutcomeKind,
+}
+
+/// One run under way. Buffers are kept from run to run.
+pub(crate) struct Flight {
+    pub(crate) journal: Vec<Record>,
+    watch: Watch,
+}
+
+/// One run and its world, in flight.
+struct Course<'a> {
+    policy: &'a Policy,
+    session: &'a SessionPlan,
+    world: &'a mut World,
+    run: Run,
+    shadow: Run,
+    /// What the world or a new supervisor has to say before anything else happens.
+    pending: Option<Event>,
+    /// How much of the stream file is told again.
+    told: usize,
+    steps: u64,
+    kills_left: u32,
+    stuck: bool,
+}
+
+impl Flight {
+    pub(crate) fn new() -> Flight {
+        Flight { journal: Vec::with_capacity(256), watch: Watch::default() }
+    }
+
+    /// Flies one seed's plan to its end.
+    pub(crate) fn fly(
+        &mut self,
+        plan: &Plan,
+        world: &mut World,
+        coverage: &mut Coverage,
+        trace: &mut Trace,
+    ) -> Result<Landing, Objection> {
+        self.journal.clear();
+        self.watch.begin();
+        if plan.session_exists {
+            world.sessions.open(plan.session.id());
+        }
+        let mut course = Course {
+            policy: &plan.policy,
+            session: &plan.session,
+            world,
+            run: Run::new(),
+            shadow: Run::new(),
+            pending: Some(Event::Started(plan.session.clone())),
+            told: 0,
+            steps: 0,
+            kills_left: KILLS_MAX,
+            stuck: false,
+        };
+        // A supervisor that died at the very end comes back to find the run over.
+        while course.pending.is_some() || !matches!(course.run.state().phase, Phase::Over { .. }) {
+            course.check_ends()?;
+            let Some(event) = course.next(coverage) else { continue };
+            self.step(&mut course, event, coverage, trace)?;
+        }
+        self.land(course, coverage)
+    }
+
+    /// One turn of the driver's loop.
+    fn step(
+        &mut self,
+        course: &mut Course<'_>,
+        event: Event,
+        coverage: &mut Coverage,
+        trace: &mut Trace,
+    ) -> Verdict {
+        let kill = course.kill();
+        let at = course.world.now;
+        if kill == Some(KillPoint::BeforeStep) {
+            trace.lost(at, &event);
+            return self.crash(course, KillPoint::BeforeStep, coverage, trace);
+        }
+        let now = Now { at, roll: course.world.dice.bits() };
+        let ticked = matches!(event, Event::Ticked);
+        cover_cancel(coverage, &event, &course.run);
+        self.watch.hear(course.policy, now, &event)?;
+        trace.event(at, &event);
+        // Deciding every wait nine times over would halve the speed: a sample tells as much.
+        let sampled = matches!(event, Event::Exited(_)) && course.world.dice.one_in(SPREAD_SAMPLE);
+        let before = sampled.then(|| (course.run.clone(), event.clone()));
+        let step = course.run.step(course.policy, now, event);
+        trace.step(&step);
+        ensure(!ticked || !step.records.is_empty(), Oracle::Deadline, || {
+            format!("a tick at the deadline decides nothing in {:?}", course.run.state().phase)
+        })?;
+        if kill == Some(KillPoint::MidAppend) {
+            return self.crash(course, KillPoint::MidAppend, coverage, trace);
+        }
+        for record in step.records {
+            course.shadow.apply(&record);
+            self.watch.take(course.policy, &record, course.world, coverage)?;
+            self.journal.push(record);
+        }
+        if let (Some((before, event)), Some(waited)) = (before, self.watch.waited) {
+            check_spread(&before, course.policy, now, &event, waited)?;
+        }
+        ensure(course.shadow.state() == course.run.state(), Oracle::Shadow, || {
+            format!("live {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
+        })?;
+        self.watch.check_heeded(Standing::of(&course.run.state().phase))?;
+        if kill == Some(KillPoint::AfterAppend) {
+            return self.crash(course, KillPoint::AfterAppend, coverage, trace);
+        }
+        for (place, action) in step.actions.iter().enumerate() {
+            if place == 1 && kill == Some(KillPoint::BetweenActions) {
+                return self.crash(course, KillPoint::BetweenActions, coverage, trace);
+            }
+            self.perform(course, action)?;
+        }
+        match kill {
+            Some(point @ KillPoint::AfterActions) => self.crash(course, point, coverage, trace),
+            Some(point @ KillPoint::BetweenActions) if step.actions.len() == 1 => {
+                self.crash(course, point, coverage, trace)
+            }
+            Some(
+                KillPoint::BeforeStep
+                | KillPoint::MidAppend
+                | KillPoint::AfterAppend
+                | KillPoint::BetweenActions,
+            )
+            | None => Ok(()),
+        }
+    }
+
+    fn perform(&mut self, course: &mut Course<'_>, action: &Action) -> Verdict {
+        check_journalled(action, &self.journal)?;
+        if let Action::Spawn(plan) = action {
+            check_spawn(plan, course.world, &self.journal, course.world.now)?;
+            self.watch.sessions.check_spawn(plan)?;
+            course.told = 0;
+        }
+        course.world.perform(action);
+        if matches!(action, Action::Spawn(_)) {
+            course.told = course.world.stream.len();
+        }
+        Ok(())
+    }
+
+    /// The supervisor dies. Time passes; a new one reads the journal and looks around.
+    fn crash(
+        &mut self,
+        course: &mut Course<'_>,
+        point: KillPoint,
+        coverage: &mut Coverage,
+        trace: &mut Trace,
+    ) -> Verdict {
+        coverage.kill(point);
+        let world = &mut *course.world;
+        world.lose_supervisor();
+        let down = Span(world.dice.magnitude(world.mix.down));
+        let up_at = world.now + down;
+        world.pass(up_at);
+        trace.killed(point, down);
+        course.run = Run::replay(&self.journal);
+        ensure(course.run.state() == course.shadow.state(), Oracle::Shadow, || {
+            format!("replayed {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
+        })?;
+        let standing = Standing::of(&course.run.state().phase);
+        let found = world.found(course.run.state().attempts());
+        let live = matches!(found, longhaul_core::Found::Live(_));
+        coverage.recovery(live, standing);
+        course.told = if live { 0 } else { world.stream.len() };
+        course.pending = Some(if standing == Standing::New {
+            Event::Started(course.session.clone())
+        } else {
+            Event::Recovered(found)
+        });
+        Ok(())
+    }
+
+    /// The run is over: what must hold at the end.
+    fn land(&mut self, mut course: Course<'_>, coverage: &mut Coverage) -> Result<Landing, Objection> {
+        let at = course.world.now;
+        let replayed = Run::replay(&self.journal);
+        ensure(replayed.state() == course.run.state(), Oracle::Shadow, || {
+            format!("live {:?}\nreplayed {:?}", course.run.state(), replayed.state())
+        })?;
+        let Some(outcome) = course.run.state().outcome() else {
+            return Err(Objection::new(Oracle::Ends, "no outcome"));
+        };
+        check_ending(&outcome, course.world, course.policy, self.watch.cancelled_by(outcome.by))?;
+        let tally = course.run.state().tally;
+        // What cannot be ended cannot be accounted for either.
+        if outcome.kind != OutcomeKind::Bug {
+            ensure(!course.world.alive(), Oracle::OneTree, || "a process outlives the run".to_owned())?;
+            ensure(tally == course.world.billed, Oracle::Tally, || {
+                format!("the run counts {tally:?}, the world billed {:?}", course.world.billed)
+            })?;
+        }
+        self.watch.clocks.check(&course.run, at)?;
+        let attempts = course.run.state().attempts();
+        check_stable(&mut course.run, course.policy, at)?;
+        coverage.outcome(outcome.kind);
+        Ok(Landing { steps: course.steps, attempts, outcome: outcome.kind })
+    }
+}
+
+impl Course<'_> {
+    /// Where the supervisor is killed in this step, if it is.
+    fn kill(&mut self) -> Option<KillPoint> {
+        if self.kills_left == 0 {
+            return None;
+        }
+        let point = KillPoint::draw(&mut self.world.dice, self.world.mix.kill);
+        self.kills_left -= u32::from(point.is_some());
+        point
+    }
+
+    fn check_ends(&self) -> Verdict {
+        let elapsed = self.world.now.since(START);
+        ensure(self.steps < STEPS_MAX && elapsed < TIME_MAX && !self.stuck, Oracle::Ends, || {
+            let words = if self.stuck { "stuck" } else { "still" };
+            format!("{words} in {:?} after {} steps and {elapsed}", self.run.state().phase, self.steps)
+        })
+    }
+
+    /// The next event for the run; nothing if something happened that nobody noticed.
+    fn next(&mut self, coverage: &mut Coverage) -> Option<Event> {
+        self.steps += 1;
+        if let Some(event) = self.pending.take() {
+            return Some(event);
+        }
+        if let Some(notice) = self.world.stream.get(self.told) {
+            self.told += 1;
+            return Some(Event::Noticed(notice.clone()));
+        }
+        let world_at = self.world.next_at();
+        let deadline = self.run.deadline(self.policy);
+        if let Some(deadline) = deadline.filter(|deadline| deadline.at <= world_at) {
+            coverage.why(deadline.why);
+            self.world.now = self.world.now.max(deadline.at);
+            return Some(Event::Ticked);
+        }
+        // Nothing will ever happen: no run may come to wait for that.
+        self.stuck = world_at == NEVER;
+        let event = self.world.happen();
+        self.told = self.world.stream.len();
+        self.steps -= u64::from(event.is_none());
+        event
+    }
+}
+
+fn cover_cancel(coverage: &mut Coverage, event: &Event, run: &Run) {
+    if let Event::Cancelled(by) = event {
+        coverage.cancel(*by, Standing::of(&run.state().phase));
+    }
+}

@@ -1,0 +1,150 @@
+//! All oracles that watch a run step by step, fed in one place.
+
+use crate::coverage::{Coverage, Standing};
+use crate::oracles::{
+    Bounds, Case, ClockWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict, check_truth, check_wait, ensure,
+};
+use crate::world::{Ended, World};
+use longhaul_core::{
+    By, Event, Evidence, Exit, Fault, Moment, Next, Now, OutcomeKind, Policy, Record, Span, SpawnPlan,
+};
+
+/// The oracles' memory of one run.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    bounds: Bounds,
+    pub(crate) clocks: ClockWatch,
+    patience: Patience,
+    pub(crate) sessions: SessionWatch,
+    stops: StopWatch,
+    /// Who asked last for the end.
+    cancel: Option<By>,
+    /// Who asked for it when the last attempt ended: that decision stands.
+    cancel_decided: Option<By>,
+    plan: Option<SpawnPlan>,
+    /// The last wait that was decided, and how much chance should spread it.
+    pub(crate) waited: Option<(Moment, Span)>,
+}
+
+impl Watch {
+    pub(crate) fn begin(&mut self) {
+        self.sessions.clear();
+        let sessions = std::mem::take(&mut self.sessions);
+        *self = Watch { sessions, ..Watch::default() };
+    }
+
+    /// Takes in an event before the run does.
+    pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
+        self.patience.hear(now.at, event, policy)
+    }
+
+    /// Whether `by` may be the one who cancelled the run.
+    pub(crate) fn cancelled_by(&self, by: Option<By>) -> bool {
+        by.is_some() && (by == self.cancel || by == self.cancel_decided)
+    }
+
+    /// A run that somebody cancelled is on its way to its end after every step.
+    pub(crate) fn check_heeded(&self, standing: Standing) -> Verdict {
+        let goes_on = matches!(standing, Standing::Live | Standing::Closing | Standing::Waiting);
+        ensure(self.cancel.is_none() || !goes_on, Oracle::Cancels, || {
+            format!("cancelled by {:?}, and still {standing:?}", self.cancel)
+        })
+    }
+
+    /// Takes in a record that is on disk now.
+    pub(crate) fn take(
+        &mut self,
+        policy: &Policy,
+        record: &Record,
+        world: &World,
+        coverage: &mut Coverage,
+    ) -> Verdict {
+        self.clocks.take(record);
+        self.patience.take(record, policy)?;
+        match record {
+            Record::AttemptStarted { plan, .. } => self.plan = Some(plan.clone()),
+            Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
+            Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
+            Record::AttemptEnded { at, fault, next, .. } => {
+                self.ended(policy, *at, *fault, next, world, coverage)?;
+            }
+            Record::RunStarted { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::InputEnded { .. }
+            | Record::Suspended { .. }
+            | Record::Swept { .. }
+            | Record::RunFinished { .. } => {}
+        }
+        self.stops.take(record, policy, self.cancel)
+    }
+
+    /// An attempt is over: was it judged rightly, and is what follows allowed and timed?
+    fn ended(
+        &mut self,
+        policy: &Policy,
+        now: Moment,
+        fault: Option<Fault>,
+        next: &Next,
+        world: &World,
+        coverage: &mut Coverage,
+    ) -> Verdict {
+        self.waited = None;
+        let Some(plan) = self.plan.clone() else {
+            return ensure(false, Oracle::Bounds, || "an attempt ended that never started".to_owned());
+        };
+        let never;
+        let ended = match &world.ended {
+            Some(ended) if ended.attempt == plan.attempt => ended,
+            Some(_) | None => {
+                let evidence = Evidence::of_exit(Exit::NeverSpawned);
+                never = Ended { attempt: plan.attempt, truth: Some(Fault::Crashed), evidence };
+                &never
+            }
+        };
+        check_truth(ended, self.stops.why(), fault)?;
+        self.sessions.take_end(ended);
+        if ended.evidence.progressed {
+            self.bounds.progress(policy);
+        }
+        let Some(fault) = fault else { return check_done(next) };
+        coverage.fault(fault);
+        self.cancel_decided = self.cancel;
+        if self.cancel.is_some() {
+            let cancelled = matches!(next, Next::Finish(outcome) if outcome.kind == OutcomeKind::Cancelled);
+            return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run goes on with {next:?}"));
+        }
+        if fault == Fault::Permission && policy.allow_denials {
+            return check_done(next);
+        }
+        let next_at = match next {
+            Next::Attempt { at, .. } => Some(*at),
+            Next::Finish(outcome) => outcome.retry_at,
+        };
+        let case = Case {
+            policy,
+            evidence: &ended.evidence,
+            now,
+            fault,
+            next_at,
+            attempt: plan.attempt,
+            progressed: ended.evidence.progressed,
+            session_open: self.sessions.is_open(),
+        };
+        self.bounds.check(&case, next)?;
+        self.sessions.check_next(&plan, fault, next)?;
+        if let Next::Attempt { at, remedy, .. } = next {
+            coverage.remedy(*remedy);
+            let spread = check_wait(&self.bounds, &case, *remedy, *at)?;
+            self.waited = Some((*at, spread));
+            self.bounds.count(&case);
+        }
+        Ok(())
+    }
+}
+
+fn check_done(next: &Next) -> Verdict {
+    let done = matches!(next, Next::Finish(outcome) if outcome.kind == OutcomeKind::Done);
+    ensure(done, Oracle::Truth, || format!("work that is done goes on with {next:?}"))
+}

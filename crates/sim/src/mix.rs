@@ -1,0 +1,193 @@
+//! What a world does to a run, as numbers: which faults, how often, how long. Swarm seeds draw one,
+//! a user's fault profile is turned into one. It never holds state.
+
+use longhaul_core::{Fault, Usd};
+
+/// From `least` to `most`, both included. Times are in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+}
+
+impl Reach {
+    pub(crate) const fn new(least: u64, most: u64) -> Reach {
+        Reach { least, most }
+    }
+}
+
+/// How many faults there are: the length of tables over them.
+pub(crate) const FAULTS: usize = Fault::ALL.len();
+
+/// Where in an attempt's life a fault strikes by its nature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// When the process is started, or in its first moments.
+    Spawn,
+    /// When the agent asks its API.
+    Request,
+    /// When the agent runs a tool.
+    Tool,
+    /// When the agent gives its last answer.
+    Answer,
+}
+
+impl Point {
+    const ALL: [Point; 4] = [Point::Spawn, Point::Request, Point::Tool, Point::Answer];
+
+    pub(crate) fn of(fault: Fault) -> Point {
+        match fault {
+            Fault::AgentMissing
+            | Fault::AgentUnusable
+            | Fault::SessionLost
+            | Fault::SessionExists
+            | Fault::SessionBusy => Point::Spawn,
+            Fault::RateLimited
+            | Fault::Overloaded
+            | Fault::ServerError
+            | Fault::Network
+            | Fault::UsageLimit
+            | Fault::Crashed
+            | Fault::Interrupted
+            | Fault::OutOfMemory
+            | Fault::Stalled
+            | Fault::ContextFull
+            | Fault::OutputLimit
+            | Fault::Auth
+            | Fault::Billing
+            | Fault::ModelUnknown
+            | Fault::Refused
+            | Fault::BadRequest
+            | Fault::TurnLimit
+            | Fault::AgentBudget
+            | Fault::Unknown => Point::Request,
+            Fault::AttemptTimeout | Fault::GuardLapsed => Point::Tool,
+            Fault::Unfinished | Fault::Permission => Point::Answer,
+        }
+    }
+}
+
+/// What a world does to a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Mix {
+    /// The chance of each fault at each occurrence of its point, per million.
+    odds: [u32; FAULTS],
+    /// The chance of any fault at each point, per million: one draw decides the common case.
+    any: [u32; Point::ALL.len()],
+    /// After so many faults the world is healed: every run of a bounded world must end.
+    pub(crate) faults_max: u32,
+    /// Tool calls that the work needs.
+    pub(crate) work: Reach,
+    /// From the spawn to the session's opening.
+    pub(crate) boot: Reach,
+    /// From a request to its answer.
+    pub(crate) think: Reach,
+    /// One tool call.
+    pub(crate) tool: Reach,
+    /// A tool call that takes far too long (`attempt_timeout` among the faults).
+    pub(crate) slow_tool: Reach,
+    /// How long a server does not serve.
+    pub(crate) wall: Reach,
+    /// From a usage limit to its reset.
+    pub(crate) reset: Reach,
+    /// A silence, before something else ends it.
+    pub(crate) hang: Reach,
+    /// Chances, per million: that a limit names its reset ...
+    pub(crate) reset_named: u32,
+    /// ... that a wall's refusals carry a hint ...
+    pub(crate) hinted: u32,
+    /// ... that an answer leaves a background shell ...
+    pub(crate) shell: u32,
+    /// ... that its end starts another turn ...
+    pub(crate) notified: u32,
+    /// ... that an agent never says that it is idle ...
+    pub(crate) mute: u32,
+    /// ... that it exits by itself after its result ...
+    pub(crate) brief: u32,
+    /// ... that it does not end when its input does ...
+    pub(crate) lingers: u32,
+    /// ... that it does not heed an interrupt or SIGTERM ...
+    pub(crate) deaf: u32,
+    /// ... that nothing can end it ...
+    pub(crate) undying: u32,
+    /// ... that a spawn finds no resources ...
+    pub(crate) no_room: u32,
+    /// ... that the supervisor is killed at a step ...
+    pub(crate) kill: u32,
+    /// ... that its death ends the agent's input ...
+    pub(crate) piped: u32,
+    /// ... that somebody cancels the run, and that the machine sleeps once in it.
+    pub(crate) cancel: u32,
+    pub(crate) sleep: u32,
+    /// How long a background shell runs.
+    pub(crate) shell_lasts: Reach,
+    /// How long the supervisor is down after a kill.
+    pub(crate) down: Reach,
+    /// When a cancel or a sleep comes, from the start of the run.
+    pub(crate) incident: Reach,
+    /// What a request costs.
+    pub(crate) request_cost: Usd,
+}
+
+impl Mix {
+    /// A world in which nothing fails.
+    pub(crate) fn calm() -> Mix {
+        Mix {
+            odds: [0; FAULTS],
+            any: [0; Point::ALL.len()],
+            faults_max: u32::MAX,
+            work: Reach::new(1, 8),
+            // Measured on an idle machine: 0.45 s to the first event.
+            boot: Reach::new(300, 900),
+            think: Reach::new(500, 20_000),
+            tool: Reach::new(10, 30_000),
+            slow_tool: Reach::new(600_000, 14_400_000),
+            wall: Reach::new(1_000, 600_000),
+            reset: Reach::new(1_000, 18_000_000),
+            hang: Reach::new(1_000_000, 86_400_000),
+            reset_named: 900_000,
+            hinted: 0,
+            shell: 0,
+            notified: 0,
+            mute: 0,
+            brief: 0,
+            lingers: 0,
+            deaf: 0,
+            undying: 0,
+            no_room: 0,
+            kill: 0,
+            piped: 0,
+            cancel: 0,
+            sleep: 0,
+            shell_lasts: Reach::new(100, 3_600_000),
+            down: Reach::new(1, 7_200_000),
+            incident: Reach::new(1, 3_600_000),
+            request_cost: Usd(6_600),
+        }
+    }
+
+    /// The same world with `fault` striking so many times in a million.
+    pub(crate) fn strike(&mut self, fault: Fault, per_million: u32) {
+        let point = Point::of(fault) as usize;
+        let odds = &mut self.odds[fault as usize];
+        self.any[point] = (self.any[point] - *odds).saturating_add(per_million).min(1_000_000);
+        *odds = per_million;
+    }
+
+    /// The fault that strikes at this occurrence of `point`, if one does. `roll` is below a million.
+    pub(crate) fn struck(&self, point: Point, roll: u32) -> Option<Fault> {
+        if roll >= self.any[point as usize] {
+            return None;
+        }
+        let mut below = 0;
+        Fault::ALL.iter().copied().filter(|fault| Point::of(*fault) == point).find(|fault| {
+            below += self.odds[*fault as usize];
+            roll < below
+        })
+    }
+
+    /// The chance of `fault`, per million.
+    pub(crate) fn odds_of(&self, fault: Fault) -> u32 {
+        self.odds[fault as usize]
+    }
+}

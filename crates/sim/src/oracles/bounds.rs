@@ -1,0 +1,172 @@
+//! An own count of what a run has used of its policy's bounds, and the rule, written anew from the
+//! documentation, of when one more attempt is allowed.
+
+use super::{Oracle, Verdict, ensure};
+use crate::mix::FAULTS;
+use longhaul_core::{
+    ApiError, Evidence, Fault, Moment, Next, Policy, ServerBound, SessionLoss, Span, TimeoutRule,
+};
+
+/// What a run has used of its bounds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bounds {
+    /// Failures since the last progress that forgives.
+    pub(crate) failures: u32,
+    /// Waits against a server since then.
+    pub(crate) waits: u32,
+    /// When these waits began.
+    pub(crate) wall_began: Option<Moment>,
+    /// Answers since then that came from something else than the API.
+    malformed: u32,
+    /// Faults that had their one further try.
+    once: [bool; FAULTS],
+    /// Faults since the last progress that cost a session.
+    restarted: [bool; FAULTS],
+    /// Pushes for a missing and for a cut answer.
+    nudges: [u32; 2],
+}
+
+/// What a bound may depend on besides the count.
+pub(crate) struct Case<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) evidence: &'a Evidence,
+    pub(crate) now: Moment,
+    pub(crate) fault: Fault,
+    /// When the next attempt is to start, or would have.
+    pub(crate) next_at: Option<Moment>,
+    pub(crate) attempt: u32,
+    pub(crate) progressed: bool,
+    pub(crate) session_open: bool,
+}
+
+impl Bounds {
+    /// The attempt made progress.
+    pub(crate) fn progress(&mut self, policy: &Policy) {
+        if policy.progress_resets {
+            self.failures = 0;
+            self.waits = 0;
+            self.wall_began = None;
+            self.malformed = 0;
+            self.restarted = [false; FAULTS];
+        }
+    }
+
+    /// Retries that count against `retries_max` for this fault.
+    pub(crate) fn used(&self, policy: &Policy, fault: Fault) -> u32 {
+        match policy.server_bound {
+            ServerBound::Retries => self.failures + self.waits,
+            ServerBound::Time(_) if is_server(fault) => self.waits,
+            ServerBound::Time(_) => self.failures,
+        }
+    }
+
+    /// Whether the policy forbids one more attempt.
+    fn exhausted(&self, case: &Case<'_>) -> bool {
+        let Case { policy, fault, .. } = *case;
+        let spent = self.used(policy, fault) >= policy.retries_max;
+        match fault {
+            Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
+                let malformed = is_malformed(case.evidence) && self.malformed >= 1;
+                let began = self.wall_began.unwrap_or(case.now);
+                malformed
+                    || match policy.server_bound {
+                        ServerBound::Retries => spent,
+                        ServerBound::Time(None) => false,
+                        ServerBound::Time(Some(limit)) => {
+                            case.next_at.is_some_and(|at| at.since(began) > limit)
+                        }
+                    }
+            }
+            Fault::UsageLimit => policy
+                .max_wait
+                .is_some_and(|longest| case.next_at.is_some_and(|at| at.since(case.now) > longest)),
+            Fault::Crashed | Fault::Interrupted | Fault::Stalled => spent,
+            Fault::OutOfMemory | Fault::Unknown => self.once[fault as usize] || spent,
+            Fault::AttemptTimeout => match policy.attempt_timeout_rule {
+                TimeoutRule::Final => true,
+                TimeoutRule::WhileProgressing => !case.progressed,
+                TimeoutRule::Retry => spent,
+            },
+            Fault::SessionLost => match policy.session_loss {
+                SessionLoss::SpendAttempt => spent,
+                SessionLoss::Ladder => case.attempt <= 1 || self.restarted[fault as usize],
+                SessionLoss::FreshWithWarning | SessionLoss::Fresh => self.restarted[fault as usize],
+            },
+            Fault::SessionExists | Fault::BadRequest => self.once[fault as usize],
+            Fault::ContextFull => self.restarted[fault as usize],
+            Fault::Unfinished => self.nudges[0] >= 2 || !case.session_open,
+            Fault::OutputLimit => self.nudges[1] >= 2 || !case.session_open,
+            Fault::Permission
+            | Fault::SessionBusy
+            | Fault::GuardLapsed
+            | Fault::Auth
+            | Fault::Billing
+            | Fault::ModelUnknown
+            | Fault::Refused
+            | Fault::AgentMissing
+            | Fault::AgentUnusable
+            | Fault::TurnLimit
+            | Fault::AgentBudget => true,
+        }
+    }
+
+    /// One more attempt if and only if the policy allows it.
+    pub(crate) fn check(&self, case: &Case<'_>, next: &Next) -> Verdict {
+        let exhausted = self.exhausted(case);
+        match next {
+            Next::Attempt { .. } => ensure(!exhausted, Oracle::Bounds, || {
+                format!("one more attempt after {}, which the policy forbids: {self:?}", case.fault)
+            }),
+            Next::Finish(outcome) => ensure(exhausted, Oracle::Bounds, || {
+                format!("{} after {}, and the policy allows one more attempt: {self:?}", outcome.kind, case.fault)
+            }),
+        }
+    }
+
+    /// One more attempt was decided.
+    pub(crate) fn count(&mut self, case: &Case<'_>) {
+        let fault = case.fault;
+        match fault {
+            Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
+                self.waits += 1;
+                self.wall_began.get_or_insert(case.now);
+                self.malformed += u32::from(is_malformed(case.evidence));
+            }
+            Fault::Crashed | Fault::Interrupted | Fault::Stalled | Fault::AttemptTimeout => self.failures += 1,
+            Fault::OutOfMemory | Fault::Unknown | Fault::SessionExists | Fault::BadRequest => {
+                self.failures += 1;
+                self.once[fault as usize] = true;
+            }
+            Fault::SessionLost if case.policy.session_loss == SessionLoss::SpendAttempt => self.failures += 1,
+            Fault::SessionLost | Fault::ContextFull => self.restarted[fault as usize] = true,
+            Fault::Unfinished => self.nudges[0] += 1,
+            Fault::OutputLimit => self.nudges[1] += 1,
+            Fault::UsageLimit
+            | Fault::Permission
+            | Fault::SessionBusy
+            | Fault::GuardLapsed
+            | Fault::Auth
+            | Fault::Billing
+            | Fault::ModelUnknown
+            | Fault::Refused
+            | Fault::AgentMissing
+            | Fault::AgentUnusable
+            | Fault::TurnLimit
+            | Fault::AgentBudget => {}
+        }
+    }
+
+    /// How old the present wall is.
+    pub(crate) fn wall_age(&self, now: Moment) -> Span {
+        self.wall_began.map_or(Span::ZERO, |began| now.since(began))
+    }
+}
+
+/// Whether the fault is a server's, which time bounds and not a count.
+pub(crate) fn is_server(fault: Fault) -> bool {
+    matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network)
+}
+
+fn is_malformed(evidence: &Evidence) -> bool {
+    evidence.result.is_some_and(|result| result.api_error == Some(ApiError::Malformed))
+}

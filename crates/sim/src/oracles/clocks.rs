@@ -1,0 +1,53 @@
+//! An own count of the time a run waited and slept.
+
+use super::{Oracle, Verdict, ensure};
+use longhaul_core::{Moment, Next, Record, Run, Span};
+
+/// Time as the records tell it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClockWatch {
+    began: Moment,
+    waiting: Span,
+    suspended: Span,
+    /// Another attempt is decided.
+    more: bool,
+    /// No process is resident since then.
+    waits_since: Option<Moment>,
+}
+
+impl ClockWatch {
+    pub(crate) fn take(&mut self, record: &Record) {
+        match record {
+            Record::RunStarted { at } => self.began = *at,
+            Record::AttemptEnded { next, .. } => self.more = matches!(next, Next::Attempt { .. }),
+            Record::Swept { at, .. } if self.more => self.waits_since = Some(*at),
+            Record::AttemptStarted { at, .. } | Record::RunFinished { at, .. } => {
+                if let Some(since) = self.waits_since.take() {
+                    self.waiting = self.waiting + at.since(since);
+                }
+            }
+            Record::Suspended { span } if self.waits_since.is_none() => self.suspended = self.suspended + *span,
+            Record::Swept { .. }
+            | Record::Suspended { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::InputEnded { .. }
+            | Record::StopOrdered { .. }
+            | Record::CancelOrdered { .. } => {}
+        }
+    }
+
+    /// At the end the run's clocks say the same.
+    pub(crate) fn check(&self, run: &Run, now: Moment) -> Verdict {
+        let clocks = run.state().clocks;
+        let same = clocks.started == self.began
+            && clocks.waiting == self.waiting
+            && clocks.suspended == self.suspended;
+        ensure(same, Oracle::Clocks, || format!("the run says {clocks:?}, the world {self:?}"))?;
+        let parts = clocks.active(now) + clocks.waiting + clocks.suspended;
+        ensure(parts == clocks.wall(now), Oracle::Clocks, || {
+            format!("active, waiting and suspended are {parts}, the wall clock says {}", clocks.wall(now))
+        })
+    }
+}

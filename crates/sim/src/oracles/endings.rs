@@ -1,0 +1,140 @@
+//! Whether an attempt and a run end as what they truly were.
+
+use super::{Objection, Oracle, Verdict, ensure};
+use crate::world::{Ended, World};
+use longhaul_core::{
+    ApiError, By, Event, Evidence, Exit, Fault, Moment, Notice, Now, Outcome, OutcomeKind, Policy, Proc, Run,
+    SessionLoss, Span, SpawnError, StopWhy,
+};
+
+/// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
+pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option<Fault>) -> Verdict {
+    let ours = match stopped {
+        Some(StopWhy::Stalled) => Some(Fault::Stalled),
+        Some(StopWhy::AttemptTimeout) => Some(Fault::AttemptTimeout),
+        Some(StopWhy::AuthRejected) => Some(Fault::Auth),
+        Some(StopWhy::Lingered | StopWhy::Cancelled) | None => None,
+    };
+    let right = match ended.truth {
+        None => fault.is_none(),
+        // Quota outlasts a stop of ours: nothing may be started before its reset. So does a guard
+        // that did not run.
+        Some(truth @ (Fault::UsageLimit | Fault::GuardLapsed)) => fault == Some(truth),
+        Some(truth) => fault == Some(ours.unwrap_or(truth)),
+    };
+    let word = |fault: Option<Fault>| fault.map_or("nothing", Fault::word);
+    ensure(right, Oracle::Truth, || {
+        format!("an attempt that failed by {} counts as failed by {}", word(ended.truth), word(fault))
+    })
+}
+
+/// What the documentation says a run ends as when this fault decides it.
+fn ends_as(fault: Fault) -> OutcomeKind {
+    match fault {
+        Fault::RateLimited
+        | Fault::Overloaded
+        | Fault::ServerError
+        | Fault::Network
+        | Fault::UsageLimit => OutcomeKind::RetryLater,
+        Fault::Crashed
+        | Fault::Interrupted
+        | Fault::OutOfMemory
+        | Fault::Stalled
+        | Fault::SessionLost
+        | Fault::SessionExists
+        | Fault::ContextFull
+        | Fault::OutputLimit
+        | Fault::Unfinished
+        | Fault::ModelUnknown
+        | Fault::Refused
+        | Fault::BadRequest => OutcomeKind::Failed,
+        Fault::AttemptTimeout | Fault::TurnLimit => OutcomeKind::OutOfTime,
+        Fault::AgentBudget => OutcomeKind::OverBudget,
+        Fault::GuardLapsed | Fault::Permission | Fault::Auth | Fault::Billing | Fault::Unknown => {
+            OutcomeKind::NeedsPerson
+        }
+        Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::Refused,
+    }
+}
+
+/// The run's outcome is what its last attempt and its cancels make it.
+pub(crate) fn check_ending(
+    outcome: &Outcome,
+    world: &World,
+    policy: &Policy,
+    asked_by_them: bool,
+) -> Verdict {
+    let ended = world.ended.as_ref();
+    let truth = ended.map(|ended| ended.truth);
+    let done = truth == Some(None) || truth == Some(Some(Fault::Permission)) && policy.allow_denials;
+    ensure(outcome.kind != OutcomeKind::Done || done, Oracle::NoFalseSuccess, || {
+        format!("done, while the last attempt failed: {truth:?}")
+    })?;
+    ensure((outcome.exit_code() == 0) == (outcome.kind == OutcomeKind::Done), Oracle::NoFalseSuccess, || {
+        format!("{} exits with {}", outcome.kind, outcome.exit_code())
+    })?;
+    match (outcome.kind, outcome.fault) {
+        (OutcomeKind::Done, _) => Ok(()),
+        (OutcomeKind::Bug, _) => {
+            ensure(world.undying, Oracle::GivesUp, || "bug, while every process could be ended".to_owned())
+        }
+        (OutcomeKind::Cancelled, _) => check_cancelled(outcome, asked_by_them),
+        (_, None) => Err(Objection::new(Oracle::GivesUp, format!("{} without a fault", outcome.kind))),
+        (kind, Some(fault)) => {
+            let expected = ends_as(fault);
+            ensure(kind == expected || exception(fault, kind, ended, policy), Oracle::GivesUp, || {
+                format!("{fault} ends as {kind}, not {expected}")
+            })?;
+            let late = kind != OutcomeKind::RetryLater || outcome.retry_at.is_some();
+            ensure(late, Oracle::GivesUp, || "retry later, and nobody says when".to_owned())
+        }
+    }
+}
+
+/// The two faults that may end differently by circumstance.
+fn exception(fault: Fault, kind: OutcomeKind, ended: Option<&Ended>, policy: &Policy) -> bool {
+    let Some(ended) = ended else { return false };
+    let portal =
+        ended.evidence.result.as_ref().is_some_and(|result| result.api_error == Some(ApiError::Malformed));
+    let named = ended.attempt == 1 && policy.session_loss == SessionLoss::Ladder;
+    fault == Fault::Network && portal && kind == OutcomeKind::NeedsPerson
+        || fault == Fault::SessionLost && named && kind == OutcomeKind::Refused
+}
+
+fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> Verdict {
+    ensure(asked_by_them, Oracle::Cancels, || {
+        format!("cancelled by {:?}, who did not ask for it", outcome.by)
+    })?;
+    let code = match outcome.by {
+        Some(By::Person | By::PersonNow) | None => 130,
+        Some(By::Terminate) => 143,
+        Some(By::HangUp) => 129,
+    };
+    ensure(outcome.exit_code() == code, Oracle::Cancels, || {
+        format!("cancelled by {:?} exits with {}", outcome.by, outcome.exit_code())
+    })
+}
+
+/// After the end no event changes or orders anything.
+pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Verdict {
+    let state = run.state().clone();
+    let now = Now { at: at + Span::from_hours(1), roll: 7 };
+    let events: [Event; 9] = [
+        Event::Ticked,
+        Event::Spawned(Proc { pid: 7, start_ticks: 7 }),
+        Event::SpawnFailed(SpawnError::NoResources),
+        Event::Noticed(Notice::ToolEnded),
+        Event::Exited(Evidence::of_exit(Exit::Code(0))),
+        Event::Swept(0),
+        Event::Suspended(Span(7)),
+        Event::Cancelled(By::Person),
+        Event::Cancelled(By::Terminate),
+    ];
+    ensure(run.deadline(policy).is_none(), Oracle::Stable, || "a deadline after the end".to_owned())?;
+    for event in events {
+        let step = run.step(policy, now, event);
+        let quiet = step.records.is_empty() && step.actions.is_empty();
+        ensure(quiet, Oracle::Stable, || format!("after the end something does {step:?}"))?;
+    }
+    ensure(*run.state() == state, Oracle::Stable, || format!("after the end, {:?}", run.state()))
+}

@@ -1,0 +1,101 @@
+//! Whether sessions are used as they should be: opened under a fresh id, resumed when open, and
+//! never resumed once left behind.
+
+use super::{Oracle, Verdict, ensure};
+use crate::world::Ended;
+use longhaul_core::{Fault, Next, Remedy, Say, SessionId, SessionPlan, SpawnPlan};
+
+/// The sessions of one run, as they truly were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionWatch {
+    /// Ids that were given to new sessions, and by which attempt.
+    used: Vec<(SessionId, u32)>,
+    /// The open session that the work is in.
+    line: Option<SessionId>,
+    left_behind: Vec<SessionId>,
+}
+
+impl SessionWatch {
+    pub(crate) fn clear(&mut self) {
+        self.used.clear();
+        self.line = None;
+        self.left_behind.clear();
+    }
+
+    /// Whether there is an open session that the work is in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// A process is about to start on this plan.
+    pub(crate) fn check_spawn(&mut self, plan: &SpawnPlan) -> Verdict {
+        match &plan.session {
+            SessionPlan::New(id) | SessionPlan::Fork { to: id, .. } => {
+                let again = self.used.iter().any(|(used, attempt)| used == id && *attempt != plan.attempt);
+                self.used.push((id.clone(), plan.attempt));
+                ensure(!again, Oracle::Sessions, || format!("a second session under the id {id}"))
+            }
+            SessionPlan::Resume(id) => ensure(!self.left_behind.contains(id), Oracle::Sessions, || {
+                format!("session {id} is resumed, and was left behind")
+            }),
+        }
+    }
+
+    /// An attempt on `before` ended; its session, if it opened one, is the line of work.
+    pub(crate) fn take_end(&mut self, ended: &Ended) {
+        if let Some(session) = &ended.evidence.session {
+            self.line = Some(session.clone());
+        }
+    }
+
+    /// What follows uses the right session and says the right thing.
+    pub(crate) fn check_next(&mut self, before: &SpawnPlan, fault: Fault, next: &Next) -> Verdict {
+        let Next::Attempt { remedy, plan, .. } = next else { return Ok(()) };
+        let right = match remedy {
+            Remedy::WaitOut
+            | Remedy::Park
+            | Remedy::Resume
+            | Remedy::ResumeOnce
+            | Remedy::RetryOnce
+            | Remedy::ResumeWhileProgressing => match &self.line {
+                Some(line) => resumes(plan, line) && plan.say == Say::Continue(fault),
+                None => alike(&before.session, &plan.session) && plan.say == before.say,
+            },
+            Remedy::Nudge(nudge) => {
+                self.line.as_ref().is_some_and(|line| resumes(plan, line)) && plan.say == Say::Nudge(*nudge)
+            }
+            Remedy::ResumeExisting => resumes(plan, before.session.id()) && plan.say == before.say,
+            Remedy::NextRung | Remedy::FreshSession => {
+                self.leave();
+                let told = matches!(plan.say, Say::Task | Say::TaskAgain(_));
+                matches!(plan.session, SessionPlan::New(_)) && told
+            }
+            Remedy::OtherSession => match self.leave() {
+                Some(line) => matches!(&plan.session, SessionPlan::Fork { from, .. } if *from == line),
+                None => matches!(plan.session, SessionPlan::New(_)),
+            },
+            Remedy::End | Remedy::EndUnlessAllowed => false,
+        };
+        ensure(right, Oracle::Sessions, || format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.line))
+    }
+
+    fn leave(&mut self) -> Option<SessionId> {
+        let line = self.line.take();
+        self.left_behind.extend(line.clone());
+        line
+    }
+}
+
+fn resumes(plan: &SpawnPlan, session: &SessionId) -> bool {
+    matches!(&plan.session, SessionPlan::Resume(id) if id == session)
+}
+
+/// The same order again; what was to be new is new again.
+fn alike(before: &SessionPlan, after: &SessionPlan) -> bool {
+    match (before, after) {
+        (SessionPlan::New(_), SessionPlan::New(_)) => true,
+        (SessionPlan::Resume(before), SessionPlan::Resume(after)) => before == after,
+        (SessionPlan::Fork { from: before, .. }, SessionPlan::Fork { from: after, .. }) => before == after,
+        (SessionPlan::New(_) | SessionPlan::Resume(_) | SessionPlan::Fork { .. }, _) => false,
+    }
+}

@@ -1,0 +1,72 @@
+//! What must hold whenever the world is about to be touched.
+
+use super::{Oracle, Verdict, ensure};
+use crate::world::World;
+use longhaul_core::{Action, Moment, Next, RateLimitStatus, Record, SpawnPlan};
+
+/// Every order is implied by a record of its attempt that is on disk.
+pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> Verdict {
+    let attempt_starts = |record: &Record| matches!(record, Record::AttemptStarted { .. });
+    let begin = journal.iter().rposition(attempt_starts).unwrap_or(0);
+    let implied = journal[begin..].iter().rev().any(|record| orders(record, action));
+    ensure(implied, Oracle::Journalled, || format!("{action:?} is in no record"))
+}
+
+fn orders(record: &Record, action: &Action) -> bool {
+    match action {
+        Action::Spawn(plan) => matches!(record, Record::AttemptStarted { plan: ordered, .. } if ordered == plan),
+        Action::EndInput => matches!(record, Record::InputEnded { .. }),
+        Action::Stop(level) => matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level),
+        Action::Sweep => matches!(record, Record::AttemptEnded { .. }),
+        Action::Finish(outcome) => {
+            matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
+        }
+    }
+}
+
+/// A process may be started: nothing lives, everything is swept, and it is time.
+pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], now: Moment) -> Verdict {
+    ensure(!world.alive(), Oracle::OneTree, || {
+        format!("attempt {} starts beside a living process", plan.attempt)
+    })?;
+    // From newest to oldest: this attempt's start, the sweep after the one before, that one's end.
+    let mut swept = false;
+    for record in journal.iter().rev() {
+        match record {
+            Record::CancelOrdered { .. } => {
+                return ensure(false, Oracle::Cancels, || {
+                    format!("attempt {} starts after a cancel", plan.attempt)
+                });
+            }
+            Record::Swept { .. } => swept = true,
+            Record::AttemptEnded { next, .. } => {
+                ensure(swept, Oracle::SweptFirst, || format!("attempt {} starts unswept", plan.attempt))?;
+                return check_moment(next, plan, world, now);
+            }
+            Record::RunStarted { .. }
+            | Record::AttemptStarted { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::InputEnded { .. }
+            | Record::StopOrdered { .. }
+            | Record::Suspended { .. }
+            | Record::RunFinished { .. } => {}
+        }
+    }
+    ensure(plan.attempt == 1, Oracle::Bounds, || format!("attempt {} comes first", plan.attempt))
+}
+
+fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Verdict {
+    let Next::Attempt { at, plan: decided, .. } = next else {
+        return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
+    };
+    ensure(decided == plan, Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
+    ensure(now >= *at, Oracle::NotBefore, || format!("attempt {} starts {} early", plan.attempt, at.since(now)))?;
+    let limit = world.ended.as_ref().and_then(|ended| ended.evidence.rate_limit);
+    let reset = limit.filter(|limit| limit.status == RateLimitStatus::Rejected).and_then(|limit| limit.resets_at);
+    let settled = world.ended.as_ref().is_some_and(|ended| ended.evidence.result.is_some());
+    ensure(reset.is_none_or(|reset| now >= reset || !settled), Oracle::NotBefore, || {
+        format!("attempt {} starts before the reset of its usage limit", plan.attempt)
+    })
+}

@@ -1,0 +1,76 @@
+//! Whether stops escalate as they should: one level a grace period, kills bounded, and none
+//! without a reason.
+
+use super::{Oracle, Verdict, ensure};
+use longhaul_core::{By, Moment, Policy, Record, Span, StopLevel, StopWhy};
+
+// A process that outlives so many SIGKILLs cannot be ended by us.
+const KILLS_MAX: u32 = 3;
+
+/// The stops of the present attempt.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StopWatch {
+    last: Option<(Moment, StopLevel, StopWhy)>,
+    kills: u32,
+    slept: Span,
+}
+
+impl StopWatch {
+    /// Why the present attempt is being stopped, if it is.
+    pub(crate) fn why(&self) -> Option<StopWhy> {
+        self.last.map(|(_, _, why)| why)
+    }
+
+    pub(crate) fn take(&mut self, record: &Record, policy: &Policy, cancel: Option<By>) -> Verdict {
+        match record {
+            Record::AttemptStarted { .. } => *self = StopWatch::default(),
+            Record::Suspended { span } => self.slept = self.slept + *span,
+            Record::StopOrdered { at, why, level } => {
+                self.check(*at, *why, *level, policy, cancel)?;
+                self.last = Some((*at, *level, *why));
+                self.kills += u32::from(*level == StopLevel::Kill);
+                self.slept = Span::ZERO;
+            }
+            Record::RunStarted { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::InputEnded { .. }
+            | Record::AttemptEnded { .. }
+            | Record::Swept { .. }
+            | Record::CancelOrdered { .. }
+            | Record::RunFinished { .. } => {}
+        }
+        ensure(self.kills <= KILLS_MAX, Oracle::Stops, || format!("kill number {}", self.kills))
+    }
+
+    fn check(
+        &self,
+        at: Moment,
+        why: StopWhy,
+        level: StopLevel,
+        policy: &Policy,
+        cancel: Option<By>,
+    ) -> Verdict {
+        ensure(why != StopWhy::Cancelled || cancel.is_some(), Oracle::Cancels, || {
+            "a stop for a cancel that nobody asked for".to_owned()
+        })?;
+        let Some((since, before, _)) = self.last else {
+            let gentle = why == StopWhy::Cancelled && cancel == Some(By::Person);
+            let first = if gentle { StopLevel::Interrupt } else { StopLevel::Term };
+            return ensure(level == first, Oracle::Stops, || format!("{why:?} begins with {level:?}"));
+        };
+        if why == StopWhy::Cancelled && before == StopLevel::Interrupt && level == StopLevel::Term {
+            // Somebody was impatient: the next level at once.
+            return Ok(());
+        }
+        let harder = match before {
+            StopLevel::Interrupt => StopLevel::Term,
+            StopLevel::Term | StopLevel::Kill => StopLevel::Kill,
+        };
+        let graced = at.since(since) >= policy.stop_grace + self.slept;
+        ensure(level == harder && graced, Oracle::Stops, || {
+            format!("{level:?} {} after {before:?}", at.since(since))
+        })
+    }
+}

@@ -1,0 +1,186 @@
+//! The world of one run: an agent CLI, its API, its sessions, people and the machine, in virtual
+//! time. It obeys the contract between core and world, and knows what is true; it decides nothing.
+
+pub(crate) mod agent;
+mod acts;
+mod answers;
+mod orders;
+pub(crate) mod server;
+pub(crate) mod sessions;
+
+use crate::Reach;
+use crate::dice::Dice;
+use crate::mix::{Mix, Point};
+use agent::{Agent, NEVER};
+use longhaul_core::{
+    By, Event, Evidence, Fault, Moment, Notice, Policy, Proc, Span, SpawnError, Tally, TurnResult,
+};
+use server::Server;
+use sessions::Sessions;
+
+/// A process that has ended, and what is true of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) attempt: u32,
+    /// Why it failed; nothing if its work was truly done.
+    pub(crate) truth: Option<Fault>,
+    pub(crate) evidence: Evidence,
+}
+
+/// The world of one run.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) now: Moment,
+    pub(crate) dice: Dice,
+    pub(crate) mix: Mix,
+    pub(crate) server: Server,
+    pub(crate) sessions: Sessions,
+    /// The process that lives.
+    pub(crate) agent: Option<Box<Agent>>,
+    /// The last process that ended.
+    pub(crate) ended: Option<Ended>,
+    /// Processes that outlived the agent that started them.
+    pub(crate) orphans: u32,
+    /// The stream file of the last process.
+    pub(crate) stream: Vec<Notice>,
+    /// Tool calls that the work still needs.
+    pub(crate) work_left: u32,
+    /// What all ended processes used.
+    pub(crate) billed: Tally,
+    pub(crate) requests: u64,
+    pub(crate) failed_requests: u64,
+    /// A process was drawn that nothing can end.
+    pub(crate) undying: bool,
+    faults_left: u32,
+    inner_retries: u32,
+    /// An answer of the API that comes once.
+    once: Option<(TurnResult, Fault)>,
+    spawn_at: Moment,
+    spawned: Result<Proc, SpawnError>,
+    sweep_at: Moment,
+    cancel_at: Moment,
+    cancel_by: By,
+    sleep_at: Moment,
+    pids: u32,
+}
+
+impl World {
+    /// A new world at `start`.
+    pub(crate) fn new(seed: u64, mix: Mix, policy: &Policy, start: Moment) -> World {
+        let mut dice = Dice::new(seed);
+        let incident = |dice: &mut Dice, odds: u32| {
+            if dice.odds(odds) { start + Span(dice.magnitude(mix.incident)) } else { NEVER }
+        };
+        let cancel_at = incident(&mut dice, mix.cancel);
+        let sleep_at = incident(&mut dice, mix.sleep);
+        let work_left = dice.magnitude(mix.work) as u32;
+        World {
+            now: start,
+            server: Server::default(),
+            sessions: Sessions::default(),
+            agent: None,
+            ended: None,
+            orphans: 0,
+            stream: Vec::new(),
+            work_left,
+            billed: Tally::default(),
+            requests: 0,
+            failed_requests: 0,
+            undying: false,
+            faults_left: mix.faults_max,
+            inner_retries: policy.inner_retries,
+            once: None,
+            spawn_at: NEVER,
+            spawned: Err(SpawnError::NoResources),
+            sweep_at: NEVER,
+            cancel_at,
+            cancel_by: dice.pick(&[By::Person, By::Person, By::PersonNow, By::Terminate, By::HangUp]),
+            sleep_at,
+            pids: 1_000,
+            dice,
+            mix,
+        }
+    }
+
+    /// When something happens next.
+    pub(crate) fn next_at(&self) -> Moment {
+        let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
+        agent.min(self.spawn_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
+    }
+
+    /// Lets happen what happens next. What nobody could notice is no event.
+    pub(crate) fn happen(&mut self) -> Option<Event> {
+        self.now = self.now.max(self.next_at());
+        let now = self.now;
+        if self.spawn_at <= now {
+            self.spawn_at = NEVER;
+            return Some(match self.spawned {
+                Ok(proc) => Event::Spawned(proc),
+                Err(error) => Event::SpawnFailed(error),
+            });
+        }
+        if self.sweep_at <= now {
+            self.sweep_at = NEVER;
+            return Some(Event::Swept(std::mem::take(&mut self.orphans)));
+        }
+        if self.cancel_at <= now {
+            return Some(self.cancels());
+        }
+        if self.sleep_at <= now {
+            return Some(self.sleeps());
+        }
+        let agent = self.agent.take()?;
+        self.agent_acts(agent)
+    }
+
+    /// Somebody wants the run to end; impatient people say so twice.
+    fn cancels(&mut self) -> Event {
+        let by = self.cancel_by;
+        self.cancel_at = NEVER;
+        if by == By::Person && self.dice.one_in(2) {
+            self.cancel_at = self.now + Span(self.dice.magnitude(Reach::new(100, 60_000)));
+            self.cancel_by = By::PersonNow;
+        }
+        Event::Cancelled(by)
+    }
+
+    /// The machine sleeps: what runs on it stands still, servers and people go on.
+    fn sleeps(&mut self) -> Event {
+        self.sleep_at = NEVER;
+        let span = Span(self.dice.magnitude(Reach::new(1_000, 36_000_000)));
+        self.now = self.now + span;
+        let later = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
+        later(&mut self.spawn_at);
+        later(&mut self.sweep_at);
+        if let Some(agent) = &mut self.agent {
+            later(&mut agent.at);
+            later(&mut agent.death_at);
+            later(&mut agent.stop_at);
+            later(&mut agent.shells_until);
+        }
+        Event::Suspended(span)
+    }
+
+    /// Whether a fault of the mix strikes at this point.
+    fn struck(&mut self, point: Point) -> Option<Fault> {
+        if self.faults_left == 0 {
+            return None;
+        }
+        let roll = self.dice.below(1_000_000) as u32;
+        let fault = self.mix.struck(point, roll)?;
+        self.faults_left -= 1;
+        Some(fault)
+    }
+
+    /// Whether a further incident of these odds happens; it counts as a fault.
+    fn strikes_by(&mut self, odds: u32) -> bool {
+        let strikes = self.faults_left > 0 && self.dice.odds(odds);
+        self.faults_left -= u32::from(strikes);
+        strikes
+    }
+
+    /// Whether anything of the run lives.
+    pub(crate) fn alive(&self) -> bool {
+        self.agent.is_some() || self.orphans > 0
+    }
+}

@@ -1,0 +1,401 @@
+//! What an agent does next: its turns, its requests, its tools, and how each meets a fault.
+
+use super::agent::{Agent, Heeds, NEVER, Stage};
+use super::answers::{ABORTED, result_of};
+use super::server::{Ban, Limit, Server, Wall};
+use super::{Ended, World};
+use crate::Reach;
+use crate::mix::Point;
+use longhaul_core::{
+    ApiError, Event, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, Span, StopLevel, Tally, Tokens,
+    TurnResult,
+};
+
+// The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to a quarter.
+const INNER_BASE: Span = Span(500);
+const INNER_CAP: Span = Span(32_000);
+// Above this the agent gives up at once, whatever the server asks.
+const INNER_HINT_MAX: Span = Span(60_000);
+// A world that fails for ever ends no run: after so many failures the API serves for good.
+const FAILED_REQUESTS_MAX: u64 = 400;
+// SIGTERM in mid-tool takes up to 1.6 s; a busy machine a little longer.
+const HEED: Reach = Reach::new(5, 2_500);
+
+impl World {
+    /// The agent's time has come.
+    pub(super) fn agent_acts(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+        let now = self.now;
+        if agent.stop_at <= now {
+            agent.stop_at = NEVER;
+            let level = agent.stop;
+            return self.stopped(agent, level);
+        }
+        if agent.death_at <= now {
+            let fault = agent.death.unwrap_or(Fault::Crashed);
+            return self.dies(agent, fault);
+        }
+        match agent.stage {
+            Stage::Boot => self.boots(agent),
+            Stage::Ask => {
+                agent.turn_open = true;
+                agent.evidence.turn_open = agent.evidence.result.is_some();
+                let at = self.think_half();
+                agent.go(Stage::Think, at);
+                self.says(agent, Notice::TurnBegan)
+            }
+            Stage::Think => {
+                let at = self.think_half();
+                agent.go(Stage::Answer, at);
+                self.says(agent, Notice::Stirred)
+            }
+            Stage::Answer => self.answers(agent),
+            Stage::Tool => {
+                self.work_left = self.work_left.saturating_sub(1);
+                agent.tool_open = false;
+                agent.evidence.progressed = true;
+                let at = self.think_half();
+                agent.go(Stage::Think, at);
+                self.says(agent, Notice::ToolEnded)
+            }
+            Stage::Finish => self.finishes(agent),
+            Stage::Settle if agent.brief => self.exits(agent, Fault::Crashed),
+            Stage::Settle => {
+                self.rests(&mut agent);
+                if agent.mute { self.keeps(agent) } else { self.says(agent, Notice::Idled) }
+            }
+            Stage::Rest => {
+                agent.shells = 0;
+                agent.shells_until = NEVER;
+                if self.dice.odds(self.mix.notified) {
+                    let at = self.soon();
+                    agent.go(Stage::Wake, at);
+                } else if agent.mute {
+                    agent.go(Stage::Rest, NEVER);
+                } else {
+                    let at = self.soon();
+                    agent.go(Stage::Settle, at);
+                }
+                self.says(agent, Notice::BackgroundChanged(0))
+            }
+            Stage::Wake => {
+                agent.go(Stage::Ask, now);
+                self.keeps(agent)
+            }
+            Stage::Leave => self.exits(agent, Fault::Crashed),
+            // Somebody ends it at last.
+            Stage::Hang => self.dies(agent, Fault::Crashed),
+        }
+    }
+
+    fn think_half(&mut self) -> Moment {
+        self.now + Span(self.dice.magnitude(self.mix.think) / 2)
+    }
+
+    fn soon(&mut self) -> Moment {
+        self.now + Span(self.dice.below(400))
+    }
+
+    /// Puts the agent back; it said nothing.
+    fn keeps(&mut self, agent: Box<Agent>) -> Option<Event> {
+        self.agent = Some(agent);
+        None
+    }
+
+    fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<Event> {
+        self.agent = Some(agent);
+        self.stream.push(notice.clone());
+        Some(Event::Noticed(notice))
+    }
+
+    fn boots(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+        if let Some((error, fault)) = agent.refusal {
+            agent.evidence.startup = Some(error);
+            agent.evidence.exit = Exit::Code(1);
+            return self.ends(agent, fault);
+        }
+        self.sessions.open(agent.session());
+        let session = agent.session().clone();
+        agent.evidence.session = Some(session.clone());
+        agent.go(Stage::Ask, self.now);
+        self.says(agent, Notice::SessionOpened(session))
+    }
+
+    /// The API answers one request, or does not.
+    fn answers(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+        self.server.refresh(self.now);
+        if self.failed_requests >= FAILED_REQUESTS_MAX {
+            self.server = Server::default();
+        }
+        let rejected = agent.stated_limit().is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
+        if rejected && self.server.limit.is_none() {
+            let limit = RateLimit { status: RateLimitStatus::Allowed, resets_at: None };
+            agent.evidence.rate_limit = Some(limit);
+            return self.says(agent, Notice::RateLimitChanged(limit));
+        }
+        self.requests += 1;
+        self.strikes(&mut agent);
+        if agent.stage == Stage::Hang {
+            return self.keeps(agent);
+        }
+        if let Some(ban) = self.server.ban {
+            return self.refuses(agent, ban.fault, ban.result, None);
+        }
+        if let Some(limit) = self.server.limit {
+            return self.limits(agent, limit);
+        }
+        if let Some(wall) = self.server.wall {
+            return self.refuses(agent, wall.fault, wall.result, wall.hint);
+        }
+        let session = self.sessions.open(agent.session());
+        let session_fault = match (session.full, session.poisoned) {
+            (true, _) => Some(Fault::ContextFull),
+            (false, true) => Some(Fault::BadRequest),
+            (false, false) => None,
+        };
+        if let Some((fault, result)) = session_fault.and_then(|fault| Some((fault, result_of(fault, &mut self.dice)?))) {
+            return self.refuses(agent, fault, result, None);
+        }
+        if let Some((result, fault)) = self.once.take() {
+            agent.closing = (result, Some(fault));
+            return self.finishes(agent);
+        }
+        self.serves(agent)
+    }
+
+    /// A new fault of the mix may strike at this request.
+    fn strikes(&mut self, agent: &mut Agent) {
+        let Some(fault) = self.struck(Point::Request) else { return };
+        let now = self.now;
+        match fault {
+            Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
+                let Some(result) = result_of(fault, &mut self.dice) else { return };
+                let hinted = fault == Fault::RateLimited && self.dice.odds(self.mix.hinted);
+                let until = now + Span(self.dice.magnitude(self.mix.wall));
+                self.server.wall =
+                    Some(Wall { fault, until, result, hint: hinted.then(|| until.since(now)) });
+            }
+            Fault::UsageLimit => {
+                let Some(result) = result_of(fault, &mut self.dice) else { return };
+                let until = now + Span(self.dice.magnitude(self.mix.reset));
+                let named = result.api_error.is_none() || self.dice.odds(self.mix.reset_named);
+                // Sometimes the server is late to notice its own reset.
+                let stated = Moment(until.0.saturating_sub(if self.dice.one_in(8) { 2_000 } else { 0 }));
+                let stated = RateLimit {
+                    status: RateLimitStatus::Rejected,
+                    resets_at: (named && !self.dice.one_in(16)).then_some(stated),
+                };
+                self.server.limit = Some(Limit { until, result, stated });
+            }
+            Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.bans(fault),
+            Fault::BadRequest if self.dice.one_in(3) => self.bans(fault),
+            Fault::BadRequest => self.sessions.open(agent.session()).poisoned = true,
+            Fault::ContextFull => self.sessions.open(agent.session()).full = true,
+            Fault::Crashed | Fault::OutOfMemory => {
+                agent.death = Some(fault);
+                agent.death_at = now + Span(self.dice.magnitude(self.mix.think));
+            }
+            Fault::Interrupted if self.dice.one_in(2) => {
+                agent.death = Some(fault);
+                agent.death_at = now + Span(self.dice.magnitude(self.mix.think));
+            }
+            Fault::Stalled => {
+                if self.dice.odds(self.mix.deaf) {
+                    let deaf = [Heeds::From(StopLevel::Term), Heeds::From(StopLevel::Kill)];
+                    agent.heeds = self.dice.pick(&deaf);
+                }
+                if self.dice.odds(self.mix.undying) {
+                    agent.heeds = Heeds::Nothing;
+                    self.undying = true;
+                }
+                let at = now + Span(self.dice.magnitude(self.mix.hang));
+                agent.go(Stage::Hang, at);
+            }
+            Fault::Interrupted
+            | Fault::OutputLimit
+            | Fault::Refused
+            | Fault::TurnLimit
+            | Fault::AgentBudget
+            | Fault::Unknown => {
+                self.once = result_of(fault, &mut self.dice).map(|result| (result, fault));
+            }
+            Fault::AttemptTimeout
+            | Fault::SessionLost
+            | Fault::SessionExists
+            | Fault::SessionBusy
+            | Fault::Unfinished
+            | Fault::GuardLapsed
+            | Fault::Permission
+            | Fault::AgentMissing
+            | Fault::AgentUnusable => {}
+        }
+    }
+
+    fn bans(&mut self, fault: Fault) {
+        self.server.ban = result_of(fault, &mut self.dice).map(|result| Ban { fault, result });
+    }
+
+    /// A request failed: the agent repeats it by itself, or its turn ends.
+    fn refuses(
+        &mut self,
+        mut agent: Box<Agent>,
+        fault: Fault,
+        result: TurnResult,
+        hint: Option<Span>,
+    ) -> Option<Event> {
+        self.failed_requests += 1;
+        let transient = matches!(
+            fault,
+            Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network
+        );
+        let patient = transient && result.api_error != Some(ApiError::Malformed)
+            || result.api_status == Some(401);
+        let patient = patient && hint.is_none_or(|hint| hint <= INNER_HINT_MAX);
+        if patient && agent.inner < self.inner_retries {
+            let own = INNER_BASE.doubled(agent.inner).at_most(INNER_CAP);
+            let delay = own.max(hint.unwrap_or(own));
+            let delay = delay + Span(self.dice.below(delay.0 / 4 + 1));
+            agent.inner += 1;
+            agent.go(Stage::Answer, self.now + delay);
+            let notice = Notice::Retrying { attempt: agent.inner, status: result.api_status, delay };
+            return self.says(agent, notice);
+        }
+        agent.evidence.retry_after = hint;
+        agent.closing = (result, Some(fault));
+        self.finishes(agent)
+    }
+
+    /// The account has no quota: the agent says so, then its turn ends.
+    fn limits(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<Event> {
+        self.failed_requests += 1;
+        agent.closing = (limit.result, Some(Fault::UsageLimit));
+        let names = limit.stated.resets_at.is_some() || limit.result.api_error.is_none();
+        if !names {
+            return self.finishes(agent);
+        }
+        agent.evidence.rate_limit = Some(limit.stated);
+        agent.go(Stage::Finish, self.now);
+        self.says(agent, Notice::RateLimitChanged(limit.stated))
+    }
+
+    /// A request is answered: the agent runs a tool, or has its last answer.
+    fn serves(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+        let now = self.now;
+        agent.inner = 0;
+        let message = Tally {
+            tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },
+            messages: 1,
+            cost: self.mix.request_cost,
+            ..Tally::default()
+        };
+        agent.evidence.tally = agent.evidence.tally.plus(message);
+        if self.work_left > 0 {
+            let struck = self.struck(Point::Tool);
+            agent.evidence.guard_lapsed |= struck == Some(Fault::GuardLapsed);
+            let reach = if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
+            let lasts = Span(self.dice.magnitude(reach));
+            agent.tool_open = true;
+            agent.go(Stage::Tool, now + lasts);
+            return self.says(agent, Notice::ToolBegan);
+        }
+        let fault = self.struck(Point::Answer);
+        let result = fault.and_then(|fault| result_of(fault, &mut self.dice));
+        agent.closing = (result.unwrap_or(TurnResult::COMPLETED), fault);
+        if agent.shells == 0 && self.strikes_by(self.mix.shell) {
+            agent.shells = 1 + self.dice.below(2) as u32;
+            agent.shells_until = now + Span(self.dice.magnitude(self.mix.shell_lasts));
+            agent.go(Stage::Finish, now);
+            let shells = agent.shells;
+            return self.says(agent, Notice::BackgroundChanged(shells));
+        }
+        self.finishes(agent)
+    }
+
+    /// The turn ends with a result.
+    fn finishes(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+        let (result, meaning) = agent.closing;
+        agent.meaning = meaning;
+        agent.inner = 0;
+        agent.turn_open = false;
+        agent.tool_open = false;
+        agent.evidence.result = Some(result);
+        agent.evidence.turn_open = false;
+        agent.evidence.progressed |= result.is_progress();
+        let at = self.now + Span(1);
+        agent.go(Stage::Settle, at);
+        self.says(agent, Notice::TurnEnded(result))
+    }
+
+    /// No turn is owed: what happens next depends on background shells and on the input.
+    pub(super) fn rests(&mut self, agent: &mut Agent) {
+        match (agent.input_ended, agent.shells > 0) {
+            (true, _) if agent.lingers => agent.go(Stage::Rest, agent.shells_until),
+            (true, true) => agent.go(Stage::Leave, agent.shells_until.max(self.now)),
+            (true, false) => {
+                let at = self.now + Span(self.dice.within(Reach::new(5, 1_500)));
+                agent.go(Stage::Leave, at);
+            }
+            (false, _) => agent.go(Stage::Rest, agent.shells_until),
+        }
+    }
+
+    /// A stop takes effect, if the agent heeds it.
+    fn stopped(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Event> {
+        if !agent.heeds.heeds(level) {
+            return self.keeps(agent);
+        }
+        match level {
+            StopLevel::Interrupt if agent.turn_open => {
+                agent.closing = (ABORTED, Some(Fault::Interrupted));
+                self.finishes(agent)
+            }
+            // Starting up or idle, it has nothing to interrupt.
+            StopLevel::Interrupt => self.keeps(agent),
+            StopLevel::Term => {
+                agent.evidence.exit = Exit::Code(143);
+                self.ends(agent, Fault::Interrupted)
+            }
+            StopLevel::Kill => {
+                agent.evidence.exit = Exit::Signal(9);
+                self.ends(agent, Fault::Crashed)
+            }
+        }
+    }
+
+    /// Something other than us ends the agent.
+    fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<Event> {
+        let exits: &[Exit] = if fault == Fault::Interrupted {
+            &[Exit::Code(143), Exit::Code(129), Exit::Code(0), Exit::Signal(15), Exit::Signal(1)]
+        } else {
+            &[Exit::Signal(9), Exit::Signal(11), Exit::Code(1), Exit::Code(134)]
+        };
+        agent.evidence.exit = self.dice.pick(exits);
+        agent.evidence.memory_kill = fault == Fault::OutOfMemory;
+        self.ends(agent, fault)
+    }
+
+    /// The agent exits by itself after a result.
+    fn exits(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Event> {
+        let failed = agent.evidence.result.is_some_and(|result| result.is_error);
+        agent.evidence.exit = Exit::Code(i32::from(failed));
+        self.ends(agent, cause)
+    }
+
+    /// The process is gone. Its tools and shells may not be.
+    fn ends(&mut self, agent: Box<Agent>, cause: Fault) -> Option<Event> {
+        self.orphans += agent.shells + u32::from(agent.tool_open && self.dice.one_in(2));
+        let truth = agent.truth(cause);
+        let evidence = agent.evidence.clone();
+        self.billed = self.billed.plus(evidence.tally);
+        self.ended = Some(Ended { attempt: agent.plan.attempt, truth, evidence: evidence.clone() });
+        Some(Event::Exited(evidence))
+    }
+
+    /// When a stop of this level, ordered now, takes effect.
+    pub(super) fn heeded_at(&mut self, level: StopLevel) -> Moment {
+        self.now
+            + Span(match level {
+                StopLevel::Interrupt | StopLevel::Term => self.dice.magnitude(HEED),
+                StopLevel::Kill => 1 + self.dice.below(20),
+            })
+    }
+}

@@ -1,0 +1,145 @@
+//! One process of an agent CLI, as a model: what it is doing, what its files say so far, and what
+//! is true of it. What it does next is in `acts.rs`.
+
+use longhaul_core::{
+    Evidence, Exit, Fault, Moment, Proc, RateLimit, SessionId, SpawnPlan, StartupError, StopLevel, TurnResult,
+};
+
+/// Never, as a moment.
+pub(crate) const NEVER: Moment = Moment(u64::MAX);
+
+/// What an agent is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It starts up; then its session is open.
+    Boot,
+    /// A turn begins.
+    Ask,
+    /// A request is under way; halfway there is a sign of life.
+    Think,
+    /// The API answers.
+    Answer,
+    /// A tool runs.
+    Tool,
+    /// The turn ends with the result in `closing`.
+    Finish,
+    /// It says that no turn is owed.
+    Settle,
+    /// No turn is owed; a background shell may run.
+    Rest,
+    /// The end of a background shell starts a turn.
+    Wake,
+    /// It exits by itself.
+    Leave,
+    /// It is silent until something ends it.
+    Hang,
+}
+
+/// The least stop that an agent heeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heeds {
+    /// Any stop from this level on.
+    From(StopLevel),
+    /// None: a process in the kernel's hands.
+    Nothing,
+}
+
+impl Heeds {
+    pub(crate) fn heeds(self, level: StopLevel) -> bool {
+        match self {
+            Heeds::From(least) => level >= least,
+            Heeds::Nothing => false,
+        }
+    }
+}
+
+/// One process.
+#[derive(Clone, Debug)]
+pub(crate) struct Agent {
+    pub(crate) proc: Proc,
+    pub(crate) plan: SpawnPlan,
+    pub(crate) stage: Stage,
+    /// When the stage is over.
+    pub(crate) at: Moment,
+    /// How it refuses to start.
+    pub(crate) refusal: Option<(StartupError, Fault)>,
+    /// What kills it from outside, and when.
+    pub(crate) death: Option<Fault>,
+    pub(crate) death_at: Moment,
+    /// The stop that is under way, and when it takes effect.
+    pub(crate) stop: StopLevel,
+    pub(crate) stop_at: Moment,
+    pub(crate) heeds: Heeds,
+    /// What its files say so far.
+    pub(crate) evidence: Evidence,
+    /// What its last result truly means.
+    pub(crate) meaning: Option<Fault>,
+    /// The result that its present turn ends with, and what that means.
+    pub(crate) closing: (TurnResult, Option<Fault>),
+    pub(crate) tool_open: bool,
+    pub(crate) turn_open: bool,
+    pub(crate) shells: u32,
+    pub(crate) shells_until: Moment,
+    /// Inner retries of the present request.
+    pub(crate) inner: u32,
+    pub(crate) input_ended: bool,
+    pub(crate) mute: bool,
+    pub(crate) brief: bool,
+    pub(crate) lingers: bool,
+}
+
+impl Agent {
+    pub(crate) fn new(proc: Proc, plan: SpawnPlan, boot_until: Moment) -> Agent {
+        Agent {
+            proc,
+            plan,
+            stage: Stage::Boot,
+            at: boot_until,
+            refusal: None,
+            death: None,
+            death_at: NEVER,
+            stop: StopLevel::Interrupt,
+            stop_at: NEVER,
+            heeds: Heeds::From(StopLevel::Interrupt),
+            evidence: Evidence::of_exit(Exit::Unseen),
+            meaning: None,
+            closing: (TurnResult::COMPLETED, None),
+            tool_open: false,
+            turn_open: false,
+            shells: 0,
+            shells_until: NEVER,
+            inner: 0,
+            input_ended: false,
+            mute: false,
+            brief: false,
+            lingers: false,
+        }
+    }
+
+    /// The session that it writes to.
+    pub(crate) fn session(&self) -> &SessionId {
+        self.plan.session.id()
+    }
+
+    pub(crate) fn next_at(&self) -> Moment {
+        self.at.min(self.death_at).min(self.stop_at)
+    }
+
+    pub(crate) fn go(&mut self, stage: Stage, at: Moment) {
+        (self.stage, self.at) = (stage, at);
+    }
+
+    /// Why it ended, if it ends now from `cause`: its last result decides unless a turn was open.
+    pub(crate) fn truth(&self, cause: Fault) -> Option<Fault> {
+        match self.evidence.result {
+            _ if self.evidence.guard_lapsed => Some(Fault::GuardLapsed),
+            Some(_) if !self.evidence.turn_open => self.meaning,
+            Some(_) | None => Some(cause),
+        }
+    }
+
+    /// Whether its work is done: its last word is a result that truly is the end.
+    pub(crate) fn stated_limit(&self) -> Option<RateLimit> {
+        self.evidence.rate_limit
+    }
+}

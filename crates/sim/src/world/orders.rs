@@ -1,0 +1,161 @@
+//! How the world carries out the core's orders, and what a supervisor that comes back finds.
+
+use super::agent::{Agent, Heeds, NEVER, Stage};
+use super::{Ended, World};
+use crate::Reach;
+use crate::dice::Dice;
+use crate::mix::Point;
+use longhaul_core::{
+    Action, Evidence, Exit, Fault, Found, Moment, Proc, SessionPlan, Span, SpawnError, SpawnPlan, StartupError,
+    StopLevel,
+};
+
+impl World {
+    /// Carries out an order. What follows from it happens later.
+    pub(crate) fn perform(&mut self, action: &Action) {
+        match action {
+            Action::Spawn(plan) => self.spawn(plan),
+            Action::EndInput => self.end_input(),
+            Action::Stop(level) => self.stop(*level),
+            Action::Sweep => {
+                let lasts = if self.orphans > 0 { Reach::new(1, 3_000) } else { Reach::new(0, 3) };
+                self.sweep_at = self.now + Span(self.dice.within(lasts));
+            }
+            Action::Finish(_) => {}
+        }
+    }
+
+    fn spawn(&mut self, plan: &SpawnPlan) {
+        let now = self.now;
+        self.spawn_at = now + Span(1 + self.dice.below(5));
+        self.stream.clear();
+        let struck = self.struck(Point::Spawn);
+        if self.strikes_by(self.mix.no_room) {
+            return self.fail_spawn(plan, SpawnError::NoResources, Fault::Crashed);
+        }
+        if struck == Some(Fault::AgentMissing) {
+            return self.fail_spawn(plan, SpawnError::NotFound, Fault::AgentMissing);
+        }
+        if struck == Some(Fault::AgentUnusable) && self.dice.one_in(2) {
+            return self.fail_spawn(plan, SpawnError::NotRunnable, Fault::AgentUnusable);
+        }
+        self.pids += 1;
+        let proc = Proc { pid: self.pids, start_ticks: now.0 / 10 };
+        self.spawned = Ok(proc);
+        let boot = now + Span(self.dice.within(self.mix.boot));
+        let mut agent = Box::new(Agent::new(proc, plan.clone(), boot));
+        agent.refusal = self.refusal(plan, struck);
+        agent.mute = self.dice.odds(self.mix.mute);
+        agent.brief = self.dice.odds(self.mix.brief);
+        agent.lingers = self.dice.odds(self.mix.lingers);
+        if self.dice.odds(self.mix.deaf) {
+            agent.heeds = Heeds::From(StopLevel::Term);
+        }
+        self.doom(&mut agent);
+        self.agent = Some(agent);
+    }
+
+    fn fail_spawn(&mut self, plan: &SpawnPlan, error: SpawnError, truth: Fault) {
+        self.spawned = Err(error);
+        let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
+        self.ended = Some(Ended { attempt: plan.attempt, truth: Some(truth), evidence });
+    }
+
+    /// How the agent refuses to start on this session, if it does.
+    fn refusal(&mut self, plan: &SpawnPlan, struck: Option<Fault>) -> Option<(StartupError, Fault)> {
+        let unknown = (StartupError::SessionUnknown, Fault::SessionLost);
+        let in_use = (StartupError::SessionInUse, Fault::SessionExists);
+        if struck == Some(Fault::AgentUnusable) {
+            return Some((StartupError::Unusable, Fault::AgentUnusable));
+        }
+        match &plan.session {
+            SessionPlan::New(id) if self.sessions.find(id).is_some() => Some(in_use),
+            SessionPlan::New(id) if struck == Some(Fault::SessionExists) && plan.attempt == 1 => {
+                self.sessions.open(id);
+                Some(in_use)
+            }
+            SessionPlan::New(_) => None,
+            SessionPlan::Resume(_) if struck == Some(Fault::SessionBusy) => {
+                Some((StartupError::SessionHeld, Fault::SessionBusy))
+            }
+            SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => {
+                if struck == Some(Fault::SessionLost) {
+                    self.sessions.open(from).lost = true;
+                }
+                self.sessions.find(from).is_none_or(|session| session.lost).then_some(unknown)
+            }
+        }
+    }
+
+    /// A process may be doomed from its first moment on.
+    fn doom(&mut self, agent: &mut Agent) {
+        for fault in [Fault::Crashed, Fault::OutOfMemory, Fault::Interrupted] {
+            if self.strikes_by(self.mix.odds_of(fault)) {
+                agent.death = Some(fault);
+                agent.death_at = self.now + Span(self.dice.magnitude(Reach::new(1, 600_000)));
+            }
+        }
+    }
+
+    fn end_input(&mut self) {
+        let Some(mut agent) = self.agent.take() else { return };
+        agent.input_ended = true;
+        let waking = agent.stage == Stage::Wake && self.dice.one_in(2);
+        if agent.stage == Stage::Rest || waking {
+            self.rests(&mut agent);
+        }
+        self.agent = Some(agent);
+    }
+
+    fn stop(&mut self, level: StopLevel) {
+        let at = self.heeded_at(level);
+        if let Some(agent) = &mut self.agent {
+            (agent.stop, agent.stop_at) = (level, at);
+        }
+    }
+
+    /// The supervisor is dead. What was on its way to it is lost; what runs goes on.
+    pub(crate) fn lose_supervisor(&mut self) {
+        self.spawn_at = NEVER;
+        self.sweep_at = NEVER;
+        if self.dice.odds(self.mix.piped) {
+            self.end_input();
+        }
+    }
+
+    /// Time passes without a supervisor.
+    pub(crate) fn pass(&mut self, until: Moment) {
+        while self.next_at() <= until {
+            // What nobody hears is in the stream file, or lost.
+            let _unheard = self.happen();
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// What a supervisor that comes back finds of attempt number `attempt`.
+    pub(crate) fn found(&mut self, attempt: u32) -> Found {
+        if let Some(agent) = &self.agent {
+            return Found::Live(agent.proc);
+        }
+        match &mut self.ended {
+            Some(ended) if ended.attempt == attempt => {
+                unsee(ended, &mut self.dice);
+                Found::Gone(ended.evidence.clone())
+            }
+            Some(_) | None => Found::Gone(Evidence::of_exit(Exit::NeverSpawned)),
+        }
+    }
+}
+
+/// Nobody was there to collect the exit: mostly it is not known.
+fn unsee(ended: &mut Ended, dice: &mut Dice) {
+    let evidence = &mut ended.evidence;
+    if evidence.exit == Exit::NeverSpawned || dice.one_in(4) {
+        return;
+    }
+    evidence.exit = Exit::Unseen;
+    let settled = evidence.result.is_some() && !evidence.turn_open;
+    if ended.truth == Some(Fault::Interrupted) && !settled {
+        ended.truth = Some(Fault::Crashed);
+    }
+}

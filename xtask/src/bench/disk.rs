@@ -1,0 +1,27 @@
+//! What a write that must last costs here: 4 KiB appended to a file and flushed. The yardstick for
+//! everything that writes a journal.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const BLOCK: [u8; 4096] = [b'x'; 4096];
+
+/// A file to measure with.
+pub struct Disk(File);
+
+impl Disk {
+    /// In the directory that is to be measured.
+    pub fn at(dir: &Path) -> io::Result<Disk> {
+        Ok(Disk(OpenOptions::new().append(true).create(true).open(dir.join("fdatasync"))?))
+    }
+
+    /// How long one append with `fdatasync` takes.
+    pub fn append(&mut self) -> io::Result<Duration> {
+        let begun = Instant::now();
+        self.0.write_all(&BLOCK)?;
+        self.0.sync_data()?;
+        Ok(begun.elapsed())
+    }
+}

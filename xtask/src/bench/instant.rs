@@ -1,0 +1,44 @@
+//! What a whole run costs when the agent takes no time: directory, journal, process, sweep, report.
+
+use super::Bench;
+use super::disk::Disk;
+use super::place::Place;
+use super::process::timed;
+use super::sample::{median, ms};
+use super::section::{Row, Section};
+use std::io;
+use std::time::Duration;
+
+const BAR_MS: f64 = 25.0;
+const BAR_SYNCS: f64 = 6.0;
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let place = Place::new()?;
+    let mut disk = Disk::at(place.path())?;
+    let run = || -> io::Result<Duration> {
+        timed(place.scripted_run(&bench.longhaul, "json")?.env("LONGHAUL_SCRIPTED_INSTANT", "1"))
+    };
+    run()?;
+    let (mut runs, mut agents, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.count(20, 5) {
+        runs.push(ms(run()?));
+        let mut agent = place.command(place.path().join("scripted-agent"));
+        agents.push(ms(timed(agent.args(["-p", "measure"]).env("LONGHAUL_SCRIPTED_INSTANT", "1"))?));
+        for _ in 0..4 {
+            syncs.push(ms(disk.append()?));
+        }
+    }
+    let (run, agent, sync) = (median(&runs), median(&agents), median(&syncs));
+    Ok(Section {
+        about: "`longhaul run` of the scripted agent, which ends at once; the disk is measured in between, in the \
+                same directory.",
+        rows: vec![
+            Row::at_most("a whole run", BAR_MS + BAR_SYNCS * sync, "ms", run)
+                .because("25 ms and six syncs")
+                .against(run / agent, "the agent alone"),
+            Row::told("the agent alone", "ms", agent),
+            Row::told("append and fdatasync of 4 KiB", "ms", sync),
+        ],
+        appendix: String::new(),
+    })
+}

@@ -1,0 +1,72 @@
+//! What supervision adds to one run of the real agent.
+
+use super::Bench;
+use super::api::Api;
+use super::disk::Disk;
+use super::place::Place;
+use super::process::timed;
+use super::sample::{median, ms};
+use super::section::{Row, Section};
+use std::io;
+use std::process::Command;
+use std::time::Duration;
+
+const BAR_MS: f64 = 30.0;
+const PROMPT: &str = "Say that you are done.";
+const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let place = Place::new()?;
+    let api = Api::start(Duration::ZERO)?;
+    let mut disk = Disk::at(place.path())?;
+    let bare = || {
+        let mut command = place.agent_command(&bench.claude, &api);
+        command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
+        command
+    };
+    let shell = || {
+        let mut command = place.agent_command("/bin/sh", &api);
+        command.args(["-c", "\"$@\"; exit $?", "sh"]).arg(&bench.claude);
+        command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
+        command
+    };
+    let ours = || {
+        let mut command = place.agent_command(&bench.longhaul, &api);
+        command.args(["run", PROMPT, "--output-format", "json", "--agent-path"]).arg(&bench.claude).args(PERMISSION);
+        command
+    };
+    // The first start writes the agent's configuration and fills the page cache.
+    let warm: [&dyn Fn() -> Command; 3] = [&bare, &shell, &ours];
+    for command in warm {
+        timed(&mut command())?;
+    }
+    let (mut bares, mut shells, mut all, mut added, mut syncs) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.count(10, 3) {
+        let alone = ms(timed(&mut bare())?);
+        let supervised = ms(timed(&mut ours())?);
+        bares.push(alone);
+        all.push(supervised);
+        added.push(supervised - alone);
+        shells.push(ms(timed(&mut shell())?));
+        for _ in 0..4 {
+            syncs.push(ms(disk.append()?));
+        }
+    }
+    let (alone, supervised, shell) = (median(&bares), median(&all), median(&shells));
+    let more = supervised - alone;
+    Ok(Section {
+        about: "The real Claude Code from launch to exit against a loopback API that answers at once: bare `claude -p`, \
+                the same through `sh -c`, and `longhaul run`, in turn after one warm-up each.",
+        rows: vec![
+            Row::at_most("`longhaul run` over bare `claude -p`, difference of medians", BAR_MS, "ms", more)
+                .against(supervised / alone, "bare"),
+            Row::told("the same, median of the pairs' differences", "ms", median(&added)),
+            Row::told("`longhaul run`", "ms", supervised),
+            Row::told("bare `claude -p`", "ms", alone),
+            Row::told("`sh -c claude -p` over bare", "ms", shell - alone),
+            Row::told("append and fdatasync of 4 KiB", "ms", median(&syncs)),
+        ],
+        appendix: String::new(),
+    })
+}

@@ -1,0 +1,73 @@
+//! A temporary place for one measurement: a home, a directory to work in and a Longhaul home, all
+//! empty, and an environment in which nothing of the user's can be found.
+
+use super::api::Api;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs, io};
+use tempfile::TempDir;
+
+/// The place; gone when dropped.
+pub struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    pub fn new() -> io::Result<Place> {
+        let dir = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
+        for name in ["home", "work", "longhaul"] {
+            fs::create_dir(dir.path().join(name))?;
+        }
+        Ok(Place { dir })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Where `longhaul` keeps its runs here.
+    pub fn longhaul_home(&self) -> PathBuf {
+        self.path().join("longhaul")
+    }
+
+    /// A command in this place: quiet, without input and without anything of the user's.
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command
+            .env_clear()
+            .env("PATH", env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path().join("home"))
+            .env("LONGHAUL_HOME", self.longhaul_home())
+            .current_dir(self.path().join("work"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// A command in which the real agent finds nothing but this loopback API.
+    pub fn agent_command(&self, program: impl AsRef<Path>, api: &Api) -> Command {
+        let mut command = self.command(program);
+        command
+            .env("ANTHROPIC_BASE_URL", api.url())
+            .env("ANTHROPIC_API_KEY", "sk-ant-dummy")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            // As root it refuses bypassPermissions unless it is told that this is a sandbox.
+            .env("IS_SANDBOX", "1");
+        command
+    }
+
+    /// A run of the scripted agent. `--agent-path` takes one file, so the subcommand gets one.
+    pub fn scripted_run(&self, longhaul: &Path, format: &str) -> io::Result<Command> {
+        let agent = self.path().join("scripted-agent");
+        if !agent.exists() {
+            fs::write(&agent, format!("#!/bin/sh\nexec '{}' drill-agent \"$@\"\n", longhaul.display()))?;
+            fs::set_permissions(&agent, fs::Permissions::from_mode(0o755))?;
+        }
+        let mut command = self.command(longhaul);
+        command.args(["run", "measure", "--permission-mode", "bypassPermissions", "--output-format", format]);
+        command.arg("--agent-path").arg(agent);
+        Ok(command)
+    }
+}

@@ -1,0 +1,127 @@
+//! What an event costs, and whether memory grows with their number.
+//!
+//! Two streams of lines of about 1.2 kB: partial messages, which say only that the agent lives, and
+//! whole messages, a tool call and its result in turn, which are understood, counted and kept. Both
+//! come from the scripted agent, and only the supervisor's own time and memory are counted.
+
+use super::Bench;
+use super::place::Place;
+use super::process::{Metered, metered};
+use super::section::{Row, Section};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::time::Instant;
+
+const CPU_BAR_US: f64 = 4.0;
+const PEAK_BAR_MB: f64 = 12.0;
+// Flat: what a hundred times more events may add.
+const GROWTH_BAR_MB: f64 = 1.0;
+const EVENT_BYTES: usize = 1_200;
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let sizes: &[usize] = if bench.quick { &[1_000, 10_000] } else { &[10_000, 100_000, 1_000_000] };
+    let yardstick = parse_us();
+    let mut rows = vec![Row::told("`serde_json::Value` of one such line", "µs", yardstick)];
+    for (kind, name) in [(Kind::Partial, "partial messages"), (Kind::Whole, "whole messages")] {
+        let mut peaks = Vec::new();
+        for &events in sizes {
+            let run = run(bench, kind, events, "json")?;
+            let peak = run.peak_kib as f64 / 1024.0;
+            peaks.push(peak);
+            let cpu = run.cpu.as_secs_f64() * 1e6 / events as f64;
+            let largest = Some(&events) == sizes.last();
+            let what = format!("{name}, {events} events: CPU an event");
+            let cpu_row = if largest { Row::at_most(what, CPU_BAR_US, "µs", cpu) } else { Row::told(what, "µs", cpu) };
+            rows.push(cpu_row.against(cpu / yardstick, "parsing it"));
+            rows.push(Row::at_most(format!("{name}, {events} events: peak memory"), PEAK_BAR_MB, "MB", peak));
+        }
+        let growth = peaks.last().unwrap_or(&f64::NAN) - peaks.first().unwrap_or(&f64::NAN);
+        rows.push(Row::at_most(format!("{name}: growth of the peak, fewest to most events"), GROWTH_BAR_MB, "MB", growth));
+    }
+    let events = bench.count(100_000, 1_000);
+    let run = run(bench, Kind::Partial, events, "stream-json")?;
+    let cpu = run.cpu.as_secs_f64() * 1e6 / events as f64;
+    rows.push(Row::told(format!("partial messages, {events} events, `--output-format stream-json`: CPU an event"), "µs", cpu));
+    Ok(Section {
+        about: "The supervisor's own user and system time, compaction of the stream file included, and its own memory \
+                high-water mark; the agent's are not in them.",
+        rows,
+        appendix: String::new(),
+    })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Partial,
+    Whole,
+}
+
+fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<Metered> {
+    let place = Place::new()?;
+    let mut command = place.scripted_run(&bench.longhaul, format)?;
+    match kind {
+        Kind::Partial => command.env("LONGHAUL_SCRIPTED_FLOOD", format!("{events}:{EVENT_BYTES}")),
+        Kind::Whole => {
+            let recording = place.path().join("recording.jsonl");
+            record(&bench.root, &recording, events)?;
+            command.env("LONGHAUL_SCRIPTED_REPLAY", recording)
+        }
+    };
+    let run = metered(&mut command)?;
+    if run.status.success() { Ok(run) } else { Err(io::Error::other(format!("run of {events} events: {}", run.status))) }
+}
+
+/// A recorded success whose one answer is preceded by this many messages.
+fn record(root: &Path, file: &Path, events: usize) -> io::Result<()> {
+    let recorded = fs::read_to_string(root.join("crates/agent/fixtures/claude/success-session-state.jsonl"))?;
+    let mut out = BufWriter::with_capacity(1 << 20, File::create(file)?);
+    let mut written = false;
+    for line in recorded.lines() {
+        // Behind everything with which a turn begins, in front of the answer that ends it.
+        if !written && line.contains("\"type\":\"assistant\"") {
+            written = true;
+            let session = serde_json::from_str::<Value>(line)?["session_id"].clone();
+            for index in 0..events {
+                writeln!(out, "{}", whole_message(index, &session))?;
+            }
+        }
+        writeln!(out, "{line}")?;
+    }
+    out.flush()
+}
+
+fn whole_message(index: usize, session: &Value) -> String {
+    let call = index / 2;
+    // The fields around it come to about 500 and 200 bytes.
+    if index.is_multiple_of(2) {
+        let text = "x".repeat(EVENT_BYTES - 500);
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"id\":\"msg_{call:08}\",\"type\":\"message\",\"role\":\"assistant\",\
+             \"model\":\"claude-sonnet-4-5\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"toolu_{call:08}\",\
+             \"name\":\"Bash\",\"input\":{{\"command\":\"{text}\"}}}}],\"stop_reason\":null,\"stop_sequence\":null,\
+             \"usage\":{{\"input_tokens\":100,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\
+             \"output_tokens\":50}}}},\"parent_tool_use_id\":null,\"session_id\":{session},\"uuid\":\"{index:08}\"}}"
+        )
+    } else {
+        let text = "x".repeat(EVENT_BYTES - 250);
+        format!(
+            "{{\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":[{{\"tool_use_id\":\"toolu_{call:08}\",\
+             \"type\":\"tool_result\",\"content\":\"{text}\",\"is_error\":false}}]}},\"parent_tool_use_id\":null,\
+             \"session_id\":{session},\"uuid\":\"{index:08}\"}}"
+        )
+    }
+}
+
+/// What a general parser takes for one such line.
+fn parse_us() -> f64 {
+    const LINES: u32 = 20_000;
+    let line = whole_message(0, &json!("904ab358-3a23-4939-9c88-fb9a1707a5fa"));
+    let begun = Instant::now();
+    for _ in 0..LINES {
+        let parsed: Result<Value, _> = serde_json::from_str(std::hint::black_box(&line));
+        std::hint::black_box(parsed.is_ok());
+    }
+    begun.elapsed().as_secs_f64() * 1e6 / f64::from(LINES)
+}

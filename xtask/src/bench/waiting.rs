@@ -1,0 +1,88 @@
+//! What a run costs that waits for a usage window's reset, and whether it lets itself be stopped.
+
+use super::Bench;
+use super::place::Place;
+use super::process::{Guarded, fine_cpu, peak_kib_of, sleeps};
+use super::section::{Row, Section};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fs, io};
+
+const CORE_BAR_PERCENT: f64 = 0.1;
+const TERMINATED: i32 = 143;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let place = Place::new()?;
+    let recording = place.path().join("recording.jsonl");
+    record(&bench.root, &recording)?;
+    let mut command = place.scripted_run(&bench.longhaul, "json")?;
+    command.env("LONGHAUL_SCRIPTED_REPLAY", &recording).env("LONGHAUL_SCRIPTED_EXIT", "1");
+    let mut run = Guarded(command.spawn()?);
+    let pid = run.0.id();
+    await_waiting(&place)?;
+    // What follows the decision is written by now.
+    sleep(Duration::from_secs(1));
+
+    let (cpu, count, begun) = (fine_cpu(pid)?, sleeps(pid), Instant::now());
+    sleep(Duration::from_secs(bench.count(15, 3) as u64));
+    let seconds = begun.elapsed().as_secs_f64();
+    let share = (fine_cpu(pid)? - cpu).as_secs_f64() / seconds * 100.0;
+    let wakes = (sleeps(pid) - count) as f64 / seconds;
+    let peak = peak_kib_of(pid).unwrap_or(0) as f64 / 1024.0;
+
+    let begun = Instant::now();
+    if let Some(pid) = Pid::from_raw(pid as i32) {
+        kill_process(pid, Signal::TERM)?;
+    }
+    let status = run.0.wait()?;
+    let stop = begun.elapsed().as_secs_f64() * 1e3;
+    Ok(Section {
+        about: "The agent's stream reports a usage limit that resets in three hours; the run waits, and is then \
+                stopped by SIGTERM.",
+        rows: vec![
+            Row::at_most("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share),
+            Row::told("wake-ups", "a second", wakes),
+            Row::told("peak memory", "MB", peak),
+            Row::must(
+                "exit after SIGTERM",
+                format!("code {TERMINATED}"),
+                status.to_string(),
+                status.code() == Some(TERMINATED),
+            ),
+            Row::told("from SIGTERM to the exit", "ms", stop),
+        ],
+        appendix: String::new(),
+    })
+}
+
+/// A recorded usage limit, with its reset moved three hours ahead of now.
+fn record(root: &Path, file: &Path) -> io::Result<()> {
+    let recorded = fs::read_to_string(root.join("crates/agent/fixtures/claude/usage-limit-5h-rejected.jsonl"))?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let old = recorded.split("\"resetsAt\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
+    let old = old.ok_or_else(|| io::Error::other("the recorded usage limit names no reset"))?;
+    fs::write(file, recorded.replace(&format!("\"resetsAt\":{old}"), &format!("\"resetsAt\":{}", now + 3 * 3600)))
+}
+
+fn await_waiting(place: &Place) -> io::Result<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        if status_of(&place.longhaul_home().join("runs")).as_deref() == Some("waiting") {
+            return Ok(());
+        }
+        sleep(Duration::from_millis(50));
+    }
+    Err(io::Error::other("the run does not wait for the reset"))
+}
+
+/// The word in the only run's `status.json`.
+fn status_of(runs: &Path) -> Option<String> {
+    let first = |dir: &Path| Some(fs::read_dir(dir).ok()?.flatten().next()?.path());
+    let run = first(&first(runs)?)?;
+    let status: Value = serde_json::from_slice(&fs::read(run.join("status.json")).ok()?).ok()?;
+    status["status"].as_str().map(str::to_owned)
+}

@@ -1,0 +1,173 @@
+//! `cargo xtask mutants`: breaks a copy of the core in one known way after the other and flies seeds
+//! until an oracle objects. A mutant that survives is a hole in the oracles. The project's own
+//! sources are never touched.
+
+use crate::{cargo, root};
+use serde::Deserialize;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+// A caught mutant needs few thousand seeds, most need a handful.
+const RUNS_MAX: u64 = 1_000_000;
+
+#[derive(Deserialize)]
+struct Mutants {
+    mutant: Vec<Mutant>,
+}
+
+#[derive(Deserialize)]
+struct Mutant {
+    name: String,
+    breaks: String,
+    file: String,
+    find: String,
+    replace: String,
+}
+
+/// The first objection to a mutant.
+struct Catch {
+    seed: u64,
+    oracle: String,
+}
+
+pub fn run(args: &[String]) -> ExitCode {
+    match hunt(args.first().map(String::as_str)) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(survivors) => {
+            eprintln!("{survivors} mutants survive");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("failed to hunt mutants: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How many mutants survive. With a name only that one is tried, and no table is written.
+fn hunt(only: Option<&str>) -> Result<usize, Box<dyn Error>> {
+    let root = root();
+    let text = fs::read_to_string(root.join("crates/sim/mutants.toml"))?;
+    let mut mutants = toml::from_str::<Mutants>(&text)?.mutant;
+    mutants.retain(|mutant| only.is_none_or(|only| mutant.name == only));
+    let scratch = root.join("target/mutants");
+    prepare(&root, &scratch)?;
+    for mutant in &mutants {
+        check_place(&root, mutant)?;
+    }
+    if let Some(catch) = fly(&scratch)? {
+        return Err(format!("the core as it is fails seed {}: {}", catch.seed, catch.oracle).into());
+    }
+    let mut rows = Vec::new();
+    let mut survivors = 0;
+    for mutant in &mutants {
+        let file = scratch.join("crates").join(&mutant.file);
+        let sound = fs::read_to_string(&file)?;
+        fs::write(&file, sound.replacen(&mutant.find, &mutant.replace, 1))?;
+        let caught = fly(&scratch).map_err(|error| format!("{}: {error}", mutant.name))?;
+        fs::write(&file, sound)?;
+        survivors += usize::from(caught.is_none());
+        let row = row(mutant, caught.as_ref());
+        eprintln!("{row}");
+        rows.push(row);
+    }
+    if only.is_none() {
+        fs::write(root.join("crates/sim/MUTANTS.md"), table(&rows))?;
+    }
+    Ok(survivors)
+}
+
+/// Makes a workspace of core and sim alone in `scratch`, with its own lock and target folder.
+fn prepare(root: &Path, scratch: &Path) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(scratch)?;
+    let manifest: String = fs::read_to_string(root.join("Cargo.toml"))?
+        .lines()
+        .map(|line| match line.split('=').next().map(str::trim) {
+            Some("members") => "members = [\"crates/core\", \"crates/sim\"]",
+            Some("default-members") => "",
+            // Fifty builds: the time of a build counts more than that of the flight.
+            Some("lto") => "lto = false",
+            Some(_) | None => line,
+        })
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    fs::write(scratch.join("Cargo.toml"), manifest)?;
+    fs::copy(root.join("Cargo.lock"), scratch.join("Cargo.lock"))?;
+    for name in ["core", "sim"] {
+        let to = scratch.join("crates").join(name);
+        if to.exists() {
+            fs::remove_dir_all(&to)?;
+        }
+        copy(&root.join("crates").join(name), &to)?;
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_place(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
+    let sound = fs::read_to_string(root.join("crates").join(&mutant.file))?;
+    match sound.matches(&mutant.find).count() {
+        1 => Ok(()),
+        count => Err(format!("{}: what it looks for is {count} times in {}", mutant.name, mutant.file).into()),
+    }
+}
+
+/// Builds what is in `scratch` and flies it from seed 0 on, to the first objection.
+fn fly(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
+    let target = scratch.join("target");
+    let built = cargo()
+        .args(["build", "--quiet", "--release", "--offline", "--package", "longhaul-sim", "--example", "swarm"])
+        .current_dir(scratch)
+        .env("CARGO_TARGET_DIR", &target)
+        .output()?;
+    if !built.status.success() {
+        return Err(String::from_utf8_lossy(&built.stderr).into_owned().into());
+    }
+    // One thread: the first seed that fails is then the first of all.
+    let flown = Command::new(target.join("release/examples/swarm"))
+        .args(["--runs", &RUNS_MAX.to_string(), "--threads", "1", "--brief"])
+        .output()?;
+    let text = String::from_utf8_lossy(&flown.stdout);
+    let catch = text.lines().find_map(|line| {
+        let (seed, rest) = line.strip_prefix("seed ")?.split_once(": ")?;
+        Some(Catch { seed: seed.parse().ok()?, oracle: rest.split(':').next()?.to_owned() })
+    });
+    match (catch, flown.status.success()) {
+        (None, false) => Err(format!("the swarm broke: {}", String::from_utf8_lossy(&flown.stderr)).into()),
+        (catch, _) => Ok(catch),
+    }
+}
+
+fn row(mutant: &Mutant, caught: Option<&Catch>) -> String {
+    match caught {
+        Some(Catch { seed, oracle }) => {
+            format!("| `{}` | {} | `{oracle}` | {seed} | {} |", mutant.name, mutant.breaks, seed + 1)
+        }
+        None => format!("| `{}` | {} | **survives** | | {RUNS_MAX} |", mutant.name, mutant.breaks),
+    }
+}
+
+fn table(rows: &[String]) -> String {
+    format!(
+        "# Mutants of the core, and what catches them\n\n\
+         Written by `cargo xtask mutants`, which breaks a copy of the core as `mutants.toml` says and flies\n\
+         seeds from 0 on until an oracle objects. `cargo xtask mutants NAME` tries one.\n\n\
+         | mutant | what it breaks | oracle | seed | runs needed |\n|---|---|---|---|---|\n{}\n",
+        rows.join("\n")
+    )
+}

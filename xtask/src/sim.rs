@@ -1,0 +1,24 @@
+//! `cargo xtask sim`: builds the swarm in release mode and passes its arguments on. Seeds that once
+//! failed are flown first.
+
+use crate::{cargo, root};
+use std::process::ExitCode;
+
+pub fn run(args: &[String]) -> ExitCode {
+    let root = root();
+    let example = if args.first().is_some_and(|arg| arg == "--walls") { "walls" } else { "swarm" };
+    let mut command = cargo();
+    command
+        .args(["run", "--quiet", "--release", "--package", "longhaul-sim", "--example", example, "--"])
+        .current_dir(&root);
+    if example == "swarm" {
+        command.arg("--failed").arg(root.join("crates/sim/seeds/failed.txt"));
+    }
+    match command.args(args.iter().filter(|arg| *arg != "--walls")).status() {
+        Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
+        Err(error) => {
+            eprintln!("failed to run cargo: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Holds the arrows between crates: who may depend on whom. `ARCHITECTURE.md` draws them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Every crate and the crates of ours that it may depend on.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("longhaul-core", &[]),
+    ("longhaul-agent", &["longhaul-core"]),
+    ("longhaul-store", &["longhaul-core"]),
+    ("longhaul", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
+    ("longhaul-drill", &["longhaul-agent", "longhaul-core"]),
+    ("longhaul-sim", &["longhaul-agent", "longhaul-core"]),
+    (
+        "longhaul-cli",
+        &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim", "longhaul-store"],
+    ),
+    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-sim"]),
+];
+
+/// What the pure crates may never depend on, directly or not: runtimes, clocks, chance, the network.
+const PURE: &[&str] = &["longhaul-core", "longhaul-agent"];
+const IMPURE: &[&str] = &["tokio", "rustix", "libc", "rand", "getrandom", "jiff", "chrono", "time", "reqwest", "ureq"];
+
+#[test]
+fn crates_depend_only_along_the_arrows() {
+    let allowed: BTreeMap<&str, BTreeSet<&str>> =
+        ARROWS.iter().map(|(name, may)| (*name, may.iter().copied().collect())).collect();
+    let packages = workspace_packages();
+    let names: BTreeSet<&str> = packages.keys().map(String::as_str).collect();
+    assert_eq!(names, allowed.keys().copied().collect(), "every crate has its arrows in this test");
+    for (name, dependencies) in &packages {
+        for dependency in dependencies.iter().filter(|dependency| names.contains(dependency.as_str())) {
+            assert!(
+                allowed[name.as_str()].contains(dependency.as_str()),
+                "{name} depends on {dependency}, against the arrows of ARCHITECTURE.md"
+            );
+        }
+    }
+}
+
+#[test]
+fn pure_crates_have_no_impure_dependency() {
+    for name in PURE {
+        let tree = cargo(&["tree", "--package", name, "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
+        for impure in IMPURE {
+            let found = tree.lines().any(|line| line.split(' ').next() == Some(impure));
+            assert!(!found, "{name} depends on {impure}");
+        }
+    }
+}
+
+/// Our packages and what each depends on outside of tests.
+fn workspace_packages() -> BTreeMap<String, BTreeSet<String>> {
+    let metadata = cargo(&["metadata", "--format-version", "1", "--no-deps"]);
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).expect("cargo metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("metadata lists packages");
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("a package lists dependencies");
+            let normal = dependencies.iter().filter(|dependency| dependency["kind"] != "dev");
+            let names = normal.filter_map(|dependency| dependency["name"].as_str()).map(str::to_owned);
+            (package["name"].as_str().expect("a package has a name").to_owned(), names.collect())
+        })
+        .collect()
+}
+
+fn cargo(args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO")).args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let output = output.expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("cargo prints UTF-8")
+}
