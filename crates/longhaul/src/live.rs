@@ -2,6 +2,7 @@
 
 mod child;
 mod clock;
+mod memory;
 mod sweep;
 mod tail;
 mod watch;

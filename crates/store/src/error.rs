@@ -142,25 +142,25 @@ impl StoreError {
             StoreError::HomeUnknown | StoreError::HomeNotDirectory { .. } => {
                 "set LONGHAUL_HOME to a directory you can write to".to_owned()
             }
-            StoreError::NoSuchRun { .. } => "`longhaul runs` lists the runs".to_owned(),
+            StoreError::NoSuchRun { .. } => "look for its id among the directories there".to_owned(),
             StoreError::AmbiguousRun { .. } => "type one more letter".to_owned(),
             StoreError::MalformedRun { .. } => {
-                "`@` is the last run, `@-1` the one before; `longhaul runs` lists the runs".to_owned()
+                "`@` is the last run, `@-1` the one before".to_owned()
             }
-            StoreError::JournalLocked { .. } => "wait for it, or end it with `longhaul cancel`".to_owned(),
+            StoreError::JournalLocked { .. } => "wait for it to end, or end it with SIGTERM".to_owned(),
             StoreError::JournalDamaged { .. } | StoreError::JournalGap { .. } => {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
             }
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
             StoreError::JournalBroken { .. } => {
-                "see the first error; once the disk is well, `longhaul recover` continues the run".to_owned()
+                "see the first error; its session can still be resumed by its id".to_owned()
             }
             StoreError::Unreadable { written_by, .. } => {
                 let version = written_by.as_ref()?;
                 format!("longhaul {version} wrote it; use that version for this run")
             }
             StoreError::SessionBusy { holder: Some(run), .. } => {
-                format!("wait for run {run}, or end it with `longhaul cancel {run}`")
+                format!("wait for run {run} to end, or end its longhaul with SIGTERM")
             }
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
             StoreError::StreamBusy { .. } => return None,

@@ -128,7 +128,7 @@ impl Observer for Screen {
 
 fn live_line() -> ProgressBar {
     let line = ProgressBar::new_spinner();
-    let style = ProgressStyle::with_template("{spinner} {msg} · {elapsed}").expect("the template is valid");
+    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}").expect("the template is valid");
     line.set_style(style);
     line.enable_steady_tick(TICK_EVERY);
     line

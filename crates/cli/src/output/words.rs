@@ -99,7 +99,7 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
         }
         Fault::ModelUnknown => Some("name another model with --model"),
         Fault::SessionLost => Some("check the id; `--resume-or-new` begins a new session instead"),
-        Fault::SessionBusy => Some("wait for that run, or cancel it"),
+        Fault::SessionBusy => Some("wait for that run to end, or end its longhaul with SIGTERM"),
         Fault::AgentMissing | Fault::AgentUnusable => {
             Some("run the agent by hand to see why; `npm install -g @anthropic-ai/claude-code` updates it")
         }

@@ -2,6 +2,7 @@
 
 use super::child::{Agent, Launch};
 use super::clock::Clock;
+use super::memory::MemoryWatch;
 use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
 use crate::observer::{Observer, View};
@@ -69,6 +70,7 @@ struct Attempt {
     decoder: Box<dyn Decoder>,
     dir: AttemptDir,
     proc: Proc,
+    memory: MemoryWatch,
     exit: Option<Exit>,
 }
 
@@ -236,10 +238,11 @@ impl LiveWorld<'_> {
         };
         // Watched before the agent can write: nothing it says is missed.
         let tail = Tail::open(&dir.stream_path())?;
+        let memory = MemoryWatch::begin();
         match Agent::start(launch, invocation.stdin) {
             Ok((agent, proc)) => {
                 let decoder = self.setup.dialect.decoder();
-                self.attempt = Some(Attempt { agent, tail, decoder, dir, proc, exit: None });
+                self.attempt = Some(Attempt { agent, tail, decoder, dir, proc, memory, exit: None });
                 self.events.push_back(Event::Spawned(proc));
             }
             Err((kind, error)) => {
@@ -297,10 +300,10 @@ impl LiveWorld<'_> {
     fn ended_attempt(&mut self) -> Result<Option<Evidence>, SuperviseError> {
         let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
         let Some(mut attempt) = self.attempt.take() else { return Ok(None) };
-        let ended_at = self.clock.at();
-        attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill: false })?;
+        let (ended_at, memory_kill) = (self.clock.at(), attempt.memory.saw_kill(exit));
+        attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill })?;
         self.stderr_tail = tail_of(&attempt.dir.stderr_path());
-        let evidence = attempt.decoder.evidence(exit, &self.stderr_tail);
+        let evidence = Evidence { memory_kill, ..attempt.decoder.evidence(exit, &self.stderr_tail) };
         self.glance = attempt.decoder.glance().clone();
         self.ended.push((attempt.dir, attempt.decoder));
         Ok(Some(evidence))

@@ -16,7 +16,7 @@ fn the_second_run_is_told_who_has_it() {
     let lock = acquire(&home, "s", "longername").expect("free");
     let error = acquire(&home, "s", "bcdfgh").expect_err("busy");
     assert_eq!(error.to_string(), "lock session s: run longername is working on it");
-    assert!(error.hint().expect("a hint").contains("longhaul cancel longername"));
+    assert!(error.hint().expect("a hint").contains("run longername"));
     acquire(&home, "other", "bcdfgh").expect("another session");
     SessionLock::acquire(&home, "codex", &SessionId::from("s"), &RunId::from("k")).expect("another agent");
     drop(lock);
