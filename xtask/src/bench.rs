@@ -22,10 +22,9 @@ mod version;
 mod waiting;
 mod walls;
 
-use crate::real_agent;
+use crate::{cargo, real_agent};
 use section::Section;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{env, io};
 
 /// What every bench may use.
@@ -92,8 +91,7 @@ pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
 
 /// Builds a program in release and returns where it is.
 fn build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    let status = command.args(["build", "--quiet", "--release"]).args(args).current_dir(root).status()?;
+    let status = cargo().args(["build", "--quiet", "--release"]).args(args).current_dir(root).status()?;
     if !status.success() {
         return Err(io::Error::other(format!("build {program}: {status}")));
     }

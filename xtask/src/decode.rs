@@ -1,21 +1,23 @@
 //! `cargo xtask decode [--agent NAME] [--exit CODE] FILE…`: what each recorded stream says, as one
 //! JSON line. It shows what a supervisor would have understood, and so what it would have done.
+//! Beside the stream of a run's attempt lie `stderr.log` and `exit.json`; they are read too.
 
 use longhaul_agent::{Dialect, dialect, report};
 use longhaul_core::Exit;
+use serde_json::Value;
+use std::path::Path;
 use std::{fs, io};
 
 /// Decodes the files named.
 pub fn decode(args: &[String]) -> io::Result<()> {
     let mut agent = "claude";
-    // A recording does not say how its process ended.
-    let mut exit = Exit::Unseen;
+    let mut exit = None;
     let mut files = Vec::new();
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
         match arg {
             "--agent" => agent = args.next().ok_or_else(usage)?,
-            "--exit" => exit = parse_exit(args.next().ok_or_else(usage)?)?,
+            "--exit" => exit = Some(parse_exit(args.next().ok_or_else(usage)?)?),
             file => files.push(file),
         }
     }
@@ -29,9 +31,17 @@ pub fn decode(args: &[String]) -> io::Result<()> {
     Ok(())
 }
 
-fn line(dialect: &dyn Dialect, file: &str, exit: Exit) -> io::Result<String> {
+fn line(dialect: &dyn Dialect, file: &str, exit: Option<Exit>) -> io::Result<String> {
     let stream = fs::read(file).map_err(|error| io::Error::other(format!("read {file}: {error}")))?;
-    Ok(serde_json::to_string(&report(dialect, file, &stream, exit, ""))?)
+    let beside = |name: &str| fs::read(Path::new(file).with_file_name(name)).unwrap_or_default();
+    let exit = exit.or_else(|| recorded_exit(&beside("exit.json"))).unwrap_or(Exit::Unseen);
+    let stderr = beside("stderr.log");
+    Ok(serde_json::to_string(&report(dialect, file, &stream, exit, &String::from_utf8_lossy(&stderr)))?)
+}
+
+fn recorded_exit(json: &[u8]) -> Option<Exit> {
+    let recorded: Value = serde_json::from_slice(json).ok()?;
+    serde_json::from_value(recorded["exit"].clone()).ok()
 }
 
 /// A code; negative for the signal that ended the process.

@@ -1,29 +1,50 @@
 //! Developer commands: `cargo xtask COMMAND`. One file per command; this one only names them.
-#![allow(clippy::print_stderr, reason = "a developer's tool talks on stderr")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to whoever typed it")]
 
+mod bench;
+mod decode;
 mod mutants;
+mod real_agent;
 mod sim;
+mod test;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "cargo xtask COMMAND
 
+  test                                          everything that a change must pass
+  bench [NAME…] [--quick]                       measure, and write benches/RESULTS.md
   sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
   sim --seed SEED                               tell the story of one seed
   sim --walls                                   how soon a run goes on after an overload
-  mutants [NAME]                                break the core in known ways; each must be caught";
+  mutants [NAME]                                break the core in known ways; each must be caught
+  decode [--agent NAME] [--exit CODE] FILE…     what recorded streams say, a JSON line each";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let command = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();
     match command.as_str() {
+        "test" => told(test::test(&root())),
+        "bench" => told(bench::bench(&root(), &args)),
         "sim" => sim::run(&args),
         "mutants" => mutants::run(&args),
+        "decode" => told(decode::decode(&args)),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn told(ended: io::Result<()>) -> ExitCode {
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 const NAMES_MAX: usize = 256;
 const NAME_CHARS_MAX: usize = 64;
 const ERRORS_MAX: usize = 20;
+const ERROR_BYTES_MAX: usize = 4 << 10;
+// A line may be four times as long; three copies of it must fit into 200 MB.
+const RESULT_BYTES_MAX: usize = 16 << 20;
 
 /// An attempt at a glance.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,7 +26,7 @@ pub struct Glance {
     pub activity: String,
     /// What was used so far.
     pub tally: Tally,
-    /// The text of the last result.
+    /// The text of the last result, up to 16 MiB.
     pub result: Option<String>,
     /// What the agent said was wrong, oldest first, bounded.
     pub errors: Vec<String>,
@@ -40,11 +43,21 @@ pub struct Glance {
 impl Glance {
     /// Adds an error for people, unless it is the one before again.
     pub(crate) fn error(&mut self, text: &str) {
+        let text = beginning(text, ERROR_BYTES_MAX);
         let new = !text.trim().is_empty() && self.errors.last().is_none_or(|last| last != text);
         if new && self.errors.len() < ERRORS_MAX {
             self.errors.push(text.to_owned());
         }
     }
+
+    /// Replaces the result.
+    pub(crate) fn conclude(&mut self, text: Option<&str>) {
+        self.result = text.map(|text| beginning(text, RESULT_BYTES_MAX).to_owned());
+    }
+}
+
+fn beginning(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
 }
 
 /// Counts of events by type.

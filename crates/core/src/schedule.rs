@@ -48,3 +48,6 @@ impl Backoff {
 pub(crate) fn after_reset(resets_at: Moment, jitter: Span, roll: u64) -> Moment {
     resets_at + Span(draw(roll, SALT_RESET, jitter.0))
 }
+
+#[cfg(test)]
+mod tests;

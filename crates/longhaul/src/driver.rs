@@ -31,3 +31,6 @@ pub async fn drive<W: World>(
         event = world.next(run.deadline(policy).map(|deadline| deadline.at)).await?;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -102,6 +102,7 @@ fn mix(dice: &mut Dice) -> Mix {
     }
     let some = |dice: &mut Dice, one_in| if dice.one_in(one_in) { dice.magnitude(Reach::new(10_000, 1_000_000)) as u32 } else { 0 };
     mix.faults_max = dice.magnitude(Reach::new(2, 24)) as u32;
+    mix.failed_requests_max = 400;
     mix.work = Reach::new(0, dice.magnitude(Reach::new(2, 30)));
     mix.wall = Reach::new(1, dice.magnitude(Reach::new(1_000, 12 * HOUR)));
     mix.reset = Reach::new(1, dice.magnitude(Reach::new(1_000, 12 * HOUR)));

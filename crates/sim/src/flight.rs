@@ -16,7 +16,7 @@ use crate::world::World;
 use crate::world::agent::NEVER;
 use kill::KillPoint;
 use longhaul_core::{
-    Action, Event, Moment, Now, OutcomeKind, Phase, Policy, Record, Run, SessionPlan, Span,
+    Action, Event, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run, SessionPlan, Span, Usd,
 };
 use watch::Watch;
 
@@ -36,7 +36,10 @@ pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
 pub(crate) struct Landing {
     pub(crate) steps: u64,
     pub(crate) attempts: u32,
-    pub(crate) outcome: OutcomeKind,
+    pub(crate) outcome: Outcome,
+    pub(crate) wall: Span,
+    pub(crate) waiting: Span,
+    pub(crate) spend: Usd,
 }
 
 /// One run under way. Buffers are kept from run to run.
@@ -232,10 +235,18 @@ impl Flight {
             })?;
         }
         self.watch.clocks.check(&course.run, at)?;
-        let attempts = course.run.state().attempts();
+        let state = course.run.state();
+        let landing = Landing {
+            steps: course.steps,
+            attempts: state.attempts(),
+            outcome,
+            wall: state.clocks.wall(at),
+            waiting: state.clocks.waiting,
+            spend: state.tally.cost,
+        };
         check_stable(&mut course.run, course.policy, at)?;
         coverage.outcome(outcome.kind);
-        Ok(Landing { steps: course.steps, attempts, outcome: outcome.kind })
+        Ok(landing)
     }
 }
 

@@ -13,14 +13,22 @@ mod dice;
 mod draw;
 mod failed;
 mod flight;
+mod forecast;
 mod mix;
 mod oracles;
+mod profile;
+mod quantiles;
 mod swarm;
+mod walls;
 mod world;
 
 pub use coverage::Coverage;
+pub use forecast::{Forecast, forecast};
 pub use oracles::{Objection, Oracle};
+pub use profile::{Profile, ProfileError, Rate};
+pub use quantiles::Quantiles;
 pub use failed::{parse_failed, with_failed};
 pub use swarm::{Failure, Figures, rerun, story, swarm};
+pub use walls::{WallRun, Walls, walls};
 
 use mix::Reach;

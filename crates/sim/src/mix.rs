@@ -76,6 +76,8 @@ pub(crate) struct Mix {
     any: [u32; Point::ALL.len()],
     /// After so many faults the world is healed: every run of a bounded world must end.
     pub(crate) faults_max: u32,
+    /// After so many failed requests the API serves for good, whatever the length of its walls.
+    pub(crate) failed_requests_max: u64,
     /// Tool calls that the work needs.
     pub(crate) work: Reach,
     /// From the spawn to the session's opening.
@@ -136,6 +138,7 @@ impl Mix {
             odds: [0; FAULTS],
             any: [0; Point::ALL.len()],
             faults_max: u32::MAX,
+            failed_requests_max: u64::MAX,
             work: Reach::new(1, 8),
             // Measured on an idle machine: 0.45 s to the first event.
             boot: Reach::new(300, 900),

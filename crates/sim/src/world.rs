@@ -49,6 +49,8 @@ pub(crate) struct World {
     pub(crate) billed: Tally,
     pub(crate) requests: u64,
     pub(crate) failed_requests: u64,
+    /// When the API answered a request for the first time.
+    pub(crate) served_at: Option<Moment>,
     /// A process was drawn that nothing can end.
     pub(crate) undying: bool,
     faults_left: u32,
@@ -86,6 +88,7 @@ impl World {
             billed: Tally::default(),
             requests: 0,
             failed_requests: 0,
+            served_at: None,
             undying: false,
             faults_left: mix.faults_max,
             inner_retries: policy.inner_retries,

@@ -53,7 +53,7 @@ mod tests {
             [user_line("Fix \"it\",\nplease\u{2028}."), initialize(&json!({})), interrupt(), end_session()];
         let text = String::from_utf8(lines.concat()).expect("JSON is UTF-8");
         expect![[r#"
-            {"message":{"content":"Fix \"it\",\nplease .","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            {"message":{"content":"Fix \"it\",\nplease\u2028.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             {"request":{"hooks":{},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
             {"request":{"subtype":"interrupt"},"request_id":"longhaul-interrupt","type":"control_request"}
             {"request":{"subtype":"end_session"},"request_id":"longhaul-end","type":"control_request"}

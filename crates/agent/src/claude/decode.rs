@@ -276,7 +276,7 @@ impl ClaudeDecoder {
             // The plain `json` format has no `init`.
             self.glance.session = Some(SessionId::from(id));
         }
-        self.glance.result = line.result.stated().map(str::to_owned);
+        self.glance.conclude(line.result.stated());
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
             self.glance.error(error.as_str());
         }

@@ -158,18 +158,19 @@ impl Spend {
         });
     }
 
-    /// A thread writes one message at a time: when the next begins, or the turn is over, the one before
-    /// is done with.
-    pub(super) fn close_thread(&mut self, thread: &str) {
-        while let Some(place) = self.live.iter().position(|live| live.thread == thread) {
-            let message = self.live.remove(place);
-            self.close_unfinished(message);
-        }
-    }
-
     /// The process is gone.
     pub(super) fn close_all(&mut self) {
-        for message in std::mem::take(&mut self.live) {
+        self.close_where(|_| true);
+    }
+
+    /// A thread writes one message at a time: when the next begins, the one before is done with.
+    fn close_thread(&mut self, thread: &str) {
+        self.close_where(|live| live.thread == thread);
+    }
+
+    fn close_where(&mut self, is: impl Fn(&Live) -> bool) {
+        while let Some(place) = self.live.iter().position(&is) {
+            let message = self.live.remove(place);
             self.close_unfinished(message);
         }
     }
@@ -209,7 +210,9 @@ impl Spend {
 
     /// A result covers all that was used since the last one.
     pub(super) fn settle(&mut self, line: &ResultLine<'_>) {
-        self.close_thread("");
+        // Messages known from rows alone have no end of their own. Those of sub-agents may not be complete
+        // yet; the next result counts them then.
+        self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
         let mut span = self.closed_span();
         if let Some(stated) = stated_tokens(line) {
             span.tokens = reconcile(span.tokens, span.cut_tokens, stated, self.span.guessed);

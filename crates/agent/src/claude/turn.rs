@@ -46,7 +46,7 @@ impl Turn {
 
     /// Ends the turn.
     pub(super) fn result(&self, line: &ResultLine<'_>, tools: &Tools) -> TurnResult {
-        let is_error = line.is_error.0;
+        let is_error = is_error(line);
         let trouble = self.trouble.as_ref();
         TurnResult {
             is_error,
@@ -67,10 +67,15 @@ impl Turn {
     }
 }
 
+/// Older versions (2.1.41) call a reached limit an error in the subtype alone.
+fn is_error(line: &ResultLine<'_>) -> bool {
+    line.is_error.0 || line.subtype.as_str().starts_with("error")
+}
+
 fn ending(line: &ResultLine<'_>) -> Ending {
     match line.terminal_reason.stated() {
         Some(reason) => words::ending(reason),
-        None => words::ending_by_subtype(line.subtype.as_str(), line.is_error.0),
+        None => words::ending_by_subtype(line.subtype.as_str(), is_error(line)),
     }
 }
 

@@ -68,9 +68,15 @@ records! {
     StreamEvent {
         "type" => kind: Text<'a>,
         "message" => message: Message<'a>,
-        "content_block" => content_block: Block<'a>,
+        "content_block" => content_block: BlockStart<'a>,
         "delta" => delta: Delta<'a>,
         "usage" => usage: Usage<'a>,
+    }
+
+    /// The beginning of a block of content.
+    BlockStart {
+        "type" => kind: Text<'a>,
+        "name" => name: Text<'a>,
     }
 
     /// What a delta adds; of the content only how much it is.

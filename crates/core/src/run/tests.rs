@@ -1,1 +1,10 @@
+//! One-line traces of runs: what is told to the core on the left, what it writes down and orders on
+//! the right. The language of the traces is in `trace.rs`.
 
+mod cancels;
+mod faults;
+mod journal;
+mod presets;
+mod processes;
+mod recovery;
+mod trace;

@@ -16,8 +16,6 @@ const INNER_BASE: Span = Span(500);
 const INNER_CAP: Span = Span(32_000);
 // Above this the agent gives up at once, whatever the server asks.
 const INNER_HINT_MAX: Span = Span(60_000);
-// A world that fails for ever ends no run: after so many failures the API serves for good.
-const FAILED_REQUESTS_MAX: u64 = 400;
 // SIGTERM in mid-tool takes up to 1.6 s; a busy machine a little longer.
 const HEED: Reach = Reach::new(5, 2_500);
 
@@ -123,7 +121,7 @@ impl World {
     /// The API answers one request, or does not.
     fn answers(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         self.server.refresh(self.now);
-        if self.failed_requests >= FAILED_REQUESTS_MAX {
+        if self.failed_requests >= self.mix.failed_requests_max {
             self.server = Server::default();
         }
         let rejected = agent.stated_limit().is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
@@ -281,6 +279,7 @@ impl World {
     fn serves(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let now = self.now;
         agent.inner = 0;
+        self.served_at.get_or_insert(now);
         let message = Tally {
             tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },
             messages: 1,

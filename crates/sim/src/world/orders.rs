@@ -27,7 +27,9 @@ impl World {
 
     fn spawn(&mut self, plan: &SpawnPlan) {
         let now = self.now;
-        self.spawn_at = now + Span(1 + self.dice.below(5));
+        // Mostly a millisecond or two; on a machine that swaps, seconds.
+        let lasts = if self.dice.one_in(8) { Reach::new(1, 5_000) } else { Reach::new(1, 5) };
+        self.spawn_at = now + Span(self.dice.magnitude(lasts));
         self.stream.clear();
         let struck = self.struck(Point::Spawn);
         if self.strikes_by(self.mix.no_room) {
@@ -42,7 +44,8 @@ impl World {
         self.pids += 1;
         let proc = Proc { pid: self.pids, start_ticks: now.0 / 10 };
         self.spawned = Ok(proc);
-        let boot = now + Span(self.dice.within(self.mix.boot));
+        // Nobody hears of a process before its spawn has returned.
+        let boot = self.spawn_at + Span(self.dice.within(self.mix.boot));
         let mut agent = Box::new(Agent::new(proc, plan.clone(), boot));
         agent.refusal = self.refusal(plan, struck);
         agent.mute = self.dice.odds(self.mix.mute);
@@ -92,7 +95,7 @@ impl World {
         for fault in [Fault::Crashed, Fault::OutOfMemory, Fault::Interrupted] {
             if self.strikes_by(self.mix.odds_of(fault)) {
                 agent.death = Some(fault);
-                agent.death_at = self.now + Span(self.dice.magnitude(Reach::new(1, 600_000)));
+                agent.death_at = self.spawn_at + Span(self.dice.magnitude(Reach::new(1, 600_000)));
             }
         }
     }

@@ -2,6 +2,7 @@
 //! and a run must not lose its result over a field that decides nothing.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -136,13 +137,16 @@ macro_rules! loose_scalar {
     };
 }
 
-loose_scalar! {
-    /// How long a text is, in bytes.
-    Length(u64) {
-        fn visit_str<E>(self, text: &str) -> Result<Length, E> {
-            Ok(Length(text.len() as u64))
-        }
-    } bool numbers unit seq map
+/// How long a text is on the wire, in bytes. Deltas are most of a stream, so their text is not decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::claude) struct Length(pub(in crate::claude) u64);
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(input)?.get();
+        let text = raw.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        Ok(Length(text.unwrap_or_default().len() as u64))
+    }
 }
 
 loose_scalar! {

@@ -1,0 +1,187 @@
+//! What cannot be carried out is refused with a clear error, a hint and the documented exit code, and leaves nothing.
+
+use crate::server::{Server, WORK};
+use crate::stage::{Ended, LONGHAUL, Stage, until};
+use crate::tidy;
+use rustix::process::{Signal, geteuid};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+const SESSION: &str = "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0";
+
+/// An agent that opens its session, is silent, and ends when its input does.
+const SILENT: &str =
+    r#"echo '{"type":"system","subtype":"init","session_id":"0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"}'; cat > /dev/null"#;
+
+#[test]
+fn wrong_usage_is_exit_2_and_touches_nothing() {
+    let stage = Stage::new();
+    let latin = stage.file("latin.md", b"caf\xe9").display().to_string();
+    let blank = stage.file("blank.md", " \n\t\n").display().to_string();
+    let check = |args: &[&str], words: &[&str]| {
+        let ended = stage.longhaul(args).end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
+        ended.says(words);
+        assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
+    };
+    check(&["run", "p", "--nonsense"], &["--nonsense", "--help"]);
+    check(&["frobnicate"], &["frobnicate", "--help"]);
+    check(&["run"], &["<PROMPT>", "--help"]);
+    check(&["run", ""], &["the prompt from the command line is empty", "hint: say what the agent is to do"]);
+    check(&["run", " \n"], &["the prompt from the command line is empty", "hint:"]);
+    check(&["run", "-"], &["the prompt from stdin is empty", "hint:"]);
+    check(&["run", "--prompt-file", &blank], &["blank.md is empty", "hint:"]);
+    check(&["run", "--prompt-file", "/nowhere/task.md"], &["/nowhere/task.md", "No such file", "hint: check --prompt-file"]);
+    check(&["run", "--prompt-file", &latin], &["latin.md is not UTF-8", "byte 3", "hint: convert it"]);
+    check(&["run", "--prompt-file", &blank, "p"], &["cannot be used with", "--help"]);
+    check(&["run", "p", "--cwd", "/nowhere"], &["/nowhere", "No such file", "hint:", "--cwd"]);
+    check(&["run", "p", "--cwd", &latin], &["latin.md", "hint:", "--cwd"]);
+    check(&["run", "p", "--stall-timeout", "soon"], &["soon", "90s, 5m or 1h30m"]);
+    check(&["run", "p", "--retry-base", "-5s"], &["--retry-base"]);
+    check(&["run", "p", "--retry-jitter", "150"], &["150", "percentage from 1 to 100"]);
+    check(&["run", "p", "--preset", "tornado"], &["tornado", "openclawpack"]);
+    check(&["run", "p", "--max-retries", "many"], &["many", "--help"]);
+    check(&["run", "p", "--output-format", "xml"], &["xml", "stream-json"]);
+    check(&["run", "p", "--quiet", "--verbose"], &["--quiet", "--verbose"]);
+    check(&["run", "p", "--session-id", SESSION, "--resume", SESSION], &["--session-id", "--resume"]);
+    check(&["run", "p", "--session-id", "tuesday"], &["tuesday", "UUID"]);
+}
+
+/// A run that was refused: exit 25, the fault in the envelope, an error and a hint on stderr.
+fn refused(ended: &Ended, fault: &str, words: &[&str]) -> Value {
+    let envelope = ended.envelope(25);
+    assert_eq!((&envelope["run"]["outcome"], &envelope["run"]["fault"]), (&"refused".into(), &fault.into()));
+    assert!(!envelope["errors"].as_array().expect("a list").is_empty(), "{envelope}");
+    ended.says(words);
+    ended.says(&["hint:"]);
+    envelope
+}
+
+#[test]
+fn a_missing_agent_is_looked_for_in_the_usual_places() {
+    let stage = Stage::new();
+    fs::create_dir(stage.folder().join("bin")).expect("the stage can be written");
+    let ended = stage.longhaul(["run", "p"]).env("PATH", stage.folder().join("bin")).end();
+    let places = [stage.folder().join("bin"), stage.user_home().join(".local/bin"), stage.user_home().join(".claude/local")];
+    let envelope = refused(&ended, "agent_missing", &["npm install -g @anthropic-ai/claude-code", "--agent-path"]);
+    ended.says(&places.each_ref().map(|place| place.to_str().expect("the stage has a plain name")));
+    assert_eq!(envelope["run"]["id"], Value::Null);
+    let named = stage.longhaul(["run", "p", "--agent-path", "/nowhere/claude"]).end();
+    refused(&named, "agent_missing", &["/nowhere/claude", "check --agent-path"]);
+    assert!(!stage.home().exists());
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_is_refused() {
+    let stage = Stage::new();
+    let text = stage.file("notes.txt", "no program");
+    refused(&stage.run(&text, &["p"]).end(), "agent_unusable", &["notes.txt", "chmod +x"]);
+    assert!(!stage.home().exists());
+    // Executable, but no program of this machine: only the attempt to start it finds out.
+    fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    refused(&stage.run(&text, &["p"]).end(), "agent_unusable", &["by hand", "npm install -g @anthropic-ai/claude-code"]);
+    assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
+}
+
+#[test]
+fn an_agent_that_is_too_old_is_refused() {
+    let stage = Stage::new();
+    let old = stage.script("old", "echo \"error: unknown option '--include-partial-messages'\" >&2; exit 1");
+    let envelope = refused(&stage.run(&old, &["p"]).end(), "agent_unusable", &["npm install -g @anthropic-ai/claude-code"]);
+    assert!(envelope["errors"][0].as_str().is_some_and(|error| error.contains("--include-partial-messages")));
+    assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
+}
+
+#[test]
+fn a_session_has_one_run_at_a_time() {
+    let stage = Stage::new();
+    stage.keep_session(SESSION);
+    let silent = stage.script("silent", SILENT);
+    let first = stage.run(&silent, &["p", "--session-id", SESSION]).start();
+    let stream = || Some(stage.runs().first()?.attempt(1).stream_path());
+    until("the first run has its session", || stream().is_some_and(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)));
+    let holder = stage.only_run();
+    for second in [["--session-id", SESSION], ["--resume", SESSION], ["--resume-or-new", SESSION]] {
+        let ended = stage.run(&silent, &["p"]).args(second).end();
+        let envelope = refused(&ended, "session_busy", &["wait for that run"]);
+        let error = envelope["errors"][0].as_str().unwrap_or_default();
+        assert!(error.contains(holder.id().as_str()) && error.contains(SESSION), "{second:?}: {envelope}");
+        let busy = stage.runs().into_iter().find(|run| run.id() != holder.id() && run.id().as_str() == envelope["run"]["id"]);
+        assert_eq!(tidy::replayed(&busy.expect("it is kept")).exit_code(), 25);
+    }
+    first.signal(Signal::TERM);
+    first.end().envelope(143);
+    // Free again.
+    let after = stage.run(&stage.agent(), &["p", "--resume", SESSION]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+    after.envelope(0);
+}
+
+#[test]
+fn a_home_that_cannot_be_written_is_refused() {
+    let stage = Stage::new();
+    let agent = stage.agent();
+    let check = |home: &Path, words: &[&str]| {
+        let ended = stage.run(&agent, &["p"]).env("LONGHAUL_HOME", home).end();
+        let envelope = ended.envelope(25);
+        assert_eq!(envelope["run"]["outcome"], "refused");
+        ended.says(&[&home.display().to_string(), "hint: set LONGHAUL_HOME"]);
+        ended.says(words);
+        assert!(!home.exists(), "{} was made", home.display());
+    };
+    check(&stage.file("a file", "").join("home"), &["is not a directory"]);
+    // Not even root can make one here.
+    check(Path::new("/proc/longhaul"), &[]);
+    if !geteuid().is_root() {
+        let shut = stage.folder().join("shut");
+        fs::create_dir(&shut).expect("the stage can be written");
+        fs::set_permissions(&shut, fs::Permissions::from_mode(0o500)).expect("the folder is ours");
+        check(&shut.join("home"), &["permission denied"]);
+    }
+    let homeless = stage.run(&agent, &["p"]).without_env("LONGHAUL_HOME").without_env("HOME").end();
+    homeless.envelope(25);
+    homeless.says(&["LONGHAUL_HOME", "XDG_STATE_HOME", "hint:"]);
+}
+
+#[test]
+fn a_full_disk_is_found_out_before_anything_is_started() {
+    let stage = Stage::new();
+    let witness = stage.folder().join("started");
+    let agent = stage.script("agent", &format!("mkdir '{}'", witness.display()));
+    // No file may grow: to a program the same as a full disk, without filling one.
+    let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#;
+    let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p", "--agent-path"]).args([&agent]);
+    let ended = call.end();
+    assert_eq!(ended.envelope(25)["run"]["outcome"], "refused");
+    ended.says(&["write plan", "hint:", "LONGHAUL_HOME"]);
+    assert!(!witness.exists(), "the agent was started");
+    let files: Vec<_> = tidy::everything(&stage.home()).into_iter().filter(|path| path.is_file()).collect();
+    assert!(files.is_empty(), "{files:?}");
+}
+
+#[test]
+fn a_session_that_is_not_there_is_refused_with_those_that_are_like_it() {
+    let stage = Stage::new();
+    stage.keep_session(SESSION);
+    let near = SESSION.replace("2ba958", "2ba985");
+    let resume = |session: &str| stage.run(&stage.agent(), &["p", "--resume", session]).end();
+    refused(&resume(&near), "session_lost", &[&near, &format!("did you mean {SESSION}?")]);
+    let far = "ffffffff-ffff-4fff-bfff-ffffffffffff";
+    refused(&resume(far), "session_lost", &[far, "--resume-or-new"]);
+    assert!(!stage.home().exists());
+    // Only the agent knows its titles.
+    refused(&resume("no such title"), "session_lost", &["--resume-or-new"]);
+    assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
+}
+
+#[test]
+fn resume_or_new_begins_a_new_session() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let call = stage.run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions", "--resume-or-new", SESSION]);
+    let ended = call.against(&server).end();
+    let envelope = ended.envelope(0);
+    let session = envelope["session_id"].as_str().expect("there is a session");
+    assert!(!session.is_empty() && session != SESSION, "{envelope}");
+    assert_eq!(fs::read_to_string(stage.work().join("hello.txt")).ok().as_deref(), Some("hello\n"));
+}

@@ -1,0 +1,16 @@
+//! The binary as people and programs meet it: processes, files, signals, exit codes.
+//!
+//! Every test has a [`stage::Stage`] of its own: folders in a temporary place, an agent that costs nothing, an environment
+//! without anything of whoever runs the tests. Nothing here reaches beyond 127.0.0.1, looks for credentials, or ends a
+//! process that it did not start; after each test nothing of it may be left ([`tidy`]).
+
+mod bad_input;
+mod drills;
+mod output;
+mod readme;
+mod security;
+mod server;
+mod stage;
+mod stopping;
+mod streams;
+mod tidy;

@@ -1,0 +1,154 @@
+//! Runs that somebody stops: each ends soon, keeps session and cost, leaves no process, and can be continued.
+
+use crate::server::Server;
+use crate::stage::{Ended, Stage, Started, until};
+use crate::tidy;
+use longhaul_core::{By, OutcomeKind};
+use longhaul_store::StatusPhase;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// A command that takes half a minute, unless it was begun before: then there is nothing left to do.
+const LONG: &str = r#"
+name = "long"
+summary = "a long command"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I start the long build."
+[[turn.tools]]
+bash = { command = "test -e begun && exit 0; touch begun; sleep 30" }
+[[turn]]
+text = "The build is through."
+"#;
+
+/// An API that is overloaded and stays so.
+const WALL: &str = r#"
+name = "wall"
+summary = "529 for ever"
+prompt = "p"
+[expect]
+outcome = "retry_later"
+fault = "overloaded"
+exit = 75
+[[turn]]
+text = "Never said."
+[[fault]]
+times = "always"
+status = { code = 529 }
+"#;
+
+const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
+/// An agent that opens its session and listens to nobody; it ends on SIGTERM only if it is let.
+const DEAF: &str =
+    r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'; exec tail -f /dev/null"#;
+
+// What a person takes for at once; the machine may be busy with other tests.
+const AT_ONCE: Duration = Duration::from_secs(8);
+
+fn start(stage: &Stage, agent: &Path, args: &[&str], server: &Server) -> Started {
+    stage.run(agent, &["p", "--permission-mode", "bypassPermissions"]).args(args).against(server).start()
+}
+
+/// Whether the one run's journal has this word.
+fn journalled(stage: &Stage, word: &str) -> bool {
+    let journal = stage.runs().first().and_then(|run| fs::read_to_string(run.journal_path()).ok());
+    journal.is_some_and(|journal| journal.contains(word))
+}
+
+/// Asserts that a run was stopped with this exit code, and returns its envelope: it can be continued, and every file says so.
+fn stopped(stage: &Stage, ended: &Ended, code: i32, by: By) -> Value {
+    let envelope = ended.envelope(code);
+    assert_eq!(envelope["run"]["outcome"], "cancelled", "{envelope}");
+    let session = envelope["session_id"].as_str().expect("the session is kept");
+    let resume = format!("longhaul run --resume {session} \"continue\"");
+    assert_eq!(envelope["run"]["resume"], resume.as_str());
+    ended.says(&[&format!("hint: {resume}")]);
+    let outcome = tidy::replayed(&stage.only_run());
+    assert_eq!((outcome.kind, outcome.by), (OutcomeKind::Cancelled, Some(by)));
+    envelope
+}
+
+/// Stops a run in mid-tool with one signal, and continues it.
+fn stop_and_continue(signal: Signal, code: i32, by: By) {
+    let (stage, server) = (Stage::new(), Server::plays(LONG));
+    let agent = stage.agent();
+    let run = start(&stage, &agent, &["--preset", "drill"], &server);
+    until("the tool runs", || stage.work().join("begun").exists());
+    run.signal(signal);
+    let ended = run.end();
+    let envelope = stopped(&stage, &ended, code, by);
+    assert!(ended.took < Duration::from_secs(25), "the tool was waited for: {:?}", ended.took);
+    assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
+    assert!(envelope["usage"]["output_tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{envelope}");
+    tidy::check(&stage);
+
+    let session = envelope["session_id"].as_str().expect("the session is kept");
+    let ended = start(&stage, &agent, &["--resume", session], &server).end();
+    let continued = ended.envelope(0);
+    assert_eq!((&continued["session_id"], &continued["result"]), (&session.into(), &"The build is through.".into()));
+}
+
+#[test]
+fn ctrl_c_once_interrupts_and_keeps_the_cost() {
+    stop_and_continue(Signal::INT, 130, By::Person);
+}
+
+#[test]
+fn sigterm_stops_gracefully() {
+    stop_and_continue(Signal::TERM, 143, By::Terminate);
+}
+
+#[test]
+fn sighup_stops_gracefully() {
+    stop_and_continue(Signal::HUP, 129, By::HangUp);
+}
+
+#[test]
+fn ctrl_c_twice_stops_an_agent_that_does_not_listen() {
+    let stage = Stage::new();
+    let run = stage.run(&stage.script("deaf", DEAF), &["p", "--session-id", SESSION]).start();
+    until("the session is open", || journalled(&stage, "session_opened"));
+    run.signal(Signal::INT);
+    until("the first one is journalled", || journalled(&stage, r#""by":"person""#));
+    run.signal(Signal::INT);
+    let ended = run.end();
+    stopped(&stage, &ended, 130, By::PersonNow);
+    // Asking alone would have been waited for longer.
+    assert!(ended.took < AT_ONCE, "{:?}", ended.took);
+}
+
+#[test]
+fn an_agent_that_heeds_no_signal_is_killed() {
+    let stage = Stage::new();
+    let deaf = stage.script("deaf", &format!("trap '' TERM HUP INT; {DEAF}"));
+    let run = stage.run(&deaf, &["p", "--session-id", SESSION, "--preset", "drill"]).start();
+    until("the session is open", || journalled(&stage, "session_opened"));
+    run.signal(Signal::TERM);
+    let ended = run.end();
+    stopped(&stage, &ended, 143, By::Terminate);
+    assert!(ended.stderr.contains("the agent does not heed; killing it"), "{ended:?}");
+}
+
+#[test]
+fn a_waiting_run_stops_at_once_and_can_be_continued() {
+    for (signal, code, by) in [(Signal::INT, 130, By::Person), (Signal::TERM, 143, By::Terminate)] {
+        let (stage, server) = (Stage::new(), Server::plays(WALL));
+        let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
+        let run = start(&stage, &stage.agent(), &slow, &server);
+        let waiting = || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
+        until("it waits", || waiting() == Some(true));
+        let requests = server.api.account().model_requests();
+        run.signal(signal);
+        let ended = run.end();
+        stopped(&stage, &ended, code, by);
+        assert!(ended.took < AT_ONCE, "{:?}", ended.took);
+        assert_eq!(server.api.account().model_requests(), requests, "it went on");
+        assert!(ended.stderr.contains("the API is overloaded; waiting until"), "{ended:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! What an agent may write that is no event: it is counted, kept on disk, and never fatal while a valid result follows.
+
+use crate::stage::{Ended, Stage};
+use crate::tidy;
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Dialect, Glance};
+use longhaul_core::Exit;
+use longhaul_store::RunDir;
+use std::fs;
+use std::io::Write;
+
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","model":"claude-sonnet-4-5","permissionMode":"bypassPermissions"}"#;
+const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done.","total_cost_usd":0.25,"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}"#;
+/// The same, its keys in another order.
+const TLUSER: &str = r#"{"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","total_cost_usd":0.25,"result":"Done.","stop_reason":"end_turn","terminal_reason":"completed","is_error":false,"subtype":"success","type":"result"}"#;
+
+/// Has the scripted agent write this stream, and its supervisor read it.
+fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
+    let stream = stage.file("stream", stream);
+    let call = stage.run(&stage.agent(), &["p"]).args(args);
+    call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", exit).end()
+}
+
+/// What the stream that was kept says when it is read again.
+fn glance(run: &RunDir, attempt: u32) -> Glance {
+    let stream = fs::read(run.attempt(attempt).stream_path()).expect("the stream is kept");
+    let mut decoder = Claude::new().decoder();
+    decoder.feed(&stream, &mut Vec::new());
+    decoder.evidence(Exit::Code(0), "");
+    decoder.glance().clone()
+}
+
+/// A stream with this between its start and its result ends well; the bytes are kept, and counted as so many lines that are
+/// no event.
+fn check(between: &[u8], bad: u64) {
+    let stage = Stage::new();
+    let stream = [INIT.as_bytes(), b"\n", between, b"\n", RESULT.as_bytes(), b"\n"].concat();
+    let envelope = replay(&stage, &stream, "0", &[]).envelope(0);
+    assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&"Done.".into(), &1.into()));
+    let run = stage.only_run();
+    assert_eq!(glance(&run, 1).bad, bad);
+    let kept = fs::read(run.attempt(1).stream_path()).expect("the stream is kept");
+    assert!(kept.windows(between.len()).any(|part| part == between), "the line is not kept");
+}
+
+#[test]
+fn lines_that_are_no_event_are_counted_and_kept() {
+    check(b"npm warn: this is not JSON", 1);
+    check(b"{\"type\":\"assistant\",\"message\":{\"content\":[", 1);
+    check(b"null\n42\n\"text\"\n[]\n{}", 5);
+    check(b"{\"type\":\"user\",\"message\":\"\xff\xfe\"}\n\xc3\x28", 2);
+    check(&[0; 512], 1);
+    check(b"\n\r\n", 0);
+}
+
+#[test]
+fn deep_nesting_is_no_trouble() {
+    let deep = |levels: usize| format!(r#"{{"type":"user","message":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+    check(deep(3_000).as_bytes(), 0);
+    // Deeper than any stack.
+    check(deep(1_000_000).as_bytes(), 0);
+    check("[".repeat(3_000).as_bytes(), 1);
+}
+
+#[test]
+fn carriage_returns_and_a_byte_order_mark_are_no_trouble() {
+    let stage = Stage::new();
+    let stream = format!("\u{feff}{INIT}\r\n{RESULT}\r\n");
+    let envelope = replay(&stage, stream.as_bytes(), "0", &[]).envelope(0);
+    assert_eq!(envelope["session_id"], "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11");
+    assert_eq!(glance(&stage.only_run(), 1).bad, 0);
+}
+
+#[test]
+fn the_keys_of_a_result_come_in_any_order() {
+    for result in [RESULT, TLUSER] {
+        let stage = Stage::new();
+        // Without its last newline: the process ended, so the line did.
+        let envelope = replay(&stage, format!("{INIT}\n{result}").as_bytes(), "0", &[]).envelope(0);
+        assert_eq!((&envelope["result"], &envelope["usage"]["total_cost_usd"]), (&"Done.".into(), &0.25.into()));
+    }
+}
+
+#[test]
+fn a_line_over_64_mb_is_survived() {
+    let stage = Stage::new();
+    let path = stage.folder().join("stream");
+    let mut file = fs::File::create(&path).expect("the stage can be written");
+    writeln!(file, "{INIT}").expect("there is room");
+    write!(file, r#"{{"type":"user","message":""#).expect("there is room");
+    for _ in 0..65 {
+        file.write_all(&[b'x'; 1 << 20]).expect("there is room");
+    }
+    writeln!(file, "\"}}\n{RESULT}").expect("there is room");
+    drop(file);
+    let call = stage.run(&stage.agent(), &["p"]).env("LONGHAUL_SCRIPTED_REPLAY", &path);
+    assert_eq!(call.end().envelope(0)["result"], "Done.");
+    let run = stage.only_run();
+    let kept = fs::metadata(run.attempt(1).stream_path()).expect("the stream is kept").len();
+    assert!(kept > 65 << 20, "only {kept} bytes are kept");
+    assert_eq!(glance(&run, 1).bad, 1);
+}
+
+/// A stream without a result, twice, under a policy that allows one retry.
+fn without_result(stream: &str, exit: &str, fault: &str) {
+    let stage = Stage::new();
+    let policy = ["--max-retries", "1", "--retry-base", "10ms", "--retry-cap", "10ms"];
+    let ended = replay(&stage, stream.as_bytes(), exit, &policy);
+    let envelope = ended.envelope(20);
+    let run = &envelope["run"];
+    assert_eq!((&run["outcome"], &run["fault"], &run["attempts"]), (&"failed".into(), &fault.into(), &2.into()));
+    let outcome = tidy::replayed(&stage.only_run());
+    assert_eq!((outcome.exit_code(), outcome.fault.map(|fault| fault.word())), (20, Some(fault)));
+}
+
+#[test]
+fn a_stream_without_a_result_is_retried_and_then_failed() {
+    without_result(&format!("{INIT}\n"), "1", "crashed");
+    without_result("", "1", "crashed");
+    // Torn in the middle of the result itself.
+    without_result(&format!("{INIT}\n{}", &RESULT[..80]), "1", "crashed");
+    // How an agent looks that somebody else interrupted.
+    without_result(&format!("{INIT}\n"), "0", "interrupted");
+}

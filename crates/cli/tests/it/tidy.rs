@@ -1,0 +1,84 @@
+//! What must hold after every test, whatever it was about: no process, nothing half-written, nothing for other eyes.
+
+use crate::stage::{Stage, poll};
+use longhaul_core::{Outcome, Run};
+use longhaul_store::{Journal, RunDir};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{fs, process};
+
+/// Asserts all of it.
+pub fn check(stage: &Stage) {
+    let left = || processes(stage.folder());
+    assert!(poll(|| left().is_empty().then_some(())).is_some(), "processes are left: {:?}", left());
+    let home = stage.home();
+    if home.is_dir() {
+        whole(&home);
+        private(&home);
+    }
+}
+
+/// The outcome that a run's journal replays to. It must be one, and the status must say the same.
+pub fn replayed(run: &RunDir) -> Outcome {
+    let history = Journal::load(&run.journal_path()).expect("the journal can be read");
+    assert_eq!(history.torn_bytes, 0, "the journal is torn");
+    let outcome = Run::replay(history.records()).state().outcome().expect("the journal holds an outcome");
+    let status = run.status().expect("the status can be read");
+    assert_eq!((status.status.as_str(), status.returncode), (outcome.kind.word(), Some(outcome.exit_code())));
+    outcome
+}
+
+/// Everything under a folder, itself left out.
+pub fn everything(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder can be read") {
+        let path = entry.expect("a folder can be read").path();
+        if path.is_dir() {
+            found.extend(everything(&path));
+        }
+        found.push(path);
+    }
+    found
+}
+
+/// The processes that name the folder in their environment, by number and command. It does not rely on the run's mark:
+/// that is what is tested.
+fn processes(folder: &Path) -> Vec<String> {
+    let folder = folder.as_os_str().as_encoded_bytes();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_string_lossy().parse().is_ok_and(|pid: u32| pid != process::id()))
+        // One that has ended meanwhile, or only waits to be noticed, has no environment.
+        .filter(|entry| {
+            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+            environment.windows(folder.len()).any(|part| part == folder)
+        })
+        .map(|entry| {
+            let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            format!("{}: {}", entry.file_name().display(), String::from_utf8_lossy(&command).replace('\0', " "))
+        })
+        .collect()
+}
+
+/// A run is there as a whole or not at all, and holds no session when it is over.
+fn whole(home: &Path) {
+    let days = fs::read_dir(home.join("runs")).into_iter().flatten().flatten();
+    for run in days.flat_map(|day| fs::read_dir(day.path()).expect("a day can be read").flatten()) {
+        for file in ["plan.json", "journal.jsonl"] {
+            assert!(run.path().join(file).is_file(), "{} has no {file}", run.path().display());
+        }
+    }
+    for path in everything(home) {
+        let name = path.file_name().expect("it is below the home").to_string_lossy();
+        assert!(!name.starts_with('.') && !name.ends_with(".lock"), "{} is left", path.display());
+    }
+}
+
+/// Directories are 0700, files 0600.
+fn private(home: &Path) {
+    for path in everything(home) {
+        let found = fs::symlink_metadata(&path).expect("it was just listed");
+        let expected = if found.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(found.permissions().mode() & 0o777, expected, "mode of {}", path.display());
+    }
+}

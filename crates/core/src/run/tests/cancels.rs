@@ -1,0 +1,297 @@
+//! Cancels: by everybody, in every phase.
+
+use super::trace::check_run;
+use expect_test::expect;
+
+#[test]
+fn a_person_interrupts_first_and_keeps_the_result() {
+    check_run(
+        "start; spawn; open; turn; tool; cancel person; ends aborted; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tool             -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            ends aborted     input ended; > end input
+            exit 0           interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
+fn an_interrupt_that_is_not_heeded_becomes_a_stop() {
+    check_run(
+        "start; spawn; open; turn; cancel person; tick; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            tick             stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; cancel person; tick; tick; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            tick             stop cancelled term; > term
+            tick             stop cancelled kill; > kill
+            signal 9         crashed -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
+fn twice_is_now() {
+    check_run(
+        "start; spawn; open; turn; cancel person; +1s; cancel now; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            cancel now       cancel by person_now; stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
+fn signals_stop_gracefully() {
+    check_run(
+        "start; spawn; open; turn; cancel term; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel term      cancel by terminate; stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; cancel hup; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel hup       cancel by hang_up; stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 129
+        "#]],
+    );
+}
+
+#[test]
+fn before_the_start_and_after_the_end_nobody_is_heard() {
+    check_run(
+        "cancel person; start; spawn-fails missing; swept; cancel term",
+        expect![[r#"
+            cancel person    -
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn-fails missing agent_missing -> refused by agent_missing; > sweep
+            swept            swept 0; refused by agent_missing; > finish 25
+            cancel term      -
+        "#]],
+    );
+}
+
+#[test]
+fn while_launching_the_process_is_stopped_when_it_is_there() {
+    check_run(
+        "start; cancel person; spawn; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            cancel person    cancel by person
+            spawn            spawned 7; stop cancelled interrupt; > interrupt
+            exit 0           interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "start; cancel term; spawn; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            cancel term      cancel by terminate
+            spawn            spawned 7; stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+    check_run(
+        "start; cancel now; spawn-fails no-room; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            cancel now       cancel by person_now
+            spawn-fails no-room crashed -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
+fn while_closing() {
+    check_run(
+        "start; spawn; open; turn; ends ok; idle; cancel person; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            exit 0           well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends 529; idle; cancel term; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 529         -
+            idle             input ended; > end input
+            cancel term      cancel by terminate; stop cancelled term; > term
+            exit 143         overloaded -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+}
+
+#[test]
+fn while_stopping() {
+    check_run(
+        "start; spawn; open; turn; tick; cancel person; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop stalled term; > term
+            cancel person    cancel by person
+            exit 143         stalled -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; tick; cancel now; cancel now; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop stalled term; > term
+            cancel now       cancel by person_now
+            cancel now       -
+            exit 143         stalled -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
+fn while_sweeping() {
+    check_run(
+        "start; spawn; open; turn; signal 9; cancel hup; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            cancel hup       cancel by hang_up
+            swept            swept 0; cancelled; > finish 129
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends ok; exit 0; cancel person; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends ok          progress
+            exit 0           well -> done; > sweep
+            cancel person    cancel by person
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends 401; exit 1; cancel person; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 401         -
+            exit 1           auth -> needs_person by auth; > sweep
+            cancel person    cancel by person
+            swept            swept 0; needs_person by auth; > finish 23
+        "#]],
+    );
+}
+
+#[test]
+fn while_waiting() {
+    check_run(
+        "start; spawn; open; turn; ends 529; exit 1; swept; +1s; cancel person",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 529         -
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            cancel person    cancel by person; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends 529; exit 1; swept; cancel term",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 529         -
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            cancel term      cancel by terminate; cancelled; > finish 143
+        "#]],
+    );
+}
+
+#[test]
+fn work_that_was_done_stays_done() {
+    check_run(
+        "start; spawn; open; turn; cancel person; ends ok; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            ends ok          input ended; > end input
+            exit 0           progress; well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+}

@@ -1,0 +1,57 @@
+//! Records as they lie on disk: they survive a round trip, and journals of earlier versions load.
+
+use super::trace::{plain, records_of};
+use crate::{Policy, Record, Run, Span};
+use expect_test::expect_file;
+
+/// A trace that writes every kind of record.
+const EVERYTHING: &str = "start; spawn; open; turn; retrying 1 529; tool; tool-ends; bill 120; ends 529; idle; exit 1; \
+    swept; tick; spawn; sleep 1h; ends unclear; bill 40; exit 1; swept 2; tick; spawn; tick; exit 143; swept; tick; \
+    spawn; limit until +2h; ends 429; exit 1; swept; tick; spawn; ends 400; exit 1; swept; spawn; cancel person; \
+    ends aborted; exit 0; swept";
+
+fn journal(policy: &Policy) -> String {
+    let lines = records_of(policy, EVERYTHING).iter().map(line).collect::<Vec<_>>();
+    lines.join("\n") + "\n"
+}
+
+fn line(record: &Record) -> String {
+    serde_json::to_string(record).expect("a record serialises")
+}
+
+fn load(text: &str) -> Vec<Record> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a journal's line is a record")).collect()
+}
+
+#[test]
+fn records_survive_a_round_trip() {
+    let records = records_of(&plain(), EVERYTHING);
+    let text: Vec<String> = records.iter().map(line).collect();
+    assert_eq!(load(&text.join("\n")), records);
+}
+
+/// What this version writes. When it changes, add fields with defaults, and keep the journals below.
+#[test]
+fn todays_journal_is_the_checked_in_one() {
+    expect_file!["journals/today.jsonl"].assert_eq(&journal(&plain()));
+}
+
+/// These files are never edited: they were written by versions that people have used.
+#[test]
+fn journals_of_earlier_versions_load_and_mean_the_same() {
+    let run = Run::replay(&load(include_str!("journals/0.1.0.jsonl")));
+    let state = run.state();
+    assert_eq!(state.outcome().map(|outcome| outcome.exit_code()), Some(130));
+    assert_eq!(state.attempts(), 6);
+    assert_eq!(state.tally.cost.0, 160);
+    assert_eq!(state.tally.messages, 2);
+    assert_eq!(state.clocks.suspended, Span::from_hours(1));
+    assert_eq!(state.session.as_ref().map(|session| session.as_str()), None);
+}
+
+/// Fields that a later version adds do not stop this one from reading.
+#[test]
+fn unknown_fields_are_ignored() {
+    let line = r#"{"record":"suspended","span":60000,"reason":"lid closed"}"#;
+    assert_eq!(load(line), [Record::Suspended { span: Span::from_mins(1) }]);
+}

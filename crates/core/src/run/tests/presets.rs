@@ -1,0 +1,271 @@
+//! The presets: their numbers and what they mean by them.
+
+use super::trace::{check_run_with, steady};
+use crate::{Policy, Preset, SessionLoss, Span};
+use expect_test::{Expect, expect};
+
+/// The shortest and the longest of many draws of each wait, and of attempts made without progress.
+fn check_preset(preset: Preset, expected: Expect) {
+    let policy = preset.policy();
+    let mut text = format!("{} retries", policy.retries_max);
+    if policy.progress_resets {
+        text.push_str(" without progress");
+    }
+    for n in 0..policy.retries_max {
+        let draws = || (0..20_000).map(|roll| policy.backoff.delay(n, None, roll));
+        let (shortest, longest) = (draws().min().unwrap_or_default(), draws().max().unwrap_or_default());
+        // A draw of thousands comes within a hundredth of its bounds.
+        let about = |span: Span| Span(span.0.saturating_add(50) / 100 * 100);
+        text.push_str(&format!("; {} to {}", about(shortest), about(longest)));
+    }
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn numbers() {
+    check_preset(Preset::Default, expect!["5 retries without progress; 0s to 2s; 0s to 4s; 0s to 8s; 0s to 16s; 0s to 32s"]);
+    check_preset(Preset::Openclawpack, expect!["3 retries; 1s to 3s; 2s to 6s; 4s to 12s"]);
+    check_preset(Preset::Archon, expect!["2 retries; 22s to 37s; 45s to 1m 15s"]);
+    check_preset(Preset::Researchgym, expect!["5 retries; 30s to 30s; 1m to 1m; 2m to 2m; 4m to 4m; 5m to 5m"]);
+    check_preset(Preset::Keypoints, expect!["2 retries; 1.5s to 2.5s; 3s to 5s"]);
+    check_preset(Preset::Drill, expect!["5 retries without progress; 0s to 200ms; 0s to 400ms; 0s to 800ms; 0s to 1.6s; 0s to 2s"]);
+}
+
+#[test]
+fn words_name_presets() {
+    for preset in Preset::ALL {
+        assert_eq!(preset.word().parse(), Ok(*preset));
+    }
+    assert!("claw".parse::<Preset>().is_err());
+}
+
+#[test]
+fn openclawpack_counts_every_retry_and_forgives_none() {
+    check_run_with(
+        &steady(Preset::Openclawpack),
+        "start; spawn; open; turn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; signal 9; swept; tick; spawn; tool; tool-ends; ends 500; exit 1; swept; tick; spawn; ends 529; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 529         -
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (crashed); > spawn 3
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 500         -
+            exit 1           server_error -> wait_out in 8s: 4 resume s1, continue (server_error); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s1, continue (server_error); > spawn 4
+            spawn            spawned 7
+            ends 529         -
+            exit 1           overloaded -> retry_later by overloaded in 16s; > sweep
+            swept            swept 0; retry_later by overloaded in 16s; > finish 75
+        "#]],
+    );
+}
+
+#[test]
+fn openclawpack_never_repeats_a_timeout() {
+    check_run_with(
+        &Policy { attempt_timeout: Some(Span::from_mins(20)), ..steady(Preset::Openclawpack) },
+        "start; spawn; open; turn; tool; tool-ends; tool; tick; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tool             -
+            tool-ends        progress, nothing forgiven
+            tool             -
+            tick             stop attempt_timeout term; > term
+            exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep
+            swept            swept 0; out_of_time by attempt_timeout; > finish 22
+        "#]],
+    );
+}
+
+#[test]
+fn openclawpack_replaces_a_session_that_is_not_found() {
+    check_run_with(
+        &steady(Preset::Openclawpack),
+        "start resume mine; spawn; refuses lost; exit 1; swept; spawn; open",
+        expect![[r#"
+            start resume mine run started; attempt 1 resume mine, task; > spawn 1
+            spawn            spawned 7
+            exit 1           session_lost -> next_rung in 0s: 2 new s2, task; > sweep
+            swept            swept 0; attempt 2 new s2, task; > spawn 2
+            spawn            spawned 7
+            open             opened s2
+        "#]],
+    );
+    assert_eq!(Preset::Openclawpack.policy().session_loss, SessionLoss::FreshWithWarning);
+}
+
+#[test]
+fn archon_waits_30_and_60_seconds() {
+    check_run_with(
+        &steady(Preset::Archon),
+        "start; spawn; open; turn; signal 9; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            ends 529         -
+            exit 1           overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (overloaded); > spawn 3
+            spawn            spawned 7
+            signal 9         crashed -> failed by crashed; > sweep
+            swept            swept 0; failed by crashed; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn archon_spends_an_attempt_on_a_failing_resume_and_ends_in_error() {
+    check_run_with(
+        &steady(Preset::Archon),
+        "start; spawn; open; turn; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; tick; spawn; refuses lost; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            exit 1           session_lost -> resume in 1m: 3 resume s1, continue (session_lost); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (session_lost); > spawn 3
+            spawn            spawned 7
+            exit 1           session_lost -> failed by session_lost; > sweep
+            swept            swept 0; failed by session_lost; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn archon_begins_anew_where_nothing_was_opened() {
+    check_run_with(
+        &steady(Preset::Archon),
+        "start; spawn; signal 9; swept; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            signal 9         crashed -> resume in 30s: 2 new s2, task; > sweep
+            swept            swept 0
+            tick             attempt 2 new s2, task; > spawn 2
+        "#]],
+    );
+}
+
+#[test]
+fn researchgym_retries_five_times_in_a_run() {
+    check_run_with(
+        &steady(Preset::Researchgym),
+        "start; spawn; open; turn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 529         -
+            exit 1           overloaded -> wait_out in 30s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 529         -
+            exit 1           overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (overloaded); > spawn 3
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 529         -
+            exit 1           overloaded -> wait_out in 2m: 4 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s1, continue (overloaded); > spawn 4
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 529         -
+            exit 1           overloaded -> wait_out in 4m: 5 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 5 resume s1, continue (overloaded); > spawn 5
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 529         -
+            exit 1           overloaded -> wait_out in 5m: 6 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 6 resume s1, continue (overloaded); > spawn 6
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress, nothing forgiven
+            ends 529         -
+            exit 1           overloaded -> retry_later by overloaded in 5m; > sweep
+            swept            swept 0; retry_later by overloaded in 5m; > finish 75
+        "#]],
+    );
+}
+
+#[test]
+fn researchgym_has_no_jitter() {
+    assert_eq!(Preset::Researchgym.policy().backoff.jitter, crate::Jitter::None);
+}
+
+#[test]
+fn keypoints_gives_up_after_three_attempts() {
+    check_run_with(
+        &steady(Preset::Keypoints),
+        "start; spawn; open; turn; tick; exit 143; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 500; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop attempt_timeout term; > term
+            exit 143         attempt_timeout -> resume_while_progressing in 2s: 2 resume s1, continue (attempt_timeout); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (attempt_timeout); > spawn 2
+            spawn            spawned 7
+            ends 529         -
+            exit 1           overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (overloaded); > spawn 3
+            spawn            spawned 7
+            ends 500         -
+            exit 1           server_error -> retry_later by server_error in 4s; > sweep
+            swept            swept 0; retry_later by server_error in 4s; > finish 75
+        "#]],
+    );
+}
+
+#[test]
+fn drill_is_the_default_in_a_hurry() {
+    let (drill, default) = (Preset::Drill.policy(), Preset::Default.policy());
+    assert_eq!(drill.server_bound, crate::ServerBound::Time(Some(Span::from_secs(60))));
+    assert_eq!(drill.retries_max, default.retries_max);
+    assert_eq!(drill.session_loss, default.session_loss);
+    assert!(drill.stall_timeout < default.stall_timeout && drill.linger < default.linger);
+}

@@ -1,0 +1,276 @@
+//! A new supervisor takes over, in every phase, and finds the process alive, gone or never started.
+
+use super::trace::check_run;
+use expect_test::expect;
+
+#[test]
+fn launching() {
+    check_run(
+        "start; recover never; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            recover never    > spawn 1
+            spawn            spawned 7
+        "#]],
+    );
+    check_run(
+        "start; recover live; open",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            recover live     spawned 7
+            open             opened s1
+        "#]],
+    );
+    check_run(
+        "start; unheard open; recover gone; swept; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            recover gone     opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+        "#]],
+    );
+    check_run(
+        "start; cancel term; recover never; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            cancel term      cancel by terminate
+            recover never    crashed -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+    check_run(
+        "start; cancel term; recover live; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            cancel term      cancel by terminate
+            recover live     spawned 7; stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+}
+
+#[test]
+fn live() {
+    check_run(
+        "start; spawn; open; turn; recover live; open; turn; tool; tool-ends; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            recover live     -
+            open             -
+            turn             -
+            tool             -
+            tool-ends        progress
+            ends ok          -
+            idle             input ended; > end input
+            exit 0           well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; recover gone; swept 3; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            recover gone     crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept 3          swept 3
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+        "#]],
+    );
+    check_run(
+        "start; spawn; recover never; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            recover never    crashed -> resume in 2s: 2 new s2, task; > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn what_was_done_unheard_was_done() {
+    check_run(
+        "start; spawn; open; turn; signal 9; swept; tick; spawn; unheard tool-ends; unheard ends ok; recover gone; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            recover gone     progress; well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+    check_run(
+        "start; spawn; unheard open; unheard tool-ends; recover gone; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            recover gone     opened s1; progress; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn silence_before_a_recovery_is_no_silence() {
+    check_run(
+        "start; spawn; open; turn; +1h; recover live; stir; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            recover live     -
+            stir             -
+            tick             stop stalled term; > term
+        "#]],
+    );
+}
+
+#[test]
+fn closing() {
+    check_run(
+        "start; spawn; open; turn; ends ok; idle; recover live; turn; ends ok; idle; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            recover live     > end input
+            turn             -
+            ends ok          -
+            idle             -
+            tick             stop lingered term; > term
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends ok; idle; recover gone; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            recover gone     well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn stopping() {
+    check_run(
+        "start; spawn; open; turn; tick; recover live; tick; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop stalled term; > term
+            recover live     > term
+            tick             stop stalled kill; > kill
+            signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+            swept            swept 0
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; tick; recover gone; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop stalled term; > term
+            recover gone     stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn sweeping() {
+    check_run(
+        "start; spawn; open; turn; signal 9; recover gone; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            recover gone     > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn waiting() {
+    check_run(
+        "start; spawn; open; turn; limit until +2h; ends 429; exit 1; swept; +1h; recover gone; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            limit until +2h  -
+            ends 429         -
+            exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
+            swept            swept 0
+            recover gone     -
+            tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends 529; exit 1; swept; +1h; recover never; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 529         -
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            recover never    -
+            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
+        "#]],
+    );
+}
+
+#[test]
+fn over() {
+    check_run(
+        "start; spawn-fails missing; swept; recover gone; recover never",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn-fails missing agent_missing -> refused by agent_missing; > sweep
+            swept            swept 0; refused by agent_missing; > finish 25
+            recover gone     > finish 25
+            recover never    > finish 25
+        "#]],
+    );
+}
+
+#[test]
+fn new() {
+    check_run(
+        "recover never; start",
+        expect![[r#"
+            recover never    -
+            start            run started; attempt 1 new s1, task; > spawn 1
+        "#]],
+    );
+}

@@ -1,0 +1,354 @@
+//! The language of one-line traces, and how a run's answers are written out.
+//!
+//! `start; spawn; open; tool; ends 529; idle; exit 1; swept; tick`: each word is an event. `+2s`
+//! lets time pass, `tick` lets it pass until the deadline. What an agent says is remembered, so
+//! that its `exit` brings the evidence that its stream would have brought.
+
+use crate::{
+    Action, ApiError, By, Ending, Event, Evidence, Exit, Fault, Found, Jitter, Moment, MessageError, Next, Notice,
+    Now, Outcome, Policy, Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionId, SessionPlan,
+    Span, SpawnError, SpawnPlan, StartupError, StopReason, Tally, Tokens, TurnResult, Usd,
+};
+use expect_test::Expect;
+
+const START: Moment = Moment::from_unix_seconds(1_790_000_000);
+
+/// The default policy without chance, so that waits are round.
+pub(super) fn plain() -> Policy {
+    steady(Preset::Default)
+}
+
+/// A preset without chance.
+pub(super) fn steady(preset: Preset) -> Policy {
+    let mut policy = preset.policy();
+    policy.backoff.jitter = Jitter::None;
+    policy.reset_jitter = Span::ZERO;
+    policy
+}
+
+pub(super) fn check_run(trace: &str, expected: Expect) {
+    check_run_with(&plain(), trace, expected);
+}
+
+pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
+    let mut story = Story::new(policy);
+    trace.split(';').map(str::trim).filter(|words| !words.is_empty()).for_each(|words| story.tell(words));
+    expected.assert_eq(&story.text);
+}
+
+/// The records of a trace, for tests of the journal.
+pub(super) fn records_of(policy: &Policy, trace: &str) -> Vec<Record> {
+    let mut story = Story::new(policy);
+    trace.split(';').map(str::trim).for_each(|words| story.tell(words));
+    story.journal
+}
+
+struct Story<'a> {
+    policy: &'a Policy,
+    at: Moment,
+    run: Run,
+    shadow: Run,
+    journal: Vec<Record>,
+    /// What the present process has said and done.
+    evidence: Evidence,
+    /// Sessions in the order of their appearance: `s1`, `s2`, ...
+    sessions: Vec<SessionId>,
+    text: String,
+}
+
+impl Story<'_> {
+    fn new(policy: &Policy) -> Story<'_> {
+        Story {
+            policy,
+            at: START,
+            run: Run::new(),
+            shadow: Run::new(),
+            journal: Vec::new(),
+            evidence: Evidence::of_exit(Exit::NeverSpawned),
+            sessions: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    fn tell(&mut self, words: &str) {
+        if let Some(span) = words.strip_prefix('+') {
+            self.at = self.at + parse_span(span);
+            return;
+        }
+        let Some(event) = self.event(words) else { return };
+        // The roll differs from step to step, and not from run to run.
+        let now = Now { at: self.at, roll: self.journal.len() as u64 };
+        let before = self.run.state().clone();
+        let step = self.run.step(self.policy, now, event);
+        let mut answer: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
+        answer.extend(step.actions.iter().map(|action| self.action(action)));
+        for record in &step.records {
+            self.shadow.apply(record);
+        }
+        assert!(!step.records.is_empty() || before == *self.run.state(), "{words}: changed without a record");
+        assert_eq!(self.shadow.state(), self.run.state(), "{words}: the shadow differs");
+        self.journal.extend(step.records);
+        let answer = if answer.is_empty() { "-".to_owned() } else { answer.join("; ") };
+        self.text.push_str(&format!("{words:<16} {answer}\n"));
+    }
+
+    /// The event that the words stand for; nothing for what only adds to the evidence.
+    fn event(&mut self, words: &str) -> Option<Event> {
+        let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
+        Some(match verb {
+            "start" => Event::Started(match rest.strip_prefix("resume ") {
+                Some(id) => SessionPlan::Resume(id.into()),
+                None => SessionPlan::New("s1".into()),
+            }),
+            "spawn" => {
+                self.evidence = Evidence::of_exit(Exit::Unseen);
+                Event::Spawned(Proc { pid: 7, start_ticks: 1 })
+            }
+            "spawn-fails" => Event::SpawnFailed(match rest {
+                "missing" => SpawnError::NotFound,
+                "unusable" => SpawnError::NotRunnable,
+                _ => SpawnError::NoResources,
+            }),
+            "exit" => {
+                self.evidence.exit = Exit::Code(rest.parse().expect("an exit code"));
+                Event::Exited(self.evidence.clone())
+            }
+            "signal" => {
+                self.evidence.exit = Exit::Signal(rest.parse().expect("a signal"));
+                Event::Exited(self.evidence.clone())
+            }
+            "swept" => Event::Swept(rest.parse().unwrap_or(0)),
+            "tick" => {
+                self.at = self.run.deadline(self.policy).expect("a deadline to tick at").at.max(self.at);
+                Event::Ticked
+            }
+            "sleep" => {
+                let span = parse_span(rest);
+                self.at = self.at + span;
+                Event::Suspended(span)
+            }
+            "cancel" => Event::Cancelled(match rest {
+                "person" => By::Person,
+                "now" => By::PersonNow,
+                "term" => By::Terminate,
+                "hup" => By::HangUp,
+                _ => panic!("who cancels: `{rest}`?"),
+            }),
+            "recover" => Event::Recovered(self.found(rest)),
+            // What the agent's files say besides notices.
+            "refuses" => {
+                self.evidence.startup = Some(startup(rest));
+                return None;
+            }
+            "oom" => {
+                self.evidence.memory_kill = true;
+                return None;
+            }
+            "lapse" => {
+                self.evidence.guard_lapsed = true;
+                return None;
+            }
+            "hint" => {
+                self.evidence.retry_after = Some(parse_span(rest));
+                return None;
+            }
+            "bill" => {
+                let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
+                let message = Tally { tokens, messages: 1, cost: Usd(tokens.output), ..Tally::default() };
+                self.evidence.tally = self.evidence.tally.plus(message);
+                return None;
+            }
+            // Said while nobody listened: in the files, and no event.
+            "unheard" => {
+                let _unheard = self.notice(rest);
+                return None;
+            }
+            _ => Event::Noticed(self.notice(words)),
+        })
+    }
+
+    fn found(&self, words: &str) -> Found {
+        match words {
+            "live" => Found::Live(Proc { pid: 7, start_ticks: 1 }),
+            "never" => Found::Gone(Evidence::of_exit(Exit::NeverSpawned)),
+            _ => Found::Gone(Evidence { exit: Exit::Unseen, ..self.evidence.clone() }),
+        }
+    }
+
+    fn notice(&mut self, words: &str) -> Notice {
+        let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let evidence = &mut self.evidence;
+        match verb {
+            "open" => {
+                let plan = self.run.state().plan.as_ref().expect("an attempt that opens a session");
+                let session = plan.session.id().clone();
+                evidence.session = Some(session.clone());
+                Notice::SessionOpened(session)
+            }
+            "stir" => Notice::Stirred,
+            "turn" => {
+                evidence.turn_open = evidence.result.is_some();
+                Notice::TurnBegan
+            }
+            "tool" => {
+                evidence.turn_open = evidence.result.is_some();
+                Notice::ToolBegan
+            }
+            "tool-ends" => {
+                evidence.progressed = true;
+                Notice::ToolEnded
+            }
+            "ends" => {
+                let result = result(rest);
+                evidence.result = Some(result);
+                evidence.turn_open = false;
+                evidence.progressed |= result.is_progress();
+                Notice::TurnEnded(result)
+            }
+            "idle" => Notice::Idled,
+            "shells" => Notice::BackgroundChanged(rest.parse().expect("a number of shells")),
+            "retrying" => {
+                let mut words = rest.split(' ');
+                let mut number = || words.next().and_then(|word| word.parse::<u16>().ok());
+                let attempt = number().expect("the number of the retry");
+                Notice::Retrying { attempt: attempt.into(), status: number(), delay: Span::from_secs(1) }
+            }
+            "limit" => {
+                let reset = rest.strip_prefix("until +").map(|span| self.at + parse_span(span));
+                let limit = RateLimit { status: RateLimitStatus::Rejected, resets_at: reset };
+                evidence.rate_limit = Some(limit);
+                Notice::RateLimitChanged(limit)
+            }
+            _ => panic!("`{words}` is no word of the trace language"),
+        }
+    }
+
+    fn record(&mut self, record: &Record) -> String {
+        match record {
+            Record::RunStarted { .. } => "run started".to_owned(),
+            Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
+            Record::AttemptSpawned { proc, .. } => format!("spawned {}", proc.pid),
+            Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
+            Record::Progressed { forgives, .. } => {
+                if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
+            }
+            Record::InputEnded { .. } => "input ended".to_owned(),
+            Record::StopOrdered { why, level, .. } => format!("stop {} {}", word(why), word(level)),
+            Record::Suspended { span } => format!("slept {span}"),
+            Record::AttemptEnded { fault, next, evidence, .. } => {
+                let kept = if evidence.is_some() { ", evidence kept" } else { "" };
+                format!("{}{kept} -> {}", fault.map_or("well", Fault::word), self.next(next))
+            }
+            Record::Swept { ended, .. } => format!("swept {ended}"),
+            Record::CancelOrdered { by, .. } => format!("cancel by {}", word(by)),
+            Record::RunFinished { outcome, .. } => self.outcome(outcome),
+        }
+    }
+
+    fn action(&mut self, action: &Action) -> String {
+        match action {
+            Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
+            Action::EndInput => "> end input".to_owned(),
+            Action::Stop(level) => format!("> {}", word(level)),
+            Action::Sweep => "> sweep".to_owned(),
+            Action::Finish(outcome) => format!("> finish {}", outcome.exit_code()),
+        }
+    }
+
+    fn next(&mut self, next: &Next) -> String {
+        match next {
+            Next::Attempt { at, remedy, plan } => {
+                format!("{} in {}: {}", word(remedy), at.since(self.at), self.plan(plan))
+            }
+            Next::Finish(outcome) => self.outcome(outcome),
+        }
+    }
+
+    fn plan(&mut self, plan: &SpawnPlan) -> String {
+        let session = match &plan.session {
+            SessionPlan::New(id) => format!("new {}", self.session(id)),
+            SessionPlan::Resume(id) => format!("resume {}", self.session(id)),
+            SessionPlan::Fork { from, to } => format!("fork {} to {}", self.session(from), self.session(to)),
+        };
+        let say = match plan.say {
+            Say::Task => "task".to_owned(),
+            Say::TaskAgain(fault) => format!("task again ({fault})"),
+            Say::Continue(fault) => format!("continue ({fault})"),
+            Say::Nudge(nudge) => format!("nudge to {}", word(&nudge)),
+        };
+        format!("{} {session}, {say}", plan.attempt)
+    }
+
+    fn outcome(&self, outcome: &Outcome) -> String {
+        let fault = outcome.fault.map_or(String::new(), |fault| format!(" by {fault}"));
+        let later = outcome.retry_at.map_or(String::new(), |at| format!(" in {}", at.since(self.at)));
+        format!("{}{fault}{later}", outcome.kind)
+    }
+
+    fn session(&mut self, id: &SessionId) -> String {
+        if id.as_str().len() < 36 {
+            // Named by the trace itself.
+            return id.to_string();
+        }
+        let place = self.sessions.iter().position(|known| known == id).unwrap_or_else(|| {
+            self.sessions.push(id.clone());
+            self.sessions.len() - 1
+        });
+        format!("s{}", place + 2)
+    }
+}
+
+/// A value's wire word.
+fn word<T: serde::Serialize>(value: &T) -> String {
+    let json = serde_json::to_string(value).expect("plain data serialises");
+    json.replace(['"', '{', '}'], "").replace(':', " ")
+}
+
+fn startup(word: &str) -> StartupError {
+    match word {
+        "lost" => StartupError::SessionUnknown,
+        "in-use" => StartupError::SessionInUse,
+        "held" => StartupError::SessionHeld,
+        "unusable" => StartupError::Unusable,
+        _ => panic!("what does it refuse: `{word}`?"),
+    }
+}
+
+fn result(word: &str) -> TurnResult {
+    let done = TurnResult::COMPLETED;
+    let error = TurnResult { is_error: true, ending: Ending::ApiError, stop_reason: StopReason::Other, ..done };
+    let ended = |ending| TurnResult { ending, ..error };
+    let typed = |kind| TurnResult { api_error: Some(kind), ..error };
+    match word {
+        "ok" => done,
+        "empty" => TurnResult { empty: true, ..done },
+        "denied" => TurnResult { denials: 1, ..done },
+        "refusal" => TurnResult { stop_reason: StopReason::Refusal, ..error },
+        "aborted" => ended(Ending::Aborted),
+        "full" => ended(Ending::PromptTooLong),
+        "turns" => ended(Ending::MaxTurns),
+        "budget" => ended(Ending::BudgetExhausted),
+        "unclear" => ended(Ending::Unstated),
+        "cut" => typed(ApiError::MaxOutputTokens),
+        "network" => typed(ApiError::ConnectionFailed),
+        "portal" => typed(ApiError::Malformed),
+        "usage" => TurnResult { api_status: Some(429), ..typed(ApiError::UsageLimitReached) },
+        "credit" => TurnResult { message_error: Some(MessageError::Billing), ..error },
+        "model" => {
+            TurnResult { api_status: Some(404), message_error: Some(MessageError::ModelNotFound), ..error }
+        }
+        _ => TurnResult { api_status: Some(word.parse().expect("a result's word or status")), ..error },
+    }
+}
+
+fn parse_span(words: &str) -> Span {
+    let digits = words.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number = digits.parse().expect("a number before the unit");
+    match &words[digits.len()..] {
+        "ms" => Span(number),
+        "s" => Span::from_secs(number),
+        "m" => Span::from_mins(number),
+        "h" => Span::from_hours(number),
+        unit => panic!("`{unit}` is no unit"),
+    }
+}

@@ -1,0 +1,94 @@
+use super::drive;
+use crate::World;
+use expect_test::{Expect, expect};
+use longhaul_core::{
+    Action, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, Proc, Record, Run, SessionId, SessionPlan,
+    TurnResult,
+};
+use std::collections::VecDeque;
+
+/// A world that writes down what it is asked to do, and breaks after so many appends.
+struct Paper {
+    events: VecDeque<Event>,
+    log: Vec<String>,
+    appends_left: u32,
+}
+
+impl World for Paper {
+    type Error = String;
+
+    fn now(&mut self) -> Now {
+        Now { at: Moment(1_000), roll: 7 }
+    }
+
+    fn append(&mut self, _at: Moment, records: &[Record]) -> Result<(), String> {
+        self.appends_left = self.appends_left.checked_sub(1).ok_or("the disk is full")?;
+        self.log.push(format!("append {}", records.len()));
+        Ok(())
+    }
+
+    async fn perform(&mut self, action: Action) -> Result<(), String> {
+        let text = format!("{action:?}");
+        let end = text.find(['(', ' ', '{']).unwrap_or(text.len());
+        self.log.push(format!("perform {}", &text[..end]));
+        Ok(())
+    }
+
+    async fn next(&mut self, _until: Option<Moment>) -> Result<Event, String> {
+        self.events.pop_front().ok_or_else(|| "nothing more happens".to_owned())
+    }
+}
+
+fn check(appends: u32, ended: Result<Outcome, String>, log: Expect) {
+    let done = Evidence { result: Some(TurnResult::COMPLETED), ..Evidence::of_exit(Exit::Code(0)) };
+    let events = VecDeque::from([
+        Event::Spawned(Proc { pid: 1, start_ticks: 1 }),
+        Event::Noticed(Notice::SessionOpened(SessionId::from("s"))),
+        Event::Noticed(Notice::Stirred),
+        Event::Noticed(Notice::TurnEnded(TurnResult::COMPLETED)),
+        Event::Noticed(Notice::Idled),
+        Event::Exited(done),
+        Event::Swept(0),
+    ]);
+    let mut world = Paper { events, log: Vec::new(), appends_left: appends };
+    let first = Event::Started(SessionPlan::New(SessionId::from("s")));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime without drivers");
+    let policy = Preset::Default.policy();
+    assert_eq!(runtime.block_on(drive(&mut Run::new(), &policy, &mut world, first)), ended);
+    log.assert_eq(&world.log.join("\n"));
+}
+
+#[test]
+fn nothing_is_touched_before_it_is_written_down() {
+    check(
+        u32::MAX,
+        Ok(Outcome::DONE),
+        expect![[r#"
+            append 2
+            perform Spawn
+            append 1
+            append 1
+            append 1
+            append 1
+            perform EndInput
+            append 1
+            perform Sweep
+            append 2
+            perform Finish"#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_written_down_is_not_done() {
+    check(0, Err("the disk is full".to_owned()), expect![[""]]);
+    check(
+        4,
+        Err("the disk is full".to_owned()),
+        expect![[r#"
+            append 2
+            perform Spawn
+            append 1
+            append 1
+            append 1"#]],
+    );
+}
