@@ -1,8 +1,9 @@
-//! `cargo xtask bench [NAME…] [--quick]`: measures what the project promises of speed and memory,
+//! `cargo xtask bench [NAME…] [--quick] [--longhaul FILE]`: measures what the project promises of speed and memory,
 //! and writes it to `benches/RESULTS.md`. Everything runs against loopback; Linux only.
 //!
 //! A missed bar is reported with its figure and is no error: figures of a busy machine must not turn
 //! a build red. `--quick` is a smoke test at a tenth of the size or less, and writes no file.
+//! `--longhaul` measures a program that was built before.
 
 mod api;
 mod disk;
@@ -44,9 +45,11 @@ impl Bench {
     }
 }
 
+type Run = fn(&Bench) -> io::Result<Section>;
+
 /// Every bench by name, in the order of the results file. Those that need the machine for
 /// themselves come first, those that mostly wait come last.
-const BENCHES: &[(&str, fn(&Bench) -> io::Result<Section>)] = &[
+const BENCHES: &[(&str, Run)] = &[
     ("version", version::bench),
     ("launch", launch::bench),
     ("instant", instant::bench),
@@ -59,34 +62,67 @@ const BENCHES: &[(&str, fn(&Bench) -> io::Result<Section>)] = &[
     ("drills", drills::bench),
 ];
 
+/// What was asked for on the command line.
+#[derive(Default)]
+struct Asked {
+    names: Vec<String>,
+    quick: bool,
+    /// Measured instead of a fresh build.
+    longhaul: Option<PathBuf>,
+}
+
 /// Runs the benches named, or all of them.
 pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
-    let quick = args.iter().any(|arg| arg == "--quick");
-    let chosen: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--quick").collect();
-    let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
-    if let Some(unknown) = chosen.iter().find(|name| !names.contains(name)) {
-        return Err(io::Error::other(format!("no bench is called {unknown}; there are: {}", names.join(", "))));
-    }
+    let asked = asked(args)?;
     let bench = Bench {
         root: root.to_owned(),
-        longhaul: build(root, &["--package", "longhaul-cli"], "longhaul")?,
-        claude: real_agent::install(root)?,
-        quick,
+        longhaul: asked.longhaul.map_or_else(|| build(root, &["--package", "longhaul-cli"], "longhaul"), Ok)?,
+        claude: claude(root)?,
+        quick: asked.quick,
     };
     let mut missed = 0;
-    for (name, run) in BENCHES.iter().filter(|(name, _)| chosen.is_empty() || chosen.contains(name)) {
+    let all = asked.names.is_empty();
+    for (name, run) in BENCHES.iter().filter(|(name, _)| all || asked.names.iter().any(|asked| asked == name)) {
         eprintln!("▶ bench {name}");
         let machine = machine::described(root, &bench.longhaul, &bench.claude);
         let section = run(&bench)?;
         missed += section.missed();
         let markdown = section.markdown(name, &machine);
         println!("{markdown}");
-        if !quick {
-            section::save(&root.join("benches/RESULTS.md"), &names, name, &markdown)?;
+        if !bench.quick {
+            section::save(&root.join("benches/RESULTS.md"), &names(), name, &markdown)?;
         }
     }
     eprintln!("{missed} bars missed");
     Ok(())
+}
+
+fn names() -> Vec<&'static str> {
+    BENCHES.iter().map(|(name, _)| *name).collect()
+}
+
+fn asked(args: &[String]) -> io::Result<Asked> {
+    let mut asked = Asked::default();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--quick" => asked.quick = true,
+            "--longhaul" => {
+                let file = args.next().ok_or_else(|| io::Error::other("--longhaul needs a file"))?;
+                asked.longhaul = Some(std::path::absolute(file)?);
+            }
+            name if names().contains(&name) => asked.names.push(name.to_owned()),
+            name => {
+                return Err(io::Error::other(format!("no bench is called {name}; there are: {}", names().join(", "))));
+            }
+        }
+    }
+    Ok(asked)
+}
+
+/// The real agent that the tests use, else the pinned one.
+fn claude(root: &Path) -> io::Result<PathBuf> {
+    env::var_os("LONGHAUL_TEST_CLAUDE").map_or_else(|| real_agent::install(root), |path| Ok(path.into()))
 }
 
 /// Builds a program in release and returns where it is.

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 const USAGE: &str = "cargo xtask COMMAND
 
   test                                          everything that a change must pass
-  bench [NAME…] [--quick]                       measure, and write benches/RESULTS.md
+  bench [NAME…] [--quick] [--longhaul FILE]     measure, and write benches/RESULTS.md
   sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
   sim --seed SEED                               tell the story of one seed
   sim --walls                                   how soon a run goes on after an overload

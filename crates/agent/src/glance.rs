@@ -57,7 +57,8 @@ impl Glance {
 }
 
 fn beginning(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
+    let fits = |end: &usize| text.is_char_boundary(*end);
+    &text[..(0..=bytes_max.min(text.len())).rev().find(fits).unwrap_or_default()]
 }
 
 /// Counts of events by type.

@@ -107,6 +107,7 @@ fn mix(dice: &mut Dice) -> Mix {
     mix.wall = Reach::new(1, dice.magnitude(Reach::new(1_000, 12 * HOUR)));
     mix.reset = Reach::new(1, dice.magnitude(Reach::new(1_000, 12 * HOUR)));
     mix.hang = Reach::new(60_000, 48 * HOUR);
+    mix.portal = some(dice, 2);
     mix.hinted = some(dice, 2);
     mix.shell = some(dice, 3);
     mix.notified = some(dice, 2);

@@ -96,6 +96,8 @@ pub(crate) struct Mix {
     pub(crate) hang: Reach,
     /// Chances, per million: that a limit names its reset ...
     pub(crate) reset_named: u32,
+    /// ... that a network fault is a captive portal's answer ...
+    pub(crate) portal: u32,
     /// ... that a wall's refusals carry a hint ...
     pub(crate) hinted: u32,
     /// ... that an answer leaves a background shell ...
@@ -149,6 +151,7 @@ impl Mix {
             reset: Reach::new(1_000, 18_000_000),
             hang: Reach::new(1_000_000, 86_400_000),
             reset_named: 900_000,
+            portal: 0,
             hinted: 0,
             shell: 0,
             notified: 0,

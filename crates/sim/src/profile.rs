@@ -149,15 +149,20 @@ impl Profile {
 
     /// Hours of work between two occasions for a fault to strike.
     fn hours_between(&self, point: Point) -> f64 {
-        let middle = |[least, most]: [f64; 2]| (least.max(1e-3) * most.max(1e-3)).sqrt();
-        let request = middle(self.request_seconds) + middle(self.tool_seconds);
+        let request = mean(self.request_seconds) + mean(self.tool_seconds);
         let requests = match point {
             Point::Request | Point::Tool => 1.0,
             // Once in a whole run, where nothing goes wrong.
-            Point::Spawn | Point::Answer => middle(self.tool_calls.map(f64::from)).max(1.0),
+            Point::Spawn | Point::Answer => mean(self.tool_calls.map(f64::from)).max(1.0),
         };
         request * requests / 3600.0
     }
+}
+
+/// The mean of draws of which each order of magnitude is as likely.
+fn mean([least, most]: [f64; 2]) -> f64 {
+    let least = least.max(1e-3);
+    if most <= least { most } else { (most - least) / (most / least).ln() }
 }
 
 fn reach([least, most]: [f64; 2]) -> Reach {

@@ -13,8 +13,6 @@ use std::{fs, io};
 /// What one process took.
 pub struct Metered {
     pub status: ExitStatus,
-    /// Launch to exit.
-    pub wall: Duration,
     /// User and system time. The kernel tells it in hundredths of a second.
     pub cpu: Duration,
     /// The most memory it had at once.
@@ -28,15 +26,13 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Runs the command to its end.
 pub fn metered(command: &mut Command) -> io::Result<Metered> {
-    let begun = Instant::now();
     let mut child = command.spawn()?;
     let mut peak_kib = 0;
     loop {
         peak_kib = peak_kib.max(peak_kib_of(child.id()).unwrap_or(0));
         let (state, cpu) = state_and_cpu(child.id())?;
         if state == 'Z' {
-            let wall = begun.elapsed();
-            return Ok(Metered { status: child.wait()?, wall, cpu, peak_kib });
+            return Ok(Metered { status: child.wait()?, cpu, peak_kib });
         }
         sleep(LOOK_EVERY);
     }

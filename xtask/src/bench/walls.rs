@@ -8,14 +8,17 @@ use super::place::Place;
 use super::process::Guarded;
 use super::sample::{median, percentile};
 use super::section::{Row, Section};
-use longhaul_core::draw;
+use longhaul_core::{Preset, Span};
+use longhaul_sim::walls;
 use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const SIMULATED: u64 = 30;
-const REAL: u64 = 5;
-const WALL_S: (u64, u64) = (10, 120);
+const SEEDS: std::ops::Range<u64> = 1..31;
+// The first ones, of the same lengths as simulated.
+const REAL: usize = 5;
+const WALL_LEAST: Span = Span::from_secs(10);
+const WALL_MOST: Span = Span::from_secs(120);
 const LATENESS_BAR_S: f64 = 10.0;
 // Lateness is late by what one has waited already.
 const LATENESS_BAR_SHARE: f64 = 0.3;
@@ -35,10 +38,10 @@ struct Wall {
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let mut rows = Vec::new();
     let mut appendix = "| seed | | wall | lateness | failed requests |\n|---|---|---|---|---|\n".to_owned();
-    let simulated: Vec<Wall> = Vec::new();
+    let simulated = simulated()?;
     tell("simulated", &simulated, &mut rows, &mut appendix);
     if !bench.quick {
-        tell("real", &real(bench)?, &mut rows, &mut appendix);
+        tell("real", &real(bench, &simulated)?, &mut rows, &mut appendix);
     }
     Ok(Section {
         about: "The API answers 529 from the first request on until the wall is over, then at once. Default preset; \
@@ -73,11 +76,24 @@ fn tell(kind: &str, walls: &[Wall], rows: &mut Vec<Row>, appendix: &mut String) 
     }
 }
 
+fn simulated() -> io::Result<Vec<Wall>> {
+    let found = walls(&Preset::Default.policy(), SEEDS, WALL_LEAST, WALL_MOST);
+    let found = found.map_err(|objection| io::Error::other(format!("a simulated wall: {objection}")))?;
+    let seconds = |span: Span| span.to_std().as_secs_f64();
+    let wall = |run: longhaul_sim::WallRun| Wall {
+        seed: run.seed,
+        wall_s: seconds(run.wall),
+        lateness_s: seconds(run.lateness),
+        refused: run.failed_requests as f64,
+    };
+    Ok(found.runs.into_iter().map(wall).collect())
+}
+
 /// Walls stood by the real agent, all at once.
-fn real(bench: &Bench) -> io::Result<Vec<Wall>> {
+fn real(bench: &Bench, simulated: &[Wall]) -> io::Result<Vec<Wall>> {
     let mut standing = Vec::new();
-    for seed in 1..=REAL {
-        let wall = Duration::from_millis(draw(seed, 0, (WALL_S.1 - WALL_S.0) * 1_000) + WALL_S.0 * 1_000);
+    for Wall { seed, wall_s, .. } in simulated.iter().take(REAL) {
+        let (seed, wall) = (*seed, Duration::from_secs_f64(*wall_s));
         let (place, api) = (Place::new()?, Api::start(wall)?);
         let mut command = place.agent_command(&bench.longhaul, &api);
         command.args(["run", "Say that you are done.", "--permission-mode", "bypassPermissions"]);

@@ -35,10 +35,10 @@ fn request(id: &str, request: &Value) -> Vec<u8> {
 }
 
 fn line(value: &Value) -> Vec<u8> {
-    // JSON escapes newlines, but not the two separators that JavaScript also takes for line ends.
-    let mut line = value.to_string().replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
-    line.push('\n');
-    line.into_bytes()
+    // JSON escapes every newline, so the object is one line whatever it carries.
+    let mut line = value.to_string().into_bytes();
+    line.push(b'\n');
+    line
 }
 
 #[cfg(test)]
@@ -49,11 +49,10 @@ mod tests {
 
     #[test]
     fn lines() {
-        let lines =
-            [user_line("Fix \"it\",\nplease\u{2028}."), initialize(&json!({})), interrupt(), end_session()];
+        let lines = [user_line("Fix \"it\",\nplease."), initialize(&json!({})), interrupt(), end_session()];
         let text = String::from_utf8(lines.concat()).expect("JSON is UTF-8");
         expect![[r#"
-            {"message":{"content":"Fix \"it\",\nplease\u2028.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            {"message":{"content":"Fix \"it\",\nplease.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             {"request":{"hooks":{},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
             {"request":{"subtype":"interrupt"},"request_id":"longhaul-interrupt","type":"control_request"}
             {"request":{"subtype":"end_session"},"request_id":"longhaul-end","type":"control_request"}

@@ -227,10 +227,10 @@ impl ClaudeDecoder {
             self.begin_turn(out);
         }
         // A request has passed, so the window that was said to be closed is open again.
-        if let Some(limit) = &mut self.rate_limit {
-            if limit.status == RateLimitStatus::Rejected {
-                limit.status = RateLimitStatus::Warning;
-            }
+        if let Some(limit) = &mut self.rate_limit
+            && limit.status == RateLimitStatus::Rejected
+        {
+            limit.status = RateLimitStatus::Warning;
         }
     }
 

@@ -1,5 +1,5 @@
 //! The agent's types of event. One we do not know is counted and otherwise ignored: new versions
-//! bring new ones, and none of the old ones has changed its meaning because of it.
+//! bring new ones.
 
 macro_rules! kinds {
     ($($name:ident = $word:literal,)*) => {

@@ -6,7 +6,7 @@ use crate::policy::ResolvedPolicy;
 use longhaul::SessionChoice;
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Dialect, Order};
-use longhaul_core::{Policy, Say, SessionId, SessionPlan, Span, SpawnPlan};
+use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan};
 use serde_json::json;
 
 /// Prints what a run would do.
@@ -22,6 +22,7 @@ pub fn print(
         SessionChoice::Named(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
     };
+    let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
     let invocation = Claude::new().invocation(order, &SpawnPlan { attempt: 1, session, say: Say::Task });
     let worst = resolved.policy.worst_case();
     let text = match format {

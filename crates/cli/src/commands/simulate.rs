@@ -1,9 +1,129 @@
 //! `longhaul simulate`: what a policy does under faults, as distributions.
 
-use crate::args::{Global, SimulateArgs};
+use crate::args::{Global, OutputFormat, SimulateArgs};
 use crate::failure::Failure;
+use crate::output;
+use crate::output::text::grouped;
+use crate::policy::{ResolvedPolicy, resolve};
+use longhaul_core::{Record, Span, Usd};
+use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
+use longhaul_store::{Home, Journal};
+use serde_json::json;
+use std::fmt::Write;
+use std::path::Path;
+use std::{env, fs};
+
+// As many past runs as tell what is usual; reading more takes longer and says the same.
+const HISTORY_RUNS_MAX: usize = 1_000;
 
 /// Carries out the command and returns its exit code.
-pub fn simulate(_global: &Global, _args: &SimulateArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("simulate: being built"))
+pub fn simulate(global: &Global, args: &SimulateArgs) -> Result<u8, Failure> {
+    let resolved = resolve(&args.policy, args.policy_name, false);
+    let profile = profile(&args.faults)?;
+    let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
+    let text = match output::format(global) {
+        OutputFormat::Text => text(args, &resolved, &profile, &forecast),
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let value = json!({
+                "preset": resolved.preset.word(),
+                "policy": resolved.policy,
+                "changed": resolved.origins,
+                "profile": profile,
+                "seed": args.seed,
+                "forecast": forecast,
+            });
+            format!("{value:#}\n")
+        }
+    };
+    output::print_text(&text);
+    match forecast.broken_first {
+        None => Ok(0),
+        // The simulator is also a check of the policy: this is ours to mend.
+        Some(first) => Err(Failure::unexpected(format!("{} runs broke an invariant; {first}", forecast.broken))),
+    }
+}
+
+fn profile(name: &str) -> Result<Profile, Failure> {
+    if name == "history" {
+        return history();
+    }
+    let hint = format!("name a built-in profile ({}), a TOML file, or `history`", built_in());
+    if Path::new(name).is_file() {
+        let text = fs::read_to_string(name)
+            .map_err(|error| Failure::usage(format!("read the fault profile {name}: {error}"), hint.clone()))?;
+        return Profile::parse(&text)
+            .map_err(|error| Failure::usage(format!("read the fault profile {name}: {error}"), hint));
+    }
+    Profile::named(name).map_err(|error| Failure::usage(error.to_string(), hint))
+}
+
+fn built_in() -> String {
+    Profile::names().collect::<Vec<_>>().join(", ")
+}
+
+/// The faults of the user's own past runs. A journal that cannot be read tells nothing.
+fn history() -> Result<Profile, Failure> {
+    let hint = || format!("choose a built-in profile with --faults: {}", built_in());
+    let home = Home::locate(None, |name| env::var_os(name)).map_err(|error| Failure::usage(error.to_string(), hint()))?;
+    let runs: Vec<Vec<Record>> = home
+        .runs_newest_first()
+        .map(|runs| {
+            runs.take(HISTORY_RUNS_MAX)
+                .filter_map(|run| Journal::load(&run.journal_path()).ok())
+                .map(|history| history.records().cloned().collect())
+                .collect()
+        })
+        .unwrap_or_default();
+    Profile::observed(&runs).ok_or_else(|| {
+        Failure::usage(format!("there is no past work in {} to learn from", home.path().display()), hint())
+    })
+}
+
+fn text(args: &SimulateArgs, resolved: &ResolvedPolicy, profile: &Profile, forecast: &Forecast) -> String {
+    let mut out = String::new();
+    write_text(&mut out, args, resolved, profile, forecast).expect("writing to a string cannot fail");
+    out
+}
+
+fn write_text(
+    out: &mut String,
+    args: &SimulateArgs,
+    resolved: &ResolvedPolicy,
+    profile: &Profile,
+    forecast: &Forecast,
+) -> std::fmt::Result {
+    writeln!(out, "Policy:   {}{}", resolved.preset, changed(resolved))?;
+    writeln!(out, "Faults:   {} ({})", args.faults, profile.about)?;
+    writeln!(out, "Runs:     {} from seed {}", grouped(forecast.runs), args.seed)?;
+    let share = |count: u64| 100.0 * count as f64 / forecast.runs.max(1) as f64;
+    writeln!(out, "\nOutcome")?;
+    for (outcome, count) in &forecast.outcomes {
+        writeln!(out, "  {outcome:<14}{:>6.2} %", share(*count))?;
+    }
+    if !forecast.decided_by.is_empty() {
+        writeln!(out, "\nDecided by")?;
+        for (fault, count) in &forecast.decided_by {
+            writeln!(out, "  {fault:<14}{:>6.2} %", share(*count))?;
+        }
+    }
+    writeln!(out, "\n{:<18}{:>12}{:>12}{:>12}{:>12}", "", "p10", "p50", "p90", "max")?;
+    let counts = |counts: &Quantiles<u64>| cells(counts, |count| grouped(*count));
+    writeln!(out, "{:<18}{}", "attempts", cells(&forecast.attempts, |count| grouped((*count).into())))?;
+    writeln!(out, "{:<18}{}", "wall time", cells(&forecast.wall, Span::to_string))?;
+    writeln!(out, "{:<18}{}", "waits", cells(&forecast.waiting, Span::to_string))?;
+    writeln!(out, "{:<18}{}", "requests", counts(&forecast.requests))?;
+    writeln!(out, "{:<18}{}", "failed requests", counts(&forecast.failed_requests))?;
+    writeln!(out, "{:<18}{}", "spend", cells(&forecast.spend, Usd::to_string))
+}
+
+fn cells<T>(quantiles: &Quantiles<T>, show: impl Fn(&T) -> String) -> String {
+    [&quantiles.p10, &quantiles.p50, &quantiles.p90, &quantiles.max]
+        .map(|value| format!("{:>12}", show(value)))
+        .concat()
+}
+
+fn changed(resolved: &ResolvedPolicy) -> String {
+    let flags: Vec<&str> =
+        resolved.origins.iter().filter(|(_, origin)| *origin == "flag").map(|(name, _)| name.as_str()).collect();
+    if flags.is_empty() { String::new() } else { format!(", with {} by flag", flags.join(", ")) }
 }

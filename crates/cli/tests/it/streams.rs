@@ -12,7 +12,7 @@ use std::io::Write;
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","model":"claude-sonnet-4-5","permissionMode":"bypassPermissions"}"#;
 const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done.","total_cost_usd":0.25,"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}"#;
 /// The same, its keys in another order.
-const TLUSER: &str = r#"{"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","total_cost_usd":0.25,"result":"Done.","stop_reason":"end_turn","terminal_reason":"completed","is_error":false,"subtype":"success","type":"result"}"#;
+const RESULT_REVERSED: &str = r#"{"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","total_cost_usd":0.25,"result":"Done.","stop_reason":"end_turn","terminal_reason":"completed","is_error":false,"subtype":"success","type":"result"}"#;
 
 /// Has the scripted agent write this stream, and its supervisor read it.
 fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
@@ -73,7 +73,7 @@ fn carriage_returns_and_a_byte_order_mark_are_no_trouble() {
 
 #[test]
 fn the_keys_of_a_result_come_in_any_order() {
-    for result in [RESULT, TLUSER] {
+    for result in [RESULT, RESULT_REVERSED] {
         let stage = Stage::new();
         // Without its last newline: the process ended, so the line did.
         let envelope = replay(&stage, format!("{INIT}\n{result}").as_bytes(), "0", &[]).envelope(0);

@@ -1,7 +1,7 @@
 //! What an agent does next: its turns, its requests, its tools, and how each meets a fault.
 
 use super::agent::{Agent, Heeds, NEVER, Stage};
-use super::answers::{ABORTED, result_of};
+use super::answers::{ABORTED, PORTAL, result_of};
 use super::server::{Ban, Limit, Server, Wall};
 use super::{Ended, World};
 use crate::Reach;
@@ -167,6 +167,8 @@ impl World {
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
                 let Some(result) = result_of(fault, &mut self.dice) else { return };
+                let portal = fault == Fault::Network && self.dice.odds(self.mix.portal);
+                let result = if portal { PORTAL } else { result };
                 let hinted = fault == Fault::RateLimited && self.dice.odds(self.mix.hinted);
                 let until = now + Span(self.dice.magnitude(self.mix.wall));
                 self.server.wall =

@@ -15,6 +15,17 @@ const ERROR: TurnResult = TurnResult {
 /// An interrupted turn.
 pub(crate) const ABORTED: TurnResult = TurnResult { ending: Ending::Aborted, ..ERROR };
 
+/// An API that could not be reached.
+const UNREACHED: TurnResult = TurnResult {
+    api_error: Some(ApiError::ConnectionFailed),
+    message_error: Some(MessageError::ServerError),
+    ..ERROR
+};
+
+/// A captive portal that answered in the API's place.
+pub(crate) const PORTAL: TurnResult =
+    TurnResult { api_error: Some(ApiError::Malformed), message_error: Some(MessageError::Unknown), ..ERROR };
+
 /// One of the results by which `fault` shows; nothing for faults that show otherwise.
 pub(crate) fn result_of(fault: Fault, dice: &mut Dice) -> Option<TurnResult> {
     let status = |status, message| TurnResult { api_status: Some(status), message_error: message, ..ERROR };
@@ -32,13 +43,7 @@ pub(crate) fn result_of(fault: Fault, dice: &mut Dice) -> Option<TurnResult> {
             kind(ApiError::TimedOut),
             TurnResult { message_error: Some(MessageError::ServerError), ..ERROR },
         ],
-        Fault::Network => &[
-            TurnResult {
-                message_error: Some(MessageError::ServerError),
-                ..kind(ApiError::ConnectionFailed)
-            },
-            TurnResult { message_error: Some(MessageError::Unknown), ..kind(ApiError::Malformed) },
-        ],
+        Fault::Network => &[UNREACHED],
         Fault::UsageLimit => &[
             TurnResult { api_error: Some(ApiError::UsageLimitReached), ..status(429, None) },
             status(429, Some(MessageError::RateLimit)),

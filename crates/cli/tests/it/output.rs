@@ -1,0 +1,212 @@
+//! What is printed: the envelope, the text, the stream, the talk on stderr. Snapshots are of what people read; `UPDATE_EXPECT=1
+//! cargo test` rewrites them, and the difference belongs into the changelog.
+
+use crate::server::{Server, WORK};
+use crate::stage::{Ended, Stage};
+use expect_test::expect;
+use serde_json::Value;
+use std::fs;
+
+const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
+
+/// A run of the small piece of work.
+fn work(stage: &Stage, args: &[&str]) -> Ended {
+    let server = Server::plays(WORK);
+    let named = ["p", "--session-id", SESSION, "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &named).args(args).against(&server).end()
+}
+
+/// The text with what differs from run to run replaced: the stage's folder, and on lines that begin with one of these, what
+/// follows.
+fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
+    let text = text.replace(&stage.folder().display().to_string(), "<stage>");
+    let line = |line: &str| {
+        let key = varying.iter().find(|key| line.trim_start().starts_with(*key));
+        key.map_or_else(|| line.to_owned(), |key| {
+            let (before, _) = line.split_once(key).expect("the line begins with it");
+            let comma = if line.ends_with(',') { "," } else { "" };
+            format!("{before}{key} …{comma}")
+        })
+    };
+    text.lines().map(|text| line(text) + "\n").collect()
+}
+
+#[test]
+fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
+    let stage = Stage::new();
+    let ended = work(&stage, &[]);
+    ended.envelope(0);
+    let varying = [
+        "\"input_tokens\":",
+        "\"cache_read_input_tokens\":",
+        "\"cache_creation_input_tokens\":",
+        "\"total_cost_usd\":",
+        "\"duration_ms\":",
+        "\"id\":",
+        "\"active_ms\":",
+        "\"dir\":",
+    ];
+    expect![[r#""#]].assert_eq(&redacted(&stage, &ended.stdout, &varying));
+    assert_eq!(ended.stderr, "", "a run without incidents has nothing to say");
+}
+
+/// The keys and types that the README shows are there, whatever came of the run.
+#[test]
+fn every_envelope_has_the_keys_of_the_readme() {
+    let readme = include_str!("../../../../README.md");
+    let example = readme.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("there is an example");
+    let example: Value = serde_json::from_str(example).expect("the example is JSON");
+    let (stage, empty) = (Stage::new(), Stage::new());
+    let done = work(&stage, &[]).envelope(0);
+    let refused = empty.longhaul(["run", "p", "--agent-path", "/nowhere"]).end().envelope(25);
+    for envelope in [&done, &refused] {
+        alike("envelope", &example, envelope);
+    }
+    assert!(!done["result"].is_null() && !done["run"]["id"].is_null() && !done["session_id"].is_null());
+}
+
+/// The same keys with the same types, at every depth; what may be missing is null.
+fn alike(place: &str, documented: &Value, actual: &Value) {
+    match (documented, actual) {
+        (Value::Object(documented), Value::Object(actual)) => {
+            assert!(documented.keys().eq(actual.keys()), "{place}: {documented:?} and {actual:?}");
+            documented.iter().for_each(|(key, value)| alike(&format!("{place}.{key}"), value, &actual[key]));
+        }
+        (Value::Null, _) | (_, Value::Null) => {}
+        _ => assert_eq!(kind(documented), kind(actual), "{place}: {actual}"),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "float",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[test]
+fn text_is_for_people() {
+    let stage = Stage::new();
+    let ended = work(&stage, &["--output-format", "text"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    expect![[r#""#]].assert_eq(&redacted(&stage, &ended.stdout, &["Tokens:", "Cost:", "Duration:", "Run:"]));
+}
+
+#[test]
+fn text_of_a_run_that_failed_says_what_to_do() {
+    let stage = Stage::new();
+    let server = Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
+    let args = ["p", "--session-id", SESSION, "--output-format", "text"];
+    let ended = stage.run(&stage.agent(), &args).against(&server).end();
+    assert_eq!(ended.code, 23, "{ended:?}");
+    expect![[r#""#]].assert_eq(&redacted(&stage, &ended.stdout, &["Duration:", "Run:"]));
+}
+
+#[test]
+fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
+    let stage = Stage::new();
+    let ended = work(&stage, &["--output-format", "stream-json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let lines: Vec<Value> =
+        ended.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
+    let (last, events) = lines.split_last().expect("there are lines");
+    assert_eq!((&last["run"]["outcome"], &last["success"]), (&"done".into(), &true.into()), "{last}");
+    let word = |event: &Value| match event["record"].as_str() {
+        Some(record) => format!("longhaul/{record}"),
+        None => [event["type"].as_str(), event["subtype"].as_str()].into_iter().flatten().collect::<Vec<_>>().join("/"),
+    };
+    let mut words: Vec<String> = events.iter().map(word).filter(|word| word != "stream_event").collect();
+    words.dedup();
+    expect![[r#""#]].assert_eq(&words.join("\n"));
+    let run = &last["run"]["id"];
+    let ours: Vec<&Value> = events.iter().filter(|event| event["type"] == "longhaul").collect();
+    assert!(ours.iter().all(|event| event["run"] == *run && event["at"].is_u64()), "{ours:?}");
+    // Nothing of the agent's is lost: all but the partial messages is in the file that was kept.
+    let kept = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is kept");
+    for line in kept.lines() {
+        assert!(ended.stdout.lines().any(|printed| printed == line), "{line}");
+    }
+}
+
+#[test]
+fn quiet_says_nothing_and_verbose_says_every_decision() {
+    let (quiet, verbose) = (Stage::new(), Stage::new());
+    let ended = work(&quiet, &["--quiet"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    let ended = work(&verbose, &["--verbose"]);
+    assert_eq!(ended.code, 0);
+    expect![[r#""#]].assert_eq(&redacted(&verbose, &ended.stderr, &["run ", "the agent runs as process"]));
+}
+
+/// The settings' own mode asks for permission, and nobody is there to answer.
+#[test]
+fn a_mode_that_asks_is_pointed_out() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).end();
+    let warned = run(&[]);
+    assert!(warned.stderr.contains("warning: the agent's settings ask for permission (mode `default`)"), "{warned:?}");
+    assert!(warned.stderr.contains("--permission-mode acceptEdits or bypassPermissions"), "{warned:?}");
+    assert_eq!(warned.envelope(23)["run"]["fault"], "permission");
+    let accepted = run(&["--allow-denials"]);
+    accepted.envelope(0);
+    assert!(!run(&["--permission-mode", "default"]).stderr.contains("warning:"));
+}
+
+/// What a dry run prints as JSON.
+fn dry_run(stage: &Stage, args: &[&str], stdin: &str) -> Value {
+    let ended = stage.longhaul(args).stdin(stdin).end();
+    assert_eq!(ended.code, 0, "{args:?}: {ended:?}");
+    serde_json::from_str(&ended.stdout).expect("a dry run prints JSON")
+}
+
+#[test]
+fn flags_stand_before_or_after_the_command() {
+    let stage = Stage::new();
+    let agent = stage.agent().display().to_string();
+    let check = |args: &[&str]| dry_run(&stage, args, "");
+    let after = check(&["run", "p", "--model", "opus", "--agent-path", &agent, "--max-retries", "2", "--dry-run", "--quiet"]);
+    let before = check(&["--quiet", "--model=opus", "--dry-run", "--agent-path", &agent, "--max-retries", "2", "run", "p"]);
+    assert_eq!(after, before);
+    assert_eq!(after["policy"]["retries_max"], 2);
+}
+
+#[test]
+fn a_prompt_is_an_argument_or_stdin_or_a_file() {
+    let stage = Stage::new();
+    let agent = stage.agent().display().to_string();
+    let task = "fix the tests\nthen the docs – all of them";
+    let file = stage.file("task.md", task).display().to_string();
+    let check = |args: &[&str], stdin: &str| {
+        let asked = dry_run(&stage, &[args, &["--agent-path", &agent, "--dry-run"]].concat(), stdin);
+        let line: Value = serde_json::from_str(asked["stdin"].as_str().expect("it is text")).expect("it is a line of JSON");
+        assert_eq!(line["message"]["content"], task, "{args:?}");
+    };
+    check(&["run", task], "");
+    check(&["run", "-"], task);
+    check(&["run", "--prompt-file", &file], "");
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_starts_nothing() {
+    let stage = Stage::new();
+    let witness = stage.folder().join("started");
+    let agent = stage.script("agent", &format!("mkdir '{}'", witness.display()));
+    let args = ["fix the 'tests'", "--dry-run", "--output-format", "text", "--model", "opus", "--", "--max-turns", "40"];
+    let ended = stage.run(&agent, &args).end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    expect![[r#""#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
+    assert!(!witness.exists() && !stage.home().exists());
+}
+
+#[test]
+fn the_help_of_run() {
+    let ended = Stage::new().longhaul(["run", "--help"]).end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    expect![[r#""#]].assert_eq(&ended.stdout);
+}

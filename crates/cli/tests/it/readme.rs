@@ -1,0 +1,154 @@
+//! The README does not lie: its commands run, and what it names exists.
+
+use crate::stage::{LONGHAUL, Stage};
+use longhaul_core::{Fault, OutcomeKind, Preset};
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const README: &str = include_str!("../../../../README.md");
+const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
+const CONTRIBUTING: &str = include_str!("../../../../CONTRIBUTING.md");
+/// Where developers' commands are told apart.
+const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
+
+/// The lines of the block that begins behind `mark`, up to `end`.
+fn block<'a>(mark: &str, end: &str) -> Vec<&'a str> {
+    let rest = README.split(mark).nth(1).expect("the README has the block");
+    rest.split(end).next().expect("there is a part before").lines().collect()
+}
+
+/// The first words of the README's two commands; what follows `#` is for people.
+fn commands() -> Vec<&'static str> {
+    let lines = block("```sh\n", "```").into_iter();
+    lines.map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty()).collect()
+}
+
+/// What stands before the values of a scorecard, and of nothing else.
+fn labels<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let label = |line: &'a str| line.strip_prefix("  ")?.split("  ").next().filter(|label| !label.is_empty());
+    lines.filter_map(label).collect()
+}
+
+#[test]
+fn the_first_command_runs_as_it_is_shown() {
+    assert_eq!(commands(), ["cargo run --release -- drill", "cargo xtask test"]);
+    let mut words = commands()[0].split(' ').skip(1);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two folders deep");
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    // As somebody at a terminal would see it: `text` is the form there.
+    cargo.args(words.by_ref()).args(["--output-format", "text"]).current_dir(root).env("CARGO_TARGET_DIR", target());
+    let output = cargo.output().expect("cargo can be started");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    let shown = block("<!-- drill -->", "<!-- /drill -->");
+    let (shown, printed) = (labels(shown.into_iter()), labels(stdout.lines()));
+    assert!(printed.contains(&"verdict"), "{stdout}");
+    assert_eq!(shown, printed, "the README shows another scorecard");
+}
+
+/// The folder that the binary under test was built into, so that the nested build finds what is there.
+fn target() -> PathBuf {
+    let folder = Path::new(LONGHAUL).ancestors().nth(2).expect("the binary is in target/<profile>");
+    folder.to_owned()
+}
+
+fn help(args: &[&str]) -> String {
+    let ended = Stage::new().longhaul(args).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    ended.stdout
+}
+
+/// The words of a text that begin with two dashes.
+fn flags(text: &str) -> BTreeSet<&str> {
+    let letter = |sign: char| sign.is_ascii_lowercase() || sign == '-';
+    let words = text.split(|sign: char| !letter(sign));
+    words.filter(|word| word.starts_with("--") && word.len() > 2).collect()
+}
+
+#[test]
+fn every_flag_of_the_readme_exists() {
+    let (run, drill) = (help(&["run", "--help"]), help(&["drill", "--help"]));
+    let ours: BTreeSet<&str> = flags(&run).union(&flags(&drill)).copied().collect();
+    // Of cargo and of the agent.
+    let others = ["--release", "--path", "--max-turns"];
+    for flag in flags(README).into_iter().filter(|flag| !others.contains(flag)) {
+        assert!(ours.contains(flag), "the README names {flag}");
+    }
+    for example in README.lines().filter(|line| line.starts_with("longhaul run ")) {
+        let own = example.split(" -- ").next().unwrap_or_default();
+        let own = own.split(" #").next().unwrap_or_default();
+        assert!(flags(own).is_subset(&flags(&run)), "{example}");
+    }
+}
+
+#[test]
+fn every_preset_is_in_the_readme_and_in_the_help() {
+    let section = README.split("## Policies").nth(1).expect("there is a section");
+    let help = help(&["run", "--help"]);
+    for preset in Preset::ALL {
+        assert!(section.contains(&format!("`{preset}`")), "the README has no {preset}");
+        assert!(help.contains(preset.word()), "the help has no {preset}");
+    }
+}
+
+#[test]
+fn every_exit_code_is_that_of_its_outcome() {
+    let text = README.split("Exit codes:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("there is a paragraph");
+    let text = text.replace('\n', " ");
+    let listed: BTreeMap<&str, u8> = text
+        .split('·')
+        .filter_map(|part| {
+            let (word, code) = part.trim().strip_prefix('`')?.split_once("` ")?;
+            Some((word, code.parse().ok()?))
+        })
+        .collect();
+    let code = |kind: OutcomeKind| longhaul_core::Outcome { kind, ..longhaul_core::Outcome::DONE }.exit_code();
+    for (word, listed) in &listed {
+        let kind = OutcomeKind::ALL.iter().copied().find(|kind| kind.word() == *word);
+        assert_eq!(kind.map(code), Some(*listed), "{word}");
+    }
+    // No command ends so yet.
+    let not_yet = [OutcomeKind::CheckFailed, OutcomeKind::Incomplete];
+    for kind in OutcomeKind::ALL.iter().copied().filter(|kind| !not_yet.contains(kind) && *kind != OutcomeKind::Cancelled) {
+        assert!(listed.contains_key(kind.word()), "the README has no {kind}");
+    }
+    for (by, words) in [(longhaul_core::By::Person, "Ctrl-C"), (longhaul_core::By::Terminate, "SIGTERM"), (longhaul_core::By::HangUp, "SIGHUP")] {
+        assert!(text.contains(&format!("{words} {}", by.exit_code())), "{words}");
+    }
+}
+
+#[test]
+fn every_fault_is_in_the_table_once() {
+    let table = README.split("## What happens").nth(1).and_then(|rest| rest.split("Exit codes:").next());
+    let rows = table.expect("there is a table").lines().filter(|line| line.starts_with("| `"));
+    let mut listed: Vec<&str> = rows
+        .filter_map(|row| row.split('|').nth(1))
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    listed.sort_unstable();
+    let mut known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.word()).collect();
+    known.sort_unstable();
+    assert_eq!(listed, known);
+}
+
+/// The words that follow `program` in code, in all documents.
+fn named(program: &str) -> BTreeSet<&'static str> {
+    let documents = [README, CHANGELOG, CONTRIBUTING];
+    let mentions = documents.iter().flat_map(|text| text.split(program).skip(1));
+    mentions.filter_map(|rest| rest.split(|sign: char| !sign.is_ascii_lowercase()).next()).filter(|word| !word.is_empty()).collect()
+}
+
+#[test]
+fn no_command_is_named_that_does_not_exist() {
+    let help = help(&["--help"]);
+    let (_, commands) = help.split_once("Commands:").expect("the help lists the commands");
+    let ours: BTreeSet<&str> = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    for word in named("`longhaul ").union(&named("\nlonghaul ")) {
+        assert!(ours.contains(word), "`longhaul {word}` is named, and there is {ours:?}");
+    }
+    for word in named("cargo xtask ") {
+        assert!(XTASK.contains(&format!("\"{word}\" =>")), "`cargo xtask {word}` is named");
+    }
+}

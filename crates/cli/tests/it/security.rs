@@ -1,0 +1,124 @@
+//! What nobody else may see: secrets are not written, prompts are in no argument list, files are private; and what an agent
+//! is started with.
+
+use crate::stage::{LONGHAUL, Stage};
+use crate::tidy;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const KEY: &str = "sk-ant-secret-xyz";
+const OTHER: &str = "swordfish-5f1c9e";
+const PROMPT: &str = "water the petunias, then tell nobody";
+
+/// An agent that writes down how it and its parent were started, then does what the scripted agent does.
+struct Mirror {
+    agent: PathBuf,
+    folder: PathBuf,
+}
+
+impl Mirror {
+    fn new(stage: &Stage) -> Mirror {
+        let folder = stage.folder().join("seen");
+        fs::create_dir(&folder).expect("the stage is new");
+        let body = format!(
+            "cat /proc/$$/cmdline > '{seen}/argv'; cat /proc/$PPID/cmdline > '{seen}/parent'\n\
+             cat /proc/$$/environ > '{seen}/environ'\n\
+             tee '{seen}/stdin' | '{LONGHAUL}' drill-agent \"$@\"",
+            seen = folder.display()
+        );
+        Mirror { agent: stage.script("mirror", &body), folder }
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).expect("the mirror was started")
+    }
+
+    fn environment(&self) -> BTreeMap<String, String> {
+        let environ = self.text("environ");
+        let pairs = environ.split('\0').filter_map(|variable| variable.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+}
+
+fn holds(path: &Path, secret: &str) -> bool {
+    let bytes = fs::read(path).unwrap_or_default();
+    bytes.windows(secret.len()).any(|part| part == secret.as_bytes())
+}
+
+#[test]
+fn no_secret_is_written() {
+    let stage = Stage::new();
+    let mirror = Mirror::new(&stage);
+    let ended = stage
+        .run(&mirror.agent, &["p", "--keep-stream", "--verbose"])
+        .env("ANTHROPIC_API_KEY", KEY)
+        .env("DATABASE_PASSWORD", OTHER)
+        .env("LONGHAUL_SCRIPTED_INSTANT", "1")
+        .end();
+    ended.envelope(0);
+    // The agent has them, or this would prove nothing.
+    assert_eq!(mirror.environment().get("ANTHROPIC_API_KEY").map(String::as_str), Some(KEY));
+    assert_eq!(mirror.environment().get("DATABASE_PASSWORD").map(String::as_str), Some(OTHER));
+    let files = tidy::everything(&stage.home());
+    assert!(files.iter().any(|path| path.ends_with("argv.json")), "{files:?}");
+    for path in files.iter().filter(|path| path.is_file()) {
+        assert!(!holds(path, KEY) && !holds(path, OTHER), "a secret is in {}", path.display());
+    }
+    assert!(![&ended.stdout, &ended.stderr].iter().any(|text| text.contains(KEY) || text.contains(OTHER)));
+}
+
+#[test]
+fn everything_is_private_whatever_the_umask_is() {
+    let stage = Stage::new();
+    let call = stage.program("sh").args(["-c", r#"umask 000; exec "$0" "$@""#, LONGHAUL, "run", "p", "--agent-path"]);
+    let ended = call.args([stage.agent()]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+    ended.envelope(0);
+    // The modes themselves are looked at after every test.
+    tidy::check(&stage);
+    assert!(tidy::everything(&stage.home()).len() > 8);
+}
+
+#[test]
+fn the_prompt_is_in_no_argument_list() {
+    let stage = Stage::new();
+    let mirror = Mirror::new(&stage);
+    let file = stage.file("task.md", PROMPT).display().to_string();
+    let ended = stage.run(&mirror.agent, &["--prompt-file", &file]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+    ended.envelope(0);
+    assert!(mirror.text("stdin").contains(PROMPT), "the agent was not asked");
+    assert!(mirror.text("argv").contains("--session-id"), "{}", mirror.text("argv"));
+    for list in ["argv", "parent", "environ"] {
+        assert!(!mirror.text(list).contains("petunias"), "{}", mirror.text(list));
+    }
+}
+
+#[test]
+fn what_stands_behind_the_dashes_reaches_the_agent() {
+    let stage = Stage::new();
+    let mirror = Mirror::new(&stage);
+    let args = ["p", "--model", "opus", "--", "--max-turns", "40", "--append-system-prompt", "be brief -- and kind"];
+    stage.run(&mirror.agent, &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
+    let argv = mirror.text("argv");
+    assert!(argv.contains("--model\0opus\0"), "{argv}");
+    assert!(argv.ends_with("--max-turns\x0040\0--append-system-prompt\0be brief -- and kind\0"), "{argv}");
+}
+
+#[test]
+fn a_run_works_inside_claude_code() {
+    let stage = Stage::new();
+    let mirror = Mirror::new(&stage);
+    let inside = ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"];
+    let call = stage.run(&mirror.agent, &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").env("LONGHAUL_RUN", "outer");
+    let envelope = inside.iter().fold(call, |call, name| call.env(name, "1")).end().envelope(0);
+    let environment = mirror.environment();
+    for name in inside {
+        assert!(!environment.contains_key(name), "{name} reached the agent");
+    }
+    // Its own mark, behind that of the run around it.
+    let run = envelope["run"]["id"].as_str().expect("the run has an id");
+    assert_eq!(environment.get("LONGHAUL_RUN"), Some(&format!("outer:{run}")));
+    for (name, value) in [("LONGHAUL_ATTEMPT", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_MAX_RETRIES", "4")] {
+        assert_eq!(environment.get(name).map(String::as_str), Some(value), "{name}");
+    }
+}
