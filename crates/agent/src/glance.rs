@@ -28,6 +28,8 @@ pub struct Glance {
     pub tally: Tally,
     /// The text of the last result, up to 16 MiB.
     pub result: Option<String>,
+    /// The last words of the model: what there is of a result when there is none.
+    pub said: String,
     /// What the agent said was wrong, oldest first, bounded.
     pub errors: Vec<String>,
     /// Turns that ended.
@@ -53,6 +55,12 @@ impl Glance {
     /// Replaces the result.
     pub(crate) fn conclude(&mut self, text: Option<&str>) {
         self.result = text.map(|text| beginning(text, RESULT_BYTES_MAX).to_owned());
+    }
+
+    /// Replaces the last words.
+    pub(crate) fn say(&mut self, text: &str) {
+        self.said.clear();
+        self.said.push_str(beginning(text, RESULT_BYTES_MAX));
     }
 }
 

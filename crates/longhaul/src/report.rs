@@ -51,7 +51,7 @@ impl Report {
             run: world.dir().id().clone(),
             dir: world.dir().path().to_owned(),
             outcome,
-            result: glance.result.clone(),
+            result: glance.result.clone().or_else(|| Some(glance.said.clone()).filter(|said| !said.is_empty())),
             errors,
             session: state.session.clone(),
             model: glance.model.clone(),

@@ -246,6 +246,9 @@ impl ClaudeDecoder {
         }
         self.spoken(thread, out);
         self.spend.row(&row.message, thread);
+        for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
+            self.glance.say(block.text.as_str());
+        }
         // After the result, tools are those of sub-agents in the background, which are counted as such.
         for call in row.message.content.0.iter().filter(|block| self.turn_open && block.kind.is("tool_use")) {
             if self.tools.begin(call.id.as_str()) {
@@ -276,7 +279,7 @@ impl ClaudeDecoder {
             // The plain `json` format has no `init`.
             self.glance.session = Some(SessionId::from(id));
         }
-        self.glance.conclude(line.result.stated());
+        self.glance.conclude(line.result.stated().filter(|_| !result.is_error));
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
             self.glance.error(error.as_str());
         }

@@ -85,7 +85,7 @@ mod tests {
     fn order() -> Order {
         Order {
             program: Program { path: "/bin/claude".into(), leading_args: Vec::new() },
-            cwd: "/work".into(),
+            cwd: "/home/demo/project".into(),
             prompt: "Fix the tests.".to_owned(),
             model: None,
             permission_mode: None,

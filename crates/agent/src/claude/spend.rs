@@ -43,6 +43,8 @@ struct Span {
     tally: Tally,
     /// What its messages cost by our table, in billionths of a dollar.
     nano: u64,
+    /// The part of it that is output of cut messages: the agent states less of that than is billed.
+    cut_output_nano: u64,
     /// Whether the final usage of a message is not known.
     guessed: bool,
 }
@@ -203,7 +205,14 @@ impl Spend {
             self.cut.remember(print);
         }
         match self.prices.price(&message.model, message.usage) {
-            Some(nano) => self.span.nano = self.span.nano.saturating_add(nano),
+            Some(nano) => {
+                self.span.nano = self.span.nano.saturating_add(nano);
+                if !complete {
+                    let silent = Billed { tokens: Tokens { output: 0, ..message.usage.tokens }, ..message.usage };
+                    let input = self.prices.price(&message.model, silent).unwrap_or(nano);
+                    self.span.cut_output_nano = self.span.cut_output_nano.saturating_add(nano.saturating_sub(input));
+                }
+            }
             None => tally.unpriced |= message.usage.tokens.total() > 0,
         }
     }
@@ -214,14 +223,25 @@ impl Spend {
         // yet; the next result counts them then.
         self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
         let mut span = self.closed_span();
-        if let Some(stated) = stated_tokens(line) {
-            span.tokens = reconcile(span.tokens, span.cut_tokens, stated, self.span.guessed);
-        }
+        let stated = stated_tokens(line);
         if let Some(cost) = self.stated_cost(line) {
-            span = Tally { cost, cost_estimated: Usd::ZERO, unpriced: false, ..span };
+            let cost_estimated = stated.map(|stated| self.left_out(stated)).unwrap_or_default();
+            span = Tally { cost, cost_estimated, unpriced: false, ..span };
+        }
+        if let Some(stated) = stated {
+            span.tokens = reconcile(span.tokens, span.cut_tokens, stated, self.span.guessed);
         }
         self.settled = self.settled.plus(span);
         self.span = Span::default();
+    }
+
+    /// What a statement leaves out: of a message that was cut it counts the input and the first token,
+    /// while all that was sent until the cut is billed (2.1.330).
+    fn left_out(&self, stated: Tokens) -> Usd {
+        let (counted, cut) = (self.span.tally.tokens.output, self.span.tally.cut_tokens.output);
+        let missing = (counted + cut).saturating_sub(stated.output).min(cut);
+        let nano = u128::from(self.span.cut_output_nano) * u128::from(missing) / u128::from(cut.max(1));
+        usd_from_nano(nano as u64)
     }
 
     fn stated_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
