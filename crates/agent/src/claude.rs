@@ -10,6 +10,7 @@ mod decode;
 mod invocation;
 mod kinds;
 mod prompts;
+mod recent;
 pub mod session;
 mod spend;
 mod startup;

@@ -7,14 +7,12 @@
 //! settles it; what no result follows is priced by us.
 
 use super::compact::{Cut, fingerprint};
+use super::recent::Recent;
 use super::wire::{Head, Message, ResultLine, Usage};
 use crate::Prices;
 use crate::prices::{Billed, usd_from_nano};
 use longhaul_core::{Tally, Tokens, Usd};
-use std::collections::VecDeque;
 
-// A block of a message may come late, but not later than so many other messages.
-const RECENT_MESSAGES_MAX: usize = 4096;
 // Threads write at once: the main one and its sub-agents. The oldest is closed for the next.
 const LIVE_MESSAGES_MAX: usize = 256;
 // English and code are about four bytes a token.
@@ -31,7 +29,7 @@ pub(super) struct Spend {
     /// Messages that are being written.
     live: Vec<Live>,
     /// Messages that are done with, as fingerprints.
-    recent: VecDeque<u64>,
+    recent: Recent,
     /// Messages that were cut.
     pub(super) cut: Cut,
     /// The last result's cumulative cost, for versions that state no difference.
@@ -77,7 +75,7 @@ impl Spend {
             settled: Tally::default(),
             span: Span::default(),
             live: Vec::new(),
-            recent: VecDeque::new(),
+            recent: Recent::default(),
             cut: Cut::default(),
             total: Usd::ZERO,
         }
@@ -123,7 +121,7 @@ impl Spend {
     /// Takes in a block of a message of the model's, as a row of its own.
     pub(super) fn row(&mut self, message: &Message<'_>, thread: &str) {
         let id = message.id.as_str();
-        if self.recent.contains(&fingerprint(id)) {
+        if self.recent.contains(fingerprint(id)) {
             return;
         }
         let is_final = message.stop_reason.stated().is_some();
@@ -184,10 +182,7 @@ impl Spend {
 
     fn close(&mut self, mut message: Live, complete: bool) {
         let print = fingerprint(&message.id);
-        if self.recent.len() >= RECENT_MESSAGES_MAX {
-            self.recent.pop_front();
-        }
-        self.recent.push_back(print);
+        self.recent.remember(print);
 
         let exact = complete && message.source != (Source::Rows { is_final: false });
         if !exact {
@@ -265,7 +260,7 @@ impl Spend {
     }
 
     fn is_known(&self, id: &str) -> bool {
-        self.live.iter().any(|live| live.id == id) || self.recent.contains(&fingerprint(id))
+        self.live.iter().any(|live| live.id == id) || self.recent.contains(fingerprint(id))
     }
 
     /// The live message of an event: by its id where the event names it, else by its thread.
