@@ -76,13 +76,16 @@ pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
     let asked = asked(args)?;
     let bench = Bench {
         root: root.to_owned(),
-        longhaul: asked.longhaul.map_or_else(|| build(root, &["--package", "longhaul-cli"], "longhaul"), Ok)?,
+        longhaul: asked
+            .longhaul
+            .map_or_else(|| build(root, &["--package", "longhaul-cli"], "longhaul"), Ok)?,
         claude: claude(root)?,
         quick: asked.quick,
     };
     let mut missed = 0;
     let all = asked.names.is_empty();
-    for (name, run) in BENCHES.iter().filter(|(name, _)| all || asked.names.iter().any(|asked| asked == name)) {
+    for (name, run) in BENCHES.iter().filter(|(name, _)| all || asked.names.iter().any(|asked| asked == name))
+    {
         eprintln!("▶ bench {name}");
         let machine = machine::described(root, &bench.longhaul, &bench.claude);
         let section = run(&bench)?;
@@ -113,7 +116,10 @@ fn asked(args: &[String]) -> io::Result<Asked> {
             }
             name if names().contains(&name) => asked.names.push(name.to_owned()),
             name => {
-                return Err(io::Error::other(format!("no bench is called {name}; there are: {}", names().join(", "))));
+                return Err(io::Error::other(format!(
+                    "no bench is called {name}; there are: {}",
+                    names().join(", ")
+                )));
             }
         }
     }

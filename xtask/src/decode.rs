@@ -51,5 +51,7 @@ fn parse_exit(text: &str) -> io::Result<Exit> {
 }
 
 fn usage() -> io::Error {
-    io::Error::other("usage: cargo xtask decode [--agent NAME] [--exit CODE] FILE…; a negative CODE is a signal")
+    io::Error::other(
+        "usage: cargo xtask decode [--agent NAME] [--exit CODE] FILE…; a negative CODE is a signal",
+    )
 }

@@ -123,7 +123,9 @@ fn check_place(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
     let sound = fs::read_to_string(root.join("crates").join(&mutant.file))?;
     match sound.matches(&mutant.find).count() {
         1 => Ok(()),
-        count => Err(format!("{}: what it looks for is {count} times in {}", mutant.name, mutant.file).into()),
+        count => {
+            Err(format!("{}: what it looks for is {count} times in {}", mutant.name, mutant.file).into())
+        }
     }
 }
 
@@ -131,7 +133,16 @@ fn check_place(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
 fn fly(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
     let target = scratch.join("target");
     let built = cargo()
-        .args(["build", "--quiet", "--release", "--offline", "--package", "longhaul-sim", "--example", "swarm"])
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "--offline",
+            "--package",
+            "longhaul-sim",
+            "--example",
+            "swarm",
+        ])
         .current_dir(scratch)
         .env("CARGO_TARGET_DIR", &target)
         .output()?;

@@ -20,7 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// What the pure crates may never depend on, directly or not: runtimes, clocks, chance, the network.
 const PURE: &[&str] = &["longhaul-core", "longhaul-agent"];
-const IMPURE: &[&str] = &["tokio", "rustix", "libc", "rand", "getrandom", "jiff", "chrono", "time", "reqwest", "ureq"];
+const IMPURE: &[&str] =
+    &["tokio", "rustix", "libc", "rand", "getrandom", "jiff", "chrono", "time", "reqwest", "ureq"];
 
 #[test]
 fn crates_depend_only_along_the_arrows() {
@@ -42,7 +43,8 @@ fn crates_depend_only_along_the_arrows() {
 #[test]
 fn pure_crates_have_no_impure_dependency() {
     for name in PURE {
-        let tree = cargo(&["tree", "--package", name, "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
+        let tree =
+            cargo(&["tree", "--package", name, "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
         for impure in IMPURE {
             let found = tree.lines().any(|line| line.split(' ').next() == Some(impure));
             assert!(!found, "{name} depends on {impure}");

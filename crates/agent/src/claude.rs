@@ -23,6 +23,7 @@ use crate::{Decoder, Dialect, Invocation, Order, Prices};
 use longhaul_core::SpawnPlan;
 
 pub use control::{end_session, initialize, interrupt, user_line};
+pub use invocation::RESERVED;
 pub use prompts::prompt;
 
 /// The dialect of Claude Code.

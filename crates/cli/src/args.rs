@@ -16,6 +16,7 @@ pub struct Cli {
 }
 
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Global {
     /// How to print the result [default: text on a terminal, else json]
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
@@ -41,10 +42,12 @@ pub enum OutputFormat {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Carry one request to an honest end
+    #[command(after_help = DURATIONS)]
     Run(Box<RunArgs>),
     /// Inject faults into a practice run, without an agent, a key or money
     Drill(DrillArgs),
     /// Forecast what a policy does under faults, by simulation
+    #[command(after_help = DURATIONS)]
     Simulate(SimulateArgs),
     /// The scripted agent of the drills; speaks Claude Code's protocol
     #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
@@ -72,7 +75,7 @@ pub struct RunArgs {
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
     /// The id of the new session, a UUID [default: drawn by chance]
-    #[arg(long, value_name = "UUID", conflicts_with_all = ["resume", "resume_or_new"])]
+    #[arg(long, value_name = "UUID", value_parser = uuid, conflicts_with_all = ["resume", "resume_or_new"])]
     pub session_id: Option<String>,
     /// Continue this session; refused if it is found nowhere
     #[arg(long, value_name = "SESSION")]
@@ -80,8 +83,6 @@ pub struct RunArgs {
     /// Continue this session, or begin a new one if it is found nowhere
     #[arg(long, value_name = "SESSION", conflicts_with = "resume")]
     pub resume_or_new: Option<String>,
-    #[command(flatten)]
-    pub policy: PolicyArgs,
     /// The agent's program [default: `claude`, on PATH and where its installers put it]
     #[arg(long, value_name = "FILE")]
     pub agent_path: Option<PathBuf>,
@@ -94,10 +95,15 @@ pub struct RunArgs {
     /// Passed to the agent as they are
     #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
     pub agent_args: Vec<String>,
+    /// Last, because its heading in the help holds for everything behind it.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 }
 
-/// The policy: a preset, and what the flags change in it. Durations are like `90s`, `5m`, `1h 30m`;
-/// a bare number is seconds; 0 is unlimited.
+/// Said at the end of the help of every command that takes a policy.
+const DURATIONS: &str = "Durations are like 90s, 5m or 1h30m; a bare number is seconds; 0 is unlimited.";
+
+/// The policy: a preset, and what the flags change in it.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Policy")]
 pub struct PolicyArgs {
@@ -175,8 +181,6 @@ pub enum DrillAgentKind {
 
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    #[command(flatten)]
-    pub policy: PolicyArgs,
     /// The policy to simulate, by name: the same as --preset
     #[arg(long = "policy", value_name = "PRESET", value_parser = preset, conflicts_with = "preset")]
     pub policy_name: Option<Preset>,
@@ -189,6 +193,9 @@ pub struct SimulateArgs {
     /// The seed that everything is drawn from
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+    /// Last, because its heading in the help holds for everything behind it.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 }
 
 fn preset(text: &str) -> Result<Preset, String> {
@@ -204,4 +211,18 @@ fn jitter(text: &str) -> Result<Jitter, String> {
             Ok(_) | Err(_) => Err("expected `full`, `none`, or a percentage from 1 to 100".to_owned()),
         },
     }
+}
+
+fn uuid(text: &str) -> Result<String, String> {
+    let hint = "expected a UUID like 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; `uuidgen` draws one";
+    is_uuid(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
+}
+
+/// Whether the agent could take this for a session's id rather than a title.
+pub fn is_uuid(text: &str) -> bool {
+    let hyphens = [8, 13, 18, 23];
+    text.len() == 36
+        && text.bytes().enumerate().all(|(place, byte)| {
+            if hyphens.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() }
+        })
 }

@@ -41,7 +41,9 @@ impl Policy {
 
     /// The shortest time in which an attempt can fail against a server that refuses everything.
     fn attempt_min(&self) -> Span {
-        (0..self.inner_retries).map(|n| INNER_BASE.doubled(n).at_most(INNER_CAP)).fold(START_MIN, |sum, wait| sum + wait)
+        (0..self.inner_retries)
+            .map(|n| INNER_BASE.doubled(n).at_most(INNER_CAP))
+            .fold(START_MIN, |sum, wait| sum + wait)
     }
 }
 

@@ -113,7 +113,8 @@ impl Coverage {
 
     /// Adds another swarm's counts.
     pub fn add(&mut self, other: &Coverage) {
-        let add = |into: &mut [u64], from: &[u64]| into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
+        let add =
+            |into: &mut [u64], from: &[u64]| into.iter_mut().zip(from).for_each(|(into, from)| *into += from);
         add(&mut self.faults, &other.faults);
         add(&mut self.remedies, &other.remedies);
         add(&mut self.outcomes, &other.outcomes);
@@ -128,7 +129,8 @@ impl Coverage {
     /// What should be reached and was not, by name. Nothing when the swarm covers the policy.
     pub fn missing(&self) -> Vec<String> {
         // No decision names these: they end a run, or belong to checks and loops of runs.
-        let unnamed = ["remedy end", "remedy end_unless_allowed", "outcome incomplete", "outcome check_failed"];
+        let unnamed =
+            ["remedy end", "remedy end_unless_allowed", "outcome incomplete", "outcome check_failed"];
         // No process lives, and nobody cancels, before a run starts and after it ended.
         let impossible = |name: &str| {
             let cancel = name.starts_with("cancel") && (name.ends_with(" new") || name.ends_with(" over"));

@@ -100,7 +100,9 @@ fn mix(dice: &mut Dice) -> Mix {
         let fault = if dice.one_in(2) { dice.pick(LASTING) } else { dice.pick(Fault::ALL) };
         mix.strike(fault, dice.magnitude(Reach::new(10_000, 900_000)) as u32);
     }
-    let some = |dice: &mut Dice, one_in| if dice.one_in(one_in) { dice.magnitude(Reach::new(10_000, 1_000_000)) as u32 } else { 0 };
+    let some = |dice: &mut Dice, one_in| {
+        if dice.one_in(one_in) { dice.magnitude(Reach::new(10_000, 1_000_000)) as u32 } else { 0 }
+    };
     mix.faults_max = dice.magnitude(Reach::new(2, 24)) as u32;
     mix.failed_requests_max = 400;
     mix.work = Reach::new(0, dice.magnitude(Reach::new(2, 30)));

@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn a_failed_seed_is_kept_once() {
         let failure = Failure { seed: 7, objection: Objection { oracle: Oracle::Ends, what: String::new() } };
-        let text = with_failed("# seeds\n5 # truth\n", &[failure.clone()]);
+        let text = with_failed("# seeds\n5 # truth\n", std::slice::from_ref(&failure));
         assert_eq!(text, "# seeds\n5 # truth\n7 # ends\n");
         assert_eq!(parse_failed(&text), [5, 7]);
         assert_eq!(with_failed(&text, &[failure]), text);

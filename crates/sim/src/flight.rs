@@ -10,9 +10,10 @@ pub(crate) use trace::Trace;
 use crate::coverage::{Coverage, Standing};
 use crate::draw::Plan;
 use crate::oracles::{
-    Objection, Oracle, Verdict, check_ending, check_journalled, check_spawn, check_spread, check_stable, ensure,
+    Objection, Oracle, Verdict, check_ending, check_journalled, check_spawn, check_spread, check_stable,
+    ensure,
 };
-use crate::world::World;
+use crate::world::{Happening, World};
 use crate::world::agent::NEVER;
 use kill::KillPoint;
 use longhaul_core::{
@@ -97,8 +98,8 @@ impl Flight {
         // A supervisor that died at the very end comes back to find the run over.
         while course.pending.is_some() || !matches!(course.run.state().phase, Phase::Over { .. }) {
             course.check_ends()?;
-            let Some(event) = course.next(coverage) else { continue };
-            self.step(&mut course, event, coverage, trace)?;
+            let Some(happening) = course.next(coverage) else { continue };
+            self.step(&mut course, happening, coverage, trace)?;
         }
         self.land(course, coverage)
     }
@@ -107,10 +108,11 @@ impl Flight {
     fn step(
         &mut self,
         course: &mut Course<'_>,
-        event: Event,
+        happening: Happening,
         coverage: &mut Coverage,
         trace: &mut Trace,
     ) -> Verdict {
+        let event = course.event(happening);
         let kill = course.kill();
         let at = course.world.now;
         if kill == Some(KillPoint::BeforeStep) {
@@ -133,13 +135,14 @@ impl Flight {
         if kill == Some(KillPoint::MidAppend) {
             return self.crash(course, KillPoint::MidAppend, coverage, trace);
         }
-        for record in step.records {
-            course.shadow.apply(&record);
-            self.watch.take(course.policy, &record, course.world, coverage)?;
-            self.journal.push(record);
+        let (mut records, actions) = (step.records, step.actions);
+        for record in &records {
+            course.shadow.apply(record);
+            self.watch.take(course.policy, record, course.world, coverage)?;
         }
-        if let (Some((before, event)), Some(waited)) = (before, self.watch.waited) {
-            check_spread(&before, course.policy, now, &event, waited)?;
+        self.journal.append(&mut records);
+        if let (Some((before, event)), Some(waited)) = (&before, self.watch.waited) {
+            check_spread(before, course.policy, now, event, waited)?;
         }
         ensure(course.shadow.state() == course.run.state(), Oracle::Shadow, || {
             format!("live {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
@@ -148,7 +151,7 @@ impl Flight {
         if kill == Some(KillPoint::AfterAppend) {
             return self.crash(course, KillPoint::AfterAppend, coverage, trace);
         }
-        for (place, action) in step.actions.iter().enumerate() {
+        for (place, action) in actions.iter().enumerate() {
             if place == 1 && kill == Some(KillPoint::BetweenActions) {
                 return self.crash(course, KillPoint::BetweenActions, coverage, trace);
             }
@@ -156,7 +159,7 @@ impl Flight {
         }
         match kill {
             Some(point @ KillPoint::AfterActions) => self.crash(course, point, coverage, trace),
-            Some(point @ KillPoint::BetweenActions) if step.actions.len() == 1 => {
+            Some(point @ KillPoint::BetweenActions) if actions.len() == 1 => {
                 self.crash(course, point, coverage, trace)
             }
             Some(
@@ -269,29 +272,50 @@ impl Course<'_> {
         })
     }
 
-    /// The next event for the run; nothing if something happened that nobody noticed.
-    fn next(&mut self, coverage: &mut Coverage) -> Option<Event> {
+    /// What happens next; nothing if nobody noticed it.
+    fn next(&mut self, coverage: &mut Coverage) -> Option<Happening> {
         self.steps += 1;
-        if let Some(event) = self.pending.take() {
-            return Some(event);
+        if self.pending.is_some() {
+            return Some(Happening::Pending);
         }
         if let Some(notice) = self.world.stream.get(self.told) {
             self.told += 1;
-            return Some(Event::Noticed(notice.clone()));
+            return Some(Happening::Noticed(notice.clone()));
         }
         let world_at = self.world.next_at();
         let deadline = self.run.deadline(self.policy);
         if let Some(deadline) = deadline.filter(|deadline| deadline.at <= world_at) {
             coverage.why(deadline.why);
             self.world.now = self.world.now.max(deadline.at);
-            return Some(Event::Ticked);
+            return Some(Happening::Ticked);
         }
-        // Nothing will ever happen: no run may come to wait for that.
-        self.stuck = world_at == NEVER;
-        let event = self.world.happen();
+        if world_at == NEVER {
+            // Nothing will ever happen: no run may come to wait for that.
+            self.stuck = true;
+            return None;
+        }
+        let happening = self.world.happen();
         self.told = self.world.stream.len();
-        self.steps -= u64::from(event.is_none());
-        event
+        self.steps -= u64::from(happening.is_none());
+        happening
+    }
+
+    /// The event that a happening is for the run.
+    fn event(&mut self, happening: Happening) -> Event {
+        match happening {
+            Happening::Spawned(proc) => Event::Spawned(proc),
+            Happening::SpawnFailed(error) => Event::SpawnFailed(error),
+            Happening::Noticed(notice) => Event::Noticed(notice),
+            Happening::Exited => {
+                let ended = self.world.ended.as_ref();
+                Event::Exited(ended.map(|ended| ended.evidence.clone()).expect("what exited has ended"))
+            }
+            Happening::Swept(ended) => Event::Swept(ended),
+            Happening::Suspended(span) => Event::Suspended(span),
+            Happening::Cancelled(by) => Event::Cancelled(by),
+            Happening::Ticked => Event::Ticked,
+            Happening::Pending => self.pending.take().unwrap_or(Event::Ticked),
+        }
     }
 }
 

@@ -23,11 +23,11 @@ mod walls;
 mod world;
 
 pub use coverage::Coverage;
+pub use failed::{parse_failed, with_failed};
 pub use forecast::{Forecast, forecast};
 pub use oracles::{Objection, Oracle};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
-pub use failed::{parse_failed, with_failed};
 pub use swarm::{Failure, Figures, rerun, story, swarm};
 pub use walls::{WallRun, Walls, walls};
 

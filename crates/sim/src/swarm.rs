@@ -121,7 +121,10 @@ pub fn story(seed: u64) -> String {
     trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
     let landed = fly(seed, &mut Flight::new(), &mut Coverage::new(), &mut trace);
     trace.line(|| match landed {
-        Ok(landing) => format!("{} after {} attempts and {} steps", landing.outcome.kind, landing.attempts, landing.steps),
+        Ok(landing) => format!(
+            "{} after {} attempts and {} steps",
+            landing.outcome.kind, landing.attempts, landing.steps
+        ),
         Err(objection) => format!("OBJECTION {objection}"),
     });
     trace.into_text()

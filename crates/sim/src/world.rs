@@ -1,8 +1,8 @@
 //! The world of one run: an agent CLI, its API, its sessions, people and the machine, in virtual
 //! time. It obeys the contract between core and world, and knows what is true; it decides nothing.
 
-pub(crate) mod agent;
 mod acts;
+pub(crate) mod agent;
 mod answers;
 mod orders;
 pub(crate) mod server;
@@ -13,7 +13,7 @@ use crate::dice::Dice;
 use crate::mix::{Mix, Point};
 use agent::{Agent, NEVER};
 use longhaul_core::{
-    By, Event, Evidence, Fault, Moment, Notice, Policy, Proc, Span, SpawnError, Tally, TurnResult,
+    By, Evidence, Fault, Moment, Notice, Policy, Proc, Span, SpawnError, Tally, TurnResult,
 };
 use server::Server;
 use sessions::Sessions;
@@ -25,6 +25,23 @@ pub(crate) struct Ended {
     /// Why it failed; nothing if its work was truly done.
     pub(crate) truth: Option<Fault>,
     pub(crate) evidence: Evidence,
+}
+
+/// Something that happened, small enough to be passed on in no time: the evidence of an ending, ten
+/// times the size of everything else, stays in the world until it is told.
+#[derive(Clone, Debug)]
+pub(crate) enum Happening {
+    Spawned(Proc),
+    SpawnFailed(SpawnError),
+    Noticed(Notice),
+    Exited,
+    Swept(u32),
+    Suspended(Span),
+    Cancelled(By),
+    /// Nothing in the world: the run's own deadline has come.
+    Ticked,
+    /// Told by the driver itself: a start or a recovery.
+    Pending,
 }
 
 /// The world of one run.
@@ -83,7 +100,7 @@ impl World {
             agent: None,
             ended: None,
             orphans: 0,
-            stream: Vec::new(),
+            stream: Vec::with_capacity(64),
             work_left,
             billed: Tally::default(),
             requests: 0,
@@ -112,19 +129,19 @@ impl World {
     }
 
     /// Lets happen what happens next. What nobody could notice is no event.
-    pub(crate) fn happen(&mut self) -> Option<Event> {
+    pub(crate) fn happen(&mut self) -> Option<Happening> {
         self.now = self.now.max(self.next_at());
         let now = self.now;
         if self.spawn_at <= now {
             self.spawn_at = NEVER;
             return Some(match self.spawned {
-                Ok(proc) => Event::Spawned(proc),
-                Err(error) => Event::SpawnFailed(error),
+                Ok(proc) => Happening::Spawned(proc),
+                Err(error) => Happening::SpawnFailed(error),
             });
         }
         if self.sweep_at <= now {
             self.sweep_at = NEVER;
-            return Some(Event::Swept(std::mem::take(&mut self.orphans)));
+            return Some(Happening::Swept(std::mem::take(&mut self.orphans)));
         }
         if self.cancel_at <= now {
             return Some(self.cancels());
@@ -137,18 +154,18 @@ impl World {
     }
 
     /// Somebody wants the run to end; impatient people say so twice.
-    fn cancels(&mut self) -> Event {
+    fn cancels(&mut self) -> Happening {
         let by = self.cancel_by;
         self.cancel_at = NEVER;
         if by == By::Person && self.dice.one_in(2) {
             self.cancel_at = self.now + Span(self.dice.magnitude(Reach::new(100, 60_000)));
             self.cancel_by = By::PersonNow;
         }
-        Event::Cancelled(by)
+        Happening::Cancelled(by)
     }
 
     /// The machine sleeps: what runs on it stands still, servers and people go on.
-    fn sleeps(&mut self) -> Event {
+    fn sleeps(&mut self) -> Happening {
         self.sleep_at = NEVER;
         let span = Span(self.dice.magnitude(Reach::new(1_000, 36_000_000)));
         self.now = self.now + span;
@@ -161,7 +178,7 @@ impl World {
             later(&mut agent.stop_at);
             later(&mut agent.shells_until);
         }
-        Event::Suspended(span)
+        Happening::Suspended(span)
     }
 
     /// Whether a fault of the mix strikes at this point.

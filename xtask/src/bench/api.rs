@@ -133,7 +133,8 @@ fn message(request: &Value) -> String {
         json!({"type": "message_stop"}),
     ];
     let name = |event: &Value| event["type"].as_str().unwrap_or_default().to_owned();
-    let body: String = events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect();
+    let body: String =
+        events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", name(event))).collect();
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nrequest-id: req_bench\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()

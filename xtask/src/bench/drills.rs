@@ -10,11 +10,15 @@ use std::process::Stdio;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let mut rows = Vec::new();
-    let mut table = "| scenario | agent | outcome | fault | exit code | survived | attempts | requests | tokens off | \
-                     seconds | left behind | agrees |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
-    let (agents, scenarios): (&[&str], &[&str]) =
-        if bench.quick { (&["scripted"], &["auth-401", "overload"]) } else { (&["scripted", "claude"], &["all"]) };
+    let mut table =
+        "| scenario | agent | outcome | fault | exit code | survived | attempts | requests | tokens off | cost off | \
+                     seconds | left behind | agrees |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    let (agents, scenarios): (&[&str], &[&str]) = if bench.quick {
+        (&["scripted"], &["auth-401", "overload"])
+    } else {
+        (&["scripted", "claude"], &["all"])
+    };
     for agent in agents {
         let cards = drill(bench, agent, scenarios)?;
         for card in &cards {
@@ -48,11 +52,12 @@ pub fn drill(bench: &Bench, agent: &str, scenarios: &[&str]) -> io::Result<Vec<V
 }
 
 fn line(card: &Value) -> String {
-    let survived: Vec<&str> =
-        card["faults_survived"].as_array().into_iter().flatten().filter_map(|one| one["fault"].as_str()).collect();
-    let tokens = &card["tokens"];
-    let (by_us, by_api) = (tokens["all_by_us"].as_f64(), tokens["all_by_api"].as_f64());
-    let off = by_us.zip(by_api).map_or(f64::NAN, |(us, api)| (us - api) / api.max(1.0) * 100.0);
+    let survived: Vec<&str> = card["faults_survived"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["fault"].as_str())
+        .collect();
     let cells = [
         word(&card["scenario"]),
         word(&card["agent"]),
@@ -62,12 +67,20 @@ fn line(card: &Value) -> String {
         if survived.is_empty() { "–".to_owned() } else { survived.join(", ") },
         word(&card["attempts"]),
         word(&card["requests"]),
-        format!("{off:.2} %"),
+        off(&card["tokens"]["all"]),
+        off(&card["cost_micro_usd"]),
         format!("{:.1}", card["wall_ms"].as_f64().unwrap_or(f64::NAN) / 1e3),
         word(&card["processes_left"]),
         if card["agrees"] == true { "yes".to_owned() } else { "**no**".to_owned() },
     ];
     format!("| {} |", cells.join(" | "))
+}
+
+/// By how much our account differs from the API's.
+fn off(totals: &Value) -> String {
+    let (by_us, by_api) = (totals["by_us"].as_f64(), totals["by_api"].as_f64());
+    let off = by_us.zip(by_api).map(|(us, api)| (us - api) / api.max(1.0) * 100.0);
+    off.map_or_else(|| "–".to_owned(), |off| format!("{off:.2} %"))
 }
 
 fn compared(pair: &Value) -> String {

@@ -24,15 +24,25 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let found: Value = serde_json::from_slice(&output.stdout)?;
     let number = |name: &str| found[name].as_f64().unwrap_or(f64::NAN);
     let done = number("done") as usize;
-    let lines = number("lines_a_second");
+    let (percent, lines) = (number("cpu_percent"), number("lines_a_second"));
     Ok(Section {
         about: "The library's example `fleet`: live runs in one process and on one thread, each agent writing lines of \
                 about 1.2 kB. Measured in a window in which all of them run and none starts or ends.",
         rows: vec![
-            Row::at_most(format!("CPU of the process, {runs} runs"), CORE_BAR_PERCENT, "% of a core", number("cpu_percent"))
-                .against(number("cpu_percent") * 1e4 / lines, "µs a line"),
+            Row::at_most(
+                format!("CPU of the process, {runs} runs"),
+                CORE_BAR_PERCENT,
+                "% of a core",
+                percent,
+            ),
+            Row::told("CPU a line", "µs", percent * 1e4 / lines),
             Row::at_most(format!("peak memory, {runs} runs"), MEMORY_BAR_MB, "MB", number("peak_mb")),
-            Row::must("no run began or ended in the window", "true", found["steady"].to_string(), found["steady"] == true),
+            Row::must(
+                "no run began or ended in the window",
+                "true",
+                found["steady"].to_string(),
+                found["steady"] == true,
+            ),
             Row::told("lines read", "a second", lines),
             Row::must("runs that ended as done", runs.to_string(), done.to_string(), done == runs),
         ],

@@ -32,7 +32,10 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     };
     let ours = || {
         let mut command = place.agent_command(&bench.longhaul, &api);
-        command.args(["run", PROMPT, "--output-format", "json", "--agent-path"]).arg(&bench.claude).args(PERMISSION);
+        command
+            .args(["run", PROMPT, "--output-format", "json", "--agent-path"])
+            .arg(&bench.claude)
+            .args(PERMISSION);
         command
     };
     // The first start writes the agent's configuration and fills the page cache.

@@ -29,7 +29,9 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         rows.push(Row::must(format!("{name}: exit code"), "0", run.status.to_string(), run.status.success()));
         let peak = run.peak_kib as f64 / 1024.0;
         let times = peak * 1024.0 * 1024.0 / *bytes as f64;
-        rows.push(Row::at_most(format!("{name}: peak memory"), PEAK_BAR_MB, "MB", peak).against(times, "the line"));
+        rows.push(
+            Row::at_most(format!("{name}: peak memory"), PEAK_BAR_MB, "MB", peak).against(times, "the line"),
+        );
         rows.push(Row::told(format!("{name}: CPU of the supervisor"), "ms", ms(run.cpu)));
     }
     Ok(Section {
@@ -48,7 +50,8 @@ fn record(root: &Path, file: &Path, bytes: usize) -> io::Result<()> {
         if !written && line.contains("\"type\":\"assistant\"") {
             written = true;
             let session = serde_json::from_str::<Value>(line)?["session_id"].clone();
-            let block = json!({"type": "tool_result", "tool_use_id": "toolu_long", "content": "x".repeat(bytes)});
+            let block =
+                json!({"type": "tool_result", "tool_use_id": "toolu_long", "content": "x".repeat(bytes)});
             let message = json!({"role": "user", "content": [block]});
             writeln!(out, "{}", json!({"type": "user", "message": message, "session_id": session}))?;
         }

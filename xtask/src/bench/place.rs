@@ -16,7 +16,7 @@ pub struct Place {
 impl Place {
     pub fn new() -> io::Result<Place> {
         let dir = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
-        for name in ["home", "work", "longhaul"] {
+        for name in ["home", "work", "longhaul", "tmp"] {
             fs::create_dir(dir.path().join(name))?;
         }
         Ok(Place { dir })
@@ -38,6 +38,7 @@ impl Place {
             .env_clear()
             .env("PATH", env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path().join("home"))
+            .env("TMPDIR", self.path().join("tmp"))
             .env("LONGHAUL_HOME", self.longhaul_home())
             .current_dir(self.path().join("work"))
             .stdin(Stdio::null())

@@ -15,6 +15,8 @@ pub struct Metered {
     pub status: ExitStatus,
     /// User and system time. The kernel tells it in hundredths of a second.
     pub cpu: Duration,
+    /// The same of the children it has waited for: of its agents.
+    pub children_cpu: Duration,
     /// The most memory it had at once.
     pub peak_kib: u64,
 }
@@ -30,9 +32,9 @@ pub fn metered(command: &mut Command) -> io::Result<Metered> {
     let mut peak_kib = 0;
     loop {
         peak_kib = peak_kib.max(peak_kib_of(child.id()).unwrap_or(0));
-        let (state, cpu) = state_and_cpu(child.id())?;
+        let Stat { state, cpu, children_cpu } = stat(child.id())?;
         if state == 'Z' {
-            return Ok(Metered { status: child.wait()?, cpu, peak_kib });
+            return Ok(Metered { status: child.wait()?, cpu, children_cpu, peak_kib });
         }
         sleep(LOOK_EVERY);
     }
@@ -82,12 +84,19 @@ impl Drop for Guarded {
     }
 }
 
-fn state_and_cpu(pid: u32) -> io::Result<(char, Duration)> {
+/// What `/proc/PID/stat` says.
+struct Stat {
+    state: char,
+    cpu: Duration,
+    children_cpu: Duration,
+}
+
+fn stat(pid: u32) -> io::Result<Stat> {
     let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"))?;
     let odd = || io::Error::other(format!("/proc/{pid}/stat reads {stat:?}"));
     // The name in parentheses may hold anything; fields are counted behind its end.
     let fields: Vec<&str> = stat.rsplit_once(')').ok_or_else(odd)?.1.split_whitespace().collect();
     let state = fields.first().and_then(|word| word.chars().next()).ok_or_else(odd)?;
     let ticks = |index: usize| fields.get(index).and_then(|word| word.parse::<u32>().ok()).ok_or_else(odd);
-    Ok((state, TICK * (ticks(11)? + ticks(12)?)))
+    Ok(Stat { state, cpu: TICK * (ticks(11)? + ticks(12)?), children_cpu: TICK * (ticks(13)? + ticks(14)?) })
 }

@@ -19,3 +19,16 @@ pub fn percentile(values: &[f64], percent: f64) -> f64 {
 pub fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{median, percentile};
+
+    #[test]
+    fn a_percentile_is_one_of_the_values() {
+        let values = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!((median(&values), percentile(&values, 90.0), percentile(&values, 100.0)), (3.0, 5.0, 5.0));
+        assert_eq!(median(&[7.0]), 7.0);
+        assert!(median(&[]).is_nan());
+    }
+}

@@ -30,8 +30,8 @@ impl Row {
     pub fn at_most(what: impl Into<String>, bar: f64, unit: &str, measured: f64) -> Row {
         Row {
             what: what.into(),
-            bar: format!("≤ {} {unit}", figure(bar)),
-            measured: format!("{} {unit}", figure(measured)),
+            bar: format!("≤ {}", quantity(bar, unit)),
+            measured: quantity(measured, unit),
             ratio: String::new(),
             // A figure that is none, because nothing was measured, meets no bar.
             met: Some(measured <= bar),
@@ -39,13 +39,24 @@ impl Row {
     }
 
     /// Something that must hold.
-    pub fn must(what: impl Into<String>, bar: impl Into<String>, measured: impl Into<String>, met: bool) -> Row {
-        Row { what: what.into(), bar: bar.into(), measured: measured.into(), ratio: String::new(), met: Some(met) }
+    pub fn must(
+        what: impl Into<String>,
+        bar: impl Into<String>,
+        measured: impl Into<String>,
+        met: bool,
+    ) -> Row {
+        Row {
+            what: what.into(),
+            bar: bar.into(),
+            measured: measured.into(),
+            ratio: String::new(),
+            met: Some(met),
+        }
     }
 
     /// A figure without a bar.
     pub fn told(what: impl Into<String>, unit: &str, measured: f64) -> Row {
-        let measured = format!("{} {unit}", figure(measured));
+        let measured = quantity(measured, unit);
         Row { what: what.into(), bar: String::new(), measured, ratio: String::new(), met: None }
     }
 
@@ -68,6 +79,10 @@ impl Row {
             None => "",
         }
     }
+}
+
+fn quantity(value: f64, unit: &str) -> String {
+    format!("{} {unit}", figure(value)).trim_end().to_owned()
 }
 
 /// Three digits that count, and no more.
@@ -126,3 +141,6 @@ pub fn save(file: &Path, names: &[&str], name: &str, section: &str) -> io::Resul
 fn kept<'a>(old: &'a str, name: &str) -> Option<&'a str> {
     old.split("\n## ").skip(1).find(|section| section.lines().next() == Some(name))
 }
+
+#[cfg(test)]
+mod tests;

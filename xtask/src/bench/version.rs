@@ -1,10 +1,10 @@
 //! What it costs to start the program at all.
 
+use super::Bench;
 use super::place::Place;
 use super::process::timed;
 use super::sample::{median, ms};
 use super::section::{Row, Section};
-use super::Bench;
 use std::io;
 
 const BAR_MS: f64 = 5.0;

@@ -61,11 +61,15 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
 
 /// A recorded usage limit, with its reset moved three hours ahead of now.
 fn record(root: &Path, file: &Path) -> io::Result<()> {
-    let recorded = fs::read_to_string(root.join("crates/agent/fixtures/claude/usage-limit-5h-rejected.jsonl"))?;
+    let recorded =
+        fs::read_to_string(root.join("crates/agent/fixtures/claude/usage-limit-5h-rejected.jsonl"))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let old = recorded.split("\"resetsAt\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
     let old = old.ok_or_else(|| io::Error::other("the recorded usage limit names no reset"))?;
-    fs::write(file, recorded.replace(&format!("\"resetsAt\":{old}"), &format!("\"resetsAt\":{}", now + 3 * 3600)))
+    fs::write(
+        file,
+        recorded.replace(&format!("\"resetsAt\":{old}"), &format!("\"resetsAt\":{}", now + 3 * 3600)),
+    )
 }
 
 fn await_waiting(place: &Place) -> io::Result<()> {

@@ -33,6 +33,8 @@ struct Wall {
     /// From the wall's end to the first request that was answered.
     lateness_s: f64,
     refused: f64,
+    /// Whether the run ended as done. A simulated one is held to it by its oracles.
+    done: bool,
 }
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
@@ -56,7 +58,7 @@ fn tell(kind: &str, walls: &[Wall], rows: &mut Vec<Row>, appendix: &mut String) 
     let refused: Vec<f64> = walls.iter().map(|wall| wall.refused).collect();
     let allowed = |wall: &Wall| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall.wall_s);
     let shares: Vec<f64> = walls.iter().map(|wall| wall.lateness_s / allowed(wall)).collect();
-    let count = walls.len();
+    let (count, done) = (walls.len(), walls.iter().filter(|wall| wall.done).count());
     rows.extend([
         Row::at_most(format!("{kind}, {count} walls: lateness, median"), LATENESS_BAR_S, "s", median(&late)),
         Row::at_most(
@@ -68,10 +70,16 @@ fn tell(kind: &str, walls: &[Wall], rows: &mut Vec<Row>, appendix: &mut String) 
         .because("10 s, or 30 % of the wall"),
         Row::told(format!("{kind}: lateness, 90th percentile"), "s", percentile(&late, 90.0)),
         Row::at_most(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused)),
+        Row::must(
+            format!("{kind}: runs that ended as done"),
+            count.to_string(),
+            done.to_string(),
+            done == count,
+        ),
         Row::told(format!("{kind}: failed requests, most"), "", percentile(&refused, 100.0)),
     ]);
     for wall in walls {
-        let Wall { seed, wall_s, lateness_s, refused } = wall;
+        let Wall { seed, wall_s, lateness_s, refused, done: _ } = wall;
         *appendix += &format!("| {seed} | {kind} | {wall_s:.1} s | {lateness_s:.1} s | {refused:.0} |\n");
     }
 }
@@ -85,6 +93,7 @@ fn simulated() -> io::Result<Vec<Wall>> {
         wall_s: seconds(run.wall),
         lateness_s: seconds(run.lateness),
         refused: run.failed_requests as f64,
+        done: true,
     };
     Ok(found.runs.into_iter().map(wall).collect())
 }
@@ -107,18 +116,23 @@ fn real(bench: &Bench, simulated: &[Wall]) -> io::Result<Vec<Wall>> {
         while run.0.try_wait()?.is_none() && begun.elapsed() < PATIENCE {
             sleep(Duration::from_millis(100));
         }
-        walls.push(stood(*seed, *wall, &api.asked()));
+        let done = run.0.try_wait()?.is_some_and(|status| status.success());
+        walls.push(stood(*seed, *wall, &api.asked(), done));
     }
     Ok(walls)
 }
 
-fn stood(seed: u64, wall: Duration, asked: &Asked) -> Wall {
-    let late = asked.first.zip(asked.answered).map(|(first, answered)| answered.saturating_duration_since(first + wall));
+fn stood(seed: u64, wall: Duration, asked: &Asked, done: bool) -> Wall {
+    let late = asked
+        .first
+        .zip(asked.answered)
+        .map(|(first, answered)| answered.saturating_duration_since(first + wall));
     Wall {
         seed,
         wall_s: wall.as_secs_f64(),
         // Never answered: late beyond any bar.
         lateness_s: late.map_or(f64::INFINITY, |late| late.as_secs_f64()),
         refused: f64::from(asked.refused),
+        done,
     }
 }

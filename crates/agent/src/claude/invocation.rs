@@ -25,6 +25,21 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_PID",
 ];
 
+/// Flags that decide which conversation is held and how it is read: they are ours to set. A second one
+/// would win, and the run would follow another session, or none.
+pub const RESERVED: &[&str] = &[
+    "-c",
+    "--continue",
+    "--fork-session",
+    "--from-pr",
+    "--input-format",
+    "--no-session-persistence",
+    "--output-format",
+    "-r",
+    "--resume",
+    "--session-id",
+];
+
 pub(super) fn invocation(order: &Order, plan: &SpawnPlan) -> Invocation {
     Invocation {
         program: order.program.path.clone(),

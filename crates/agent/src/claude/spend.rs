@@ -187,7 +187,8 @@ impl Spend {
         let exact = complete && message.source != (Source::Rows { is_final: false });
         if !exact {
             let output = &mut message.usage.tokens.output;
-            *output = (*output).max(message.bytes.div_ceil(BYTES_PER_TOKEN));
+            // Rounded down: where the cut fell inside a token, that token was not sent.
+            *output = (*output).max(message.bytes / BYTES_PER_TOKEN);
             self.span.guessed |= complete;
         }
         let tally = &mut self.span.tally;

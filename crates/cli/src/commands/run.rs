@@ -1,6 +1,6 @@
 //! `longhaul run`: one request, carried to an honest end.
 
-use crate::args::{Global, OutputFormat, RunArgs};
+use crate::args::{Global, OutputFormat, RunArgs, is_uuid};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
 use crate::output::screen::Screen;
@@ -10,7 +10,7 @@ use crate::policy::{ResolvedPolicy, resolve};
 use crate::{prompt, signals};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
-use longhaul_agent::claude::Claude;
+use longhaul_agent::claude::{Claude, RESERVED};
 use longhaul_agent::{Order, Program, near};
 use longhaul_core::{Fault, OutcomeKind, RunId, SessionId, SessionLoss};
 use longhaul_store::Home;
@@ -70,13 +70,29 @@ pub fn supervise_here(request: Request, observer: &mut dyn Observer) -> Result<R
                 "nothing was started; make room or choose another place with LONGHAUL_HOME",
                 None,
             ),
-            RunError::Broken { .. } => Failure::unexpected(error.to_string()),
+            RunError::Broken { .. } => Failure {
+                hint: Some("make room; the session can be resumed by its id".to_owned()),
+                ..Failure::unexpected(error.to_string())
+            },
         })
     })
 }
 
+/// The agent's own arguments may be anything but those by which we hold and read its conversation.
+fn check_agent_args(args: &[String]) -> Result<(), Failure> {
+    let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
+    match args.iter().map(name).find(|name| RESERVED.contains(&name.as_str())) {
+        Some(name) => Err(Failure::usage(
+            format!("`{name}` cannot be passed to the agent: longhaul sets it itself"),
+            "sessions are chosen with --resume, --resume-or-new and --session-id in front of `--`",
+        )),
+        None => Ok(()),
+    }
+}
+
 fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     let prompt = prompt::read(args)?;
+    check_agent_args(&args.agent_args)?;
     let cwd = cwd(args)?;
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
         let fault = match &error {
@@ -132,15 +148,6 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
         }
     }
     Ok(SessionChoice::Resume(SessionId::from(id.as_str())))
-}
-
-/// Whether the agent could take this for a session's id rather than a title.
-fn is_uuid(text: &str) -> bool {
-    let hyphens = [8, 13, 18, 23];
-    text.len() == 36
-        && text.bytes().enumerate().all(|(place, byte)| {
-            if hyphens.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() }
-        })
 }
 
 /// On a terminal somebody reads stderr while stdout goes to a program.

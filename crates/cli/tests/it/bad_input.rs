@@ -1,8 +1,10 @@
 //! What cannot be carried out is refused with a clear error, a hint and the documented exit code, and leaves nothing.
 
+use crate::call::{Ended, until};
 use crate::server::{Server, WORK};
-use crate::stage::{Ended, LONGHAUL, Stage, until};
+use crate::stage::{LONGHAUL, Stage};
 use crate::tidy;
+use longhaul_store::Journal;
 use rustix::process::{Signal, geteuid};
 use serde_json::Value;
 use std::fs;
@@ -12,8 +14,7 @@ use std::path::Path;
 const SESSION: &str = "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0";
 
 /// An agent that opens its session, is silent, and ends when its input does.
-const SILENT: &str =
-    r#"echo '{"type":"system","subtype":"init","session_id":"0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"}'; cat > /dev/null"#;
+const SILENT: &str = r#"echo '{"type":"system","subtype":"init","session_id":"0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"}'; cat > /dev/null"#;
 
 #[test]
 fn wrong_usage_is_exit_2_and_touches_nothing() {
@@ -33,20 +34,23 @@ fn wrong_usage_is_exit_2_and_touches_nothing() {
     check(&["run", " \n"], &["the prompt from the command line is empty", "hint:"]);
     check(&["run", "-"], &["the prompt from stdin is empty", "hint:"]);
     check(&["run", "--prompt-file", &blank], &["blank.md is empty", "hint:"]);
-    check(&["run", "--prompt-file", "/nowhere/task.md"], &["/nowhere/task.md", "No such file", "hint: check --prompt-file"]);
+    check(
+        &["run", "--prompt-file", "/nowhere/task.md"],
+        &["/nowhere/task.md", "No such file", "hint: check --prompt-file"],
+    );
     check(&["run", "--prompt-file", &latin], &["latin.md is not UTF-8", "byte 3", "hint: convert it"]);
     check(&["run", "--prompt-file", &blank, "p"], &["cannot be used with", "--help"]);
     check(&["run", "p", "--cwd", "/nowhere"], &["/nowhere", "No such file", "hint:", "--cwd"]);
     check(&["run", "p", "--cwd", &latin], &["latin.md", "hint:", "--cwd"]);
     check(&["run", "p", "--stall-timeout", "soon"], &["soon", "90s, 5m or 1h30m"]);
-    check(&["run", "p", "--retry-base", "-5s"], &["--retry-base"]);
+    check(&["run", "p", "--retry-base=-5s"], &["-5s", "90s, 5m or 1h30m"]);
     check(&["run", "p", "--retry-jitter", "150"], &["150", "percentage from 1 to 100"]);
     check(&["run", "p", "--preset", "tornado"], &["tornado", "openclawpack"]);
     check(&["run", "p", "--max-retries", "many"], &["many", "--help"]);
     check(&["run", "p", "--output-format", "xml"], &["xml", "stream-json"]);
     check(&["run", "p", "--quiet", "--verbose"], &["--quiet", "--verbose"]);
     check(&["run", "p", "--session-id", SESSION, "--resume", SESSION], &["--session-id", "--resume"]);
-    check(&["run", "p", "--session-id", "tuesday"], &["tuesday", "UUID"]);
+    check(&["run", "p", "--session-id", "tuesday"], &["tuesday", "expected a UUID"]);
 }
 
 /// A run that was refused: exit 25, the fault in the envelope, an error and a hint on stderr.
@@ -64,8 +68,13 @@ fn a_missing_agent_is_looked_for_in_the_usual_places() {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join("bin")).expect("the stage can be written");
     let ended = stage.longhaul(["run", "p"]).env("PATH", stage.folder().join("bin")).end();
-    let places = [stage.folder().join("bin"), stage.user_home().join(".local/bin"), stage.user_home().join(".claude/local")];
-    let envelope = refused(&ended, "agent_missing", &["npm install -g @anthropic-ai/claude-code", "--agent-path"]);
+    let places = [
+        stage.folder().join("bin"),
+        stage.user_home().join(".local/bin"),
+        stage.user_home().join(".claude/local"),
+    ];
+    let envelope =
+        refused(&ended, "agent_missing", &["npm install -g @anthropic-ai/claude-code", "--agent-path"]);
     ended.says(&places.each_ref().map(|place| place.to_str().expect("the stage has a plain name")));
     assert_eq!(envelope["run"]["id"], Value::Null);
     let named = stage.longhaul(["run", "p", "--agent-path", "/nowhere/claude"]).end();
@@ -81,7 +90,11 @@ fn an_agent_that_cannot_be_started_is_refused() {
     assert!(!stage.home().exists());
     // Executable, but no program of this machine: only the attempt to start it finds out.
     fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("the file is ours");
-    refused(&stage.run(&text, &["p"]).end(), "agent_unusable", &["by hand", "npm install -g @anthropic-ai/claude-code"]);
+    refused(
+        &stage.run(&text, &["p"]).end(),
+        "agent_unusable",
+        &["by hand", "npm install -g @anthropic-ai/claude-code"],
+    );
     assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
 }
 
@@ -89,7 +102,11 @@ fn an_agent_that_cannot_be_started_is_refused() {
 fn an_agent_that_is_too_old_is_refused() {
     let stage = Stage::new();
     let old = stage.script("old", "echo \"error: unknown option '--include-partial-messages'\" >&2; exit 1");
-    let envelope = refused(&stage.run(&old, &["p"]).end(), "agent_unusable", &["npm install -g @anthropic-ai/claude-code"]);
+    let envelope = refused(
+        &stage.run(&old, &["p"]).end(),
+        "agent_unusable",
+        &["npm install -g @anthropic-ai/claude-code"],
+    );
     assert!(envelope["errors"][0].as_str().is_some_and(|error| error.contains("--include-partial-messages")));
     assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
 }
@@ -101,20 +118,26 @@ fn a_session_has_one_run_at_a_time() {
     let silent = stage.script("silent", SILENT);
     let first = stage.run(&silent, &["p", "--session-id", SESSION]).start();
     let stream = || Some(stage.runs().first()?.attempt(1).stream_path());
-    until("the first run has its session", || stream().is_some_and(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0)));
+    until("the first run has its session", || {
+        stream().is_some_and(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0))
+    });
     let holder = stage.only_run();
     for second in [["--session-id", SESSION], ["--resume", SESSION], ["--resume-or-new", SESSION]] {
         let ended = stage.run(&silent, &["p"]).args(second).end();
         let envelope = refused(&ended, "session_busy", &["wait for that run"]);
         let error = envelope["errors"][0].as_str().unwrap_or_default();
         assert!(error.contains(holder.id().as_str()) && error.contains(SESSION), "{second:?}: {envelope}");
-        let busy = stage.runs().into_iter().find(|run| run.id() != holder.id() && run.id().as_str() == envelope["run"]["id"]);
+        let busy = stage
+            .runs()
+            .into_iter()
+            .find(|run| run.id() != holder.id() && run.id().as_str() == envelope["run"]["id"]);
         assert_eq!(tidy::replayed(&busy.expect("it is kept")).exit_code(), 25);
     }
     first.signal(Signal::TERM);
     first.end().envelope(143);
     // Free again.
-    let after = stage.run(&stage.agent(), &["p", "--resume", SESSION]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+    let after =
+        stage.run(&stage.agent(), &["p", "--resume", SESSION]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
     after.envelope(0);
 }
 
@@ -160,6 +183,24 @@ fn a_full_disk_is_found_out_before_anything_is_started() {
     assert!(files.is_empty(), "{files:?}");
 }
 
+/// A run that can no longer be recorded is ended, with its agent: what is not written down is not done.
+#[test]
+fn a_disk_that_fills_up_ends_the_run() {
+    let stage = Stage::new();
+    let stream = stage.file("stream", r#"{"type":"system","subtype":"init","session_id":"a"}"#);
+    // Room for the plan and some attempts, each of which fails and adds to the journal.
+    let limited = r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#;
+    let policy = ["--max-retries", "1000", "--retry-base", "1ms", "--retry-cap", "1ms"];
+    let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p"]).args(policy);
+    let call = call.args(["--agent-path".as_ref(), stage.agent().as_os_str()]);
+    let ended = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").end();
+    ended.envelope(1);
+    ended.says(&["broke off", "journal.jsonl", "hint: make room"]);
+    let history =
+        Journal::load(&stage.only_run().journal_path()).expect("the journal is whole as far as it goes");
+    assert!(history.torn_bytes == 0 && history.entries.len() > 3, "{history:?}");
+}
+
 #[test]
 fn a_session_that_is_not_there_is_refused_with_those_that_are_like_it() {
     let stage = Stage::new();
@@ -178,7 +219,8 @@ fn a_session_that_is_not_there_is_refused_with_those_that_are_like_it() {
 #[test]
 fn resume_or_new_begins_a_new_session() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let call = stage.run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions", "--resume-or-new", SESSION]);
+    let call = stage
+        .run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions", "--resume-or-new", SESSION]);
     let ended = call.against(&server).end();
     let envelope = ended.envelope(0);
     let session = envelope["session_id"].as_str().expect("there is a session");

@@ -4,7 +4,9 @@
 //! without anything of whoever runs the tests. Nothing here reaches beyond 127.0.0.1, looks for credentials, or ends a
 //! process that it did not start; after each test nothing of it may be left ([`tidy`]).
 
+mod asking;
 mod bad_input;
+mod call;
 mod drills;
 mod output;
 mod readme;

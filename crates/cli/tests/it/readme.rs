@@ -22,7 +22,10 @@ fn block<'a>(mark: &str, end: &str) -> Vec<&'a str> {
 /// The first words of the README's two commands; what follows `#` is for people.
 fn commands() -> Vec<&'static str> {
     let lines = block("```sh\n", "```").into_iter();
-    lines.map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty()).collect()
+    lines
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter(|line| !line.is_empty())
+        .collect()
 }
 
 /// What stands before the values of a scorecard, and of nothing else.
@@ -35,10 +38,15 @@ fn labels<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 fn the_first_command_runs_as_it_is_shown() {
     assert_eq!(commands(), ["cargo run --release -- drill", "cargo xtask test"]);
     let mut words = commands()[0].split(' ').skip(1);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two folders deep");
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two folders deep");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // As somebody at a terminal would see it: `text` is the form there.
-    cargo.args(words.by_ref()).args(["--output-format", "text"]).current_dir(root).env("CARGO_TARGET_DIR", target());
+    cargo
+        .args(words.by_ref())
+        .args(["--output-format", "text"])
+        .current_dir(root)
+        .env("CARGO_TARGET_DIR", target());
     let output = cargo.output().expect("cargo can be started");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
@@ -62,9 +70,10 @@ fn help(args: &[&str]) -> String {
 
 /// The words of a text that begin with two dashes.
 fn flags(text: &str) -> BTreeSet<&str> {
-    let letter = |sign: char| sign.is_ascii_lowercase() || sign == '-';
-    let words = text.split(|sign: char| !letter(sign));
-    words.filter(|word| word.starts_with("--") && word.len() > 2).collect()
+    let words = text.split(|sign: char| !sign.is_ascii_lowercase() && sign != '-');
+    words
+        .filter(|word| word.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic)))
+        .collect()
 }
 
 #[test]
@@ -95,7 +104,11 @@ fn every_preset_is_in_the_readme_and_in_the_help() {
 
 #[test]
 fn every_exit_code_is_that_of_its_outcome() {
-    let text = README.split("Exit codes:").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("there is a paragraph");
+    let text = README
+        .split("Exit codes:")
+        .nth(1)
+        .and_then(|rest| rest.split("\n\n").next())
+        .expect("there is a paragraph");
     let text = text.replace('\n', " ");
     let listed: BTreeMap<&str, u8> = text
         .split('·')
@@ -104,17 +117,26 @@ fn every_exit_code_is_that_of_its_outcome() {
             Some((word, code.parse().ok()?))
         })
         .collect();
-    let code = |kind: OutcomeKind| longhaul_core::Outcome { kind, ..longhaul_core::Outcome::DONE }.exit_code();
+    let code =
+        |kind: OutcomeKind| longhaul_core::Outcome { kind, ..longhaul_core::Outcome::DONE }.exit_code();
     for (word, listed) in &listed {
         let kind = OutcomeKind::ALL.iter().copied().find(|kind| kind.word() == *word);
         assert_eq!(kind.map(code), Some(*listed), "{word}");
     }
     // No command ends so yet.
     let not_yet = [OutcomeKind::CheckFailed, OutcomeKind::Incomplete];
-    for kind in OutcomeKind::ALL.iter().copied().filter(|kind| !not_yet.contains(kind) && *kind != OutcomeKind::Cancelled) {
+    for kind in OutcomeKind::ALL
+        .iter()
+        .copied()
+        .filter(|kind| !not_yet.contains(kind) && *kind != OutcomeKind::Cancelled)
+    {
         assert!(listed.contains_key(kind.word()), "the README has no {kind}");
     }
-    for (by, words) in [(longhaul_core::By::Person, "Ctrl-C"), (longhaul_core::By::Terminate, "SIGTERM"), (longhaul_core::By::HangUp, "SIGHUP")] {
+    for (by, words) in [
+        (longhaul_core::By::Person, "Ctrl-C"),
+        (longhaul_core::By::Terminate, "SIGTERM"),
+        (longhaul_core::By::HangUp, "SIGHUP"),
+    ] {
         assert!(text.contains(&format!("{words} {}", by.exit_code())), "{words}");
     }
 }
@@ -137,14 +159,18 @@ fn every_fault_is_in_the_table_once() {
 fn named(program: &str) -> BTreeSet<&'static str> {
     let documents = [README, CHANGELOG, CONTRIBUTING];
     let mentions = documents.iter().flat_map(|text| text.split(program).skip(1));
-    mentions.filter_map(|rest| rest.split(|sign: char| !sign.is_ascii_lowercase()).next()).filter(|word| !word.is_empty()).collect()
+    mentions
+        .filter_map(|rest| rest.split(|sign: char| !sign.is_ascii_lowercase()).next())
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 #[test]
 fn no_command_is_named_that_does_not_exist() {
     let help = help(&["--help"]);
     let (_, commands) = help.split_once("Commands:").expect("the help lists the commands");
-    let ours: BTreeSet<&str> = commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    let ours: BTreeSet<&str> =
+        commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
     for word in named("`longhaul ").union(&named("\nlonghaul ")) {
         assert!(ours.contains(word), "`longhaul {word}` is named, and there is {ours:?}");
     }

@@ -71,7 +71,14 @@ fn no_secret_is_written() {
 #[test]
 fn everything_is_private_whatever_the_umask_is() {
     let stage = Stage::new();
-    let call = stage.program("sh").args(["-c", r#"umask 000; exec "$0" "$@""#, LONGHAUL, "run", "p", "--agent-path"]);
+    let call = stage.program("sh").args([
+        "-c",
+        r#"umask 000; exec "$0" "$@""#,
+        LONGHAUL,
+        "run",
+        "p",
+        "--agent-path",
+    ]);
     let ended = call.args([stage.agent()]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
     ended.envelope(0);
     // The modes themselves are looked at after every test.
@@ -84,7 +91,8 @@ fn the_prompt_is_in_no_argument_list() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let file = stage.file("task.md", PROMPT).display().to_string();
-    let ended = stage.run(&mirror.agent, &["--prompt-file", &file]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+    let ended =
+        stage.run(&mirror.agent, &["--prompt-file", &file]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
     ended.envelope(0);
     assert!(mirror.text("stdin").contains(PROMPT), "the agent was not asked");
     assert!(mirror.text("argv").contains("--session-id"), "{}", mirror.text("argv"));
@@ -97,7 +105,8 @@ fn the_prompt_is_in_no_argument_list() {
 fn what_stands_behind_the_dashes_reaches_the_agent() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
-    let args = ["p", "--model", "opus", "--", "--max-turns", "40", "--append-system-prompt", "be brief -- and kind"];
+    let args =
+        ["p", "--model", "opus", "--", "--max-turns", "40", "--append-system-prompt", "be brief -- and kind"];
     stage.run(&mirror.agent, &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
     let argv = mirror.text("argv");
     assert!(argv.contains("--model\0opus\0"), "{argv}");
@@ -108,8 +117,10 @@ fn what_stands_behind_the_dashes_reaches_the_agent() {
 fn a_run_works_inside_claude_code() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
-    let inside = ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"];
-    let call = stage.run(&mirror.agent, &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").env("LONGHAUL_RUN", "outer");
+    let inside =
+        ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"];
+    let call =
+        stage.run(&mirror.agent, &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").env("LONGHAUL_RUN", "outer");
     let envelope = inside.iter().fold(call, |call, name| call.env(name, "1")).end().envelope(0);
     let environment = mirror.environment();
     for name in inside {
@@ -118,7 +129,9 @@ fn a_run_works_inside_claude_code() {
     // Its own mark, behind that of the run around it.
     let run = envelope["run"]["id"].as_str().expect("the run has an id");
     assert_eq!(environment.get("LONGHAUL_RUN"), Some(&format!("outer:{run}")));
-    for (name, value) in [("LONGHAUL_ATTEMPT", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_MAX_RETRIES", "4")] {
+    for (name, value) in
+        [("LONGHAUL_ATTEMPT", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_MAX_RETRIES", "4")]
+    {
         assert_eq!(environment.get(name).map(String::as_str), Some(value), "{name}");
     }
 }

@@ -1,25 +1,34 @@
 //! A stage for one test: its folders, its agents, and the binary with an environment that holds nothing else.
 //! It ends only what it started, and looks at its end whether anything is left.
 
-use crate::server::Server;
+use crate::call::Call;
 use crate::tidy;
 use longhaul_store::{Home, RunDir};
-use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
-use std::{env, fs};
+use std::process::{Command, Stdio};
+use std::{env, fs, thread};
 use tempfile::TempDir;
 
 /// The binary under test.
 pub const LONGHAUL: &str = env!("CARGO_BIN_EXE_longhaul");
 
-// The longest a test waits for anything; a drill on a machine with other work takes a minute.
-const PATIENCE: Duration = Duration::from_secs(180);
+/// The real Claude Code: the program that `LONGHAUL_TEST_CLAUDE` names; `cargo xtask test` installs it and sets the variable.
+/// Without the variable a plain `cargo test` says that this test is left out. Where `CI` is set it fails instead: there, a
+/// test that is left out looks like one that passed.
+pub fn claude_code(test: &str) -> Option<PathBuf> {
+    let found = env::var_os("LONGHAUL_TEST_CLAUDE").map(PathBuf::from);
+    if found.is_none() {
+        assert!(
+            env::var_os("CI").is_none(),
+            "LONGHAUL_TEST_CLAUDE names no Claude Code; run `cargo xtask test`"
+        );
+        // Past the test harness's capture: nobody may take this for a pass.
+        let _ = writeln!(io::stderr(), "left out: {test} with the real Claude Code; run `cargo xtask test`");
+    }
+    found
+}
 
 /// The folders of one test, and what is played in them.
 pub struct Stage {
@@ -93,16 +102,13 @@ impl Stage {
 
     /// A call of the binary.
     pub fn longhaul<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call {
-        let mut call = self.program(LONGHAUL);
-        call.command.args(args);
-        call
+        self.program(LONGHAUL).args(args)
     }
 
     /// A call of `longhaul run` with this agent, in the work folder.
     pub fn run(&self, agent: &Path, args: &[&str]) -> Call {
-        let mut call = self.longhaul(["run", "--cwd"]);
-        call.command.arg(self.work()).arg("--agent-path").arg(agent).args(args);
-        call
+        let (run, agent_path) = (["run", "--cwd"], ["--agent-path"]);
+        self.longhaul(run).args([self.work()]).args(agent_path).args([agent]).args(args)
     }
 
     /// A call of any program, in the environment of this stage.
@@ -118,7 +124,7 @@ impl Stage {
             // The scripted agent refuses bypassPermissions as root, like the real one, unless in a sandbox.
             .env("IS_SANDBOX", "1")
             .current_dir(self.folder());
-        Call { command, stdin: Vec::new() }
+        Call::new(command)
     }
 
     /// Every run that was begun, newest first.
@@ -142,156 +148,4 @@ impl Drop for Stage {
             tidy::check(self);
         }
     }
-}
-
-/// A program about to be started.
-pub struct Call {
-    command: Command,
-    stdin: Vec<u8>,
-}
-
-impl Call {
-    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Call {
-        self.command.args(args);
-        self
-    }
-
-    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Call {
-        self.command.env(name, value);
-        self
-    }
-
-    pub fn without_env(mut self, name: &str) -> Call {
-        self.command.env_remove(name);
-        self
-    }
-
-    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Call {
-        self.stdin = text.into();
-        self
-    }
-
-    /// With the address and the dummy key of this server in the environment.
-    pub fn against(mut self, server: &Server) -> Call {
-        self.command.envs(server.api.environment());
-        self
-    }
-
-    pub fn start(mut self) -> Started {
-        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = self.command.spawn().expect("the program can be started");
-        let mut stdin = child.stdin.take().expect("stdin is piped");
-        // One that does not read its input closes it.
-        let _ = stdin.write_all(&self.stdin);
-        drop(stdin);
-        let stdout = collect(child.stdout.take().expect("stdout is piped"));
-        let stderr = collect(child.stderr.take().expect("stderr is piped"));
-        Started { child: Some(child), stdout: Some(stdout), stderr: Some(stderr), at: Instant::now() }
-    }
-
-    pub fn end(self) -> Ended {
-        self.start().end()
-    }
-}
-
-fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = from.read_to_end(&mut bytes);
-        bytes
-    })
-}
-
-/// A program that runs. It does not outlive its test.
-pub struct Started {
-    child: Option<Child>,
-    stdout: Option<JoinHandle<Vec<u8>>>,
-    stderr: Option<JoinHandle<Vec<u8>>>,
-    at: Instant,
-}
-
-impl Started {
-    pub fn signal(&self, signal: Signal) {
-        let child = self.child.as_ref().expect("it has not been waited for");
-        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
-        kill_process(pid, signal).expect("a child that was not waited for keeps its number");
-    }
-
-    pub fn end(mut self) -> Ended {
-        let mut child = self.child.take().expect("it is waited for once");
-        let status = poll(|| child.try_wait().expect("a child can be waited for"));
-        let status = status.unwrap_or_else(|| {
-            child.kill().expect("a child can be killed");
-            child.wait().expect("a killed child ends")
-        });
-        let took = self.at.elapsed();
-        let text = |pipe: Option<JoinHandle<Vec<u8>>>| {
-            let bytes = pipe.expect("it is read once").join().expect("reading does not panic");
-            String::from_utf8(bytes).expect("everything that is printed is UTF-8")
-        };
-        let ended = Ended {
-            stdout: text(self.stdout.take()),
-            stderr: text(self.stderr.take()),
-            code: status.code().unwrap_or(-1),
-            took,
-        };
-        assert!(status.code().is_some(), "ended by {status} after {took:?}: {ended:?}");
-        ended
-    }
-}
-
-impl Drop for Started {
-    fn drop(&mut self) {
-        if self.child.is_some() {
-            // A supervisor that is told to end takes its agent with it.
-            self.signal(Signal::TERM);
-            if let Some(mut child) = self.child.take() {
-                let _ = child.wait();
-            }
-        }
-    }
-}
-
-/// A program that has ended.
-#[derive(Debug)]
-pub struct Ended {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
-    pub took: Duration,
-}
-
-impl Ended {
-    /// Asserts the exit code and returns what was printed as one JSON object.
-    pub fn envelope(&self, code: i32) -> Value {
-        assert_eq!(self.code, code, "{self:?}");
-        let envelope: Value = serde_json::from_str(&self.stdout).expect("an envelope is printed");
-        assert_eq!(envelope["run"]["exit_code"], code, "{envelope}");
-        assert_eq!(envelope["success"], code == 0, "{envelope}");
-        envelope
-    }
-
-    /// Asserts that a refusal says all of this on stderr, an error and a hint among it.
-    pub fn says(&self, words: &[&str]) {
-        for word in words.iter().chain(&["error:"]) {
-            assert!(self.stderr.contains(word), "no `{word}` in {self:?}");
-        }
-    }
-}
-
-/// Looks again and again until there is something, for as long as a test is patient.
-pub fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + PATIENCE;
-    while Instant::now() < end {
-        if let Some(found) = look() {
-            return Some(found);
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    None
-}
-
-/// Waits until something holds.
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    assert!(poll(|| holds().then_some(())).is_some(), "waited {PATIENCE:?} in vain until {what}");
 }

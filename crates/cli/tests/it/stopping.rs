@@ -1,7 +1,8 @@
 //! Runs that somebody stops: each ends soon, keeps session and cost, leaves no process, and can be continued.
 
+use crate::call::{Ended, Started, until};
 use crate::server::Server;
-use crate::stage::{Ended, Stage, Started, until};
+use crate::stage::{Stage, claude_code};
 use crate::tidy;
 use longhaul_core::{By, OutcomeKind};
 use longhaul_store::StatusPhase;
@@ -45,8 +46,7 @@ status = { code = 529 }
 
 const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
 /// An agent that opens its session and listens to nobody; it ends on SIGTERM only if it is let.
-const DEAF: &str =
-    r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'; exec tail -f /dev/null"#;
+const DEAF: &str = r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'; exec tail -f /dev/null"#;
 
 // What a person takes for at once; the machine may be busy with other tests.
 const AT_ONCE: Duration = Duration::from_secs(8);
@@ -74,11 +74,19 @@ fn stopped(stage: &Stage, ended: &Ended, code: i32, by: By) -> Value {
     envelope
 }
 
-/// Stops a run in mid-tool with one signal, and continues it.
+/// Stops a run in mid-tool with one signal, and continues it, with each agent that there is.
 fn stop_and_continue(signal: Signal, code: i32, by: By) {
-    let (stage, server) = (Stage::new(), Server::plays(LONG));
-    let agent = stage.agent();
-    let run = start(&stage, &agent, &["--preset", "drill"], &server);
+    let stage = Stage::new();
+    let scripted = stage.agent();
+    stop_and_continue_with(stage, &scripted, signal, code, by);
+    if let Some(claude) = claude_code(&format!("stopping with exit code {code}")) {
+        stop_and_continue_with(Stage::new(), &claude, signal, code, by);
+    }
+}
+
+fn stop_and_continue_with(stage: Stage, agent: &Path, signal: Signal, code: i32, by: By) {
+    let server = Server::plays(LONG);
+    let run = start(&stage, agent, &["--preset", "drill"], &server);
     until("the tool runs", || stage.work().join("begun").exists());
     run.signal(signal);
     let ended = run.end();
@@ -89,9 +97,12 @@ fn stop_and_continue(signal: Signal, code: i32, by: By) {
     tidy::check(&stage);
 
     let session = envelope["session_id"].as_str().expect("the session is kept");
-    let ended = start(&stage, &agent, &["--resume", session], &server).end();
+    let ended = start(&stage, agent, &["--resume", session], &server).end();
     let continued = ended.envelope(0);
-    assert_eq!((&continued["session_id"], &continued["result"]), (&session.into(), &"The build is through.".into()));
+    assert_eq!(
+        (&continued["session_id"], &continued["result"]),
+        (&session.into(), &"The build is through.".into())
+    );
 }
 
 #[test]
@@ -139,9 +150,11 @@ fn an_agent_that_heeds_no_signal_is_killed() {
 fn a_waiting_run_stops_at_once_and_can_be_continued() {
     for (signal, code, by) in [(Signal::INT, 130, By::Person), (Signal::TERM, 143, By::Terminate)] {
         let (stage, server) = (Stage::new(), Server::plays(WALL));
-        let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
+        let slow =
+            ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
         let run = start(&stage, &stage.agent(), &slow, &server);
-        let waiting = || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
+        let waiting =
+            || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
         until("it waits", || waiting() == Some(true));
         let requests = server.api.account().model_requests();
         run.signal(signal);

@@ -1,6 +1,7 @@
 //! What an agent may write that is no event: it is counted, kept on disk, and never fatal while a valid result follows.
 
-use crate::stage::{Ended, Stage};
+use crate::call::Ended;
+use crate::stage::Stage;
 use crate::tidy;
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Dialect, Glance};
@@ -55,7 +56,9 @@ fn lines_that_are_no_event_are_counted_and_kept() {
 
 #[test]
 fn deep_nesting_is_no_trouble() {
-    let deep = |levels: usize| format!(r#"{{"type":"user","message":{}{}}}"#, "[".repeat(levels), "]".repeat(levels));
+    let deep = |levels: usize| {
+        format!(r#"{{"type":"user","message":{}{}}}"#, "[".repeat(levels), "]".repeat(levels))
+    };
     check(deep(3_000).as_bytes(), 0);
     // Deeper than any stack.
     check(deep(1_000_000).as_bytes(), 0);
@@ -77,7 +80,10 @@ fn the_keys_of_a_result_come_in_any_order() {
         let stage = Stage::new();
         // Without its last newline: the process ended, so the line did.
         let envelope = replay(&stage, format!("{INIT}\n{result}").as_bytes(), "0", &[]).envelope(0);
-        assert_eq!((&envelope["result"], &envelope["usage"]["total_cost_usd"]), (&"Done.".into(), &0.25.into()));
+        assert_eq!(
+            (&envelope["result"], &envelope["usage"]["total_cost_usd"]),
+            (&"Done.".into(), &0.25.into())
+        );
     }
 }
 
@@ -108,7 +114,10 @@ fn without_result(stream: &str, exit: &str, fault: &str) {
     let ended = replay(&stage, stream.as_bytes(), exit, &policy);
     let envelope = ended.envelope(20);
     let run = &envelope["run"];
-    assert_eq!((&run["outcome"], &run["fault"], &run["attempts"]), (&"failed".into(), &fault.into(), &2.into()));
+    assert_eq!(
+        (&run["outcome"], &run["fault"], &run["attempts"]),
+        (&"failed".into(), &fault.into(), &2.into())
+    );
     let outcome = tidy::replayed(&stage.only_run());
     assert_eq!((outcome.exit_code(), outcome.fault.map(|fault| fault.word())), (20, Some(fault)));
 }

@@ -1,11 +1,14 @@
 //! What must hold after every test, whatever it was about: no process, nothing half-written, nothing for other eyes.
 
-use crate::stage::{Stage, poll};
+use crate::call::poll;
+use crate::stage::Stage;
 use longhaul_core::{Outcome, Run};
 use longhaul_store::{Journal, RunDir};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::panic::{self, RefUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::{fs, process};
+use std::process;
 
 /// Asserts all of it.
 pub fn check(stage: &Stage) {
@@ -47,7 +50,9 @@ fn processes(folder: &Path) -> Vec<String> {
     let folder = folder.as_os_str().as_encoded_bytes();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
-        .filter(|entry| entry.file_name().to_string_lossy().parse().is_ok_and(|pid: u32| pid != process::id()))
+        .filter(|entry| {
+            entry.file_name().to_string_lossy().parse().is_ok_and(|pid: u32| pid != process::id())
+        })
         // One that has ended meanwhile, or only waits to be noticed, has no environment.
         .filter(|entry| {
             let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
@@ -55,7 +60,11 @@ fn processes(folder: &Path) -> Vec<String> {
         })
         .map(|entry| {
             let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            format!("{}: {}", entry.file_name().display(), String::from_utf8_lossy(&command).replace('\0', " "))
+            format!(
+                "{}: {}",
+                entry.file_name().display(),
+                String::from_utf8_lossy(&command).replace('\0', " ")
+            )
         })
         .collect()
 }
@@ -81,4 +90,30 @@ fn private(home: &Path) {
         let expected = if found.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(found.permissions().mode() & 0o777, expected, "mode of {}", path.display());
     }
+}
+
+/// A check that cannot fail proves nothing.
+#[test]
+fn what_is_left_is_seen() {
+    let stage = Stage::new();
+    let fails = |check: &(dyn Fn() + RefUnwindSafe)| panic::catch_unwind(check).is_err();
+    let (home, run) = (stage.home(), stage.home().join("runs/2026-01-01/run"));
+    DirBuilder::new().recursive(true).mode(0o700).create(&run).expect("the stage can be written");
+    let write = |name: &str, mode: u32| {
+        fs::write(run.join(name), "").expect("the stage can be written");
+        fs::set_permissions(run.join(name), fs::Permissions::from_mode(mode)).expect("the file is ours");
+    };
+    write("plan.json", 0o600);
+    assert!(fails(&|| whole(&home)), "a run without a journal");
+    write("journal.jsonl", 0o600);
+    whole(&home);
+    private(&home);
+    write(".plan.json.new", 0o644);
+    assert!(fails(&|| whole(&home)), "a file half-written");
+    assert!(fails(&|| private(&home)), "a file for other eyes");
+    fs::remove_file(run.join(".plan.json.new")).expect("the file is ours");
+
+    let idle = stage.program("tail").args(["-f", "/dev/null"]).start();
+    assert_eq!(processes(stage.folder()).len(), 1, "a process");
+    drop(idle);
 }

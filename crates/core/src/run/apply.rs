@@ -54,6 +54,7 @@ impl State {
                     self.wall_began = None;
                     self.wall_waits = 0;
                     self.malformed = 0;
+                    self.parks = 0;
                     self.restarted = FaultSet::default();
                 }
             }
@@ -115,7 +116,7 @@ impl State {
                     self.malformed += 1;
                 }
             }
-            Remedy::Park => {}
+            Remedy::Park => self.parks += 1,
             Remedy::Resume | Remedy::ResumeWhileProgressing => self.streak += 1,
             Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::OtherSession | Remedy::ResumeExisting => {
                 self.streak += 1;

@@ -39,7 +39,9 @@ impl Run {
             Phase::Waiting { until, .. } => deadline(*until, Why::NextAttempt),
             // A turn that began meanwhile (a background shell ended) is finished like any other.
             Phase::Closing { .. } if self.seen.settled.is_none() => self.live_deadline(policy),
-            Phase::Closing { since } => deadline((*since).max(self.seen.alive_at) + policy.linger, Why::Linger),
+            Phase::Closing { since } => {
+                deadline((*since).max(self.seen.alive_at) + policy.linger, Why::Linger)
+            }
             Phase::Stopping { since, .. } => deadline(*since + policy.stop_grace, Why::StopHarder),
             Phase::Live => self.live_deadline(policy),
             Phase::New | Phase::Launching | Phase::Sweeping { .. } | Phase::Over { .. } => None,

@@ -12,8 +12,9 @@ use crate::{
 const SALT_SESSION: u64 = 16;
 // A missing or a cut answer is asked for twice; a third time the agent means it.
 const NUDGES_MAX: u32 = 2;
-// One answer from a captive portal may be chance; the second needs somebody to log in there.
-const MALFORMED_MAX: u32 = 1;
+// A proxy that restarts answers with a page of its own for a minute or two. One that still does so
+// after this long wants somebody to log in, or to mend it.
+const MALFORMED_PATIENCE: Span = Span::from_mins(10);
 // An unknown fault is retried from this step of the schedule on: conservatively.
 const UNKNOWN_STEP: u32 = 4;
 
@@ -64,10 +65,10 @@ impl Case<'_> {
         let state = self.state;
         let malformed =
             self.evidence.result.is_some_and(|result| result.api_error == Some(ApiError::Malformed));
-        if malformed && state.malformed >= MALFORMED_MAX {
+        let wall_age = state.wall_began.map_or(Span::ZERO, |began| self.now.at.since(began));
+        if malformed && state.malformed > 0 && wall_age >= MALFORMED_PATIENCE {
             return Next::Finish(Outcome::by_fault(OutcomeKind::NeedsPerson, self.fault));
         }
-        let wall_age = state.wall_began.map_or(Span::ZERO, |began| self.now.at.since(began));
         let young = self.fault == Fault::Overloaded && wall_age < self.policy.overload_young;
         let backoff =
             if young { self.policy.backoff.capped(self.policy.overload_cap) } else { self.policy.backoff };
@@ -86,9 +87,12 @@ impl Case<'_> {
             self.evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|reset| *reset > self.now.at);
         let at = match reset {
             Some(reset) => after_reset(reset, self.policy.reset_jitter, self.now.roll),
-            // No reset is known, or it has passed and the server has not noticed: come back at a
-            // steady distance.
-            None => self.after(&Backoff { jitter: Jitter::Percent(25), ..self.policy.backoff }, UNKNOWN_STEP),
+            // No reset is known, or it has passed and the server has not noticed: come back after
+            // longer and longer waits, which the window may outlast by hours.
+            None => {
+                let backoff = Backoff { jitter: Jitter::Percent(25), ..self.policy.backoff };
+                self.after(&backoff, UNKNOWN_STEP + self.state.parks)
+            }
         };
         if self.policy.max_wait.is_some_and(|longest| at.since(self.now.at) > longest) {
             return self.end_until(at);

@@ -75,6 +75,8 @@ pub struct State {
     pub wall_waits: u32,
     /// Answers in the present wall that came from something else than the API.
     pub malformed: u32,
+    /// Parks since the last progress.
+    pub parks: u32,
     /// Nudges for a missing answer, in the whole run.
     pub nudges_finish: u32,
     /// Nudges for a cut answer, in the whole run.

@@ -4,7 +4,8 @@ use super::decide;
 use super::{Phase, Run, Seen, Why};
 use crate::{
     Action, By, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now, Outcome, OutcomeKind, Policy,
-    Proc, Record, Say, SessionId, SessionPlan, Span, SpawnError, SpawnPlan, Step, StopLevel, StopWhy, classify,
+    Proc, Record, Say, SessionId, SessionPlan, Span, SpawnError, SpawnPlan, Step, StopLevel, StopWhy,
+    classify,
 };
 
 // The agent retries a rejected key for three minutes; the second rejection already proves it.

@@ -2,9 +2,12 @@
 //! the right. The language of the traces is in `trace.rs`.
 
 mod cancels;
-mod faults;
+mod conversations;
+mod endings;
+mod failures;
 mod journal;
 mod presets;
 mod processes;
 mod recovery;
+mod servers;
 mod trace;

@@ -21,6 +21,7 @@ impl Trace {
         self.0.unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn line(&mut self, words: impl FnOnce() -> String) {
         if let Some(text) = &mut self.0 {
             text.push_str(&words());
@@ -28,6 +29,7 @@ impl Trace {
         }
     }
 
+    #[inline]
     pub(crate) fn event(&mut self, at: Moment, event: &Event) {
         self.line(|| format!("{:>9}  {}", since_start(at), short(&format!("{event:?}"))));
     }
@@ -41,6 +43,9 @@ impl Trace {
     }
 
     pub(crate) fn step(&mut self, step: &Step) {
+        if self.0.is_none() {
+            return;
+        }
         for record in &step.records {
             self.line(|| format!("{:>11}| {}", "", short(&format!("{record:?}"))));
         }

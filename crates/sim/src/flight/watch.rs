@@ -2,7 +2,8 @@
 
 use crate::coverage::{Coverage, Standing};
 use crate::oracles::{
-    Bounds, Case, ClockWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict, check_truth, check_wait, ensure,
+    Bounds, Case, ClockWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict, check_truth, check_wait,
+    ensure,
 };
 use crate::world::{Ended, World};
 use longhaul_core::{

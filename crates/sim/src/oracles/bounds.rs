@@ -7,6 +7,9 @@ use longhaul_core::{
     ApiError, Evidence, Fault, Moment, Next, Policy, ServerBound, SessionLoss, Span, TimeoutRule,
 };
 
+// Something else than the API may answer for this long before it takes a person.
+const MALFORMED_PATIENCE: Span = Span::from_mins(10);
+
 /// What a run has used of its bounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
@@ -18,6 +21,8 @@ pub(crate) struct Bounds {
     pub(crate) wall_began: Option<Moment>,
     /// Answers since then that came from something else than the API.
     malformed: u32,
+    /// Parks since then.
+    pub(crate) parks: u32,
     /// Faults that had their one further try.
     once: [bool; FAULTS],
     /// Faults since the last progress that cost a session.
@@ -47,6 +52,7 @@ impl Bounds {
             self.waits = 0;
             self.wall_began = None;
             self.malformed = 0;
+            self.parks = 0;
             self.restarted = [false; FAULTS];
         }
     }
@@ -66,7 +72,9 @@ impl Bounds {
         let spent = self.used(policy, fault) >= policy.retries_max;
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
-                let malformed = is_malformed(case.evidence) && self.malformed >= 1;
+                let malformed = is_malformed(case.evidence)
+                    && self.malformed >= 1
+                    && self.wall_age(case.now) >= MALFORMED_PATIENCE;
                 let began = self.wall_began.unwrap_or(case.now);
                 malformed
                     || match policy.server_bound {
@@ -118,7 +126,10 @@ impl Bounds {
                 format!("one more attempt after {}, which the policy forbids: {self:?}", case.fault)
             }),
             Next::Finish(outcome) => ensure(exhausted, Oracle::Bounds, || {
-                format!("{} after {}, and the policy allows one more attempt: {self:?}", outcome.kind, case.fault)
+                format!(
+                    "{} after {}, and the policy allows one more attempt: {self:?}",
+                    outcome.kind, case.fault
+                )
             }),
         }
     }
@@ -132,7 +143,9 @@ impl Bounds {
                 self.wall_began.get_or_insert(case.now);
                 self.malformed += u32::from(is_malformed(case.evidence));
             }
-            Fault::Crashed | Fault::Interrupted | Fault::Stalled | Fault::AttemptTimeout => self.failures += 1,
+            Fault::Crashed | Fault::Interrupted | Fault::Stalled | Fault::AttemptTimeout => {
+                self.failures += 1
+            }
             Fault::OutOfMemory | Fault::Unknown | Fault::SessionExists | Fault::BadRequest => {
                 self.failures += 1;
                 self.once[fault as usize] = true;
@@ -141,8 +154,8 @@ impl Bounds {
             Fault::SessionLost | Fault::ContextFull => self.restarted[fault as usize] = true,
             Fault::Unfinished => self.nudges[0] += 1,
             Fault::OutputLimit => self.nudges[1] += 1,
-            Fault::UsageLimit
-            | Fault::Permission
+            Fault::UsageLimit => self.parks += 1,
+            Fault::Permission
             | Fault::SessionBusy
             | Fault::GuardLapsed
             | Fault::Auth

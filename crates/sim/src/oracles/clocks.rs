@@ -26,7 +26,9 @@ impl ClockWatch {
                     self.waiting = self.waiting + at.since(since);
                 }
             }
-            Record::Suspended { span } if self.waits_since.is_none() => self.suspended = self.suspended + *span,
+            Record::Suspended { span } if self.waits_since.is_none() => {
+                self.suspended = self.suspended + *span
+            }
             Record::Swept { .. }
             | Record::Suspended { .. }
             | Record::AttemptSpawned { .. }

@@ -31,11 +31,9 @@ pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option
 /// What the documentation says a run ends as when this fault decides it.
 fn ends_as(fault: Fault) -> OutcomeKind {
     match fault {
-        Fault::RateLimited
-        | Fault::Overloaded
-        | Fault::ServerError
-        | Fault::Network
-        | Fault::UsageLimit => OutcomeKind::RetryLater,
+        Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network | Fault::UsageLimit => {
+            OutcomeKind::RetryLater
+        }
         Fault::Crashed
         | Fault::Interrupted
         | Fault::OutOfMemory
@@ -70,9 +68,11 @@ pub(crate) fn check_ending(
     ensure(outcome.kind != OutcomeKind::Done || done, Oracle::NoFalseSuccess, || {
         format!("done, while the last attempt failed: {truth:?}")
     })?;
-    ensure((outcome.exit_code() == 0) == (outcome.kind == OutcomeKind::Done), Oracle::NoFalseSuccess, || {
-        format!("{} exits with {}", outcome.kind, outcome.exit_code())
-    })?;
+    ensure(
+        (outcome.exit_code() == 0) == (outcome.kind == OutcomeKind::Done),
+        Oracle::NoFalseSuccess,
+        || format!("{} exits with {}", outcome.kind, outcome.exit_code()),
+    )?;
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Ok(()),
         (OutcomeKind::Bug, _) => {

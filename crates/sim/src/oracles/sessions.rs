@@ -76,7 +76,9 @@ impl SessionWatch {
             },
             Remedy::End | Remedy::EndUnlessAllowed => false,
         };
-        ensure(right, Oracle::Sessions, || format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.line))
+        ensure(right, Oracle::Sessions, || {
+            format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.line)
+        })
     }
 
     fn leave(&mut self) -> Option<SessionId> {

@@ -14,9 +14,13 @@ pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> Verdict {
 
 fn orders(record: &Record, action: &Action) -> bool {
     match action {
-        Action::Spawn(plan) => matches!(record, Record::AttemptStarted { plan: ordered, .. } if ordered == plan),
+        Action::Spawn(plan) => {
+            matches!(record, Record::AttemptStarted { plan: ordered, .. } if ordered == plan)
+        }
         Action::EndInput => matches!(record, Record::InputEnded { .. }),
-        Action::Stop(level) => matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level),
+        Action::Stop(level) => {
+            matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level)
+        }
         Action::Sweep => matches!(record, Record::AttemptEnded { .. }),
         Action::Finish(outcome) => {
             matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
@@ -62,9 +66,12 @@ fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Ve
         return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
     };
     ensure(decided == plan, Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
-    ensure(now >= *at, Oracle::NotBefore, || format!("attempt {} starts {} early", plan.attempt, at.since(now)))?;
+    ensure(now >= *at, Oracle::NotBefore, || {
+        format!("attempt {} starts {} early", plan.attempt, at.since(now))
+    })?;
     let limit = world.ended.as_ref().and_then(|ended| ended.evidence.rate_limit);
-    let reset = limit.filter(|limit| limit.status == RateLimitStatus::Rejected).and_then(|limit| limit.resets_at);
+    let reset =
+        limit.filter(|limit| limit.status == RateLimitStatus::Rejected).and_then(|limit| limit.resets_at);
     let settled = world.ended.as_ref().is_some_and(|ended| ended.evidence.result.is_some());
     ensure(reset.is_none_or(|reset| now >= reset || !settled), Oracle::NotBefore, || {
         format!("attempt {} starts before the reset of its usage limit", plan.attempt)

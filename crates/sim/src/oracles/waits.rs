@@ -43,13 +43,17 @@ fn reach(bounds: &Bounds, case: &Case<'_>) -> (Moment, Moment) {
         Fault::RateLimited | Fault::ServerError | Fault::Network => by_schedule(&policy.backoff, used),
         Fault::Overloaded => {
             let young = bounds.wall_age(case.now) < policy.overload_young;
-            let cap = if young { policy.backoff.cap.at_most(policy.overload_cap) } else { policy.backoff.cap };
+            let cap =
+                if young { policy.backoff.cap.at_most(policy.overload_cap) } else { policy.backoff.cap };
             by_schedule(&Backoff { cap, ..policy.backoff }, used)
         }
         Fault::UsageLimit => {
             match case.evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|at| *at > case.now) {
                 Some(reset) => (reset, reset + policy.reset_jitter),
-                None => by_schedule(&Backoff { jitter: Jitter::Percent(25), ..policy.backoff }, CAREFUL_STEP),
+                None => {
+                    let backoff = Backoff { jitter: Jitter::Percent(25), ..policy.backoff };
+                    by_schedule(&backoff, CAREFUL_STEP + bounds.parks)
+                }
             }
         }
         Fault::Crashed | Fault::Interrupted | Fault::Stalled => by_schedule(&policy.backoff, used),

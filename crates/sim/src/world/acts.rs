@@ -3,11 +3,11 @@
 use super::agent::{Agent, Heeds, NEVER, Stage};
 use super::answers::{ABORTED, PORTAL, result_of};
 use super::server::{Ban, Limit, Server, Wall};
-use super::{Ended, World};
+use super::{Ended, Happening, World};
 use crate::Reach;
 use crate::mix::Point;
 use longhaul_core::{
-    ApiError, Event, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, Span, StopLevel, Tally, Tokens,
+    ApiError, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, Span, StopLevel, Tally, Tokens,
     TurnResult,
 };
 
@@ -21,7 +21,7 @@ const HEED: Reach = Reach::new(5, 2_500);
 
 impl World {
     /// The agent's time has come.
-    pub(super) fn agent_acts(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+    pub(super) fn agent_acts(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         let now = self.now;
         if agent.stop_at <= now {
             agent.stop_at = NEVER;
@@ -94,18 +94,18 @@ impl World {
     }
 
     /// Puts the agent back; it said nothing.
-    fn keeps(&mut self, agent: Box<Agent>) -> Option<Event> {
+    fn keeps(&mut self, agent: Box<Agent>) -> Option<Happening> {
         self.agent = Some(agent);
         None
     }
 
-    fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<Event> {
+    fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<Happening> {
         self.agent = Some(agent);
         self.stream.push(notice.clone());
-        Some(Event::Noticed(notice))
+        Some(Happening::Noticed(notice))
     }
 
-    fn boots(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+    fn boots(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         if let Some((error, fault)) = agent.refusal {
             agent.evidence.startup = Some(error);
             agent.evidence.exit = Exit::Code(1);
@@ -119,7 +119,7 @@ impl World {
     }
 
     /// The API answers one request, or does not.
-    fn answers(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+    fn answers(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         self.server.refresh(self.now);
         if self.failed_requests >= self.mix.failed_requests_max {
             self.server = Server::default();
@@ -150,7 +150,9 @@ impl World {
             (false, true) => Some(Fault::BadRequest),
             (false, false) => None,
         };
-        if let Some((fault, result)) = session_fault.and_then(|fault| Some((fault, result_of(fault, &mut self.dice)?))) {
+        if let Some((fault, result)) =
+            session_fault.and_then(|fault| Some((fault, result_of(fault, &mut self.dice)?)))
+        {
             return self.refuses(agent, fault, result, None);
         }
         if let Some((result, fault)) = self.once.take() {
@@ -241,14 +243,12 @@ impl World {
         fault: Fault,
         result: TurnResult,
         hint: Option<Span>,
-    ) -> Option<Event> {
+    ) -> Option<Happening> {
         self.failed_requests += 1;
-        let transient = matches!(
-            fault,
-            Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network
-        );
-        let patient = transient && result.api_error != Some(ApiError::Malformed)
-            || result.api_status == Some(401);
+        let transient =
+            matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network);
+        let patient =
+            transient && result.api_error != Some(ApiError::Malformed) || result.api_status == Some(401);
         let patient = patient && hint.is_none_or(|hint| hint <= INNER_HINT_MAX);
         if patient && agent.inner < self.inner_retries {
             let own = INNER_BASE.doubled(agent.inner).at_most(INNER_CAP);
@@ -265,7 +265,7 @@ impl World {
     }
 
     /// The account has no quota: the agent says so, then its turn ends.
-    fn limits(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<Event> {
+    fn limits(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<Happening> {
         self.failed_requests += 1;
         agent.closing = (limit.result, Some(Fault::UsageLimit));
         let names = limit.stated.resets_at.is_some() || limit.result.api_error.is_none();
@@ -278,7 +278,7 @@ impl World {
     }
 
     /// A request is answered: the agent runs a tool, or has its last answer.
-    fn serves(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+    fn serves(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         let now = self.now;
         agent.inner = 0;
         self.served_at.get_or_insert(now);
@@ -292,7 +292,8 @@ impl World {
         if self.work_left > 0 {
             let struck = self.struck(Point::Tool);
             agent.evidence.guard_lapsed |= struck == Some(Fault::GuardLapsed);
-            let reach = if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
+            let reach =
+                if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
             let lasts = Span(self.dice.magnitude(reach));
             agent.tool_open = true;
             agent.go(Stage::Tool, now + lasts);
@@ -312,7 +313,7 @@ impl World {
     }
 
     /// The turn ends with a result.
-    fn finishes(&mut self, mut agent: Box<Agent>) -> Option<Event> {
+    fn finishes(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         let (result, meaning) = agent.closing;
         agent.meaning = meaning;
         agent.inner = 0;
@@ -340,7 +341,7 @@ impl World {
     }
 
     /// A stop takes effect, if the agent heeds it.
-    fn stopped(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Event> {
+    fn stopped(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Happening> {
         if !agent.heeds.heeds(level) {
             return self.keeps(agent);
         }
@@ -363,7 +364,7 @@ impl World {
     }
 
     /// Something other than us ends the agent.
-    fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<Event> {
+    fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<Happening> {
         let exits: &[Exit] = if fault == Fault::Interrupted {
             &[Exit::Code(143), Exit::Code(129), Exit::Code(0), Exit::Signal(15), Exit::Signal(1)]
         } else {
@@ -375,20 +376,19 @@ impl World {
     }
 
     /// The agent exits by itself after a result.
-    fn exits(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Event> {
+    fn exits(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Happening> {
         let failed = agent.evidence.result.is_some_and(|result| result.is_error);
         agent.evidence.exit = Exit::Code(i32::from(failed));
         self.ends(agent, cause)
     }
 
     /// The process is gone. Its tools and shells may not be.
-    fn ends(&mut self, agent: Box<Agent>, cause: Fault) -> Option<Event> {
+    fn ends(&mut self, agent: Box<Agent>, cause: Fault) -> Option<Happening> {
         self.orphans += agent.shells + u32::from(agent.tool_open && self.dice.one_in(2));
         let truth = agent.truth(cause);
-        let evidence = agent.evidence.clone();
-        self.billed = self.billed.plus(evidence.tally);
-        self.ended = Some(Ended { attempt: agent.plan.attempt, truth, evidence: evidence.clone() });
-        Some(Event::Exited(evidence))
+        self.billed = self.billed.plus(agent.evidence.tally);
+        self.ended = Some(Ended { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
+        Some(Happening::Exited)
     }
 
     /// When a stop of this level, ordered now, takes effect.

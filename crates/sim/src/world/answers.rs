@@ -86,7 +86,9 @@ pub(crate) fn result_of(fault: Fault, dice: &mut Dice) -> Option<TurnResult> {
             },
             TurnResult { stop_reason: StopReason::Refusal, ..claimed },
         ],
-        Fault::BadRequest => &[status(400, Some(MessageError::Unknown)), status(422, None), status(407, None)],
+        Fault::BadRequest => {
+            &[status(400, Some(MessageError::Unknown)), status(422, None), status(407, None)]
+        }
         Fault::TurnLimit => &[ending(Ending::MaxTurns)],
         Fault::AgentBudget => &[ending(Ending::BudgetExhausted)],
         Fault::AgentUnusable => &[kind(ApiError::AgentTooOld)],

@@ -6,8 +6,8 @@ use crate::Reach;
 use crate::dice::Dice;
 use crate::mix::Point;
 use longhaul_core::{
-    Action, Evidence, Exit, Fault, Found, Moment, Proc, SessionPlan, Span, SpawnError, SpawnPlan, StartupError,
-    StopLevel,
+    Action, Evidence, Exit, Fault, Found, Moment, Proc, SessionPlan, Span, SpawnError, SpawnPlan,
+    StartupError, StopLevel,
 };
 
 impl World {

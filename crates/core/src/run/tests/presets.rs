@@ -23,12 +23,21 @@ fn check_preset(preset: Preset, expected: Expect) {
 
 #[test]
 fn numbers() {
-    check_preset(Preset::Default, expect!["5 retries without progress; 0s to 2s; 0s to 4s; 0s to 8s; 0s to 16s; 0s to 32s"]);
+    check_preset(
+        Preset::Default,
+        expect!["5 retries without progress; 0s to 2s; 0s to 4s; 0s to 8s; 0s to 16s; 0s to 32s"],
+    );
     check_preset(Preset::Openclawpack, expect!["3 retries; 1s to 3s; 2s to 6s; 4s to 12s"]);
     check_preset(Preset::Archon, expect!["2 retries; 22s to 37s; 45s to 1m 15s"]);
-    check_preset(Preset::Researchgym, expect!["5 retries; 30s to 30s; 1m to 1m; 2m to 2m; 4m to 4m; 5m to 5m"]);
+    check_preset(
+        Preset::Researchgym,
+        expect!["5 retries; 30s to 30s; 1m to 1m; 2m to 2m; 4m to 4m; 5m to 5m"],
+    );
     check_preset(Preset::Keypoints, expect!["2 retries; 1.5s to 2.5s; 3s to 5s"]);
-    check_preset(Preset::Drill, expect!["5 retries without progress; 0s to 200ms; 0s to 400ms; 0s to 800ms; 0s to 1.6s; 0s to 2s"]);
+    check_preset(
+        Preset::Drill,
+        expect!["5 retries without progress; 0s to 200ms; 0s to 400ms; 0s to 800ms; 0s to 1.6s; 0s to 2s"],
+    );
 }
 
 #[test]

@@ -5,9 +5,9 @@
 //! that its `exit` brings the evidence that its stream would have brought.
 
 use crate::{
-    Action, ApiError, By, Ending, Event, Evidence, Exit, Fault, Found, Jitter, Moment, MessageError, Next, Notice,
-    Now, Outcome, Policy, Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionId, SessionPlan,
-    Span, SpawnError, SpawnPlan, StartupError, StopReason, Tally, Tokens, TurnResult, Usd,
+    Action, ApiError, By, Ending, Event, Evidence, Exit, Fault, Found, Jitter, MessageError, Moment, Next,
+    Notice, Now, Outcome, Policy, Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionId,
+    SessionPlan, Span, SpawnError, SpawnPlan, StartupError, StopReason, Tally, Tokens, TurnResult, Usd,
 };
 use expect_test::Expect;
 
@@ -316,7 +316,8 @@ fn startup(word: &str) -> StartupError {
 
 fn result(word: &str) -> TurnResult {
     let done = TurnResult::COMPLETED;
-    let error = TurnResult { is_error: true, ending: Ending::ApiError, stop_reason: StopReason::Other, ..done };
+    let error =
+        TurnResult { is_error: true, ending: Ending::ApiError, stop_reason: StopReason::Other, ..done };
     let ended = |ending| TurnResult { ending, ..error };
     let typed = |kind| TurnResult { api_error: Some(kind), ..error };
     match word {

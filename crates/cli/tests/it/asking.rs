@@ -1,0 +1,226 @@
+//! How a run is asked for: flags on either side of the command, the prompt's three ways in, the dry run, the help.
+
+use crate::output::redacted;
+use crate::stage::Stage;
+use expect_test::expect;
+use serde_json::Value;
+
+/// What a dry run prints as JSON.
+fn dry_run(stage: &Stage, args: &[&str], stdin: &str) -> Value {
+    let ended = stage.longhaul(args).stdin(stdin).end();
+    assert_eq!(ended.code, 0, "{args:?}: {ended:?}");
+    serde_json::from_str(&ended.stdout).expect("a dry run prints JSON")
+}
+
+#[test]
+fn flags_stand_before_or_after_the_command() {
+    let stage = Stage::new();
+    let agent = stage.agent().display().to_string();
+    let check = |args: &[&str]| dry_run(&stage, args, "");
+    let after = check(&[
+        "run",
+        "p",
+        "--model",
+        "opus",
+        "--agent-path",
+        &agent,
+        "--max-retries",
+        "2",
+        "--dry-run",
+        "--quiet",
+    ]);
+    let before = check(&[
+        "--quiet",
+        "--model=opus",
+        "--dry-run",
+        "--agent-path",
+        &agent,
+        "--max-retries",
+        "2",
+        "run",
+        "p",
+    ]);
+    assert_eq!(after, before);
+    assert_eq!(after["policy"]["retries_max"], 2);
+}
+
+#[test]
+fn a_prompt_is_an_argument_or_stdin_or_a_file() {
+    let stage = Stage::new();
+    let agent = stage.agent().display().to_string();
+    let task = "fix the tests\nthen the docs – all of them";
+    let file = stage.file("task.md", task).display().to_string();
+    let check = |args: &[&str], stdin: &str| {
+        let asked = dry_run(&stage, &[args, &["--agent-path", &agent, "--dry-run"]].concat(), stdin);
+        let line: Value =
+            serde_json::from_str(asked["stdin"].as_str().expect("it is text")).expect("it is a line of JSON");
+        assert_eq!(line["message"]["content"], task, "{args:?}");
+    };
+    check(&["run", task], "");
+    check(&["run", "-"], task);
+    check(&["run", "--prompt-file", &file], "");
+}
+
+#[test]
+fn a_dry_run_shows_everything_and_starts_nothing() {
+    let stage = Stage::new();
+    let witness = stage.folder().join("started");
+    let agent = stage.script("agent", &format!("mkdir '{}'", witness.display()));
+    let args = [
+        "fix the 'tests'",
+        "--dry-run",
+        "--output-format",
+        "text",
+        "--model",
+        "opus",
+        "--",
+        "--max-turns",
+        "40",
+    ];
+    let ended = stage.run(&agent, &args).end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    expect![[r#"
+        Command: <stage>/agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id '<new session id>' --model opus --max-turns 40
+        Directory: <stage>/work
+        Environment:
+          CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1
+          CLAUDE_CODE_SDK_READS_SESSION_STATE=1
+          CLAUDE_CODE_MAX_RETRIES=4
+          DISABLE_AUTOUPDATER=1
+          LONGHAUL_RUN='<run id>'
+          LONGHAUL_ATTEMPT=1
+        Without: CLAUDECODE, CLAUDE_CODE_BRIDGE_SESSION_ID, CLAUDE_CODE_CHILD_NOTES_DIR, CLAUDE_CODE_CHILD_SESSION, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS, CLAUDE_CODE_RETRY_WATCHDOG, CLAUDE_CODE_SESSION_ATTENDED, CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SESSION_KIND, CLAUDE_CODE_SSE_PORT, CLAUDE_EFFORT, CLAUDE_JOB_DIR, CLAUDE_PID
+        Stdin: {"message":{"content":"fix the 'tests'","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+        Policy: default
+          allow_denials: false
+          attempt_timeout: null
+          attempt_timeout_rule: "while_progressing"
+          background_wait: 600000
+          backoff: {"base":2000,"cap":300000,"jitter":"full"}
+          inner_retries: 4
+          linger: 10000
+          max_wait: null
+          overload_cap: 15000
+          overload_young: 180000
+          progress_resets: true
+          reset_jitter: 10000
+          retries_max: 5
+          server_bound: {"time":21600000}
+          session_loss: "ladder"
+          stall_timeout: 420000
+          stop_grace: 10000
+        Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window
+    "#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
+    assert!(!witness.exists() && !stage.home().exists());
+}
+
+#[test]
+fn the_help_of_run() {
+    let ended = Stage::new().longhaul(["run", "--help"]).end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    expect![[r#"
+        Carry one request to an honest end
+
+        Usage: longhaul run [OPTIONS] [PROMPT] [-- <AGENT ARGS>...]
+
+        Arguments:
+          [PROMPT]
+                  What the agent is to do; `-` reads it from stdin
+
+          [AGENT ARGS]...
+                  Passed to the agent as they are
+
+        Options:
+              --prompt-file <FILE>
+                  Read the prompt from a file
+
+              --model <MODEL>
+                  The model, as the agent names it
+
+              --permission-mode <MODE>
+                  The agent's permission mode [default: the user's own settings]
+
+          -C, --cwd <DIR>
+                  The directory to work in [default: this one]
+
+              --session-id <UUID>
+                  The id of the new session, a UUID [default: drawn by chance]
+
+              --resume <SESSION>
+                  Continue this session; refused if it is found nowhere
+
+              --resume-or-new <SESSION>
+                  Continue this session, or begin a new one if it is found nowhere
+
+              --agent-path <FILE>
+                  The agent's program [default: `claude`, on PATH and where its installers put it]
+
+              --keep-stream
+                  Keep the partial messages in the stream file after the run
+
+              --dry-run
+                  Print what would be done: command, policy, worst case. Starts nothing
+
+          -h, --help
+                  Print help (see a summary with '-h')
+
+          -V, --version
+                  Print version
+
+        Policy:
+              --preset <PRESET>
+                  The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
+
+              --max-retries <N>
+                  Failed attempts in a row, without progress, that are retried
+
+              --retry-base <DURATION>
+                  The first wait between attempts
+
+              --retry-cap <DURATION>
+                  The longest wait between attempts
+
+              --retry-jitter <full|none|PERCENT>
+                  How chance spreads waits: full, none, or percent either way
+
+              --wall-limit <DURATION>
+                  How long to wait out one outage of the API, counted from its first failure without
+                  progress
+
+              --attempt-timeout <DURATION>
+                  How long one attempt may take
+
+              --stall-timeout <DURATION>
+                  How long the agent may be silent with no tool running
+
+              --max-wait <DURATION>
+                  The longest wait for a usage window's reset; a later one ends the run with `retry_later`
+
+              --background-wait <DURATION>
+                  How long background shells may outlive the result
+
+              --inner-retries <N>
+                  Retries inside the agent for one request
+
+              --allow-denials
+                  Count a run with denied tools as done
+
+        Output:
+              --output-format <FORMAT>
+                  How to print the result [default: text on a terminal, else json]
+
+                  Possible values:
+                  - json:        One JSON object
+                  - text:        For people
+                  - stream-json: The agent's events and ours, line by line, then the JSON object
+
+          -q, --quiet
+                  Print nothing on stderr but errors
+
+          -v, --verbose
+                  Print each decision on stderr
+
+        Durations are like 90s, 5m or 1h30m; a bare number is seconds; 0 is unlimited.
+    "#]]
+    .assert_eq(&ended.stdout);
+}

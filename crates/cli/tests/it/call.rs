@@ -1,0 +1,169 @@
+//! A program being called: started, told things, signalled, waited for, and what it printed. Nothing waits for ever.
+
+use crate::server::Server;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+// The longest a test waits for anything; a drill on a machine with other work takes more than a minute.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// A program about to be started.
+pub struct Call {
+    command: Command,
+    stdin: Vec<u8>,
+}
+
+impl Call {
+    pub fn new(command: Command) -> Call {
+        Call { command, stdin: Vec::new() }
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Call {
+        self.command.args(args);
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Call {
+        self.command.env(name, value);
+        self
+    }
+
+    pub fn without_env(mut self, name: &str) -> Call {
+        self.command.env_remove(name);
+        self
+    }
+
+    pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Call {
+        self.stdin = text.into();
+        self
+    }
+
+    /// With the address and the dummy key of this server in the environment.
+    pub fn against(mut self, server: &Server) -> Call {
+        self.command.envs(server.api.environment());
+        self
+    }
+
+    pub fn start(mut self) -> Started {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().expect("the program can be started");
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        // One that does not read its input closes it.
+        let _ = stdin.write_all(&self.stdin);
+        drop(stdin);
+        let stdout = collect(child.stdout.take().expect("stdout is piped"));
+        let stderr = collect(child.stderr.take().expect("stderr is piped"));
+        Started { child: Some(child), stdout: Some(stdout), stderr: Some(stderr), at: Instant::now() }
+    }
+
+    pub fn end(self) -> Ended {
+        self.start().end()
+    }
+}
+
+fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = from.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+/// A program that runs. It does not outlive its test.
+pub struct Started {
+    child: Option<Child>,
+    stdout: Option<JoinHandle<Vec<u8>>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+    at: Instant,
+}
+
+impl Started {
+    pub fn signal(&self, signal: Signal) {
+        let child = self.child.as_ref().expect("it has not been waited for");
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
+        kill_process(pid, signal).expect("a child that was not waited for keeps its number");
+    }
+
+    pub fn end(mut self) -> Ended {
+        let mut child = self.child.take().expect("it is waited for once");
+        let status = poll(|| child.try_wait().expect("a child can be waited for"));
+        let status = status.unwrap_or_else(|| {
+            child.kill().expect("a child can be killed");
+            child.wait().expect("a killed child ends")
+        });
+        let took = self.at.elapsed();
+        let text = |pipe: Option<JoinHandle<Vec<u8>>>| {
+            let bytes = pipe.expect("it is read once").join().expect("reading does not panic");
+            String::from_utf8(bytes).expect("everything that is printed is UTF-8")
+        };
+        let ended = Ended {
+            stdout: text(self.stdout.take()),
+            stderr: text(self.stderr.take()),
+            code: status.code().unwrap_or(-1),
+            took,
+        };
+        assert!(status.code().is_some(), "ended by {status} after {took:?}: {ended:?}");
+        ended
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if self.child.is_some() {
+            // A supervisor that is told to end takes its agent with it.
+            self.signal(Signal::TERM);
+            if let Some(mut child) = self.child.take() {
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+/// A program that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+impl Ended {
+    /// Asserts the exit code and returns what was printed as one JSON object.
+    pub fn envelope(&self, code: i32) -> Value {
+        assert_eq!(self.code, code, "{self:?}");
+        let envelope: Value = serde_json::from_str(&self.stdout).expect("an envelope is printed");
+        assert_eq!(envelope["run"]["exit_code"], code, "{envelope}");
+        assert_eq!(envelope["success"], code == 0, "{envelope}");
+        envelope
+    }
+
+    /// Asserts that a refusal says all of this on stderr, an error and a hint among it.
+    pub fn says(&self, words: &[&str]) {
+        for word in words.iter().chain(&["error:"]) {
+            assert!(self.stderr.contains(word), "no `{word}` in {self:?}");
+        }
+    }
+}
+
+/// Looks again and again until there is something, for as long as a test is patient.
+pub fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + PATIENCE;
+    while Instant::now() < end {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    None
+}
+
+/// Waits until something holds.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    assert!(poll(|| holds().then_some(())).is_some(), "waited {PATIENCE:?} in vain until {what}");
+}

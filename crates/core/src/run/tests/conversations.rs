@@ -1,0 +1,231 @@
+//! What happens to a session: lost, existing, held, full, cut, unanswered, rejected.
+
+use super::trace::{check_run, check_run_with, plain};
+use crate::{Policy, SessionLoss};
+use expect_test::expect;
+
+#[test]
+fn a_named_session_that_is_nowhere_is_refused() {
+    check_run(
+        "start resume mine; spawn; refuses lost; exit 1; swept",
+        expect![[r#"
+            start resume mine run started; attempt 1 resume mine, task; > spawn 1
+            spawn            spawned 7
+            exit 1           session_lost -> refused by session_lost; > sweep
+            swept            swept 0; refused by session_lost; > finish 25
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_lost_in_the_run_is_begun_anew_once() {
+    check_run(
+        "start; spawn; open; turn; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; spawn; open; signal 9; swept; tick; spawn; refuses lost; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            exit 1           session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
+            swept            swept 0; attempt 3 new s2, task again (session_lost); > spawn 3
+            spawn            spawned 7
+            open             opened s2
+            signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s2, continue (crashed); > spawn 4
+            spawn            spawned 7
+            exit 1           session_lost -> failed by session_lost; > sweep
+            swept            swept 0; failed by session_lost; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn a_lost_session_may_be_replaced_silently() {
+    check_run_with(
+        &Policy { session_loss: SessionLoss::Fresh, ..plain() },
+        "start resume mine; spawn; refuses lost; exit 1; swept; spawn; open",
+        expect![[r#"
+            start resume mine run started; attempt 1 resume mine, task; > spawn 1
+            spawn            spawned 7
+            exit 1           session_lost -> next_rung in 0s: 2 new s2, task; > sweep
+            swept            swept 0; attempt 2 new s2, task; > spawn 2
+            spawn            spawned 7
+            open             opened s2
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_that_exists_is_resumed() {
+    check_run(
+        "start; spawn; refuses in-use; exit 1; swept; spawn; open; refuses in-use; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            exit 1           session_exists -> resume_existing in 0s: 2 resume s1, task; > sweep
+            swept            swept 0; attempt 2 resume s1, task; > spawn 2
+            spawn            spawned 7
+            open             opened s1
+            exit 1           session_exists -> failed by session_exists; > sweep
+            swept            swept 0; failed by session_exists; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_that_is_held_is_refused() {
+    check_run(
+        "start resume mine; spawn; refuses held; exit 1; swept",
+        expect![[r#"
+            start resume mine run started; attempt 1 resume mine, task; > spawn 1
+            spawn            spawned 7
+            exit 1           session_busy -> refused by session_busy; > sweep
+            swept            swept 0; refused by session_busy; > finish 25
+        "#]],
+    );
+}
+
+#[test]
+fn a_full_context_begins_a_new_session_once() {
+    check_run(
+        "start; spawn; open; turn; ends full; exit 1; swept; spawn; open; ends full; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends full        -
+            exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
+            swept            swept 0; attempt 2 new s2, task again (context_full); > spawn 2
+            spawn            spawned 7
+            open             opened s2
+            ends full        -
+            exit 1           context_full -> failed by context_full; > sweep
+            swept            swept 0; failed by context_full; > finish 20
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends full; exit 1; swept; spawn; open; tool; tool-ends; ends full; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends full        -
+            exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
+            swept            swept 0; attempt 2 new s2, task again (context_full); > spawn 2
+            spawn            spawned 7
+            open             opened s2
+            tool             -
+            tool-ends        progress
+            ends full        -
+            exit 1           context_full -> fresh_session in 0s: 3 new s3, task again (context_full); > sweep
+            swept            swept 0; attempt 3 new s3, task again (context_full); > spawn 3
+        "#]],
+    );
+}
+
+#[test]
+fn a_cut_answer_is_asked_for_in_smaller_steps_twice() {
+    check_run(
+        "start; spawn; open; turn; ends cut; exit 1; swept; spawn; ends cut; exit 1; swept; spawn; ends cut; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends cut         -
+            exit 1           output_limit -> nudge smaller_steps in 0s: 2 resume s1, nudge to smaller_steps; > sweep
+            swept            swept 0; attempt 2 resume s1, nudge to smaller_steps; > spawn 2
+            spawn            spawned 7
+            ends cut         -
+            exit 1           output_limit -> nudge smaller_steps in 0s: 3 resume s1, nudge to smaller_steps; > sweep
+            swept            swept 0; attempt 3 resume s1, nudge to smaller_steps; > spawn 3
+            spawn            spawned 7
+            ends cut         -
+            exit 1           output_limit -> failed by output_limit; > sweep
+            swept            swept 0; failed by output_limit; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn a_missing_answer_is_asked_for_twice() {
+    check_run(
+        "start; spawn; open; turn; ends empty; idle; exit 0; swept; spawn; ends empty; exit 0; swept; spawn; ends empty; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends empty       -
+            idle             input ended; > end input
+            exit 0           unfinished -> nudge finish in 0s: 2 resume s1, nudge to finish; > sweep
+            swept            swept 0; attempt 2 resume s1, nudge to finish; > spawn 2
+            spawn            spawned 7
+            ends empty       -
+            exit 0           unfinished -> nudge finish in 0s: 3 resume s1, nudge to finish; > sweep
+            swept            swept 0; attempt 3 resume s1, nudge to finish; > spawn 3
+            spawn            spawned 7
+            ends empty       -
+            exit 0           unfinished -> failed by unfinished; > sweep
+            swept            swept 0; failed by unfinished; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn a_bad_request_is_tried_once_on_a_fork() {
+    check_run(
+        "start; spawn; open; turn; ends 400; exit 1; swept; spawn; open; ends 400; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 400         -
+            exit 1           bad_request -> other_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
+            swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            spawn            spawned 7
+            open             opened s2
+            ends 400         -
+            exit 1           bad_request -> failed by bad_request; > sweep
+            swept            swept 0; failed by bad_request; > finish 20
+        "#]],
+    );
+    check_run(
+        "start; spawn; ends 400; exit 1; swept; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            ends 400         -
+            exit 1           bad_request -> other_session in 0s: 2 new s2, task; > sweep
+            swept            swept 0; attempt 2 new s2, task; > spawn 2
+            spawn            spawned 7
+        "#]],
+    );
+}
+
+#[test]
+fn a_fork_that_died_early_is_forked_again() {
+    check_run(
+        "start; spawn; open; turn; ends 400; exit 1; swept; spawn; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 400         -
+            exit 1           bad_request -> other_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
+            swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 fork s1 to s3, continue (bad_request); > sweep
+            swept            swept 0
+        "#]],
+    );
+}

@@ -1,0 +1,255 @@
+//! What ends a process: crashes, interrupts, memory, hangs, timeouts, spawns that fail.
+
+use super::trace::{check_run, check_run_with, plain};
+use crate::{Policy, Span};
+use expect_test::expect;
+
+#[test]
+fn a_crash_is_resumed_five_times_without_progress() {
+    check_run(
+        "start; spawn; open; turn; signal 9; swept 2; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept 2          swept 2
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (crashed); > spawn 3
+            spawn            spawned 7
+            signal 9         crashed -> resume in 8s: 4 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s1, continue (crashed); > spawn 4
+            spawn            spawned 7
+            signal 9         crashed -> resume in 16s: 5 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 5 resume s1, continue (crashed); > spawn 5
+            spawn            spawned 7
+            signal 9         crashed -> resume in 32s: 6 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 6 resume s1, continue (crashed); > spawn 6
+            spawn            spawned 7
+            signal 9         crashed -> failed by crashed; > sweep
+            swept            swept 0; failed by crashed; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn progress_forgives_crashes() {
+    check_run(
+        "start; spawn; open; turn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; open; tool; tool-ends; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (crashed); > spawn 3
+            spawn            spawned 7
+            open             -
+            tool             -
+            tool-ends        progress
+            signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_spawn_is_no_progress() {
+    check_run(
+        "start; spawn; signal 9; swept; tick; spawn; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            signal 9         crashed -> resume in 2s: 2 new s2, task; > sweep
+            swept            swept 0
+            tick             attempt 2 new s2, task; > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 new s3, task; > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn an_interrupted_agent_is_resumed() {
+    check_run(
+        "start; spawn; open; turn; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            exit 143         interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
+            swept            swept 0
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
+            swept            swept 0
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; turn; ends aborted; idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends aborted     -
+            idle             input ended; > end input
+            exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_memory_kill_is_resumed_once() {
+    check_run(
+        "start; spawn; open; turn; oom; signal 9; swept; tick; spawn; open; tool; tool-ends; oom; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            signal 9         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (out_of_memory); > spawn 2
+            spawn            spawned 7
+            open             -
+            tool             -
+            tool-ends        progress
+            signal 9         out_of_memory -> failed by out_of_memory; > sweep
+            swept            swept 0; failed by out_of_memory; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn a_hang_is_stopped_and_resumed() {
+    check_run(
+        "start; spawn; open; turn; tick; exit 143; swept; tick; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop stalled term; > term
+            exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (stalled); > spawn 2
+            spawn            spawned 7
+        "#]],
+    );
+}
+
+#[test]
+fn a_hang_that_heeds_nothing_is_killed() {
+    check_run(
+        "start; spawn; open; turn; tick; tick; signal 9; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop stalled term; > term
+            tick             stop stalled kill; > kill
+            signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_killed_is_our_bug() {
+    check_run(
+        "start; spawn; open; turn; tick; tick; tick; tick; tick",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tick             stop stalled term; > term
+            tick             stop stalled kill; > kill
+            tick             stop stalled kill; > kill
+            tick             stop stalled kill; > kill
+            tick             bug; > finish 70
+        "#]],
+    );
+}
+
+#[test]
+fn a_timeout_is_resumed_while_attempts_progress() {
+    check_run_with(
+        &Policy { attempt_timeout: Some(Span::from_mins(5)), ..plain() },
+        "start; spawn; open; turn; tool; tool-ends; tick; exit 143; swept; spawn; tick; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tool             -
+            tool-ends        progress
+            tick             stop attempt_timeout term; > term
+            exit 143         attempt_timeout -> resume_while_progressing in 0s: 2 resume s1, continue (attempt_timeout); > sweep
+            swept            swept 0; attempt 2 resume s1, continue (attempt_timeout); > spawn 2
+            spawn            spawned 7
+            tick             stop attempt_timeout term; > term
+            exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep
+            swept            swept 0; out_of_time by attempt_timeout; > finish 22
+        "#]],
+    );
+}
+
+#[test]
+fn a_spawn_without_resources_is_tried_again() {
+    check_run(
+        "start; spawn-fails no-room; swept; tick; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn-fails no-room crashed -> resume in 2s: 2 new s2, task; > sweep
+            swept            swept 0
+            tick             attempt 2 new s2, task; > spawn 2
+            spawn            spawned 7
+        "#]],
+    );
+}
+
+#[test]
+fn an_unknown_fault_is_retried_once_with_care_and_keeps_its_evidence() {
+    check_run(
+        "start; spawn; open; turn; ends unclear; exit 1; swept; tick; spawn; ends unclear; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends unclear     -
+            exit 1           unknown, evidence kept -> retry_once in 32s: 2 resume s1, continue (unknown); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (unknown); > spawn 2
+            spawn            spawned 7
+            ends unclear     -
+            exit 1           unknown, evidence kept -> needs_person by unknown; > sweep
+            swept            swept 0; needs_person by unknown; > finish 23
+        "#]],
+    );
+}
