@@ -7,7 +7,13 @@ use std::path::PathBuf;
 
 /// Brings an unattended coding-agent run to an honest end.
 #[derive(Debug, Parser)]
-#[command(name = "longhaul", version, max_term_width = 100, propagate_version = true, disable_help_subcommand = true)]
+#[command(
+    name = "longhaul",
+    version,
+    max_term_width = 100,
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -163,7 +169,13 @@ pub struct DrillArgs {
     #[arg(long)]
     pub list: bool,
     /// The seed that faults are drawn from [default: 1]
-    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, conflicts_with = "random_seed")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        hide_default_value = true,
+        conflicts_with = "random_seed"
+    )]
     pub seed: u64,
     /// Draw the seed by chance; it is printed
     #[arg(long)]

@@ -19,7 +19,9 @@ mod tests {
 
     #[test]
     fn reads_what_people_type() {
-        for (text, millis) in [("90", 90_000), ("90s", 90_000), ("5m", 300_000), ("1h30m", 5_400_000), ("250ms", 250)] {
+        for (text, millis) in
+            [("90", 90_000), ("90s", 90_000), ("5m", 300_000), ("1h30m", 5_400_000), ("250ms", 250)]
+        {
             assert_eq!(duration(text), Ok(Span(millis)), "{text}");
         }
         for text in ["", "soon", "-5s", "5 parsecs"] {

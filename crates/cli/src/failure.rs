@@ -38,6 +38,12 @@ impl Failure {
 
     /// Something broke that should not.
     pub fn unexpected(error: impl Into<String>) -> Failure {
-        Failure { error: error.into(), hint: None, exit_code: UNEXPECTED, outcome: OutcomeKind::Bug, fault: None }
+        Failure {
+            error: error.into(),
+            hint: None,
+            exit_code: UNEXPECTED,
+            outcome: OutcomeKind::Bug,
+            fault: None,
+        }
     }
 }

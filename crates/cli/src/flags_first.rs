@@ -51,9 +51,10 @@ enum Owner {
 fn owner(command: &Command, text: &str) -> Owner {
     let (name, inline) = text.split_once('=').map_or((text, false), |(name, _)| (name, true));
     let takes_value = |command: &Command| {
-        command.get_arguments().find(|argument| names(argument, name)).map(|argument| {
-            !inline && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append)
-        })
+        command
+            .get_arguments()
+            .find(|argument| names(argument, name))
+            .map(|argument| !inline && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append))
     };
     if !name.starts_with('-') {
         return Owner::Nobody;

@@ -23,10 +23,11 @@ fn main() -> ExitCode {
     }
     let command = Cli::command();
     let arguments = flags_first::reorder(&command, std::env::args_os().collect());
-    let cli = match command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        Err(error) => error.exit(),
-    };
+    let cli =
+        match command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
+            Ok(cli) => cli,
+            Err(error) => error.exit(),
+        };
     let format = output::format(&cli.global);
     let ended = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),

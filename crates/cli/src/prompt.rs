@@ -10,14 +10,20 @@ pub fn read(args: &RunArgs) -> Result<String, Failure> {
     let (bytes, source) = match (&args.prompt_file, args.prompt.as_deref()) {
         (Some(file), _) => {
             let bytes = fs::read(file).map_err(|error| {
-                Failure::usage(format!("read the prompt file {}: {error}", file.display()), "check --prompt-file")
+                Failure::usage(
+                    format!("read the prompt file {}: {error}", file.display()),
+                    "check --prompt-file",
+                )
             })?;
             (bytes, file.display().to_string())
         }
         (None, Some("-")) => {
             let mut bytes = Vec::new();
             io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
-                Failure::usage(format!("read the prompt from stdin: {error}"), "give the prompt as an argument instead")
+                Failure::usage(
+                    format!("read the prompt from stdin: {error}"),
+                    "give the prompt as an argument instead",
+                )
             })?;
             (bytes, "stdin".to_owned())
         }

@@ -53,14 +53,16 @@ pub fn find_claude(named: Option<&Path>) -> Result<PathBuf, AgentError> {
     if let Some(path) = named {
         return usable(path);
     }
-    let mut looked: Vec<PathBuf> = env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+    let mut looked: Vec<PathBuf> =
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
     if let Some(home) = env::var_os("HOME").map(PathBuf::from) {
         looked.extend([home.join(".local/bin"), home.join(".claude/local")]);
     }
-    looked.iter().map(|place| place.join("claude")).find(|path| is_executable(path)).ok_or(AgentError::NotFound {
-        name: "claude",
-        looked,
-    })
+    looked
+        .iter()
+        .map(|place| place.join("claude"))
+        .find(|path| is_executable(path))
+        .ok_or(AgentError::NotFound { name: "claude", looked })
 }
 
 fn usable(path: &Path) -> Result<PathBuf, AgentError> {

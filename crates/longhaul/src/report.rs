@@ -1,7 +1,9 @@
 //! What is told when a run is over: the run in figures, its result, and the files that say so too.
 
 use crate::live::LiveWorld;
-use longhaul_core::{Clocks, Fault, Moment, Outcome, OutcomeKind, Run, RunId, SessionId, Span, Tally, TurnResult};
+use longhaul_core::{
+    Clocks, Fault, Moment, Outcome, OutcomeKind, Run, RunId, SessionId, Span, Tally, TurnResult,
+};
 use longhaul_store::{CostSummary, RunDir, SessionSummary};
 use std::path::PathBuf;
 
@@ -51,7 +53,10 @@ impl Report {
             run: world.dir().id().clone(),
             dir: world.dir().path().to_owned(),
             outcome,
-            result: glance.result.clone().or_else(|| Some(glance.said.clone()).filter(|said| !said.is_empty())),
+            result: glance
+                .result
+                .clone()
+                .or_else(|| Some(glance.said.clone()).filter(|said| !said.is_empty())),
             errors,
             session: state.session.clone(),
             model: glance.model.clone(),

@@ -95,7 +95,14 @@ pub async fn supervise(
     let Request { home, dialect, mut order, environment, session, policy, origins, keep_stream } = request;
     let now = Zoned::now();
     let refused = |error: StoreError| RunError::Refused(error.into());
-    let plan = plan(&order, &environment, dialect.as_ref(), &policy, origins, Moment(now.timestamp().as_millisecond() as u64));
+    let plan = plan(
+        &order,
+        &environment,
+        dialect.as_ref(),
+        &policy,
+        origins,
+        Moment(now.timestamp().as_millisecond() as u64),
+    );
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
     let NewRun { dir, journal } = home.create_run(&day, seed(), &plan).map_err(refused)?;
     let run_id = dir.id().clone();

@@ -13,8 +13,8 @@ use crate::oracles::{
     Objection, Oracle, Verdict, check_ending, check_journalled, check_spawn, check_spread, check_stable,
     ensure,
 };
-use crate::world::{Happening, World};
 use crate::world::agent::NEVER;
+use crate::world::{Happening, World};
 use kill::KillPoint;
 use longhaul_core::{
     Action, Event, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run, SessionPlan, Span, Usd,

@@ -12,9 +12,7 @@ use crate::Reach;
 use crate::dice::Dice;
 use crate::mix::{Mix, Point};
 use agent::{Agent, NEVER};
-use longhaul_core::{
-    By, Evidence, Fault, Moment, Notice, Policy, Proc, Span, SpawnError, Tally, TurnResult,
-};
+use longhaul_core::{By, Evidence, Fault, Moment, Notice, Policy, Proc, Span, SpawnError, Tally, TurnResult};
 use server::Server;
 use sessions::Sessions;
 

@@ -144,9 +144,7 @@ impl StoreError {
             }
             StoreError::NoSuchRun { .. } => "look for its id among the directories there".to_owned(),
             StoreError::AmbiguousRun { .. } => "type one more letter".to_owned(),
-            StoreError::MalformedRun { .. } => {
-                "`@` is the last run, `@-1` the one before".to_owned()
-            }
+            StoreError::MalformedRun { .. } => "`@` is the last run, `@-1` the one before".to_owned(),
             StoreError::JournalLocked { .. } => "wait for it to end, or end it with SIGTERM".to_owned(),
             StoreError::JournalDamaged { .. } | StoreError::JournalGap { .. } => {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()

@@ -204,9 +204,11 @@ impl Spend {
             Some(nano) => {
                 self.span.nano = self.span.nano.saturating_add(nano);
                 if !complete {
-                    let silent = Billed { tokens: Tokens { output: 0, ..message.usage.tokens }, ..message.usage };
+                    let silent =
+                        Billed { tokens: Tokens { output: 0, ..message.usage.tokens }, ..message.usage };
                     let input = self.prices.price(&message.model, silent).unwrap_or(nano);
-                    self.span.cut_output_nano = self.span.cut_output_nano.saturating_add(nano.saturating_sub(input));
+                    self.span.cut_output_nano =
+                        self.span.cut_output_nano.saturating_add(nano.saturating_sub(input));
                 }
             }
             None => tally.unpriced |= message.usage.tokens.total() > 0,

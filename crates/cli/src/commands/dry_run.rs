@@ -50,8 +50,11 @@ pub fn print(
                 .chain(invocation.args.iter().cloned())
                 .map(|word| quoted(&word))
                 .collect();
-            let env: Vec<String> =
-                invocation.env_set.iter().map(|(name, value)| format!("  {name}={}", quoted(value))).collect();
+            let env: Vec<String> = invocation
+                .env_set
+                .iter()
+                .map(|(name, value)| format!("  {name}={}", quoted(value)))
+                .collect();
             format!(
                 "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}Policy: {}\n{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
@@ -62,7 +65,9 @@ pub fn print(
                 String::from_utf8_lossy(&invocation.stdin),
                 resolved.preset,
                 policy_lines(&resolved.policy),
-                worst.requests.map_or_else(|| "unlimited".to_owned(), |requests| format!("at most {requests}")),
+                worst
+                    .requests
+                    .map_or_else(|| "unlimited".to_owned(), |requests| format!("at most {requests}")),
                 worst.longest_backoff,
                 worst.longest_park.map(|longest| format!(", at most {longest}")).unwrap_or_default(),
             )
@@ -82,5 +87,9 @@ fn policy_lines(policy: &Policy) -> String {
 /// A word as a shell would need it, to be copied.
 fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }

@@ -28,7 +28,8 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         return super::dry_run::print(&order, &session, &resolved, format);
     }
     let home = Home::open(None, |name| env::var_os(name)).map_err(|error| {
-        let hint = error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
+        let hint =
+            error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
         Failure::refused(error.to_string(), hint, None)
     })?;
     let request = Request {
@@ -63,7 +64,8 @@ pub fn supervise_here(request: Request, observer: &mut dyn Observer) -> Result<R
         .build()
         .map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))?;
     runtime.block_on(async {
-        let cancels = signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+        let cancels =
+            signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
         supervise(request, observer, cancels).await.map_err(|error| match error {
             RunError::Refused(source) => Failure::refused(
                 source.to_string(),
@@ -122,7 +124,10 @@ fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
         Ok(dir)
     });
     usable.map_err(|error| {
-        let name = args.cwd.as_ref().map_or_else(|| "the current directory".to_owned(), |dir| dir.display().to_string());
+        let name = args
+            .cwd
+            .as_ref()
+            .map_or_else(|| "the current directory".to_owned(), |dir| dir.display().to_string());
         Failure::usage(format!("work in {name}: {error}"), "name an existing directory with --cwd")
     })
 }
@@ -131,7 +136,9 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
     if let Some(id) = &args.session_id {
         return Ok(SessionChoice::Named(SessionId::from(id.as_str())));
     }
-    let Some(id) = args.resume.as_ref().or(args.resume_or_new.as_ref()) else { return Ok(SessionChoice::New) };
+    let Some(id) = args.resume.as_ref().or(args.resume_or_new.as_ref()) else {
+        return Ok(SessionChoice::New);
+    };
     // Refused before anything is started. A title, which is no UUID, only the agent can look up.
     let looks_up = is_uuid(id) && resolved.policy.session_loss == SessionLoss::Ladder;
     if looks_up && let Some(config) = claude_config_dir() {

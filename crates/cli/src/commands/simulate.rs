@@ -39,7 +39,9 @@ pub fn simulate(global: &Global, args: &SimulateArgs) -> Result<u8, Failure> {
     match forecast.broken_first {
         None => Ok(0),
         // The simulator is also a check of the policy: this is ours to mend.
-        Some(first) => Err(Failure::unexpected(format!("{} runs broke an invariant; {first}", forecast.broken))),
+        Some(first) => {
+            Err(Failure::unexpected(format!("{} runs broke an invariant; {first}", forecast.broken)))
+        }
     }
 }
 
@@ -49,8 +51,9 @@ fn profile(name: &str) -> Result<Profile, Failure> {
     }
     let hint = format!("name a built-in profile ({}), a TOML file, or `history`", built_in());
     if Path::new(name).is_file() {
-        let text = fs::read_to_string(name)
-            .map_err(|error| Failure::usage(format!("read the fault profile {name}: {error}"), hint.clone()))?;
+        let text = fs::read_to_string(name).map_err(|error| {
+            Failure::usage(format!("read the fault profile {name}: {error}"), hint.clone())
+        })?;
         return Profile::parse(&text)
             .map_err(|error| Failure::usage(format!("read the fault profile {name}: {error}"), hint));
     }
@@ -64,7 +67,8 @@ fn built_in() -> String {
 /// The faults of the user's own past runs. A journal that cannot be read tells nothing.
 fn history() -> Result<Profile, Failure> {
     let hint = || format!("choose a built-in profile with --faults: {}", built_in());
-    let home = Home::locate(None, |name| env::var_os(name)).map_err(|error| Failure::usage(error.to_string(), hint()))?;
+    let home = Home::locate(None, |name| env::var_os(name))
+        .map_err(|error| Failure::usage(error.to_string(), hint()))?;
     let runs: Vec<Vec<Record>> = home
         .runs_newest_first()
         .map(|runs| {
@@ -123,7 +127,11 @@ fn cells<T>(quantiles: &Quantiles<T>, show: impl Fn(&T) -> String) -> String {
 }
 
 fn changed(resolved: &ResolvedPolicy) -> String {
-    let flags: Vec<&str> =
-        resolved.origins.iter().filter(|(_, origin)| *origin == "flag").map(|(name, _)| name.as_str()).collect();
+    let flags: Vec<&str> = resolved
+        .origins
+        .iter()
+        .filter(|(_, origin)| *origin == "flag")
+        .map(|(name, _)| name.as_str())
+        .collect();
     if flags.is_empty() { String::new() } else { format!(", with {} by flag", flags.join(", ")) }
 }

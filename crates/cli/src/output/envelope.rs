@@ -76,7 +76,9 @@ impl Envelope {
                 exit_code: outcome.exit_code(),
                 fault: outcome.fault,
                 attempts: report.attempts,
-                retry_at: outcome.retry_at.and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
+                retry_at: outcome
+                    .retry_at
+                    .and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
                 active_ms: report.clocks.active(report.ended).millis(),
                 waiting_ms: report.clocks.waiting.millis(),
                 suspended_ms: report.clocks.suspended.millis(),

@@ -12,7 +12,11 @@ use std::io::{self, IsTerminal, Write};
 
 /// How to print, with the default resolved: text on a terminal, else JSON.
 pub fn format(global: &Global) -> OutputFormat {
-    global.output_format.unwrap_or(if io::stdout().is_terminal() { OutputFormat::Text } else { OutputFormat::Json })
+    global.output_format.unwrap_or(if io::stdout().is_terminal() {
+        OutputFormat::Text
+    } else {
+        OutputFormat::Json
+    })
 }
 
 /// Prints the envelope on stdout.
@@ -27,7 +31,8 @@ pub fn print(envelope: &Envelope, format: OutputFormat) {
 }
 
 fn json(envelope: &Envelope, pretty: bool) -> String {
-    let written = if pretty { serde_json::to_string_pretty(envelope) } else { serde_json::to_string(envelope) };
+    let written =
+        if pretty { serde_json::to_string_pretty(envelope) } else { serde_json::to_string(envelope) };
     written.expect("an envelope has only string keys") + "\n"
 }
 

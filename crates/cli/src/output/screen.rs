@@ -88,7 +88,11 @@ impl Screen {
             Phase::Stopping { .. } => "stopping the agent".to_owned(),
             Phase::Waiting { until, .. } => {
                 let cause = self.waiting_for.map_or("waiting", words::cause);
-                format!("{cause}; waiting until {}{}", words::clock(*until), tries(view.policy, state.streak, state.wall_waits))
+                format!(
+                    "{cause}; waiting until {}{}",
+                    words::clock(*until),
+                    tries(view.policy, state.streak, state.wall_waits)
+                )
             }
             Phase::Over { outcome } => outcome.kind.to_string(),
         }];
@@ -96,7 +100,8 @@ impl Screen {
             parts.push(format!("attempt {}", state.attempts()));
         }
         let spent = state.tally.cost + state.tally.cost_estimated;
-        let now = view.glance.map(|glance| glance.tally.cost + glance.tally.cost_estimated).unwrap_or_default();
+        let now =
+            view.glance.map(|glance| glance.tally.cost + glance.tally.cost_estimated).unwrap_or_default();
         parts.push((spent + now).to_string());
         parts.join(" · ")
     }
@@ -115,7 +120,8 @@ impl Observer for Screen {
             if let Record::AttemptEnded { fault, .. } = record {
                 self.waiting_for = *fault;
             }
-            let words = words::plain(record, view.policy).or_else(|| self.verbose.then(|| words::detailed(record)).flatten());
+            let words = words::plain(record, view.policy)
+                .or_else(|| self.verbose.then(|| words::detailed(record)).flatten());
             if let Some(words) = words {
                 self.say(&words);
             }
@@ -128,7 +134,8 @@ impl Observer for Screen {
 
 fn live_line() -> ProgressBar {
     let line = ProgressBar::new_spinner();
-    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}").expect("the template is valid");
+    let style =
+        ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}").expect("the template is valid");
     line.set_style(style);
     line.enable_steady_tick(TICK_EVERY);
     line

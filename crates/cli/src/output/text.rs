@@ -38,7 +38,8 @@ fn write_text(out: &mut String, envelope: &Envelope) -> std::fmt::Result {
     writeln!(out, "Duration: {}ms", grouped(envelope.duration_ms))?;
     let run = &envelope.run;
     if let Some(id) = &run.id {
-        let attempts = if run.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", run.attempts) };
+        let attempts =
+            if run.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", run.attempts) };
         writeln!(out, "Run: {id} {} after {attempts}", run.outcome)?;
     }
     if let Some(advice) = run.fault.filter(|_| !envelope.success).and_then(words::advice) {

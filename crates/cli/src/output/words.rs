@@ -7,13 +7,17 @@ use longhaul_core::{Fault, Moment, Next, Nudge, Policy, Record, Remedy, SessionP
 /// What a record says to a person; nothing if it only says so with `--verbose`.
 pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
     match record {
-        Record::AttemptEnded { at, fault: Some(fault), next: Next::Attempt { at: until, remedy, .. }, .. } => {
-            Some(format!("{}; {}", cause(*fault), remedy_words(*remedy, *at, *until)))
-        }
+        Record::AttemptEnded {
+            at,
+            fault: Some(fault),
+            next: Next::Attempt { at: until, remedy, .. },
+            ..
+        } => Some(format!("{}; {}", cause(*fault), remedy_words(*remedy, *at, *until))),
         Record::StopOrdered { why, level, .. } => stop_words(*why, *level, policy),
-        Record::Swept { ended: ended @ 1.., .. } => {
-            Some(format!("ended {ended} {} that the agent left behind", plural(*ended, "process", "processes")))
-        }
+        Record::Swept { ended: ended @ 1.., .. } => Some(format!(
+            "ended {ended} {} that the agent left behind",
+            plural(*ended, "process", "processes")
+        )),
         Record::Suspended { span } => Some(format!("the machine was asleep for {span}")),
         Record::RunStarted { .. }
         | Record::AttemptStarted { .. }
@@ -44,7 +48,9 @@ pub fn detailed(record: &Record) -> Option<String> {
         Record::Progressed { .. } => Some("progress: earlier failures are forgiven".to_owned()),
         Record::InputEnded { .. } => Some("no turn is owed; letting the agent end".to_owned()),
         Record::AttemptEnded { fault: None, .. } => Some("the agent finished its work".to_owned()),
-        Record::AttemptEnded { fault: Some(fault), next: Next::Finish(_), .. } => Some(cause(*fault).to_owned()),
+        Record::AttemptEnded { fault: Some(fault), next: Next::Finish(_), .. } => {
+            Some(cause(*fault).to_owned())
+        }
         Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
         Record::RunStarted { .. }
         | Record::StopOrdered { .. }
@@ -94,9 +100,9 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
         Fault::Billing => Some("check the account's payment, then resume the session"),
-        Fault::Permission => {
-            Some("allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials with --allow-denials")
-        }
+        Fault::Permission => Some(
+            "allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials with --allow-denials",
+        ),
         Fault::ModelUnknown => Some("name another model with --model"),
         Fault::SessionLost => Some("check the id; `--resume-or-new` begins a new session instead"),
         Fault::SessionBusy => Some("wait for that run to end, or end its longhaul with SIGTERM"),
@@ -127,7 +133,8 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
 }
 
 fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
-    let when = if until <= at { "now".to_owned() } else { format!("at {} (in {})", clock(until), until.since(at)) };
+    let when =
+        if until <= at { "now".to_owned() } else { format!("at {} (in {})", clock(until), until.since(at)) };
     match remedy {
         Remedy::WaitOut | Remedy::Park => format!("waiting until {} (for {})", clock(until), until.since(at)),
         Remedy::Resume | Remedy::ResumeOnce | Remedy::ResumeWhileProgressing | Remedy::ResumeExisting => {
@@ -151,9 +158,10 @@ fn stop_words(why: StopWhy, level: StopLevel, policy: &Policy) -> Option<String>
             let limit = policy.stall_timeout.unwrap_or_default();
             Some(format!("no sign of life for {limit} and no tool running; stopping the agent"))
         }
-        StopWhy::AttemptTimeout => {
-            Some(format!("the attempt had its {}; stopping the agent", policy.attempt_timeout.unwrap_or_default()))
-        }
+        StopWhy::AttemptTimeout => Some(format!(
+            "the attempt had its {}; stopping the agent",
+            policy.attempt_timeout.unwrap_or_default()
+        )),
         StopWhy::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
         StopWhy::Lingered => Some("the agent has its result and does not end; stopping it".to_owned()),
         StopWhy::Cancelled => Some("stopping the agent".to_owned()),

@@ -192,7 +192,8 @@ fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
         input_ended
         attempt_ended
         swept
-        run_finished"#]].assert_eq(&records.join("\n"));
+        run_finished"#]]
+    .assert_eq(&records.join("\n"));
     let word = |event: &&Value| {
         let words = [event["type"].as_str(), event["subtype"].as_str()];
         words.into_iter().flatten().collect::<Vec<_>>().join("/")
@@ -208,7 +209,8 @@ fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
         system/status
         assistant
         result/success
-        system/session_state_changed"#]].assert_eq(&words.join("\n"));
+        system/session_state_changed"#]]
+    .assert_eq(&words.join("\n"));
     // Nothing of the agent's is lost: all but the partial messages is in the file that was kept.
     let kept = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is kept");
     for line in kept.lines() {

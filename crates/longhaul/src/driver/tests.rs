@@ -2,8 +2,8 @@ use super::drive;
 use crate::World;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    Action, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, Proc, Record, Run, SessionId, SessionPlan,
-    TurnResult,
+    Action, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, Proc, Record, Run, SessionId,
+    SessionPlan, TurnResult,
 };
 use std::collections::VecDeque;
 

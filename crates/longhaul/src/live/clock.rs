@@ -25,8 +25,14 @@ pub(crate) struct Clock {
 impl Clock {
     /// A clock set by the calendar, now.
     pub(crate) fn new() -> Clock {
-        let calendar = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        Clock { offset_ms: calendar.saturating_sub(boot_ms()), asleep_ms: asleep_ms(), seed: seed(), rolls: 0 }
+        let calendar =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        Clock {
+            offset_ms: calendar.saturating_sub(boot_ms()),
+            asleep_ms: asleep_ms(),
+            seed: seed(),
+            rolls: 0,
+        }
     }
 
     /// The present moment.

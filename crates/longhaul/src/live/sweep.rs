@@ -4,7 +4,7 @@
 //! process group is not enough. A process is named by its pidfd, so that a reused number is never hit.
 
 use longhaul_core::RunId;
-use rustix::process::{PidfdFlags, Pid, Signal, getpid, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use std::{fs, io};

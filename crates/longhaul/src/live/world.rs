@@ -9,12 +9,11 @@ use crate::observer::{Observer, View};
 use crate::{Environment, SuperviseError, World};
 use longhaul_agent::{Decoder, Dialect, Glance, Order};
 use longhaul_core::{
-    Action, By, Event, Evidence, Exit, Moment, Now, Policy, Proc, Record, Run, RunId, SessionId, SpawnPlan, StartupError,
-    Step, StopLevel,
+    Action, By, Event, Evidence, Exit, Moment, Now, Policy, Proc, Record, Run, RunId, SessionId, SpawnPlan,
+    StartupError, Step, StopLevel,
 };
 use longhaul_store::{
-    Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError,
-    compact,
+    Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
 };
 use std::collections::VecDeque;
 use std::fs::File;
@@ -246,7 +245,8 @@ impl LiveWorld<'_> {
                 self.events.push_back(Event::Spawned(proc));
             }
             Err((kind, error)) => {
-                self.spawn_error = Some(format!("start {}: {error}", self.setup.order.program.path.display()));
+                self.spawn_error =
+                    Some(format!("start {}: {error}", self.setup.order.program.path.display()));
                 self.events.push_back(Event::SpawnFailed(kind));
             }
         }

@@ -50,14 +50,16 @@ fn read(stream: impl BufRead, found: &mut BTreeSet<String>) -> io::Result<()> {
         let Ok(line) = serde_json::from_slice::<Line>(&line?) else { continue };
         let thread = line.parent_tool_use_id;
         match (line.r#type.as_str(), line.event) {
-            ("stream_event", Some(event)) => match (event.r#type.as_str(), event.message.and_then(|message| message.id)) {
-                ("message_start", Some(id)) => {
-                    streamed.insert(id.clone());
-                    open.insert(thread, id);
+            ("stream_event", Some(event)) => {
+                match (event.r#type.as_str(), event.message.and_then(|message| message.id)) {
+                    ("message_start", Some(id)) => {
+                        streamed.insert(id.clone());
+                        open.insert(thread, id);
+                    }
+                    ("message_delta", _) => found.extend(open.remove(&thread)),
+                    _ => {}
                 }
-                ("message_delta", _) => found.extend(open.remove(&thread)),
-                _ => {}
-            },
+            }
             // A message that was not streamed comes whole.
             ("assistant", _) => {
                 found.extend(line.message.and_then(|message| message.id).filter(|id| !streamed.contains(id)));

@@ -109,7 +109,10 @@ async fn played(
         account: api.account(),
         survived: watcher.survived,
         waits: watcher.waits,
-        differences: expected.as_ref().map(|expected| workspace::differences(expected, &files)).unwrap_or_default(),
+        differences: expected
+            .as_ref()
+            .map(|expected| workspace::differences(expected, &files))
+            .unwrap_or_default(),
         hash: workspace::hash(&files),
         expected_hash: expected.as_ref().map(workspace::hash),
     })
@@ -118,7 +121,9 @@ async fn played(
 fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
     let run = &scenario.run;
     let preset = match &run.preset {
-        Some(name) => name.parse::<Preset>().map_err(|error| Failure::usage(error, "mend the scenario's [run] preset"))?,
+        Some(name) => name
+            .parse::<Preset>()
+            .map_err(|error| Failure::usage(error, "mend the scenario's [run] preset"))?,
         None => Preset::Drill,
     };
     let mut policy = preset.policy();

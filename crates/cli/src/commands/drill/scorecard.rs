@@ -104,15 +104,20 @@ impl Scorecard {
     pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, played: &Played) -> Scorecard {
         let (report, account) = (&played.report, &played.account);
         let survived = &played.survived;
-        let not_met = scenario.expect.survives.iter().filter(|word| {
-            !survived.iter().any(|survived| survived.fault.word() == word.as_str())
-        });
+        let not_met = scenario
+            .expect
+            .survives
+            .iter()
+            .filter(|word| !survived.iter().any(|survived| survived.fault.word() == word.as_str()));
         let mut card = Scorecard {
             scenario: scenario.name.clone(),
             agent: if real { "claude" } else { "scripted" },
             seed,
             run: report.run.to_string(),
-            outcome: Compared { expected: scenario.expect.outcome.clone(), actual: report.outcome.kind.to_string() },
+            outcome: Compared {
+                expected: scenario.expect.outcome.clone(),
+                actual: report.outcome.kind.to_string(),
+            },
             fault: Compared {
                 expected: scenario.expect.fault.clone(),
                 actual: report.outcome.fault.map(|fault| fault.to_string()),
@@ -155,7 +160,10 @@ impl Scorecard {
                 found.push(words);
             }
         };
-        unless(self.outcome.agrees(), format!("outcome {} instead of {}", self.outcome.actual, self.outcome.expected));
+        unless(
+            self.outcome.agrees(),
+            format!("outcome {} instead of {}", self.outcome.actual, self.outcome.expected),
+        );
         unless(
             self.fault.agrees() || self.outcome.expected == OutcomeKind::Done.word(),
             format!("fault {:?} instead of {:?}", self.fault.actual, self.fault.expected),

@@ -22,7 +22,10 @@ pub fn card(card: &Scorecard) -> String {
 
 fn write_card(out: &mut String, card: &Scorecard) -> std::fmt::Result {
     let mut line = |name: &str, value: String| writeln!(out, "  {name:<20}{value}");
-    line("scenario", format!("{} · agent {} · seed {} · run {}", card.scenario, card.agent, card.seed, card.run))?;
+    line(
+        "scenario",
+        format!("{} · agent {} · seed {} · run {}", card.scenario, card.agent, card.seed, card.run),
+    )?;
     line("faults injected", counted(&card.faults_injected))?;
     line("faults survived", survived(&card.faults_survived))?;
     line(
@@ -73,10 +76,12 @@ fn write_card(out: &mut String, card: &Scorecard) -> std::fmt::Result {
 /// Expected and actual endings of several scenarios.
 pub fn summary(cards: &[Scorecard]) -> String {
     let width = cards.iter().map(|card| card.scenario.len()).max().unwrap_or(0);
-    let ending = |outcome: &str, fault: Option<&str>, exit: u8| format!("{outcome} {} {exit}", fault.unwrap_or("-"));
+    let ending =
+        |outcome: &str, fault: Option<&str>, exit: u8| format!("{outcome} {} {exit}", fault.unwrap_or("-"));
     let mut out = format!("\n{:width$}  {:<32}  {:<32}  took\n", "scenario", "expected", "actual");
     for card in cards {
-        let expected = ending(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
+        let expected =
+            ending(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
         let actual = ending(&card.outcome.actual, card.fault.actual.as_deref(), card.exit_code.actual);
         let verdict = if card.agrees() { "" } else { "  DOES NOT AGREE" };
         let took = Span(card.wall_ms);
