@@ -14,7 +14,7 @@ use tokio::time;
 
 use super::answer::{Answer, SseEvent};
 use super::doorway::Caller;
-use super::plan::Step;
+use super::plan::{Step, TAKE_IN};
 use super::stage::{Asked, Stage};
 
 /// The pause between two pings: as long as the API's own, scaled to a drill.
@@ -115,8 +115,8 @@ async fn ping(sender: &mpsc::Sender<Piece>, lasting: Duration) -> bool {
 
 /// Makes the connection end without the last chunk. Always false: nothing can follow.
 async fn fail(sender: &mpsc::Sender<Piece>) -> bool {
-    // What was sent before is on its way to the client before the connection ends.
-    time::sleep(Duration::from_millis(20)).await;
+    // An agent that learns of the end together with the beginning drops both, and has nothing to account for.
+    time::sleep(TAKE_IN).await;
     let _ = sender.send(Err(io::Error::from(io::ErrorKind::ConnectionAborted))).await;
     false
 }

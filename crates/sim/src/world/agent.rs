@@ -138,7 +138,7 @@ impl Agent {
         }
     }
 
-    /// Whether its work is done: its last word is a result that truly is the end.
+    /// What it said last of the account's usage window.
     pub(crate) fn stated_limit(&self) -> Option<RateLimit> {
         self.evidence.rate_limit
     }

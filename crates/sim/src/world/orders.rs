@@ -20,6 +20,7 @@ impl World {
             Action::Sweep => {
                 let lasts = if self.orphans > 0 { Reach::new(1, 3_000) } else { Reach::new(0, 3) };
                 self.sweep_at = self.now + Span(self.dice.within(lasts));
+                self.lose_patience(self.sweep_at);
             }
             Action::Finish(_) => {}
         }
@@ -30,6 +31,7 @@ impl World {
         // Mostly a millisecond or two; on a machine that swaps, seconds.
         let lasts = if self.dice.one_in(8) { Reach::new(1, 5_000) } else { Reach::new(1, 5) };
         self.spawn_at = now + Span(self.dice.magnitude(lasts));
+        self.lose_patience(self.spawn_at);
         self.stream.clear();
         let struck = self.struck(Point::Spawn);
         if self.strikes_by(self.mix.no_room) {
@@ -56,6 +58,14 @@ impl World {
         }
         self.doom(&mut agent);
         self.agent = Some(agent);
+    }
+
+    /// People who want the end like to say so while nothing seems to happen: bring a cancel that is
+    /// to come forward into a short moment, which it would hardly ever meet by chance.
+    fn lose_patience(&mut self, until: Moment) {
+        if self.cancel_at != NEVER && self.dice.one_in(4) {
+            self.cancel_at = self.now + Span(self.dice.below(until.since(self.now).0 + 1));
+        }
     }
 
     fn fail_spawn(&mut self, plan: &SpawnPlan, error: SpawnError, truth: Fault) {

@@ -219,7 +219,7 @@ fn wasted(account: &Account) -> u64 {
 }
 
 /// The API's completed messages that our streams announced: those that both can know exactly.
-fn known<'a>(played: &'a Played) -> impl Iterator<Item = &'a Billed> {
+fn known(played: &Played) -> impl Iterator<Item = &Billed> {
     played.account.billed().filter(|message| message.complete && played.announced.contains(&message.id))
 }
 
