@@ -18,19 +18,25 @@ impl Run {
     /// and then performs the actions.
     pub fn step(&mut self, policy: &Policy, now: Now, event: Event) -> Step {
         let mut step = Step::default();
-        match event {
-            Event::Started(session) => self.started(now.at, session, &mut step),
-            Event::Spawned(proc) => self.spawned(now.at, proc, &mut step),
-            Event::SpawnFailed(error) => self.spawn_failed(policy, now, error, &mut step),
-            Event::Noticed(notice) => self.noticed(policy, now.at, &notice, &mut step),
-            Event::Exited(evidence) => self.exited(policy, now, evidence, &mut step),
-            Event::Swept(ended) => self.swept(now.at, ended, &mut step),
-            Event::Ticked => self.ticked(policy, now, &mut step),
-            Event::Suspended(span) => self.suspended(span, &mut step),
-            Event::Cancelled(by) => self.cancelled(now.at, by, &mut step),
-            Event::Recovered(found) => self.recovered(policy, now, found, &mut step),
-        }
+        self.step_into(policy, now, event, &mut step);
         step
+    }
+
+    /// The same as [`Run::step`], added to a step whose buffers are used again: for those who take
+    /// millions of steps.
+    pub fn step_into(&mut self, policy: &Policy, now: Now, event: Event, step: &mut Step) {
+        match event {
+            Event::Started(session) => self.started(now.at, session, step),
+            Event::Spawned(proc) => self.spawned(now.at, proc, step),
+            Event::SpawnFailed(error) => self.spawn_failed(policy, now, error, step),
+            Event::Noticed(notice) => self.noticed(policy, now.at, &notice, step),
+            Event::Exited(evidence) => self.exited(policy, now, evidence, step),
+            Event::Swept(ended) => self.swept(now.at, ended, step),
+            Event::Ticked => self.ticked(policy, now, step),
+            Event::Suspended(span) => self.suspended(span, step),
+            Event::Cancelled(by) => self.cancelled(now.at, by, step),
+            Event::Recovered(found) => self.recovered(policy, now, found, step),
+        }
     }
 
     fn record(&mut self, step: &mut Step, record: Record) {
