@@ -20,7 +20,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         (&["scripted", "claude"], &["all"])
     };
     for agent in agents {
-        let cards = drill(bench, agent, scenarios)?;
+        let cards = drill(bench, &Place::new()?, agent, scenarios)?;
         for card in &cards {
             let _ = writeln!(table, "{}", line(card));
         }
@@ -39,11 +39,10 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// The scorecards of some drills.
-pub fn drill(bench: &Bench, agent: &str, scenarios: &[&str]) -> io::Result<Vec<Value>> {
-    let place = Place::new()?;
+/// The scorecards of some drills; their directories are in the place, if `args` says to keep them.
+pub fn drill(bench: &Bench, place: &Place, agent: &str, args: &[&str]) -> io::Result<Vec<Value>> {
     let mut command = place.command(&bench.longhaul);
-    command.arg("drill").args(scenarios).args(["--output-format", "json", "--quiet", "--agent", agent]);
+    command.arg("drill").args(args).args(["--output-format", "json", "--quiet", "--agent", agent]);
     command.arg("--agent-path").arg(&bench.claude);
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
     // A drill that disagrees exits with a failure and prints its card all the same.
