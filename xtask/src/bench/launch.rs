@@ -3,13 +3,16 @@
 use super::Bench;
 use super::api::Api;
 use super::disk::Disk;
-use super::place::Place;
+use super::place::{Place, newest};
 use super::process::timed;
 use super::sample::{median, ms};
 use super::section::{Row, Section};
-use std::io;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use std::{fs, io};
 
 const BAR_MS: f64 = 30.0;
 const PROMPT: &str = "Say that you are done.";
@@ -43,11 +46,12 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     for command in warm {
         timed(&mut command())?;
     }
-    let (mut bares, mut shells, mut all, mut added, mut syncs) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut bares, mut shells, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut all, mut added, mut own) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.count(10, 3) {
         let alone = ms(timed(&mut bare())?);
         let supervised = ms(timed(&mut ours())?);
+        own.push(supervised - agent_ms(&newest(&place.longhaul_home().join("runs"), 2)?)?);
         bares.push(alone);
         all.push(supervised);
         added.push(supervised - alone);
@@ -65,6 +69,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             Row::at_most("`longhaul run` over bare `claude -p`, difference of medians", BAR_MS, "ms", more)
                 .against(supervised / alone, "bare"),
             Row::told("the same, median of the pairs' differences", "ms", median(&added)),
+            Row::told("`longhaul run` before its agent's start and after its end", "ms", median(&own)),
             Row::told("`longhaul run`", "ms", supervised),
             Row::told("bare `claude -p`", "ms", alone),
             Row::told("`sh -c claude -p` over bare", "ms", shell - alone),
@@ -72,4 +77,18 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         ],
         appendix: String::new(),
     })
+}
+
+/// How long the agent of a run lived, by the run's own record: what is left of the run's time is the
+/// supervisor's, whatever else the machine did meanwhile.
+fn agent_ms(run: &Path) -> io::Result<f64> {
+    let journal = fs::read_to_string(run.join("journal.jsonl"))?;
+    let exit: Value = serde_json::from_slice(&fs::read(run.join("attempts/001/exit.json"))?)?;
+    let spawned = journal
+        .lines()
+        .filter(|line| line.contains("\"attempt_spawned\""))
+        .find_map(|line| serde_json::from_str::<Value>(line).ok()?["at"].as_f64());
+    let ended = exit["ended_at"].as_str().and_then(|stamp| stamp.parse::<Timestamp>().ok());
+    let lived = spawned.zip(ended).map(|(spawned, ended)| ended.as_millisecond() as f64 - spawned);
+    lived.ok_or_else(|| io::Error::other(format!("{} does not say how long its agent lived", run.display())))
 }

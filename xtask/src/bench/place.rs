@@ -31,6 +31,11 @@ impl Place {
         self.path().join("longhaul")
     }
 
+    /// Where temporary files go here.
+    pub fn temporary(&self) -> PathBuf {
+        self.path().join("tmp")
+    }
+
     /// A command in this place: quiet, without input and without anything of the user's.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
@@ -38,7 +43,7 @@ impl Place {
             .env_clear()
             .env("PATH", env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path().join("home"))
-            .env("TMPDIR", self.path().join("tmp"))
+            .env("TMPDIR", self.temporary())
             .env("LONGHAUL_HOME", self.longhaul_home())
             .current_dir(self.path().join("work"))
             .stdin(Stdio::null())
@@ -71,4 +76,15 @@ impl Place {
         command.arg("--agent-path").arg(agent);
         Ok(command)
     }
+}
+
+/// The newest directory so many levels below.
+pub fn newest(dir: &Path, levels: u32) -> io::Result<PathBuf> {
+    if levels == 0 {
+        return Ok(dir.to_owned());
+    }
+    let entries: Vec<_> = fs::read_dir(dir)?.flatten().collect();
+    let last = entries.iter().max_by_key(|entry| entry.metadata().and_then(|found| found.modified()).ok());
+    let last = last.ok_or_else(|| io::Error::other(format!("{} is empty", dir.display())))?;
+    newest(&last.path(), levels - 1)
 }

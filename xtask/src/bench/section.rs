@@ -62,7 +62,10 @@ impl Row {
 
     /// The same, with what it is as a multiple of something else from the same run.
     pub fn against(mut self, ratio: f64, yardstick: &str) -> Row {
-        self.ratio = format!("{} × {yardstick}", figure(ratio));
+        // A yardstick too short to be measured is none.
+        if ratio.is_finite() {
+            self.ratio = format!("{} × {yardstick}", figure(ratio));
+        }
         self
     }
 
