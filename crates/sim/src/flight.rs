@@ -17,8 +17,10 @@ use crate::world::agent::NEVER;
 use crate::world::{Happening, World};
 use kill::KillPoint;
 use longhaul_core::{
-    Action, Event, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run, SessionPlan, Span, Usd,
+    Action, Event, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run, SessionPlan, Span, Step,
+    Usd,
 };
+use std::mem;
 use watch::Watch;
 
 // No seed needs a tenth of this: more is a run that does not end.
@@ -47,6 +49,7 @@ pub(crate) struct Landing {
 pub(crate) struct Flight {
     pub(crate) journal: Vec<Record>,
     watch: Watch,
+    taken: Step,
 }
 
 /// One run and its world, in flight.
@@ -67,7 +70,7 @@ struct Course<'a> {
 
 impl Flight {
     pub(crate) fn new() -> Flight {
-        Flight { journal: Vec::with_capacity(256), watch: Watch::default() }
+        Flight { journal: Vec::with_capacity(256), watch: Watch::default(), taken: Step::default() }
     }
 
     /// Flies one seed's plan to its end.
@@ -104,9 +107,25 @@ impl Flight {
         self.land(course, coverage)
     }
 
-    /// One turn of the driver's loop.
+    /// One turn of the driver's loop, in buffers that are used again.
     fn step(
         &mut self,
+        course: &mut Course<'_>,
+        happening: Happening,
+        coverage: &mut Coverage,
+        trace: &mut Trace,
+    ) -> Verdict {
+        let mut taken = mem::take(&mut self.taken);
+        taken.records.clear();
+        taken.actions.clear();
+        let verdict = self.step_into(&mut taken, course, happening, coverage, trace);
+        self.taken = taken;
+        verdict
+    }
+
+    fn step_into(
+        &mut self,
+        step: &mut Step,
         course: &mut Course<'_>,
         happening: Happening,
         coverage: &mut Coverage,
@@ -127,20 +146,19 @@ impl Flight {
         // Deciding every wait nine times over would halve the speed: a sample tells as much.
         let sampled = matches!(event, Event::Exited(_)) && course.world.dice.one_in(SPREAD_SAMPLE);
         let before = sampled.then(|| (course.run.clone(), event.clone()));
-        let step = course.run.step(course.policy, now, event);
-        trace.step(&step);
+        course.run.step_into(course.policy, now, event, step);
+        trace.step(step);
         ensure(!ticked || !step.records.is_empty(), Oracle::Deadline, || {
             format!("a tick at the deadline decides nothing in {:?}", course.run.state().phase)
         })?;
         if kill == Some(KillPoint::MidAppend) {
             return self.crash(course, KillPoint::MidAppend, coverage, trace);
         }
-        let (mut records, actions) = (step.records, step.actions);
-        for record in &records {
+        for record in &step.records {
             course.shadow.apply(record);
             self.watch.take(course.policy, record, course.world, coverage)?;
         }
-        self.journal.append(&mut records);
+        self.journal.append(&mut step.records);
         if let (Some((before, event)), Some(waited)) = (&before, self.watch.waited) {
             check_spread(before, course.policy, now, event, waited)?;
         }
@@ -151,7 +169,7 @@ impl Flight {
         if kill == Some(KillPoint::AfterAppend) {
             return self.crash(course, KillPoint::AfterAppend, coverage, trace);
         }
-        for (place, action) in actions.iter().enumerate() {
+        for (place, action) in step.actions.iter().enumerate() {
             if place == 1 && kill == Some(KillPoint::BetweenActions) {
                 return self.crash(course, KillPoint::BetweenActions, coverage, trace);
             }
@@ -159,7 +177,7 @@ impl Flight {
         }
         match kill {
             Some(point @ KillPoint::AfterActions) => self.crash(course, point, coverage, trace),
-            Some(point @ KillPoint::BetweenActions) if actions.len() == 1 => {
+            Some(point @ KillPoint::BetweenActions) if step.actions.len() == 1 => {
                 self.crash(course, point, coverage, trace)
             }
             Some(
