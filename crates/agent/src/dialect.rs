@@ -35,6 +35,9 @@ pub trait Decoder: Send {
     /// What the whole stream proves, now that the process is gone and the stream read to its end.
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;
 
+    /// Whether there is anything that a compacted stream would leave out.
+    fn is_compactable(&self) -> bool;
+
     /// Whether the compacted stream keeps this line (without its newline). To be asked after
     /// [`Decoder::evidence`]; decoding what is kept yields the same evidence again.
     fn keeps(&self, line: &[u8]) -> bool;

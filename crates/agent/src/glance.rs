@@ -87,6 +87,11 @@ impl EventCounts {
         }
     }
 
+    /// How many events of a known type came.
+    pub(crate) fn of(&self, name: &str) -> u64 {
+        self.known.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+    }
+
     /// Counts an event of a type that we do not know.
     pub(crate) fn count_unknown(&mut self, name: &str) {
         let name: String = name.chars().filter(|sign| !sign.is_control()).take(NAME_CHARS_MAX).collect();

@@ -3,6 +3,7 @@
 
 use longhaul_core::{Tokens, Usd};
 use serde::Deserialize;
+use std::iter;
 use std::sync::LazyLock;
 
 static BUNDLED: LazyLock<Prices> =
@@ -83,7 +84,11 @@ impl Prices {
 
     /// What a message costs, in billionths of a dollar; nothing if the model is not in the table.
     pub(crate) fn price(&self, model: &str, billed: Billed) -> Option<u64> {
-        let model = self.models.iter().find(|row| row.names.iter().any(|name| is_named(model, name)))?;
+        // Behind each sign that may end a vendor's prefix, the table's name may begin.
+        let behind = model.match_indices(['.', '/', ':']).map(|(at, sign)| &model[at + sign.len()..]);
+        let model = iter::once(model)
+            .chain(behind)
+            .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
         Some(model.rates_for(billed.tokens).price(billed))
     }
 }
@@ -93,20 +98,16 @@ pub(crate) fn usd_from_nano(nano: u64) -> Usd {
     Usd(nano.saturating_add(500) / 1000)
 }
 
-/// Whether a model's full id is that of the table, with at most a vendor's prefix, a date or a variant:
-/// `us.anthropic.claude-opus-4-5-20251101-v1:0`. A newer version is another model.
+/// Whether a model's id is that of the table, with at most a date or a variant behind it:
+/// `claude-opus-4-5-20251101-v1:0`. A newer version is another model.
 fn is_named(id: &str, name: &str) -> bool {
-    let Some(at) = id.find(name) else { return false };
-    let before = id[..at].chars().next_back();
-    let after = &id[at + name.len()..];
-    let date = |text: &str| text.starts_with("-20") && text.len() >= 9;
-    let starts = before.is_none_or(|sign| matches!(sign, '.' | '/' | ':'));
-    let ends = after.is_empty()
-        || after.starts_with(['@', '[', ':'])
-        || after.starts_with("-v")
-        || after.starts_with("-latest")
-        || date(after);
-    starts && ends
+    id.strip_prefix(name).is_some_and(|after| {
+        after.is_empty()
+            || after.starts_with(['@', '[', ':'])
+            || after.starts_with("-v")
+            || after.starts_with("-latest")
+            || (after.starts_with("-20") && after.len() >= 9)
+    })
 }
 
 impl Model {

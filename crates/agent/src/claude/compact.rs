@@ -1,7 +1,8 @@
 //! Which lines of a stream are worth keeping after the run. Deltas of messages that were completed say
 //! nothing that the messages do not say; everything else is kept, as it was written.
 
-use super::wire::{Head, parse};
+use super::wire::{Origin, parse};
+use memchr::memmem;
 use std::collections::BTreeSet;
 
 // A run with more cut messages keeps all of its deltas.
@@ -23,14 +24,18 @@ impl Cut {
 
     /// Whether to keep this line.
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
-        let Some(head) = parse::<Head<'_>>(line).filter(|head| head.kind.is("stream_event")) else {
+        // Most of what is left is not worth reading again.
+        if memmem::find(line, b"\"stream_event\"").is_none() {
+            return true;
+        }
+        let Some(origin) = parse::<Origin<'_>>(line).filter(|origin| origin.kind.is("stream_event")) else {
             return true;
         };
         let droppable = matches!(
-            head.event.kind.as_str(),
+            origin.event.kind.as_str(),
             "content_block_start" | "content_block_delta" | "content_block_stop" | "message_stop" | "ping"
         );
-        let of_cut = match head.api_message_id.as_str() {
+        let of_cut = match origin.api_message_id.as_str() {
             // Older versions do not say whose delta it is.
             "" => !self.ids.is_empty(),
             id => self.ids.contains(&fingerprint(id)) || self.ids.len() == CUT_MESSAGES_MAX,

@@ -9,7 +9,7 @@ use super::spend::Spend;
 use super::startup;
 use super::tools::Tools;
 use super::turn::Turn;
-use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, Row, parse};
+use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, parse};
 use super::words;
 use crate::lines::{Line, Lines};
 use crate::{Decoder, Glance, Prices};
@@ -77,6 +77,10 @@ impl Decoder for ClaudeDecoder {
         }
     }
 
+    fn is_compactable(&self) -> bool {
+        self.glance.events.of(Kind::StreamEvent.word()) > 0
+    }
+
     fn keeps(&self, line: &[u8]) -> bool {
         self.spend.cut.keeps(line)
     }
@@ -129,12 +133,12 @@ impl ClaudeDecoder {
             return;
         };
         self.glance.events.count(kind.word());
-        let (thread, said) = (head.parent_tool_use_id.as_str(), out.len());
+        let said = out.len();
         match kind {
             Kind::StreamEvent => self.stream_event(head, out),
             Kind::Init => self.with(line, |own, init| own.init(&init, out)),
-            Kind::Assistant => self.with(line, |own, row| own.assistant(&row, thread, out)),
-            Kind::User => self.with(line, |own, row| own.user(&row, out)),
+            Kind::Assistant => self.assistant(head, out),
+            Kind::User => self.user(head, out),
             Kind::Result => self.with(line, |own, result| own.result(&result, out)),
             Kind::ApiRetry => self.with(line, |own, retry| own.retry(&retry, out)),
             Kind::RateLimit => self.with(line, |own, event| own.rate_limit(&event, out)),
@@ -168,7 +172,7 @@ impl ClaudeDecoder {
         }
     }
 
-    /// Reads the line again as a record of its type; all but stream events are few.
+    /// Reads the line again as a record of its type: what is read this way is rare.
     fn with<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
         if let Some(record) = parse::<T>(line) {
             then(self, record);
@@ -234,7 +238,8 @@ impl ClaudeDecoder {
         }
     }
 
-    fn assistant(&mut self, row: &Row<'_>, thread: &str, out: &mut Vec<Notice>) {
+    fn assistant(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
+        let thread = row.parent_tool_use_id.as_str();
         if row.message.id.stated().is_none() {
             return;
         }
@@ -258,7 +263,7 @@ impl ClaudeDecoder {
         }
     }
 
-    fn user(&mut self, row: &Row<'_>, out: &mut Vec<Notice>) {
+    fn user(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
         for meta in &row.tool_result_meta.0 {
             self.tools.judge(meta);
         }

@@ -2,7 +2,7 @@
 //! and the `result` event into a closed [`TurnResult`].
 
 use super::tools::Tools;
-use super::wire::{ResultLine, Row};
+use super::wire::{Head, ResultLine};
 use super::words;
 use longhaul_core::{ApiError, Ending, MessageError, StopReason, TurnResult};
 
@@ -26,7 +26,7 @@ struct Trouble {
 
 impl Turn {
     /// Takes in a message of the main thread that the agent's program wrote.
-    pub(super) fn synthetic(&mut self, row: &Row<'_>) {
+    pub(super) fn synthetic(&mut self, row: &Head<'_>) {
         if !row.is_api_error_message.0 && row.error.stated().is_none() {
             return;
         }

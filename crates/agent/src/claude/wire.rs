@@ -55,13 +55,32 @@ macro_rules! records {
 }
 
 records! {
-    /// What every event has, and all of a `stream_event`: most events are one of these.
+    /// What every event has, and all of `stream_event`, `assistant` and `user`: nearly all events are one
+    /// of these, and are read once.
     Head {
         "type" => kind: Text<'a>,
         "subtype" => subtype: Text<'a>,
         "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
         "api_message_id" => api_message_id: Text<'a>,
         "event" => event: StreamEvent<'a>,
+        "message" => message: Message<'a>,
+        "error" => error: Text<'a>,
+        "api_error" => api_error: Text<'a>,
+        "api_error_status" => api_error_status: Count,
+        "is_api_error_message" => is_api_error_message: Flag,
+        "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
+    }
+
+    /// Of a `stream_event`, what kind it is of and whose.
+    Origin {
+        "type" => kind: Text<'a>,
+        "api_message_id" => api_message_id: Text<'a>,
+        "event" => event: Typed<'a>,
+    }
+
+    /// Whatever has a type.
+    Typed {
+        "type" => kind: Text<'a>,
     }
 
     /// An event of the Messages API, passed on.
@@ -93,16 +112,6 @@ records! {
         "model" => model: Text<'a>,
         "permissionMode" => permission_mode: Text<'a>,
         "claude_code_version" => version: Text<'a>,
-    }
-
-    /// `assistant` and `user`.
-    Row {
-        "message" => message: Message<'a>,
-        "error" => error: Text<'a>,
-        "api_error" => api_error: Text<'a>,
-        "api_error_status" => api_error_status: Count,
-        "is_api_error_message" => is_api_error_message: Flag,
-        "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
     }
 
     /// A message of the Messages API.

@@ -185,7 +185,7 @@ impl LiveWorld<'_> {
 
     /// Makes the stream files smaller. What fails is left as it was.
     pub(crate) fn compact_streams(&self) {
-        for (dir, decoder) in &self.ended {
+        for (dir, decoder) in self.ended.iter().filter(|(_, decoder)| decoder.is_compactable()) {
             let _ = compact(&dir.stream_path(), |line| decoder.keeps(line));
         }
     }

@@ -1,6 +1,6 @@
 use super::Spend;
 use crate::Prices;
-use crate::claude::wire::{Head, ResultLine, Row, parse};
+use crate::claude::wire::{Head, ResultLine, parse};
 use longhaul_core::{Tally, Tokens, Usd};
 
 /// Takes in a story of one line an event: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`,
@@ -72,7 +72,7 @@ fn told(story: &str) -> Tally {
         };
         let bytes = line.as_bytes();
         match word(0) {
-            "row" | "whole" => spend.row(&parse::<Row<'_>>(bytes).expect("it is JSON").message, thread),
+            "row" | "whole" => spend.row(&parse::<Head<'_>>(bytes).expect("it is JSON").message, thread),
             "result" => spend.settle(&parse::<ResultLine<'_>>(bytes).expect("it is JSON")),
             _ => spend.stream_event(&parse::<Head<'_>>(bytes).expect("it is JSON")),
         }
@@ -167,7 +167,7 @@ fn memory_is_flat() {
     let mut spend = Spend::new(Prices::default());
     for number in 0..20_000 {
         let line = format!(r#"{{"message":{{"id":"msg{number}","model":"m","content":[]}}}}"#);
-        let row = parse::<Row<'_>>(line.as_bytes()).expect("it is JSON");
+        let row = parse::<Head<'_>>(line.as_bytes()).expect("it is JSON");
         spend.row(&row.message, &format!("thread{number}"));
     }
     assert!(spend.live.len() <= super::LIVE_MESSAGES_MAX);

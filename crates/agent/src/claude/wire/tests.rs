@@ -1,4 +1,4 @@
-use super::{Head, ResultLine, Row, parse};
+use super::{Head, ResultLine, parse};
 
 fn result(line: &str) -> Option<ResultLine<'_>> {
     parse(line.as_bytes())
@@ -38,7 +38,7 @@ fn what_is_skipped_may_be_nested_to_any_depth() {
         assert!(result(&line).expect("it is JSON").is_error.0, "{key}");
     }
     let line = format!(r#"{{"type":"user","message":{{"content":[{{"type":"x","input":{deep}}}]}}}}"#);
-    assert_eq!(parse::<Row<'_>>(line.as_bytes()).map(|row| row.message.content.0.len()), Some(1));
+    assert_eq!(parse::<Head<'_>>(line.as_bytes()).map(|row| row.message.content.0.len()), Some(1));
 }
 
 #[test]
