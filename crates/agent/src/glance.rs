@@ -64,7 +64,8 @@ impl Glance {
     }
 }
 
-fn beginning(text: &str, bytes_max: usize) -> &str {
+/// As much of a text as fits into so many bytes.
+pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
     &text[..(0..=bytes_max.min(text.len())).rev().find(fits).unwrap_or_default()]
 }

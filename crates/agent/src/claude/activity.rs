@@ -1,8 +1,11 @@
 //! What the agent is doing, in a few words on one line. For people only.
 
 use super::wire::{Block, ToolInput};
+use crate::glance::beginning;
 
 const CHARS_MAX: usize = 80;
+// Enough for as many characters, and for what is left out of them.
+const BYTES_MAX: usize = 8 * CHARS_MAX;
 
 /// A tool call: its name and the one argument that says most.
 pub(super) fn of_tool(call: &Block<'_>) -> String {
@@ -20,7 +23,8 @@ pub(super) fn of_tool(call: &Block<'_>) -> String {
 /// The beginning of a text, without what could disturb a terminal.
 pub(super) fn one_line(text: &str) -> String {
     let mut signs = first_line(text).chars().filter(|sign| !sign.is_control());
-    let mut line: String = signs.by_ref().take(CHARS_MAX).collect();
+    let mut line = String::with_capacity(CHARS_MAX);
+    line.extend(signs.by_ref().take(CHARS_MAX));
     if signs.next().is_some() {
         line.pop();
         line.push('…');
@@ -29,5 +33,5 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 fn first_line(text: &str) -> &str {
-    text.trim_start().lines().next().unwrap_or_default().trim_end()
+    beginning(text.trim_start(), BYTES_MAX).lines().next().unwrap_or_default().trim_end()
 }
