@@ -24,6 +24,7 @@ mod waiting;
 mod walls;
 
 use crate::{cargo, real_agent};
+use machine::Ticks;
 use section::Section;
 use std::path::{Path, PathBuf};
 use std::{env, io};
@@ -88,9 +89,10 @@ pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
     {
         eprintln!("▶ bench {name}");
         let machine = machine::described(root, &bench.longhaul, &bench.claude);
+        let ticks = Ticks::now();
         let section = run(&bench)?;
         missed += section.missed();
-        let markdown = section.markdown(name, &machine);
+        let markdown = section.markdown(name, &format!("{machine} · {}", Ticks::stolen_since(ticks)));
         println!("{markdown}");
         if !bench.quick {
             section::save(&root.join("benches/RESULTS.md"), &names(), name, &markdown)?;

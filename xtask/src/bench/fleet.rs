@@ -14,7 +14,7 @@ const LINES_PER_SECOND: usize = 20;
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let example = build(&bench.root, &["--package", "longhaul", "--example", "fleet"], "examples/fleet")?;
     let place = Place::new()?;
-    let (runs, seconds) = (bench.count(100, 10), bench.count(15, 3));
+    let (runs, seconds) = (bench.count(100, 10), bench.count(25, 3));
     let mut command = place.command(&example);
     command.arg(&bench.longhaul).args([runs, LINES_PER_SECOND, seconds].map(|number| number.to_string()));
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
@@ -27,7 +27,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let (percent, lines) = (number("cpu_percent"), number("lines_a_second"));
     Ok(Section {
         about: "The library's example `fleet`: live runs in one process and on one thread, each agent writing lines of \
-                about 1.2 kB. Measured in a window in which all of them run and none starts or ends.",
+                about 1.2 kB. The median of five windows in which all of them run and none starts or ends.",
         rows: vec![
             Row::at_most(
                 format!("CPU of the process, {runs} runs"),

@@ -4,6 +4,30 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, thread};
 
+/// The processor time of the machine since it started, in the kernel's ticks.
+#[derive(Clone, Copy, Default)]
+pub struct Ticks {
+    all: u64,
+    stolen: u64,
+}
+
+impl Ticks {
+    pub fn now() -> Ticks {
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+        let ticks: Vec<u64> = fields.take(8).filter_map(|field| field.parse().ok()).collect();
+        Ticks { all: ticks.iter().sum(), stolen: ticks.get(7).copied().unwrap_or(0) }
+    }
+
+    /// What a host took away since then. The kernel counts it as used by whoever was running, so that
+    /// figures of processor time are too high by as much of the time that was not idle.
+    pub fn stolen_since(then: Ticks) -> String {
+        let now = Ticks::now();
+        let share = (now.stolen - then.stolen) as f64 / (now.all - then.all).max(1) as f64;
+        format!("{:.0} % of the processors stolen meanwhile", share * 100.0)
+    }
+}
+
 /// One line: date, machine, versions.
 pub fn described(root: &Path, longhaul: &Path, claude: &Path) -> String {
     let cores = thread::available_parallelism().map_or(0, |cores| cores.get());

@@ -4,16 +4,34 @@
 use super::watch::Watch;
 use std::fs::File;
 use std::io::{self, Read};
+use std::mem;
 use std::path::Path;
 
 // One read takes this much at most: bounded memory, and a deadline is looked at between reads.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Without a note of when it was read, which would make every read of a growing file a write.
+#[cfg(target_os = "linux")]
+fn open(path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+    let quietly = File::options().read(true).custom_flags(OFlags::NOATIME.bits() as i32).open(path);
+    // Only the file's owner may.
+    quietly.or_else(|_| File::open(path))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
 
 /// A reader that waits for more at the end of the file.
 pub(crate) struct Tail {
     file: File,
     watch: Watch,
     chunk: Box<[u8]>,
+    /// Whether the last read came to the end: the next has nothing to look for.
+    at_end: bool,
 }
 
 impl Tail {
@@ -21,14 +39,20 @@ impl Tail {
     pub(crate) fn open(path: &Path) -> io::Result<Tail> {
         // Watch first: what is written between the two is then read or announced, never missed.
         let watch = Watch::new(path)?;
-        Ok(Tail { file: File::open(path)?, watch, chunk: vec![0; CHUNK_BYTES].into_boxed_slice() })
+        Ok(Tail { file: open(path)?, watch, chunk: vec![0; CHUNK_BYTES].into_boxed_slice(), at_end: false })
     }
 
     /// The next bytes that are there; empty at the present end.
     pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
+        if mem::take(&mut self.at_end) {
+            return Ok(&[]);
+        }
         loop {
             match self.file.read(&mut self.chunk) {
-                Ok(length) => return Ok(&self.chunk[..length]),
+                Ok(length) => {
+                    self.at_end = length > 0 && length < CHUNK_BYTES;
+                    return Ok(&self.chunk[..length]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

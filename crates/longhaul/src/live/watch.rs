@@ -7,33 +7,47 @@ pub(crate) use looking::Watch;
 
 #[cfg(target_os = "linux")]
 mod events {
-    use futures_core::Stream;
-    use inotify::{EventStream, Inotify, WatchMask};
-    use std::future::poll_fn;
+    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+    use rustix::io::{Errno, read};
     use std::io;
+    use std::os::fd::OwnedFd;
     use std::path::Path;
-    use std::pin::Pin;
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
 
-    // Room for a few dozen events; they only say "look again", so they may well be merged.
+    // The kernel merges equal events, so there is never more than one, of 16 bytes; with room for
+    // more than that, one read empties the queue.
     const EVENTS_BYTES: usize = 1024;
 
     /// A watch on one file.
-    pub(crate) struct Watch(EventStream<[u8; EVENTS_BYTES]>);
+    // Neither `notify`, which puts a thread and a channel between the event and its reader, nor
+    // `inotify`'s stream, which reads twice for each event: where there are many runs, a thousand
+    // lines a second are a thousand events.
+    pub(crate) struct Watch(AsyncFd<OwnedFd>);
 
     impl Watch {
         /// Watches `file`, which must exist.
+        // What replaces it is unsafe, for the sake of types that may change their descriptor; this one
+        // owns it.
+        #[expect(deprecated)]
         pub(crate) fn new(file: &Path) -> io::Result<Watch> {
-            let inotify = Inotify::init()?;
-            inotify.watches().add(file, WatchMask::MODIFY)?;
-            Ok(Watch(inotify.into_event_stream([0; EVENTS_BYTES])?))
+            let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+            inotify::add_watch(&queue, file, WatchFlags::MODIFY)?;
+            Ok(Watch(AsyncFd::with_interest(queue, Interest::READABLE)?))
         }
 
         /// Returns when the file has been written to since the last call.
         pub(crate) async fn grown(&mut self) -> io::Result<()> {
-            // Nobody closes the queue but us, so there is always a next event.
-            match poll_fn(|context| Pin::new(&mut self.0).poll_next(context)).await {
-                Some(event) => event.map(|_| ()),
-                None => Err(io::ErrorKind::UnexpectedEof.into()),
+            loop {
+                let mut ready = self.0.readable().await?;
+                let found = read(self.0.get_ref(), &mut [0; EVENTS_BYTES]);
+                // What comes from now on makes it ready again.
+                ready.clear_ready();
+                match found {
+                    Ok(_) => return Ok(()),
+                    Err(Errno::AGAIN) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
     }
