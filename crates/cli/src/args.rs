@@ -50,6 +50,13 @@ pub enum Command {
     /// Carry one request to an honest end
     #[command(after_help = DURATIONS)]
     Run(Box<RunArgs>),
+    /// Go on with runs whose supervisor died
+    #[command(after_help = DURATIONS)]
+    Recover(RecoverArgs),
+    /// Follow a run that another process supervises
+    Attach(AttachArgs),
+    /// End a run, and everything that it started
+    Cancel(CancelArgs),
     /// Inject faults into a practice run, without an agent, a key or money
     Drill(DrillArgs),
     /// Forecast what a policy does under faults, by simulation
@@ -95,6 +102,12 @@ pub struct RunArgs {
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,
+    /// Leave the run to a supervisor of its own that survives this terminal
+    #[arg(long, conflicts_with = "dry_run")]
+    pub detach: bool,
+    /// What a supervisor is started with by `--detach`
+    #[arg(long, hide = true)]
+    pub detached: bool,
     /// Print what would be done: command, policy, worst case. Starts nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -149,6 +162,36 @@ pub struct PolicyArgs {
     /// Count a run with denied tools as done
     #[arg(long)]
     pub allow_denials: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RecoverArgs {
+    /// The run: the first letters of its id, `@` for the last one [default: every run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Leave alone what has not been active for longer than this
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "168h", conflicts_with = "run")]
+    pub within: Option<Span>,
+    /// Print the runs that would be recovered, and start nothing
+    #[arg(long)]
+    pub list: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    /// The run: the first letters of its id, `@` for the last one
+    #[arg(value_name = "RUN")]
+    pub run: String,
+}
+
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// The run: the first letters of its id, `@` for the last one
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Do not wait for the agent's result: what it does not finish at once is lost
+    #[arg(long)]
+    pub now: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod commands;
 mod duration;
 mod failure;
 mod flags_first;
+mod home;
 mod output;
 mod policy;
 mod prompt;
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
     let format = output::format(&cli.global);
     let ended = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
+        Command::Recover(args) => commands::recover::recover(&cli.global, &args),
+        Command::Attach(args) => commands::attach::attach(&cli.global, &args),
+        Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),

@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 // More than a person presses.
-const CANCELS_MAX: usize = 8;
+pub const CANCELS_MAX: usize = 8;
 
 /// Listens from now on. Must be called on a runtime.
 pub fn cancels() -> io::Result<mpsc::Receiver<By>> {

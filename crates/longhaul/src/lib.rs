@@ -6,15 +6,19 @@
 
 pub mod agents;
 mod driver;
+mod follow;
 mod live;
 mod observer;
+mod recover;
 mod report;
 mod supervisor;
 mod world;
 
 pub use driver::drive;
+pub use follow::{Followed, follow};
 pub use live::{RUN_MARK, marked, sweep};
 pub use observer::{Observer, Unobserved, View};
+pub use recover::{recover, recoverable};
 pub use report::Report;
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
 pub use world::World;

@@ -1,8 +1,11 @@
 //! The live world: a run directory, an agent process, the machine's clock.
 
+mod adopted;
 mod child;
 mod clock;
+mod found;
 mod memory;
+mod requests;
 mod sweep;
 mod tail;
 mod watch;
@@ -10,4 +13,6 @@ mod world;
 
 pub(crate) use clock::seed;
 pub use sweep::{RUN_MARK, marked, sweep};
+pub(crate) use tail::Tail;
+pub(crate) use watch::Watch;
 pub(crate) use world::{LiveWorld, Setup};

@@ -1,6 +1,6 @@
 //! What is told when a run is over: the run in figures, its result, and the files that say so too.
 
-use crate::live::LiveWorld;
+use longhaul_agent::Glance;
 use longhaul_core::{
     Clocks, Fault, Moment, Outcome, OutcomeKind, Run, RunId, SessionId, Span, Tally, TurnResult,
 };
@@ -39,19 +39,25 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report of a run that ended with `outcome` in this world.
-    pub(crate) fn new(run: &Run, outcome: Outcome, world: &LiveWorld<'_>, ended: Moment) -> Report {
+    /// The report of a run that ended with `outcome`: its last attempt's stream said `glance`, and there
+    /// was this complaint about the agent's start.
+    pub(crate) fn new(
+        dir: &RunDir,
+        run: &Run,
+        (outcome, ended): (Outcome, Moment),
+        glance: &Glance,
+        complaint: Option<&str>,
+    ) -> Report {
         let state = run.state();
-        let glance = world.glance();
         let mut errors = Vec::new();
         if outcome.kind != OutcomeKind::Done {
             errors.extend(glance.errors.iter().cloned());
-            errors.extend(world.complaint().map(str::to_owned));
+            errors.extend(complaint.map(str::to_owned));
             errors.dedup();
         }
         Report {
-            run: world.dir().id().clone(),
-            dir: world.dir().path().to_owned(),
+            run: dir.id().clone(),
+            dir: dir.path().to_owned(),
             outcome,
             result: glance
                 .result

@@ -6,10 +6,11 @@ use crate::observer::Observer;
 use crate::report::{Report, settle};
 use jiff::Zoned;
 use longhaul_agent::{Dialect, Order};
-use longhaul_core::{By, Event, Moment, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
+use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, Prompt, StoreError};
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -60,9 +61,43 @@ pub enum SuperviseError {
     /// The run's directory or journal could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The plan names an agent that this version does not know.
+    #[error("speak to the agent `{0}`: this version does not know it")]
+    UnknownAgent(String),
+    /// The directory to work in is gone.
+    #[error("work in {}: {source}", path.display())]
+    Workspace {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The run has ended already.
+    #[error("go on with run {run}: it has ended as {}", outcome.kind)]
+    Ended {
+        /// The run.
+        run: RunId,
+        /// How it ended.
+        outcome: Outcome,
+    },
     /// The system refused something that a run cannot do without.
     #[error("supervise the agent: {0}")]
     Io(#[from] io::Error),
+}
+
+impl SuperviseError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            SuperviseError::Store(error) => error.hint(),
+            SuperviseError::UnknownAgent(_) => Some("use the longhaul that began the run".to_owned()),
+            SuperviseError::Workspace { .. } => Some("put it back, or begin a new run elsewhere".to_owned()),
+            SuperviseError::Ended { .. } => {
+                Some("continue its session by `longhaul run --resume SESSION`".to_owned())
+            }
+            SuperviseError::Io(_) => None,
+        }
+    }
 }
 
 /// A run that was never begun, or one that broke off.
@@ -92,80 +127,88 @@ pub async fn supervise(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
-    let Request { home, dialect, mut order, environment, session, policy, origins, keep_stream } = request;
+    let session = first_session(&request.session);
     let now = Zoned::now();
-    let refused = |error: StoreError| RunError::Refused(error.into());
-    let plan = plan(
-        &order,
-        &environment,
-        dialect.as_ref(),
-        &policy,
-        origins,
-        Moment(now.timestamp().as_millisecond() as u64),
-    );
+    let plan = plan(&request, &session, Moment(now.timestamp().as_millisecond() as u64));
+    let Request { home, dialect, mut order, environment, policy, keep_stream, .. } = request;
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let NewRun { dir, journal } = home.create_run(&day, seed(), &plan).map_err(refused)?;
-    let run_id = dir.id().clone();
-    order.run = run_id.clone();
-    observer.began(&run_id, dir.path());
+    let NewRun { dir, journal } =
+        home.create_run(&day, seed(), &plan).map_err(|error| RunError::Refused(error.into()))?;
+    order.run = dir.id().clone();
+    observer.began(dir.id(), dir.path());
 
     let setup = Setup { home: &home, dir, journal, dialect, order, environment, cancels, observer };
-    let mut world = LiveWorld::new(setup);
-    let mut run = Run::new();
-    let first = Event::Started(first_session(session, &mut world));
-    match drive(&mut run, &policy, &mut world, first).await {
-        Ok(outcome) => {
-            let ended = crate::World::now(&mut world).at;
-            let report = Report::new(&run, outcome, &world, ended);
-            settle(world.dir(), &run, &report);
-            if !keep_stream {
-                world.compact_streams();
+    let supervised = Supervised { run: Run::new(), policy, world: LiveWorld::new(setup), keep_stream };
+    supervised.carry(Event::Started(session)).await
+}
+
+/// A run with its world, on its way to an outcome.
+pub(crate) struct Supervised<'a> {
+    pub(crate) run: Run,
+    pub(crate) policy: Policy,
+    pub(crate) world: LiveWorld<'a>,
+    pub(crate) keep_stream: bool,
+}
+
+impl Supervised<'_> {
+    /// Carries the run from `first` to its outcome, and leaves its directory in order.
+    pub(crate) async fn carry(mut self, first: Event) -> Result<Report, RunError> {
+        let Supervised { run, policy, world, keep_stream } = &mut self;
+        match drive(run, policy, world, first).await {
+            Ok(outcome) => {
+                let ended = crate::World::now(world).at;
+                let report =
+                    Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
+                settle(world.dir(), run, &report);
+                if !*keep_stream {
+                    world.compact_streams();
+                }
+                Ok(report)
             }
-            Ok(report)
-        }
-        Err(source) if run.state().proc.is_none() && run.state().attempts() <= 1 => {
-            world.abandon().await;
-            Err(RunError::Refused(source))
-        }
-        Err(source) => {
-            world.abandon().await;
-            Err(RunError::Broken { run: run_id, source })
+            Err(source) => {
+                world.abandon().await;
+                let begun = run.state().proc.is_some() || run.state().attempts() > 1;
+                Err(if begun {
+                    RunError::Broken { run: world.dir().id().clone(), source }
+                } else {
+                    RunError::Refused(source)
+                })
+            }
         }
     }
 }
 
-fn first_session(choice: SessionChoice, world: &mut LiveWorld<'_>) -> SessionPlan {
-    // Salt 0: the first session's id is drawn apart from everything a step draws.
+fn first_session(choice: &SessionChoice) -> SessionPlan {
     match choice {
-        SessionChoice::New => SessionPlan::New(draw_uuid(crate::World::now(world).roll, 0)),
-        SessionChoice::Named(id) => SessionPlan::New(id),
-        SessionChoice::Resume(id) => SessionPlan::Resume(id),
+        // Salt 0: the first session's id is drawn apart from everything a step draws.
+        SessionChoice::New => SessionPlan::New(draw_uuid(seed(), 0)),
+        SessionChoice::Named(id) => SessionPlan::New(id.clone()),
+        SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
     }
 }
 
 /// What is asked for, as it is written down: no secret has a place in it.
-fn plan(
-    order: &Order,
-    environment: &Environment,
-    dialect: &dyn Dialect,
-    policy: &Policy,
-    origins: BTreeMap<String, String>,
-    started_at: Moment,
-) -> Plan {
+fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
+    let Request { dialect, order, environment, policy, origins, keep_stream, .. } = request;
     Plan {
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
         prompt: Prompt { text: order.prompt.clone(), file: None },
         cwd: order.cwd.as_path().into(),
+        session: Some(session.clone()),
+        model: order.model.clone(),
+        permission_mode: order.permission_mode.clone(),
         agent: Agent {
             name: dialect.name().to_owned(),
             program: order.program.path.as_path().into(),
+            leading_args: order.program.leading_args.clone(),
             version: None,
             binary: Binary::of(&order.program.path).ok(),
         },
         argv: order.extra_args.iter().map(|arg| arg.as_str().into()).collect(),
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),
-        origins,
+        keep_stream: *keep_stream,
+        origins: origins.clone(),
     }
 }

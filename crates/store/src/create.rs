@@ -73,7 +73,7 @@ impl Home {
 }
 
 fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
-    for path in [dir.attempts_path(), dir.logs_path()] {
+    for path in [dir.attempts_path(), dir.logs_path(), dir.requests_path()] {
         make_dir(&path).map_err(StoreError::io("create run directory", &path))?;
     }
     let journal = Journal::create(&dir.journal_path())?;

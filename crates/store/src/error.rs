@@ -116,6 +116,14 @@ pub enum StoreError {
         /// The run that has it, if it could be read.
         holder: Option<RunId>,
     },
+    /// A run that has not ended works on the session, and its supervisor died.
+    #[error("lock session {session}: run {run} is not over, and nobody supervises it")]
+    SessionOrphaned {
+        /// The session.
+        session: SessionId,
+        /// The run.
+        run: RunId,
+    },
     /// A stream was written to while it was being compacted; it was left as it is.
     #[error("compact {}: it is still being written to", path.display())]
     StreamBusy {
@@ -145,7 +153,9 @@ impl StoreError {
             StoreError::NoSuchRun { .. } => "look for its id among the directories there".to_owned(),
             StoreError::AmbiguousRun { .. } => "type one more letter".to_owned(),
             StoreError::MalformedRun { .. } => "`@` is the last run, `@-1` the one before".to_owned(),
-            StoreError::JournalLocked { .. } => "wait for it to end, or end it with SIGTERM".to_owned(),
+            StoreError::JournalLocked { .. } => {
+                "follow it with `longhaul attach`, or end it with `longhaul cancel`".to_owned()
+            }
             StoreError::JournalDamaged { .. } | StoreError::JournalGap { .. } => {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
             }
@@ -158,7 +168,10 @@ impl StoreError {
                 format!("longhaul {version} wrote it; use that version for this run")
             }
             StoreError::SessionBusy { holder: Some(run), .. } => {
-                format!("wait for run {run} to end, or end its longhaul with SIGTERM")
+                format!("wait for run {run} to end, or end it by `longhaul cancel {run}`")
+            }
+            StoreError::SessionOrphaned { run, .. } => {
+                format!("go on with it by `longhaul recover {run}`, or end it by `longhaul cancel {run}`")
             }
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
             StoreError::StreamBusy { .. } => return None,

@@ -1,7 +1,7 @@
 //! Finding a run by what a person types. Reads directory entries, never a journal.
 
-use crate::{Day, Home, RunDir, StoreError};
-use longhaul_core::RunId;
+use crate::{Day, Home, Journal, RunDir, StoreError};
+use longhaul_core::{Run, RunId};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,15 @@ impl Home {
     /// [`StoreError::Io`] if the home cannot be read. A home that does not exist has no runs.
     pub fn runs_newest_first(&self) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
         Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
+    }
+
+    /// Whether the run of this id is there and has no outcome. One whose journal cannot be read cannot go
+    /// on either.
+    pub(crate) fn is_unfinished(&self, id: &RunId) -> bool {
+        let Ok(mut runs) = self.runs_newest_first() else { return false };
+        let Some(dir) = runs.find(|dir| dir.id() == id) else { return false };
+        Journal::load(&dir.journal_path())
+            .is_ok_and(|history| Run::replay(history.records()).state().outcome().is_none())
     }
 
     /// Whether any day has a run of this id.

@@ -4,8 +4,10 @@
 //! torn by a crash is dropped on loading, because nothing was done yet about a step that was not
 //! synced. The journal is never rewritten and never decides: replaying it is the core's.
 
+mod follower;
 mod history;
 
+pub use follower::JournalFollower;
 pub use history::{Entry, History};
 
 use crate::StoreError;
@@ -73,6 +75,19 @@ impl Journal {
         }
         journal.next_seq = history.entries.len() as u64 + 1;
         Ok((journal, history))
+    }
+
+    /// Whether a supervisor has the journal of a run.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn is_held(path: &Path) -> Result<bool, StoreError> {
+        let file = File::open(path).map_err(StoreError::io("open journal", path))?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(cause)) => Err(StoreError::io("lock journal", path)(cause)),
+        }
     }
 
     /// Reads a journal, whether a supervisor has it or not. A torn last line is left out: one

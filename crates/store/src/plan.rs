@@ -2,7 +2,7 @@
 //! Environment variables are in it by name only; no secret has a field here.
 
 use crate::{EnvNames, OsText, stamp};
-use longhaul_core::{Moment, Policy};
+use longhaul_core::{Moment, Policy, SessionPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,6 +22,15 @@ pub struct Plan {
     pub prompt: Prompt,
     /// Where the agent works, absolute.
     pub cwd: OsText,
+    /// Which session the run begins with.
+    #[serde(default)]
+    pub session: Option<SessionPlan>,
+    /// The model that was asked for; nothing for the user's own setting.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The permission mode that was asked for; nothing for the user's own setting.
+    #[serde(default)]
+    pub permission_mode: Option<String>,
     /// Who works.
     pub agent: Agent,
     /// The agent's arguments that are the same in every attempt, the user's own included. What
@@ -31,6 +40,9 @@ pub struct Plan {
     pub env: EnvNames,
     /// Limits and schedules, resolved.
     pub policy: Policy,
+    /// Whether partial messages stay in the stream files after the run.
+    #[serde(default)]
+    pub keep_stream: bool,
     /// Where each setting came from: `stall_timeout` → `flag --stall-timeout`.
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
@@ -54,6 +66,9 @@ pub struct Agent {
     pub name: String,
     /// The program as it is called.
     pub program: OsText,
+    /// Arguments that come before all others, where the agent is a part of a larger program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leading_args: Vec<String>,
     /// Its version in its own words, if known.
     #[serde(default)]
     pub version: Option<String>,

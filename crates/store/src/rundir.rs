@@ -6,6 +6,7 @@
 //! status.json      derived, for people and other programs
 //! attempts/001/    argv.json, stream.jsonl, stderr.log, exit.json
 //! logs/            cost_summary.json, session.json, derived when the run ends
+//! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! ```
 
 use crate::atomic::{Durability, replace_json};
@@ -55,6 +56,11 @@ impl RunDir {
     /// Where the attempts are.
     pub fn attempts_path(&self) -> PathBuf {
         self.path.join("attempts")
+    }
+
+    /// Where other processes put what they want of the supervisor.
+    pub fn requests_path(&self) -> PathBuf {
+        self.path.join("requests")
     }
 
     /// Where the summaries are.
@@ -160,6 +166,11 @@ impl AttemptDir {
         self.path.join("stderr.log")
     }
 
+    /// Where the attempt's arguments are.
+    pub fn argv_path(&self) -> PathBuf {
+        self.path.join("argv.json")
+    }
+
     /// Opens `stream.jsonl` for the agent to append to.
     ///
     /// # Errors
@@ -181,7 +192,7 @@ impl AttemptDir {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn write_argv(&self, argv: &Argv) -> Result<(), StoreError> {
-        replace_json(&self.path.join("argv.json"), argv, Durability::Process)
+        replace_json(&self.argv_path(), argv, Durability::Process)
     }
 
     /// How the agent was called.
@@ -189,7 +200,7 @@ impl AttemptDir {
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
     pub fn argv(&self) -> Result<Argv, StoreError> {
-        read_json("arguments", &self.path.join("argv.json"))
+        read_json("arguments", &self.argv_path())
     }
 
     /// Writes `exit.json`, without a disk flush: the journal says the same a moment later.

@@ -27,8 +27,8 @@ impl SessionLock {
     /// Takes the session of `agent` for `run`, without waiting.
     ///
     /// # Errors
-    /// [`StoreError::SessionBusy`] names the run that has it; [`StoreError::Io`] if there can be no
-    /// lock.
+    /// [`StoreError::SessionBusy`] names the run that has it, [`StoreError::SessionOrphaned`] one that
+    /// has not ended and whose supervisor died; [`StoreError::Io`] if there can be no lock.
     pub fn acquire(
         home: &Home,
         agent: &str,
@@ -43,13 +43,19 @@ impl SessionLock {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    return Err(StoreError::SessionBusy { session: session.clone(), holder: holder(file) });
+                    return Err(StoreError::SessionBusy { session: session.clone(), holder: holder(&file) });
                 }
                 Err(TryLockError::Error(cause)) => return Err(StoreError::io("lock session", &path)(cause)),
             }
             // Its last holder may have removed it between our opening and our locking it.
             let links = file.metadata().map_err(StoreError::io("lock session", &path))?.nlink();
             if links > 0 {
+                // Who ends in order removes the file.
+                let orphan = holder(&file).filter(|dead| dead != run && home.is_unfinished(dead));
+                if let Some(run) = orphan {
+                    drop(file.unlock());
+                    return Err(StoreError::SessionOrphaned { session: session.clone(), run });
+                }
                 let lock = SessionLock { file, path };
                 lock.sign(run).map_err(StoreError::io("lock session", &lock.path))?;
                 return Ok(lock);
@@ -85,7 +91,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Whom the lock's file names.
-fn holder(file: File) -> Option<RunId> {
+fn holder(file: &File) -> Option<RunId> {
     let mut text = String::new();
     file.take(64).read_to_string(&mut text).ok()?;
     let id = text.lines().next().filter(|id| !id.is_empty())?;

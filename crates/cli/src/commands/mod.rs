@@ -1,6 +1,10 @@
 //! One file per command.
 
+pub mod attach;
+pub mod cancel;
+pub mod detach;
 pub mod drill;
 mod dry_run;
+pub mod recover;
 pub mod run;
 pub mod simulate;

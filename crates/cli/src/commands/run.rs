@@ -7,13 +7,12 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{prompt, signals};
+use crate::{home, prompt, signals};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
 use longhaul_agent::claude::{Claude, RESERVED};
 use longhaul_agent::{Order, Program, near};
 use longhaul_core::{Fault, OutcomeKind, RunId, SessionId, SessionLoss};
-use longhaul_store::Home;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fs};
@@ -21,17 +20,19 @@ use std::{env, fs};
 /// Carries out the command and returns its exit code.
 pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
+    if args.detach {
+        return super::detach::start(global);
+    }
+    if args.detached {
+        super::detach::leave_terminal();
+    }
     let resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
     let order = order(args, &resolved)?;
     let session = session(args, &resolved)?;
     if args.dry_run {
         return super::dry_run::print(&order, &session, &resolved, format);
     }
-    let home = Home::open(None, |name| env::var_os(name)).map_err(|error| {
-        let hint =
-            error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
-        Failure::refused(error.to_string(), hint, None)
-    })?;
+    let home = home::open()?;
     let request = Request {
         home,
         dialect: Arc::new(Claude::new()),
@@ -42,6 +43,11 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         origins: resolved.origins,
         keep_stream: args.keep_stream,
     };
+    if args.detached {
+        // Whoever reads what became of it, attaches.
+        let ended = supervise_here(request, &mut super::detach::Announcing);
+        return ended.map(|report| report.outcome.exit_code());
+    }
     let mut screen = Screen::new(global, args.permission_mode.is_some());
     let ended = match format {
         OutputFormat::StreamJson => supervise_here(request, &mut Stream::new(&mut screen)),
@@ -66,18 +72,21 @@ pub fn supervise_here(request: Request, observer: &mut dyn Observer) -> Result<R
     runtime.block_on(async {
         let cancels =
             signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
-        supervise(request, observer, cancels).await.map_err(|error| match error {
-            RunError::Refused(source) => Failure::refused(
-                source.to_string(),
-                "nothing was started; make room or choose another place with LONGHAUL_HOME",
-                None,
-            ),
-            RunError::Broken { .. } => Failure {
-                hint: Some("make room; the session can be resumed by its id".to_owned()),
-                ..Failure::unexpected(error.to_string())
-            },
-        })
+        supervise(request, observer, cancels).await.map_err(failure)
     })
+}
+
+/// What a run that was not begun, or that broke off, is to the person who wanted it.
+pub fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Refused(source) => {
+            Failure { hint: source.hint(), ..Failure::refused(source.to_string(), "", None) }
+        }
+        RunError::Broken { ref run, .. } => Failure {
+            hint: Some(format!("make room, and go on with it by `longhaul recover {run}`")),
+            ..Failure::unexpected(error.to_string())
+        },
+    }
 }
 
 /// The agent's own arguments may be anything but those by which we hold and read its conversation.

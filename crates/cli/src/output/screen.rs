@@ -19,6 +19,8 @@ const ACTIVITY_CHARS_MAX: usize = 60;
 pub struct Screen {
     quiet: bool,
     verbose: bool,
+    /// What lines begin with where several runs share a terminal.
+    prefix: String,
     line: Option<ProgressBar>,
     drawn: Moment,
     /// Whether the user named a permission mode; if not, one that asks is pointed out.
@@ -33,12 +35,18 @@ impl Screen {
         Screen {
             quiet: global.quiet,
             verbose: global.verbose,
+            prefix: String::new(),
             line: live.then(live_line),
             drawn: Moment::default(),
             permission_named,
             permission_told: false,
             waiting_for: None,
         }
+    }
+
+    /// The screen of one of several runs: lines only, each with the run's name in front.
+    pub fn among_others(global: &Global, run: &RunId) -> Screen {
+        Screen { prefix: format!("{run}: "), line: None, ..Screen::new(global, true) }
     }
 
     /// Removes the live line.
@@ -54,7 +62,7 @@ impl Screen {
         }
         match &self.line {
             Some(line) => line.suspend(|| eprint_line(text)),
-            None => eprint_line(text),
+            None => eprint_line(&format!("{}{text}", self.prefix)),
         }
     }
 

@@ -158,6 +158,9 @@ fn the_help_of_run() {
               --keep-stream
                   Keep the partial messages in the stream file after the run
 
+              --detach
+                  Leave the run to a supervisor of its own that survives this terminal
+
               --dry-run
                   Print what would be done: command, policy, worst case. Starts nothing
 

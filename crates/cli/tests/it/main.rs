@@ -10,6 +10,7 @@ mod call;
 mod drills;
 mod output;
 mod readme;
+mod recovering;
 mod security;
 mod server;
 mod stage;

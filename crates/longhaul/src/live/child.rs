@@ -1,8 +1,9 @@
 //! One agent process: started into files and a process group of its own, told things over a pipe,
 //! stopped with signals.
 
+use super::adopted::Adopted;
 use longhaul_core::{Exit, Proc, SpawnError, StopLevel};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,13 +29,26 @@ pub(crate) struct Launch {
 
 /// A live agent process.
 pub(crate) struct Agent {
-    child: Child,
+    process: Process,
     pid: Pid,
     /// To the one writer of its standard input; dropped, the input ends once all is written.
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
 }
 
+enum Process {
+    /// We started it.
+    Ours(Child),
+    /// Another supervisor did, and died.
+    Adopted(Adopted),
+}
+
 impl Agent {
+    /// Takes over a process that a dead supervisor started. Its input has ended with that supervisor.
+    pub(crate) fn adopt(proc: Proc) -> io::Result<Agent> {
+        let pid = Pid::from_raw(proc.pid as i32).ok_or(io::ErrorKind::NotFound)?;
+        Ok(Agent { process: Process::Adopted(Adopted::new(pid)?), pid, input: None })
+    }
+
     /// Starts the process, with `first` on its standard input.
     pub(crate) fn start(launch: Launch, first: Vec<u8>) -> Result<(Agent, Proc), (SpawnError, io::Error)> {
         let mut command = Command::new(&launch.program);
@@ -58,7 +72,19 @@ impl Agent {
         let pid = Pid::from_raw(raw as i32).ok_or_else(gone)?;
         let input = child.stdin.take().map(|stdin| writer(stdin, first));
         let proc = Proc { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
-        Ok((Agent { child, pid, input }, proc))
+        Ok((Agent { process: Process::Ours(child), pid, input }, proc))
+    }
+
+    /// Asks the agent to end its turn with a result: by this line, or by SIGINT where nobody holds its
+    /// input any more, which has the same effect (2.1.330).
+    pub(crate) fn interrupt(&self, line: Vec<u8>) {
+        match self.process {
+            Process::Ours(_) => self.say(line),
+            Process::Adopted(_) => {
+                // One that is gone needs no interrupt.
+                let _ = kill_process(self.pid, Signal::INT);
+            }
+        }
     }
 
     /// Writes a line to the agent; nothing happens if its input has ended.
@@ -87,7 +113,11 @@ impl Agent {
 
     /// Waits for the process to end.
     pub(crate) async fn exited(&mut self) -> io::Result<Exit> {
-        self.child.wait().await.map(exit)
+        match &mut self.process {
+            Process::Ours(child) => child.wait().await.map(exit),
+            // Only a parent learns how.
+            Process::Adopted(adopted) => adopted.gone().await.map(|()| Exit::Unseen),
+        }
     }
 }
 

@@ -57,11 +57,17 @@ pub fn marked(run: &RunId) -> Vec<(Pid, OwnedFd)> {
         .collect()
 }
 
-fn carries_mark(pid: Pid, run: &RunId) -> bool {
+/// Whether a process carries the run's mark.
+pub(crate) fn carries_mark(pid: Pid, run: &RunId) -> bool {
+    let runs = variable(pid, RUN_MARK).unwrap_or_default();
+    runs.split(|byte| *byte == b':').any(|one| one == run.as_str().as_bytes())
+}
+
+/// A variable of a process's environment as it was when its program began.
+pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     // A zombie has no environment left, and nothing to end.
-    let Ok(environment) = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())) else { return false };
-    environment
-        .split(|byte| *byte == 0)
-        .filter_map(|variable| variable.strip_prefix(RUN_MARK.as_bytes())?.strip_prefix(b"="))
-        .any(|runs| runs.split(|byte| *byte == b':').any(|one| one == run.as_str().as_bytes()))
+    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
+    let mut variables = environment.split(|byte| *byte == 0);
+    let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(value.to_owned())
 }

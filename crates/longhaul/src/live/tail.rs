@@ -38,7 +38,7 @@ impl Tail {
     /// Follows `path` from its beginning.
     pub(crate) fn open(path: &Path) -> io::Result<Tail> {
         // Watch first: what is written between the two is then read or announced, never missed.
-        let watch = Watch::new(path)?;
+        let watch = Watch::of_file(path)?;
         Ok(Tail { file: open(path)?, watch, chunk: vec![0; CHUNK_BYTES].into_boxed_slice(), at_end: false })
     }
 
@@ -61,6 +61,6 @@ impl Tail {
 
     /// Returns when the file may have grown.
     pub(crate) async fn grown(&mut self) -> io::Result<()> {
-        self.watch.grown().await
+        self.watch.changed().await
     }
 }

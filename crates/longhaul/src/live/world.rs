@@ -2,21 +2,24 @@
 
 use super::child::{Agent, Launch};
 use super::clock::Clock;
+use super::found::{exit_of, live_agent};
 use super::memory::MemoryWatch;
+use super::requests::Requests;
 use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
 use crate::observer::{Observer, View};
 use crate::{Environment, SuperviseError, World};
 use longhaul_agent::{Decoder, Dialect, Glance, Order};
 use longhaul_core::{
-    Action, By, Event, Evidence, Exit, Moment, Now, Policy, Proc, Record, Run, RunId, SessionId, SpawnPlan,
-    StartupError, Step, StopLevel,
+    Action, By, Event, Evidence, Exit, Found, Moment, Now, Phase, Policy, Proc, Record, Run, RunId,
+    SessionId, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
     Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
 };
 use std::collections::VecDeque;
 use std::fs::File;
+use std::future::pending;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +47,8 @@ pub(crate) struct Setup<'a> {
 /// The world of one live run.
 pub(crate) struct LiveWorld<'a> {
     setup: Setup<'a>,
+    /// What other processes want; nothing if it cannot be watched.
+    requests: Option<Requests>,
     clock: Clock,
     /// Whether something was appended that is not yet on disk.
     unsynced: bool,
@@ -75,8 +80,11 @@ struct Attempt {
 
 impl<'a> LiveWorld<'a> {
     pub(crate) fn new(setup: Setup<'a>) -> LiveWorld<'a> {
+        // Without it the run can still be cancelled by signals, and can be worked on all the same.
+        let requests = Requests::listen(&setup.dir).ok();
         LiveWorld {
             setup,
+            requests,
             clock: Clock::new(),
             unsynced: false,
             events: VecDeque::new(),
@@ -140,7 +148,7 @@ impl World for LiveWorld<'_> {
 
     async fn next(&mut self, until: Option<Moment>) -> Result<Event, SuperviseError> {
         loop {
-            if let Ok(by) = self.setup.cancels.try_recv() {
+            if let Some(by) = self.cancelled() {
                 return Ok(Event::Cancelled(by));
             }
             if let Some(event) = self.events.pop_front() {
@@ -264,8 +272,9 @@ impl LiveWorld<'_> {
                 self.locks.push((session.clone(), lock));
                 Ok(None)
             }
-            Err(busy @ StoreError::SessionBusy { .. }) => {
-                self.spawn_error = Some(busy.to_string());
+            Err(busy @ (StoreError::SessionBusy { .. } | StoreError::SessionOrphaned { .. })) => {
+                let hint = busy.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+                self.spawn_error = Some(format!("{busy}{hint}"));
                 let startup = Some(StartupError::SessionHeld);
                 Ok(Some(Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) }))
             }
@@ -276,10 +285,15 @@ impl LiveWorld<'_> {
     fn stop(&mut self, level: StopLevel) {
         if let Some(attempt) = &self.attempt {
             match level {
-                StopLevel::Interrupt => attempt.agent.say(self.setup.dialect.interrupt()),
+                StopLevel::Interrupt => attempt.agent.interrupt(self.setup.dialect.interrupt()),
                 StopLevel::Term | StopLevel::Kill => attempt.agent.signal(level),
             }
         }
+    }
+
+    fn cancelled(&mut self) -> Option<By> {
+        let by_channel = self.setup.cancels.try_recv().ok();
+        by_channel.or_else(|| self.requests.as_mut()?.take())
     }
 
     /// Reads one chunk of the stream; whether there was one.
@@ -296,17 +310,70 @@ impl LiveWorld<'_> {
         Ok(true)
     }
 
+    /// Takes the sessions that a dead supervisor of this run held. One that another run has meanwhile is
+    /// missed when it is needed.
+    pub(crate) fn hold<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
+        let (home, agent, run) = (self.setup.home, self.setup.dialect.name(), self.setup.dir.id());
+        let held = sessions.filter_map(|session| {
+            let lock = SessionLock::acquire(home, agent, session, run).ok()?;
+            Some((session.clone(), lock))
+        });
+        self.locks.extend(held);
+    }
+
+    /// Takes over a run whose supervisor died: looks at what is there of its last attempt, and adopts the
+    /// agent if it lives.
+    pub(crate) async fn take_over(&mut self, run: &Run) -> Result<Found, SuperviseError> {
+        let Some(plan) = &run.state().plan else {
+            return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
+        };
+        let dir = self.setup.dir.attempt(plan.attempt);
+        if let Some(proc) = live_agent(self.setup.dir.id(), run) {
+            if let Some(busy) = self.lock_session(plan)? {
+                return Ok(Found::Gone(busy));
+            }
+            // It may end at any moment: then its files tell.
+            if let Ok(agent) = Agent::adopt(proc) {
+                let tail = Tail::open(&dir.stream_path())?;
+                let (decoder, memory) = (self.setup.dialect.decoder(), MemoryWatch::begin());
+                self.attempt = Some(Attempt { agent, tail, decoder, dir, proc, memory, exit: None });
+                return Ok(Found::Live(proc));
+            }
+        }
+        // A dead agent's tools must not go on beside an agent that is about to be started.
+        if run.state().phase == Phase::Launching {
+            sweep(self.setup.dir.id()).await?;
+        }
+        let exit = exit_of(&dir)?;
+        let mut decoder = self.setup.dialect.decoder();
+        if exit != Exit::NeverSpawned {
+            decode(&dir.stream_path(), decoder.as_mut())?;
+        }
+        Ok(Found::Gone(self.conclude(dir, decoder, exit, false)))
+    }
+
     /// The evidence of an attempt whose process is gone and whose stream is read to the end.
     fn ended_attempt(&mut self) -> Result<Option<Evidence>, SuperviseError> {
         let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
-        let Some(mut attempt) = self.attempt.take() else { return Ok(None) };
+        let Some(attempt) = self.attempt.take() else { return Ok(None) };
         let (ended_at, memory_kill) = (self.clock.at(), attempt.memory.saw_kill(exit));
         attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill })?;
-        self.stderr_tail = tail_of(&attempt.dir.stderr_path());
-        let evidence = Evidence { memory_kill, ..attempt.decoder.evidence(exit, &self.stderr_tail) };
-        self.glance = attempt.decoder.glance().clone();
-        self.ended.push((attempt.dir, attempt.decoder));
-        Ok(Some(evidence))
+        Ok(Some(self.conclude(attempt.dir, attempt.decoder, exit, memory_kill)))
+    }
+
+    /// What an attempt's whole stream proves.
+    fn conclude(
+        &mut self,
+        dir: AttemptDir,
+        mut decoder: Box<dyn Decoder>,
+        exit: Exit,
+        memory_kill: bool,
+    ) -> Evidence {
+        self.stderr_tail = tail_of(&dir.stderr_path());
+        let evidence = Evidence { memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
+        self.glance = decoder.glance().clone();
+        self.ended.push((dir, decoder));
+        evidence
     }
 
     /// Waits until something may have happened.
@@ -315,16 +382,24 @@ impl LiveWorld<'_> {
         let timer = tokio::time::sleep(remaining);
         // A closed channel matches no branch, and is then left out: nobody can cancel any more.
         let cancelled = self.setup.cancels.recv();
+        let requested = async {
+            match &mut self.requests {
+                Some(requests) => requests.arrived().await,
+                None => pending().await,
+            }
+        };
         match &mut self.attempt {
             Some(attempt) => tokio::select! {
                 () = timer => {}
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+                arrived = requested => arrived?,
                 grown = attempt.tail.grown() => grown?,
                 exit = attempt.agent.exited(), if attempt.exit.is_none() => attempt.exit = Some(exit?),
             },
             None => tokio::select! {
                 () = timer => {}
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+                arrived = requested => arrived?,
             },
         }
         Ok(())
@@ -336,6 +411,20 @@ fn mark(run: &RunId) -> String {
     match env::var(RUN_MARK) {
         Ok(outer) if !outer.is_empty() => format!("{outer}:{run}"),
         Ok(_) | Err(_) => run.to_string(),
+    }
+}
+
+/// Feeds a whole stream file to a decoder. What it announced is of no use any more.
+fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
+    let mut tail = Tail::open(path)?;
+    let mut unheard = Vec::new();
+    loop {
+        let bytes = tail.read()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        decoder.feed(bytes, &mut unheard);
+        unheard.clear();
     }
 }
 

@@ -62,7 +62,7 @@ struct Envelope<'a> {
 }
 
 /// The step in line `number`, which is also the number it should have.
-fn entry(path: &Path, line: &[u8], number: u64) -> Result<Entry, StoreError> {
+pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<Entry, StoreError> {
     let envelope: Envelope<'_> = serde_json::from_slice(line).map_err(|cause| {
         StoreError::JournalDamaged { path: path.to_owned(), line: number, cause: cause.to_string() }
     })?;

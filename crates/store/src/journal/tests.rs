@@ -221,7 +221,7 @@ fn one_supervisor_a_run() {
     let journal = Journal::create(&path).expect("journal");
     let error = Journal::open_append(&path).expect_err("locked");
     assert!(matches!(error, StoreError::JournalLocked { .. }));
-    assert!(error.hint().expect("a hint").contains("SIGTERM"));
+    assert!(error.hint().expect("a hint").contains("longhaul cancel"));
     Journal::load(&path).expect("reading needs no lock");
     // Neither a child that is being started keeps the lock (it has a copy) nor one that runs.
     let _copy = journal.file.try_clone().expect("copy");

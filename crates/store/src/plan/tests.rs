@@ -9,9 +9,13 @@ pub(crate) fn plan() -> Plan {
         started_at: Moment(1_763_775_245_120),
         prompt: Prompt { text: "fix the failing tests".to_owned(), file: None },
         cwd: "/home/me/project".into(),
+        session: Some(SessionPlan::New("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0".into())),
+        model: Some("opus".to_owned()),
+        permission_mode: None,
         agent: Agent {
             name: "claude".to_owned(),
             program: "claude".into(),
+            leading_args: Vec::new(),
             version: Some("2.1.330".to_owned()),
             binary: Some(Binary {
                 path: "/opt/claude".into(),
@@ -23,6 +27,7 @@ pub(crate) fn plan() -> Plan {
         argv: vec!["-p".into(), "--verbose".into()],
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         policy: Preset::Drill.policy(),
+        keep_stream: false,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
     }
 }
@@ -41,6 +46,11 @@ fn a_plan_reads_well_and_holds_no_secret() {
             "text": "fix the failing tests"
           },
           "cwd": "/home/me/project",
+          "session": {
+            "new": "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"
+          },
+          "model": "opus",
+          "permission_mode": null,
           "agent": {
             "name": "claude",
             "program": "claude",

@@ -1,0 +1,139 @@
+//! `longhaul recover`: goes on with the runs whose supervisor died, all at once.
+
+use super::run::failure;
+use crate::args::{Global, OutputFormat, RecoverArgs};
+use crate::failure::Failure;
+use crate::home;
+use crate::output::envelope::Envelope;
+use crate::output::screen::Screen;
+use crate::output::stream::Stream;
+use crate::output::{self, talk};
+use crate::signals;
+use longhaul::{Environment, Observer, Report, recover as take_over, recoverable};
+use longhaul_core::{Outcome, OutcomeKind, Span};
+use longhaul_store::{Home, RunDir};
+use std::fs;
+use tokio::sync::mpsc;
+use tokio::task::{JoinSet, LocalSet};
+
+/// Carries out the command and returns its exit code.
+pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
+    let format = output::format(global);
+    let home = home::locate()?;
+    let runs = match &args.run {
+        Some(asked) => vec![home::find_run(&home, asked)?],
+        None => all(&home, args.within, global)?,
+    };
+    if args.list {
+        for run in &runs {
+            output::print_text(&format!("{}\n", run.id()));
+        }
+        return Ok(0);
+    }
+    if runs.is_empty() && !global.quiet {
+        talk("nothing to recover: every run has ended or is supervised");
+    }
+    let ended = carry_on(&home, runs, global, format)?;
+    match ended.as_slice() {
+        [only] => Ok(*only),
+        all if all.iter().all(|code| *code == 0) => Ok(0),
+        _ => Ok(Outcome { kind: OutcomeKind::Incomplete, fault: None, retry_at: None, by: None }.exit_code()),
+    }
+}
+
+/// Every run to go on with. One that nobody has touched for long is the user's to decide on: it may
+/// have been given up on purpose, and going on costs money.
+fn all(home: &Home, within: Option<Span>, global: &Global) -> Result<Vec<RunDir>, Failure> {
+    let runs = recoverable(home).map_err(|error| home::of_store(&error))?;
+    let (recent, old): (Vec<_>, Vec<_>) = runs
+        .into_iter()
+        .partition(|run| within.is_none_or(|within| within == Span::ZERO || age(run) <= within));
+    for run in old.iter().filter(|_| !global.quiet) {
+        talk(&format!(
+            "left alone: {} was last active {} ago; `longhaul recover {0}` goes on with it",
+            run.id(),
+            age(run)
+        ));
+    }
+    Ok(recent)
+}
+
+/// Since when nothing was decided.
+fn age(run: &RunDir) -> Span {
+    let modified = fs::metadata(run.journal_path()).and_then(|found| found.modified());
+    let age = modified.ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+    Span::from_secs(age.as_secs())
+}
+
+/// Supervises all of them on one thread, prints each envelope as its run ends, and returns their exit
+/// codes.
+fn carry_on(
+    home: &Home,
+    runs: Vec<RunDir>,
+    global: &Global,
+    format: OutputFormat,
+) -> Result<Vec<u8>, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))?;
+    let alone = runs.len() == 1;
+    runtime.block_on(LocalSet::new().run_until(async {
+        let mut cancels =
+            signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+        let mut senders = Vec::new();
+        let mut supervised = JoinSet::new();
+        for dir in runs {
+            let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
+            senders.push(sender);
+            let (home, global) = (home.clone(), global.clone());
+            supervised.spawn_local(async move { one(&home, dir, &global, format, alone, cancels).await });
+        }
+        // Every run is asked to end by the same signal.
+        tokio::task::spawn_local(async move {
+            while let Some(by) = cancels.recv().await {
+                for sender in &senders {
+                    let _ = sender.send(by).await;
+                }
+            }
+        });
+        let mut codes = Vec::new();
+        while let Some(ended) = supervised.join_next().await {
+            let ended = ended.map_err(|error| Failure::unexpected(error.to_string()))?;
+            match ended {
+                Ok(report) => {
+                    output::print(&Envelope::of(&report), format);
+                    codes.push(report.outcome.exit_code());
+                }
+                Err(failure) if alone => return Err(failure),
+                Err(failure) => {
+                    output::complain(&failure.error, failure.hint.as_deref());
+                    codes.push(failure.exit_code);
+                }
+            }
+        }
+        Ok(codes)
+    }))
+}
+
+async fn one(
+    home: &Home,
+    dir: RunDir,
+    global: &Global,
+    format: OutputFormat,
+    alone: bool,
+    cancels: mpsc::Receiver<longhaul_core::By>,
+) -> Result<Report, Failure> {
+    let mut screen = if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
+    let mut stream;
+    let observer: &mut dyn Observer = match format {
+        OutputFormat::StreamJson => {
+            stream = Stream::new(&mut screen);
+            &mut stream
+        }
+        OutputFormat::Json | OutputFormat::Text => &mut screen,
+    };
+    let ended = take_over(home, dir, Environment::default(), observer, cancels).await;
+    screen.close();
+    ended.map_err(failure)
+}

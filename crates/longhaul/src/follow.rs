@@ -1,0 +1,126 @@
+//! Watches a run that another process supervises, by its files alone. It changes nothing.
+
+use crate::SuperviseError;
+use crate::live::{Tail, Watch};
+use crate::observer::{Observer, View};
+use crate::report::Report;
+use longhaul_agent::{Decoder, Dialect, dialect};
+use longhaul_core::{Moment, Outcome, Run, Step};
+use longhaul_store::{Entry, Journal, JournalFollower, Plan, RunDir};
+use std::future::pending;
+use std::io;
+use std::time::Duration;
+
+// A supervisor that dies says nothing; its lock tells.
+const LOOK_FOR_SUPERVISOR: Duration = Duration::from_secs(1);
+
+/// How following a run ended.
+#[derive(Debug)]
+pub enum Followed {
+    /// The run ended.
+    Ended(Box<Report>),
+    /// The run has not ended, and nobody supervises it.
+    Orphaned,
+}
+
+/// Follows a run until it ends or its supervisor is gone, and shows it to `observer` as its own
+/// supervisor would.
+///
+/// # Errors
+///
+/// If its files cannot be read, or its agent is of a kind that this version does not know.
+pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followed, SuperviseError> {
+    let plan = dir.plan()?;
+    let unknown = || SuperviseError::UnknownAgent(plan.agent.name.clone());
+    let dialect = dialect(&plan.agent.name).ok_or_else(unknown)?;
+    let journal_path = dir.journal_path();
+    // Watched before it is read: what is written in between is seen.
+    let mut changes = Watch::of_file(&journal_path)?;
+    let mut journal = JournalFollower::open(&journal_path)?;
+    observer.began(dir.id(), dir.path());
+    let mut following =
+        Following { dir, plan: &plan, dialect: &*dialect, run: Run::new(), at: Moment(0), attempt: None };
+    loop {
+        // In this order: what its supervisor wrote last is read after the supervisor is seen to be gone.
+        let held = Journal::is_held(&journal_path)?;
+        for entry in journal.read()? {
+            following.read_stream(observer)?;
+            following.take(entry, observer)?;
+        }
+        following.read_stream(observer)?;
+        if let Some(outcome) = following.run.state().outcome() {
+            return Ok(Followed::Ended(Box::new(following.report(outcome))));
+        }
+        if !held {
+            return Ok(Followed::Orphaned);
+        }
+        tokio::select! {
+            () = tokio::time::sleep(LOOK_FOR_SUPERVISOR) => {}
+            changed = changes.changed() => changed?,
+            grown = grown(&mut following.attempt) => grown?,
+        }
+    }
+}
+
+/// A run as its files have told it so far.
+struct Following<'a> {
+    dir: &'a RunDir,
+    plan: &'a Plan,
+    dialect: &'a dyn Dialect,
+    run: Run,
+    at: Moment,
+    attempt: Option<(Tail, Box<dyn Decoder>)>,
+}
+
+impl Following<'_> {
+    fn take(&mut self, entry: Entry, observer: &mut dyn Observer) -> io::Result<()> {
+        let before = self.run.state().attempts();
+        for record in &entry.records {
+            self.run.apply(record);
+        }
+        self.at = entry.at;
+        let attempt = self.run.state().attempts();
+        if attempt != before {
+            self.attempt = None;
+        }
+        if self.attempt.is_none() && self.run.state().proc.is_some() {
+            let tail = Tail::open(&self.dir.attempt(attempt).stream_path())?;
+            self.attempt = Some((tail, self.dialect.decoder()));
+        }
+        self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
+        Ok(())
+    }
+
+    fn read_stream(&mut self, observer: &mut dyn Observer) -> io::Result<()> {
+        let mut unheard = Vec::new();
+        while let Some((tail, decoder)) = &mut self.attempt {
+            let bytes = tail.read()?;
+            if bytes.is_empty() {
+                break;
+            }
+            observer.streamed(bytes);
+            decoder.feed(bytes, &mut unheard);
+            unheard.clear();
+            self.show(&Step::default(), observer);
+        }
+        Ok(())
+    }
+
+    fn show(&self, step: &Step, observer: &mut dyn Observer) {
+        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.glance());
+        observer.stepped(View { run: &self.run, policy: &self.plan.policy, at: self.at, glance }, step);
+    }
+
+    fn report(&self, outcome: Outcome) -> Report {
+        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.glance().clone()).unwrap_or_default();
+        Report::new(self.dir, &self.run, (outcome, self.at), &glance, None)
+    }
+}
+
+/// Returns when the stream of the present attempt has grown.
+async fn grown(attempt: &mut Option<(Tail, Box<dyn Decoder>)>) -> io::Result<()> {
+    match attempt {
+        Some((tail, _)) => tail.grown().await,
+        None => pending().await,
+    }
+}

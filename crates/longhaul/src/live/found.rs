@@ -1,0 +1,67 @@
+//! Finds what a dead supervisor left of an attempt. Looks only; ends and starts nothing.
+
+use super::child::start_ticks;
+use super::sweep::{RUN_MARK, carries_mark, marked, variable};
+use longhaul_core::{Exit, Phase, Proc, Run, RunId};
+use longhaul_store::{AttemptDir, StoreError};
+use rustix::process::{Pid, getpgid, getsid};
+use std::fs;
+use std::path::PathBuf;
+
+const ATTEMPT_MARK: &str = "LONGHAUL_ATTEMPT";
+
+/// The agent of the run's last attempt, if it lives.
+pub(crate) fn live_agent(id: &RunId, run: &Run) -> Option<Proc> {
+    match (&run.state().phase, run.state().proc) {
+        (Phase::Live | Phase::Closing { .. } | Phase::Stopping { .. }, Some(proc)) => {
+            let pid = Pid::from_raw(proc.pid as i32)?;
+            let same = start_ticks(proc.pid) == Some(proc.start_ticks);
+            (same && carries_mark(pid, id)).then_some(proc)
+        }
+        // Started perhaps, and not written down.
+        (Phase::Launching, _) => unwritten_agent(id, run.state().attempts()),
+        // Nothing may live; what does is swept.
+        (
+            Phase::New
+            | Phase::Live
+            | Phase::Closing { .. }
+            | Phase::Stopping { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Waiting { .. }
+            | Phase::Over { .. },
+            _,
+        ) => None,
+    }
+}
+
+/// The process that was started as this attempt. Its tools carry its marks too: they lead sessions of
+/// their own or belong to somebody's group, while it leads a group in the session of its supervisor.
+fn unwritten_agent(id: &RunId, attempt: u32) -> Option<Proc> {
+    let is_agent = |pid: Pid| {
+        getpgid(Some(pid)) == Ok(pid)
+            && getsid(Some(pid)).is_ok_and(|session| session != pid)
+            && variable(pid, ATTEMPT_MARK).is_some_and(|mark| mark == attempt.to_string().as_bytes())
+            // A run inside of this one has its name behind ours.
+            && variable(pid, RUN_MARK).is_some_and(|mark| mark.ends_with(id.as_str().as_bytes()))
+    };
+    let (pid, _) = marked(id).into_iter().find(|(pid, _)| is_agent(*pid))?;
+    let pid = pid.as_raw_nonzero().get() as u32;
+    Some(Proc { pid, start_ticks: start_ticks(pid)? })
+}
+
+/// How an attempt's process ended, as far as its directory tells.
+pub(crate) fn exit_of(dir: &AttemptDir) -> Result<Exit, StoreError> {
+    if let Some(seen) = dir.exit()? {
+        return Ok(seen.exit);
+    }
+    // Its arguments are written before it is started.
+    let spawned = dir.argv_path().exists() && !is_silent(dir);
+    Ok(if spawned { Exit::Unseen } else { Exit::NeverSpawned })
+}
+
+/// Whether the process, if there ever was one, said nothing. An order that was carried out without a
+/// trace may be carried out again: the worst it did is to open the session, and then the agent says so.
+fn is_silent(dir: &AttemptDir) -> bool {
+    let is_empty = |path: PathBuf| fs::metadata(path).map_or(true, |found| found.len() == 0);
+    is_empty(dir.stream_path()) && is_empty(dir.stderr_path())
+}

@@ -1,0 +1,107 @@
+//! Goes on with a run whose supervisor died: same id, same attempts, clocks and spend. What is there is
+//! looked at before anything is started, so that no work is done twice and none is lost.
+
+use crate::live::{LiveWorld, Setup, seed};
+use crate::supervisor::Supervised;
+use crate::{Environment, Observer, Report, RunError, SuperviseError};
+use longhaul_agent::{Order, Program, dialect};
+use longhaul_core::{By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
+use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Takes over the run of this directory and carries it to its outcome: follows its agent if it lives,
+/// else reads how it ended.
+///
+/// # Errors
+///
+/// As [`crate::supervise`]; and if another process supervises the run, if it has ended, if its files
+/// cannot be read, or if the directory it works in is gone. Nothing is changed then.
+pub async fn recover(
+    home: &Home,
+    dir: RunDir,
+    environment: Environment,
+    observer: &mut dyn Observer,
+    cancels: mpsc::Receiver<By>,
+) -> Result<Report, RunError> {
+    let refused = |error: SuperviseError| RunError::Refused(error);
+    let plan = dir.plan().map_err(|error| refused(error.into()))?;
+    let (journal, history) =
+        Journal::open_append(&dir.journal_path()).map_err(|error| refused(error.into()))?;
+    let run = Run::replay(history.records());
+    if let Some(outcome) = run.state().outcome() {
+        return Err(refused(SuperviseError::Ended { run: dir.id().clone(), outcome }));
+    }
+    let speaks = dialect(&plan.agent.name);
+    let dialect = speaks.ok_or_else(|| refused(SuperviseError::UnknownAgent(plan.agent.name.clone())))?;
+    check_workspace(plan.cwd.as_path()).map_err(refused)?;
+    observer.began(dir.id(), dir.path());
+
+    let order = order(&plan, dir.id());
+    let dialect = Arc::from(dialect);
+    let mut world =
+        LiveWorld::new(Setup { home, dir, journal, dialect, order, environment, cancels, observer });
+    world.hold(sessions_of(&history).into_iter());
+    let first = match &run.state().phase {
+        // It died before its first step. Plans of older versions do not name the session.
+        Phase::New => Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(seed(), 0)))),
+        Phase::Launching
+        | Phase::Live
+        | Phase::Closing { .. }
+        | Phase::Stopping { .. }
+        | Phase::Sweeping { .. }
+        | Phase::Waiting { .. }
+        | Phase::Over { .. } => Event::Recovered(world.take_over(&run).await.map_err(refused)?),
+    };
+    Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }.carry(first).await
+}
+
+/// The runs that have no outcome and no supervisor, the newest first. A run whose files cannot be read
+/// is not among them.
+///
+/// # Errors
+///
+/// If the home cannot be read.
+pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
+    let is_recoverable = |dir: &RunDir| {
+        let open = Journal::open_append(&dir.journal_path());
+        open.is_ok_and(|(_, history)| Run::replay(history.records()).state().outcome().is_none())
+    };
+    Ok(home.runs_newest_first()?.filter(is_recoverable).collect())
+}
+
+/// Every session that the run was to work on.
+fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
+    let mut sessions = BTreeSet::new();
+    for record in history.records() {
+        if let Record::AttemptStarted { plan, .. } = record {
+            sessions.insert(plan.session.id());
+        }
+    }
+    sessions
+}
+
+fn order(plan: &Plan, run: &RunId) -> Order {
+    Order {
+        program: Program {
+            path: plan.agent.program.as_path().to_owned(),
+            leading_args: plan.agent.leading_args.clone(),
+        },
+        cwd: plan.cwd.as_path().to_owned(),
+        prompt: plan.prompt.text.clone(),
+        model: plan.model.clone(),
+        permission_mode: plan.permission_mode.clone(),
+        // Ours were text when they were written down.
+        extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
+        inner_retries: plan.policy.inner_retries,
+        run: run.clone(),
+    }
+}
+
+fn check_workspace(path: &Path) -> Result<(), SuperviseError> {
+    let found = fs::read_dir(path).map(drop);
+    found.map_err(|source| SuperviseError::Workspace { path: path.to_owned(), source })
+}

@@ -1,0 +1,46 @@
+//! Reads a journal while its supervisor writes it, for those who watch. A line counts once its newline
+//! is there. Nothing here locks or changes the file.
+
+use super::history::{Entry, entry};
+use crate::StoreError;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A reader that has come so far.
+#[derive(Debug)]
+pub struct JournalFollower {
+    file: File,
+    path: PathBuf,
+    /// A line whose end has not come yet.
+    partial: Vec<u8>,
+    entries: u64,
+}
+
+impl JournalFollower {
+    /// Follows the journal from its beginning.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn open(path: &Path) -> Result<JournalFollower, StoreError> {
+        let file = File::open(path).map_err(StoreError::io("open journal", path))?;
+        Ok(JournalFollower { file, path: path.to_owned(), partial: Vec::new(), entries: 0 })
+    }
+
+    /// The steps that were added since the last call.
+    ///
+    /// # Errors
+    /// As [`crate::Journal::load`].
+    pub fn read(&mut self) -> Result<Vec<Entry>, StoreError> {
+        self.file.read_to_end(&mut self.partial).map_err(StoreError::io("read journal", &self.path))?;
+        let whole = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = self.partial.split_off(whole);
+        let lines = std::mem::replace(&mut self.partial, rest);
+        let mut entries = Vec::new();
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            self.entries += 1;
+            entries.push(entry(&self.path, line, self.entries)?);
+        }
+        Ok(entries)
+    }
+}
