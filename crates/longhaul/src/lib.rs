@@ -5,6 +5,7 @@
 //! This crate never prints, and nothing of an agent's prose reaches a decision.
 
 pub mod agents;
+mod crash;
 mod driver;
 mod follow;
 mod live;

@@ -5,6 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -96,14 +97,22 @@ impl Started {
         child.wait().expect("a killed child ends");
     }
 
-    pub fn end(mut self) -> Ended {
+    pub fn end(self) -> Ended {
+        self.end_or_killed().expect("nobody kills it")
+    }
+
+    /// Waits for its end; nothing if that was a SIGKILL that the test had it send to itself.
+    pub fn end_or_killed(mut self) -> Option<Ended> {
         let mut child = self.child.take().expect("it is waited for once");
-        let status = poll(|| child.try_wait().expect("a child can be waited for"));
-        let status = status.unwrap_or_else(|| {
+        let Some(status) = poll(|| child.try_wait().expect("a child can be waited for")) else {
             child.kill().expect("a child can be killed");
-            child.wait().expect("a killed child ends")
-        });
+            child.wait().expect("a killed child ends");
+            panic!("it did not end in {PATIENCE:?}");
+        };
         let took = self.at.elapsed();
+        if status.signal() == Some(Signal::KILL.as_raw()) {
+            return None;
+        }
         let text = |pipe: Option<JoinHandle<Vec<u8>>>| {
             let bytes = pipe.expect("it is read once").join().expect("reading does not panic");
             String::from_utf8(bytes).expect("everything that is printed is UTF-8")
@@ -115,7 +124,7 @@ impl Started {
             took,
         };
         assert!(status.code().is_some(), "ended by {status} after {took:?}: {ended:?}");
-        ended
+        Some(ended)
     }
 }
 

@@ -8,6 +8,7 @@ mod asking;
 mod bad_input;
 mod call;
 mod drills;
+mod kill_sweep;
 mod output;
 mod readme;
 mod recovering;

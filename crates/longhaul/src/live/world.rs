@@ -7,6 +7,7 @@ use super::memory::MemoryWatch;
 use super::requests::Requests;
 use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
+use crate::crash::{self, Point};
 use crate::observer::{Observer, View};
 use crate::{Environment, SuperviseError, World};
 use longhaul_agent::{Decoder, Dialect, Glance, Order};
@@ -248,6 +249,8 @@ impl LiveWorld<'_> {
         let memory = MemoryWatch::begin();
         match Agent::start(launch, invocation.stdin) {
             Ok((agent, proc)) => {
+                crash::agent_is(proc.pid);
+                crash::pass(Point::Spawned);
                 let decoder = self.setup.dialect.decoder();
                 self.attempt = Some(Attempt { agent, tail, decoder, dir, proc, memory, exit: None });
                 self.events.push_back(Event::Spawned(proc));

@@ -1,0 +1,69 @@
+//! Points at which tests let the supervisor, its agent or both die by SIGKILL. Without the feature
+//! `crash-points`, which only tests switch on, nothing of this is compiled.
+//!
+//! `LONGHAUL_CRASH=supervisor@12` dies when the twelfth point is passed; `agent@12` kills the agent
+//! there, `both@12` the one and then the other. With `LONGHAUL_CRASH_LOG` each point that is passed is
+//! appended to that file, so that a test can count them.
+
+/// A point in a supervisor's life, by what was done last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Point {
+    /// Something happened, and nothing is decided about it.
+    EventTaken,
+    /// It is decided, and not written down.
+    Stepped,
+    /// It is written down, and nothing is done about it.
+    Appended,
+    /// The agent's process is there, and nobody knows.
+    Spawned,
+    /// One order is carried out.
+    Performed,
+}
+
+#[cfg(not(feature = "crash-points"))]
+pub(crate) fn pass(_point: Point) {}
+
+#[cfg(not(feature = "crash-points"))]
+pub(crate) fn agent_is(_pid: u32) {}
+
+#[cfg(feature = "crash-points")]
+pub(crate) use crashing::{agent_is, pass};
+
+#[cfg(feature = "crash-points")]
+mod crashing {
+    use super::Point;
+    use rustix::process::{Pid, Signal, getpid, kill_process};
+    use std::env;
+    use std::fs::File;
+    use std::io::Write;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static PASSED: AtomicU32 = AtomicU32::new(0);
+    static AGENT: AtomicU32 = AtomicU32::new(0);
+
+    /// Remembers whom to kill.
+    pub(crate) fn agent_is(pid: u32) {
+        AGENT.store(pid, Ordering::Relaxed);
+    }
+
+    /// Passes a point, or dies at it.
+    pub(crate) fn pass(point: Point) {
+        let number = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Ok(log) = env::var("LONGHAUL_CRASH_LOG") {
+            let log = File::options().append(true).create(true).open(log);
+            let _ = log.and_then(|mut log| writeln!(log, "{number} {point:?}"));
+        }
+        let Ok(order) = env::var("LONGHAUL_CRASH") else { return };
+        let Some((who, at)) = order.split_once('@') else { return };
+        if at.parse() != Ok(number) {
+            return;
+        }
+        let agent = Pid::from_raw(AGENT.load(Ordering::Relaxed).cast_signed());
+        if let Some(agent) = agent.filter(|_| matches!(who, "agent" | "both")) {
+            let _ = kill_process(agent, Signal::KILL);
+        }
+        if matches!(who, "supervisor" | "both") {
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
+    }
+}
