@@ -32,7 +32,9 @@ pub async fn recover(
     let (journal, history) =
         Journal::open_append(&dir.journal_path()).map_err(|error| refused(error.into()))?;
     let run = Run::replay(history.records());
-    if let Some(outcome) = run.state().outcome() {
+    if let Some(outcome) = run.state().outcome()
+        && is_told(&dir)
+    {
         return Err(refused(SuperviseError::Ended { run: dir.id().clone(), outcome }));
     }
     let speaks = dialect(&plan.agent.name);
@@ -59,8 +61,8 @@ pub async fn recover(
     Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }.carry(first).await
 }
 
-/// The runs that have no outcome and no supervisor, the newest first. A run whose files cannot be read
-/// is not among them.
+/// The runs that have no supervisor and no outcome, or one that nobody was told of, the newest first. A
+/// run whose files cannot be read is not among them.
 ///
 /// # Errors
 ///
@@ -68,9 +70,17 @@ pub async fn recover(
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
     let is_recoverable = |dir: &RunDir| {
         let open = Journal::open_append(&dir.journal_path());
-        open.is_ok_and(|(_, history)| Run::replay(history.records()).state().outcome().is_none())
+        open.is_ok_and(|(_, history)| {
+            Run::replay(history.records()).state().outcome().is_none() || !is_told(dir)
+        })
     };
     Ok(home.runs_newest_first()?.filter(is_recoverable).collect())
+}
+
+/// Whether an outcome has reached the files that people read. A supervisor that died just before leaves
+/// that to the next one.
+fn is_told(dir: &RunDir) -> bool {
+    dir.status().is_ok_and(|status| status.returncode.is_some())
 }
 
 /// Every session that the run was to work on.

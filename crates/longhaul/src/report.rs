@@ -2,10 +2,11 @@
 
 use longhaul_agent::Glance;
 use longhaul_core::{
-    Clocks, Fault, Moment, Outcome, OutcomeKind, Run, RunId, SessionId, Span, Tally, TurnResult,
+    Clocks, Fault, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId, Span, Tally, TurnResult,
 };
-use longhaul_store::{CostSummary, RunDir, SessionSummary};
+use longhaul_store::{CostSummary, RunDir, SessionSummary, Status};
 use std::path::PathBuf;
+use std::process;
 
 /// A finished run.
 #[derive(Clone, Debug)]
@@ -82,7 +83,8 @@ impl Report {
 }
 
 /// Writes what is derived when a run is over. None of it can fail the run: all of it can be derived again.
-pub(crate) fn settle(dir: &RunDir, run: &Run, report: &Report) {
+pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, report: &Report) {
+    let _ = dir.write_status(&Status::of(dir.id(), run, policy, process::id(), report.ended));
     let summary = CostSummary::of(run.state(), report.model.clone(), report.ended);
     let _ = dir.write_cost_summary(&summary);
     let (session_id, status) = (report.session.clone(), report.outcome.kind);

@@ -159,7 +159,7 @@ impl Supervised<'_> {
                 let ended = crate::World::now(world).at;
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
-                settle(world.dir(), run, &report);
+                settle(world.dir(), run, policy, &report);
                 if !*keep_stream {
                     world.compact_streams();
                 }
