@@ -150,15 +150,12 @@ impl<T> Latest<T> {
 
 /// The beginning of a text as one line that nothing can disturb: neither a terminal nor a list.
 fn plain(text: &str) -> String {
-    let mut line = String::new();
     // Eight bytes for each sign leave room for what is left out of them.
     let text = beginning(text.trim(), 8 * WHAT_CHARS_MAX);
-    for sign in text.chars().map(|sign| if sign.is_whitespace() { ' ' } else { sign }) {
-        let doubled = sign == ' ' && line.ends_with(' ');
-        if !sign.is_control() && !is_invisible(sign) && !doubled {
-            line.push(sign);
-        }
-    }
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+    let is_plain = |sign: &char| !sign.is_control() && !is_invisible(*sign);
+    let mut line: String = lines.join(" ⏎ ").chars().filter(is_plain).collect();
     if let Some((cut, _)) = line.char_indices().nth(WHAT_CHARS_MAX) {
         line.truncate(cut);
         line.push('…');

@@ -87,7 +87,7 @@ fn the_oldest_are_dropped_and_counted() {
 
 #[test]
 fn lines_are_plain() {
-    assert_eq!(plain("  a\n\n b\u{1b}[31m\tc\u{2028}d\u{202e}\0 "), "a b[31m c d");
+    assert_eq!(plain("  a\n \n b\u{1b}[31m\tc\u{2028}d\u{202e}\0 "), "a ⏎ b[31m c d");
     assert_eq!(plain(&"é".repeat(300)), format!("{}…", "é".repeat(200)));
     assert_eq!(plain(&"\u{0}".repeat(9999)), "");
 }

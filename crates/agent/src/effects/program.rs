@@ -65,13 +65,8 @@ impl Program {
             begins: row.begins.iter().map(begin).collect::<Result<_, _>>()?,
             has: patterns(&row.has)?,
             ends: patterns(&row.ends)?,
-            options: row.options.iter().map(OptionPattern::new).collect::<Result<_, _>>()?,
-            harmless: row
-                .harmless
-                .iter()
-                .chain(harmless)
-                .map(OptionPattern::new)
-                .collect::<Result<_, _>>()?,
+            options: options(row.options.iter())?,
+            harmless: options(row.harmless.iter().chain(harmless))?,
             inside: patterns(&row.inside)?,
             valued: row.valued,
         })
@@ -97,16 +92,16 @@ impl Program {
 }
 
 impl OptionPattern {
-    fn new(text: &String) -> Result<OptionPattern, EffectsError> {
+    fn new(text: &str) -> Result<OptionPattern, EffectsError> {
         let (name, value) = match text.split_once(' ') {
             Some((name, value)) => (name, Some(pattern(value, text)?)),
-            None => (text.as_str(), None),
+            None => (text, None),
         };
         let name = pattern(name, text)?;
         if name.is_option() {
             Ok(OptionPattern { name, value })
         } else {
-            Err(EffectsError::NoOption(text.clone()))
+            Err(EffectsError::NoOption(text.to_owned()))
         }
     }
 
@@ -148,6 +143,10 @@ impl<'a> Arguments<'a> {
         }
         found
     }
+}
+
+fn options<'a>(texts: impl Iterator<Item = &'a String>) -> Result<Vec<OptionPattern>, EffectsError> {
+    texts.map(|text| OptionPattern::new(text)).collect()
 }
 
 fn begins(words: &[&str], patterns: &[Pattern]) -> bool {

@@ -7,7 +7,7 @@ use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
 use crate::observer::{Observer, View};
 use crate::{Environment, SuperviseError, World};
-use longhaul_agent::{Decoder, Dialect, Glance, Order};
+use longhaul_agent::{Decoder, Deeds, Dialect, Glance, Order};
 use longhaul_core::{
     Action, By, Event, Evidence, Exit, Moment, Now, Policy, Proc, Record, Run, RunId, SessionId, SpawnPlan,
     StartupError, Step, StopLevel,
@@ -57,6 +57,8 @@ pub(crate) struct LiveWorld<'a> {
     looked_when_due: bool,
     /// What the last attempt's stream said, kept for the report.
     glance: Glance,
+    /// What the tool calls of the ended attempts did: the next one is told.
+    deeds: Deeds,
     /// Why the agent could not be started, in the system's words.
     spawn_error: Option<String>,
     stderr_tail: String,
@@ -85,6 +87,7 @@ impl<'a> LiveWorld<'a> {
             locks: Vec::new(),
             looked_when_due: false,
             glance: Glance::default(),
+            deeds: Deeds::default(),
             spawn_error: None,
             stderr_tail: String::new(),
         }
@@ -214,7 +217,7 @@ impl LiveWorld<'_> {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        let invocation = self.setup.dialect.invocation(&self.setup.order, plan);
+        let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.deeds);
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         let mut env_set = self.setup.environment.set.clone();
         env_set.extend(invocation.env_set);
@@ -305,6 +308,7 @@ impl LiveWorld<'_> {
         self.stderr_tail = tail_of(&attempt.dir.stderr_path());
         let evidence = Evidence { memory_kill, ..attempt.decoder.evidence(exit, &self.stderr_tail) };
         self.glance = attempt.decoder.glance().clone();
+        self.deeds.extend(attempt.decoder.deeds());
         self.ended.push((attempt.dir, attempt.decoder));
         Ok(Some(evidence))
     }
