@@ -4,6 +4,7 @@
 //! last `result` decides, unless a new turn began after it.
 
 mod activity;
+mod calls;
 mod compact;
 mod control;
 mod decode;
@@ -11,6 +12,7 @@ mod invocation;
 mod kinds;
 mod prompts;
 mod recent;
+mod reminder;
 pub mod session;
 mod spend;
 mod startup;
@@ -19,8 +21,9 @@ mod turn;
 mod wire;
 mod words;
 
-use crate::{Decoder, Dialect, Invocation, Order, Prices};
+use crate::{Decoder, Deeds, Dialect, Effects, Invocation, Order, Prices};
 use longhaul_core::SpawnPlan;
+use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};
 pub use invocation::RESERVED;
@@ -30,17 +33,23 @@ pub use prompts::prompt;
 #[derive(Clone, Debug)]
 pub struct Claude {
     prices: Prices,
+    effects: Arc<Effects>,
 }
 
 impl Claude {
-    /// With the bundled prices.
+    /// With the bundled tables.
     pub fn new() -> Claude {
-        Claude::with_prices(Prices::bundled().clone())
+        Claude { prices: Prices::bundled().clone(), effects: Arc::new(Effects::bundled().clone()) }
     }
 
     /// With other prices, for what the agent did not live to state.
-    pub fn with_prices(prices: Prices) -> Claude {
-        Claude { prices }
+    pub fn with_prices(self, prices: Prices) -> Claude {
+        Claude { prices, ..self }
+    }
+
+    /// With other patterns of calls that must not be repeated.
+    pub fn with_effects(self, effects: Effects) -> Claude {
+        Claude { effects: Arc::new(effects), ..self }
     }
 }
 
@@ -55,12 +64,12 @@ impl Dialect for Claude {
         "claude"
     }
 
-    fn invocation(&self, order: &Order, plan: &SpawnPlan) -> Invocation {
-        invocation::invocation(order, plan)
+    fn invocation(&self, order: &Order, plan: &SpawnPlan, deeds: &Deeds) -> Invocation {
+        invocation::invocation(order, plan, deeds)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(decode::ClaudeDecoder::new(self.prices.clone()))
+        Box::new(decode::ClaudeDecoder::new(self.prices.clone(), Arc::clone(&self.effects)))
     }
 
     fn interrupt(&self) -> Vec<u8> {

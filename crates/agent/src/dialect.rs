@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
-use crate::Glance;
 use crate::claude::Claude;
+use crate::{Deeds, Glance};
 use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
 use std::path::PathBuf;
 
@@ -10,8 +10,9 @@ pub trait Dialect: Send + Sync {
     /// The agent's name, as people and `--agent` write it.
     fn name(&self) -> &'static str;
 
-    /// How to start the agent for one attempt, and what to write to it first.
-    fn invocation(&self, order: &Order, plan: &SpawnPlan) -> Invocation;
+    /// How to start the agent for one attempt, and what to write to it first. `deeds` are those of the
+    /// run so far: an agent that goes on is told what not to repeat, and what to check.
+    fn invocation(&self, order: &Order, plan: &SpawnPlan, deeds: &Deeds) -> Invocation;
 
     /// A decoder for the stream of one attempt.
     fn decoder(&self) -> Box<dyn Decoder>;
@@ -32,6 +33,9 @@ pub trait Decoder: Send {
     /// What a person may want to know of the attempt now. It decides nothing.
     fn glance(&self) -> &Glance;
 
+    /// What the tool calls did so far; complete after [`Decoder::evidence`].
+    fn deeds(&self) -> &Deeds;
+
     /// What the whole stream proves, now that the process is gone and the stream read to its end.
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;
 
@@ -39,7 +43,8 @@ pub trait Decoder: Send {
     fn is_compactable(&self) -> bool;
 
     /// Whether the compacted stream keeps this line (without its newline). To be asked after
-    /// [`Decoder::evidence`]; decoding what is kept yields the same evidence again.
+    /// [`Decoder::evidence`]; decoding what is kept yields the same evidence and the same
+    /// deeds again.
     fn keeps(&self, line: &[u8]) -> bool;
 }
 

@@ -8,14 +8,18 @@
 //! vendor has no field, a short documented list of vendor-authored sentences.
 
 pub mod claude;
+mod deeds;
 mod dialect;
+mod effects;
 mod glance;
 mod lines;
 mod near;
 mod prices;
 mod report;
 
+pub use deeds::{Deeds, Done, Latest, Unfinished};
 pub use dialect::{Decoder, Dialect, Invocation, Order, Program, dialect};
+pub use effects::{Effects, EffectsError, Reach};
 pub use glance::{EventCounts, Glance};
 pub use near::near;
 pub use prices::{Prices, PricesError};

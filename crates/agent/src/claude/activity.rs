@@ -9,15 +9,34 @@ const BYTES_MAX: usize = 8 * CHARS_MAX;
 
 /// A tool call: its name and the one argument that says most.
 pub(super) fn of_tool(call: &Block<'_>) -> String {
+    one_line(&named(call.name.as_str(), first_line(says_most(&call.input))))
+}
+
+/// The one argument that says most; empty if none of those known is there.
+pub(super) fn says_most<'a>(input: &'a ToolInput<'_>) -> &'a str {
     let ToolInput {
-        command, file_path, notebook_path, pattern, url, query, skill, description, path, ..
-    } = &call.input;
-    let says_most = [command, file_path, notebook_path, pattern, url, query, skill, description, path]
+        command,
+        file_path,
+        notebook_path,
+        pattern,
+        url,
+        query,
+        skill,
+        title,
+        description,
+        path,
+        ..
+    } = input;
+    [command, file_path, notebook_path, pattern, url, query, skill, title, description, path]
         .into_iter()
         .map(|text| text.as_str())
-        .find(|text| !text.is_empty());
-    let name = call.name.as_str();
-    one_line(&says_most.map_or_else(|| name.to_owned(), |text| format!("{name}: {}", first_line(text))))
+        .find(|text| !text.is_empty())
+        .unwrap_or_default()
+}
+
+/// A tool's name, with what it was about.
+pub(super) fn named(name: &str, about: &str) -> String {
+    if about.is_empty() { name.to_owned() } else { format!("{name}: {about}") }
 }
 
 /// The beginning of a text, without what could disturb a terminal.

@@ -4,6 +4,7 @@
 //! this one says which event goes where, and whether a turn is open.
 
 use super::activity;
+use super::calls;
 use super::kinds::Kind;
 use super::spend::Spend;
 use super::startup;
@@ -12,12 +13,13 @@ use super::turn::Turn;
 use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, parse};
 use super::words;
 use crate::lines::{Line, Lines};
-use crate::{Decoder, Glance, Prices};
+use crate::{Decoder, Deeds, Effects, Glance, Prices};
 use longhaul_core::{
     Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, TurnResult,
 };
 use std::collections::BTreeSet;
 use std::mem;
+use std::sync::Arc;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 const SYNTHETIC: &str = "<synthetic>";
@@ -31,6 +33,8 @@ pub(super) struct ClaudeDecoder {
     glance: Glance,
     spend: Spend,
     tools: Tools,
+    effects: Arc<Effects>,
+    deeds: Deeds,
     turn: Turn,
     /// The last result.
     result: Option<TurnResult>,
@@ -56,6 +60,10 @@ impl Decoder for ClaudeDecoder {
 
     fn glance(&self) -> &Glance {
         &self.glance
+    }
+
+    fn deeds(&self) -> &Deeds {
+        &self.deeds
     }
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
@@ -87,12 +95,14 @@ impl Decoder for ClaudeDecoder {
 }
 
 impl ClaudeDecoder {
-    pub(super) fn new(prices: Prices) -> ClaudeDecoder {
+    pub(super) fn new(prices: Prices, effects: Arc<Effects>) -> ClaudeDecoder {
         ClaudeDecoder {
             lines: Lines::default(),
             glance: Glance::default(),
             spend: Spend::new(prices),
             tools: Tools::default(),
+            effects,
+            deeds: Deeds::default(),
             turn: Turn::default(),
             result: None,
             turn_open: false,
@@ -151,12 +161,12 @@ impl ClaudeDecoder {
             Kind::ModelFallback => self.with(line, |own, note| own.model_fallback(&note)),
             Kind::ControlRequest => self.with(line, |own, note| own.control_request(&note)),
             Kind::ControlCancel => self.with(line, |own, note| own.control_cancel(&note)),
+            Kind::TaskStarted => self.with(line, |own, note| own.task_started(&note)),
+            Kind::TaskNotification => self.with(line, |own, note| own.task_notification(&note)),
             Kind::TaskProgress
             | Kind::ToolProgress
             | Kind::ThinkingTokens
-            | Kind::TaskStarted
             | Kind::TaskUpdated
-            | Kind::TaskNotification
             | Kind::TaskSummary
             | Kind::HookStarted
             | Kind::HookProgress
@@ -254,9 +264,10 @@ impl ClaudeDecoder {
         for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
             self.glance.say(block.text.as_str());
         }
-        // After the result, tools are those of sub-agents in the background, which are counted as such.
-        for call in row.message.content.0.iter().filter(|block| self.turn_open && block.kind.is("tool_use")) {
-            if self.tools.begin(call.id.as_str()) {
+        for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
+            calls::began(&mut self.deeds, &self.effects, call, &row.timestamp);
+            // After the result, tools are those of sub-agents in the background, which are counted as such.
+            if self.turn_open && self.tools.begin(call.id.as_str()) {
                 self.glance.activity = activity::of_tool(call);
                 out.push(Notice::ToolBegan);
             }
@@ -267,8 +278,9 @@ impl ClaudeDecoder {
         for meta in &row.tool_result_meta.0 {
             self.tools.judge(meta);
         }
-        for block in &row.message.content.0 {
-            if block.kind.is("tool_result") && self.tools.end(block.tool_use_id.as_str()) {
+        for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
+            calls::answered(&mut self.deeds, block, row);
+            if self.tools.end(block.tool_use_id.as_str()) {
                 self.progressed = true;
                 self.act("thinking");
                 out.push(Notice::ToolEnded);
@@ -287,6 +299,9 @@ impl ClaudeDecoder {
         self.glance.conclude(line.result.stated().filter(|_| !result.is_error));
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
             self.glance.error(error.as_str());
+        }
+        for denial in &line.permission_denials.0 {
+            self.deeds.never_ran(denial.tool_use_id.as_str());
         }
         self.glance.turns += 1;
         self.act("");
@@ -370,7 +385,22 @@ impl ClaudeDecoder {
 
     fn permission_denied(&mut self, note: &Note<'_>) {
         self.tools.deny(note.tool_use_id.as_str());
+        self.deeds.never_ran(note.tool_use_id.as_str());
         self.glance.error(note.message.as_str());
+    }
+
+    fn task_started(&mut self, note: &Note<'_>) {
+        if note.is_backgrounded.0 {
+            self.deeds.left_running(note.tool_use_id.as_str());
+        }
+    }
+
+    /// The end of a call in the background. One that was stopped stays unknown: the model may never hear of it.
+    fn task_notification(&mut self, note: &Note<'_>) {
+        let failed = note.status.is("failed");
+        if failed || note.status.is("completed") {
+            self.deeds.ended(note.tool_use_id.as_str(), failed, None);
+        }
     }
 
     fn model_fallback(&mut self, note: &Note<'_>) {

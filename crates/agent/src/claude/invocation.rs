@@ -2,7 +2,7 @@
 
 use super::control::user_line;
 use super::prompts::prompt;
-use crate::{Invocation, Order};
+use crate::{Deeds, Invocation, Order};
 use longhaul_core::{SessionPlan, SpawnPlan};
 
 /// Variables by which a Claude Code notices that it was started inside another one, and would then
@@ -40,14 +40,14 @@ pub const RESERVED: &[&str] = &[
     "--session-id",
 ];
 
-pub(super) fn invocation(order: &Order, plan: &SpawnPlan) -> Invocation {
+pub(super) fn invocation(order: &Order, plan: &SpawnPlan, deeds: &Deeds) -> Invocation {
     Invocation {
         program: order.program.path.clone(),
         args: args(order, &plan.session),
         cwd: order.cwd.clone(),
         env_set: env_set(order, plan),
         env_remove: ENV_REMOVED.to_vec(),
-        stdin: user_line(&prompt(&order.prompt, plan.say)),
+        stdin: user_line(&prompt(&order.prompt, plan.say, deeds)),
     }
 }
 
@@ -93,7 +93,7 @@ fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::invocation;
-    use crate::{Order, Program};
+    use crate::{Deeds, Order, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 
@@ -111,7 +111,7 @@ mod tests {
     }
 
     fn check(order: &Order, session: SessionPlan, say: Say, expected: Expect) {
-        let found = invocation(order, &SpawnPlan { attempt: 2, session, say });
+        let found = invocation(order, &SpawnPlan { attempt: 2, session, say }, &Deeds::default());
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
     }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn environment() {
         let plan = SpawnPlan { attempt: 2, session: SessionPlan::New(SessionId::from("a")), say: Say::Task };
-        let found = invocation(&order(), &plan);
+        let found = invocation(&order(), &plan, &Deeds::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"
             CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1

@@ -1,23 +1,27 @@
 //! What the agent is told at the start of an attempt. Short, true, and never an order to stop: it stays
 //! in the conversation for good.
 
+use super::reminder::{Listener, reminder};
+use crate::Deeds;
 use longhaul_core::{Fault, Nudge, Say};
 
-/// The words for what is to be said.
-pub fn prompt(task: &str, say: Say) -> String {
+/// The words for what is to be said; an agent that goes on is reminded of the deeds so far.
+pub fn prompt(task: &str, say: Say, deeds: &Deeds) -> String {
     match say {
         Say::Task => task.to_owned(),
         // The task comes first: it may begin with a slash command.
         Say::TaskAgain(fault) => format!(
             "{task}\n\n(An earlier session worked on this and could not be continued: {}. Parts of the work \
              may be done already. Look at the state of the workspace first, keep what is good, and do not \
-             repeat what has taken effect.)",
-            interruption(fault)
+             repeat what has taken effect.){}",
+            interruption(fault),
+            reminder(deeds, Listener::Stranger)
         ),
         Say::Continue(fault) => format!(
             "The work was interrupted: {}. Continue with the task. Before you repeat a step, look whether it \
-             has taken effect already: the last commands may have run in full, in part or not at all.",
-            interruption(fault)
+             has taken effect already: the last commands may have run in full, in part or not at all.{}",
+            interruption(fault),
+            reminder(deeds, Listener::Itself)
         ),
         Say::Nudge(Nudge::Finish) => {
             "The last turn ended without an answer. If the task is done, say what was done and with what \
@@ -73,6 +77,7 @@ fn interruption(fault: Fault) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::prompt;
+    use crate::Deeds;
     use expect_test::expect;
     use longhaul_core::{Fault, Nudge, Say};
 
@@ -85,7 +90,8 @@ mod tests {
             Say::Nudge(Nudge::Finish),
             Say::Nudge(Nudge::SmallerSteps),
         ];
-        let all: Vec<String> = says.into_iter().map(|say| prompt("/review the code", say)).collect();
+        let all: Vec<String> =
+            says.into_iter().map(|say| prompt("/review the code", say, &Deeds::default())).collect();
         expect![[r#"
             /review the code
             ---

@@ -1,4 +1,4 @@
-//! Which tool calls are under way, and which were denied by whom.
+//! Which tool calls are under way, which were denied by whom, and which ran at all.
 
 use super::wire::ResultMeta;
 use std::collections::BTreeSet;
@@ -17,6 +17,28 @@ pub(super) struct Tools {
     /// Whether the agent called a tool off by itself: a tool that a guard was asked about and nobody
     /// answered, or one that ended with the process.
     pub(super) cancelled: bool,
+}
+
+/// What became of a call that got a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It ran.
+    Ran,
+    /// It was denied or called off before it ran.
+    NeverRan,
+    /// It was stopped, perhaps while it ran.
+    Stopped,
+}
+
+/// What the agent's program says about a result tells.
+pub(super) fn fate(meta: &ResultMeta<'_>) -> Fate {
+    let is_rejected = meta.permission_decision.decision.is("reject");
+    match meta.non_execution_kind.as_str() {
+        "" if !is_rejected => Fate::Ran,
+        // 2.1.330 says so of a running tool that an interrupt stopped, too, but without a decision.
+        "user-rejected" if !is_rejected => Fate::Stopped,
+        _ => Fate::NeverRan,
+    }
 }
 
 impl Tools {

@@ -69,6 +69,7 @@ records! {
         "api_error_status" => api_error_status: Count,
         "is_api_error_message" => is_api_error_message: Flag,
         "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
+        "timestamp" => timestamp: Text<'a>,
     }
 
     /// Of a `stream_event`, what kind it is of and whose.
@@ -132,6 +133,7 @@ records! {
         "text" => text: Text<'a>,
         "thinking" => thinking: Length,
         "input" => input: ToolInput<'a>,
+        "is_error" => is_error: Flag,
     }
 
     /// The arguments of a tool call that say most, and how much the long ones are.
@@ -144,10 +146,12 @@ records! {
         "query" => query: Text<'a>,
         "skill" => skill: Text<'a>,
         "description" => description: Text<'a>,
+        "title" => title: Text<'a>,
         "path" => path: Text<'a>,
         "content" => content: Length,
         "old_string" => old_string: Length,
         "new_string" => new_string: Length,
+        "run_in_background" => run_in_background: Flag,
     }
 
     /// What the agent's program says about a tool's result.
@@ -242,6 +246,7 @@ records! {
         "content" => content: Text<'a>,
         "text" => text: Text<'a>,
         "tool_use_id" => tool_use_id: Text<'a>,
+        "is_backgrounded" => is_backgrounded: Flag,
         "message" => message: Text<'a>,
         "request_id" => request_id: Text<'a>,
         "request" => request: Request<'a>,

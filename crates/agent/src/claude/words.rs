@@ -86,6 +86,15 @@ pub(super) fn stop_reason(word: &str) -> StopReason {
     }
 }
 
+/// `timestamp`, an instant of RFC 3339 in UTC, to the minute: `2026-11-21 14:02 UTC`.
+pub(super) fn utc_minute(instant: &str) -> Option<String> {
+    const FORM: &str = "0000-00-00T00:00";
+    let minute = instant.strip_suffix('Z')?.get(..FORM.len())?;
+    let fits = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    let (date, time) = minute.split_once('T').filter(|_| minute.bytes().zip(FORM.bytes()).all(fits))?;
+    Some(format!("{date} {time} UTC"))
+}
+
 /// `rate_limit_info.status`.
 pub(super) fn rate_limit_status(word: &str) -> Option<RateLimitStatus> {
     match word {
@@ -101,5 +110,21 @@ pub(super) fn startup_failure(word: &str) -> StartupError {
     match word {
         "session_held_by_background" => StartupError::SessionHeld,
         _ => StartupError::Unusable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc_minute;
+
+    #[test]
+    fn instants() {
+        let check =
+            |instant: &str, expected: Option<&str>| assert_eq!(utc_minute(instant).as_deref(), expected);
+        check("2026-11-21T23:56:22.246Z", Some("2026-11-21 23:56 UTC"));
+        check("2026-11-21T23:56:22+01:00", None);
+        check("2026-11-21\n23:56:22Z", None);
+        check("20é6-11-21T23:56:22Z", None);
+        check("Z", None);
     }
 }

@@ -68,9 +68,10 @@ fn bad_lines_are_counted_and_change_nothing() {
         let mut decoder = decoder();
         decoder.feed(&bytes, &mut Vec::new());
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
-        let (_, undamaged) = fixture.decode([&fixture.bytes[..]]);
+        let undamaged = fixture.read([&fixture.bytes[..]]);
         let what = String::from_utf8_lossy(&bad[..bad.len().min(60)]).into_owned();
-        assert_eq!(evidence, undamaged, "{} with {what}", fixture.name);
+        assert_eq!(evidence, undamaged.evidence, "{} with {what}", fixture.name);
+        assert_eq!(*decoder.deeds(), undamaged.deeds, "{} with {what}", fixture.name);
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| *line == bad).count();
         assert_eq!(decoder.glance().bad, lines as u64, "{} with {what}", fixture.name);
     }

@@ -1,6 +1,6 @@
 //! The recorded streams, and what each proves. Recorded with Claude Code 2.1.330 against a loopback API.
 
-use longhaul_agent::{Decoder, dialect, report};
+use longhaul_agent::{Decoder, Deeds, dialect, report};
 use longhaul_core::{Evidence, Exit, Notice, classify};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -41,6 +41,14 @@ pub struct Fixture {
     pub fault: Option<String>,
 }
 
+/// What a stream said.
+#[derive(Debug, PartialEq)]
+pub struct Read {
+    pub notices: Vec<Notice>,
+    pub evidence: Evidence,
+    pub deeds: Deeds,
+}
+
 pub fn dir() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/claude")
 }
@@ -73,12 +81,19 @@ pub fn decoder() -> Box<dyn Decoder> {
 impl Fixture {
     /// Decodes the given bytes, in the given pieces, as if they were this fixture's.
     pub fn decode<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Notice>, Evidence) {
+        let read = self.read(pieces);
+        (read.notices, read.evidence)
+    }
+
+    /// The same, with the deeds.
+    pub fn read<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
         let mut decoder = decoder();
         let mut notices = Vec::new();
         for piece in pieces {
             decoder.feed(piece, &mut notices);
         }
-        (notices, decoder.evidence(self.exit, self.stderr))
+        let evidence = decoder.evidence(self.exit, self.stderr);
+        Read { notices, evidence, deeds: decoder.deeds().clone() }
     }
 
     pub fn check(&self, evidence: &Evidence, how: &str) {

@@ -4,6 +4,7 @@
 mod chunking;
 mod compaction;
 mod damage;
+mod deeds;
 mod fixtures;
 mod snapshots;
 mod spending;

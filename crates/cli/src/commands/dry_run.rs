@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use longhaul::SessionChoice;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Dialect, Order};
+use longhaul_agent::{Deeds, Dialect, Order};
 use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan};
 use serde_json::json;
 
@@ -23,7 +23,8 @@ pub fn print(
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
     };
     let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
-    let invocation = Claude::new().invocation(order, &SpawnPlan { attempt: 1, session, say: Say::Task });
+    let plan = SpawnPlan { attempt: 1, session, say: Say::Task };
+    let invocation = Claude::new().invocation(order, &plan, &Deeds::default());
     let worst = resolved.policy.worst_case();
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {

@@ -10,7 +10,7 @@ use super::tail::Tail;
 use crate::crash::{self, Point};
 use crate::observer::{Observer, View};
 use crate::{Environment, SuperviseError, World};
-use longhaul_agent::{Decoder, Dialect, Glance, Order};
+use longhaul_agent::{Decoder, Deeds, Dialect, Glance, Order};
 use longhaul_core::{
     Action, By, Event, Evidence, Exit, Found, Moment, Now, Phase, Policy, Proc, Record, Run, RunId,
     SessionId, SpawnPlan, StartupError, Step, StopLevel,
@@ -63,6 +63,8 @@ pub(crate) struct LiveWorld<'a> {
     looked_when_due: bool,
     /// What the last attempt's stream said, kept for the report.
     glance: Glance,
+    /// What the tool calls of the ended attempts did: the next one is told.
+    deeds: Deeds,
     /// Why the agent could not be started, in the system's words.
     spawn_error: Option<String>,
     stderr_tail: String,
@@ -94,6 +96,7 @@ impl<'a> LiveWorld<'a> {
             locks: Vec::new(),
             looked_when_due: false,
             glance: Glance::default(),
+            deeds: Deeds::default(),
             spawn_error: None,
             stderr_tail: String::new(),
         }
@@ -223,7 +226,7 @@ impl LiveWorld<'_> {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        let invocation = self.setup.dialect.invocation(&self.setup.order, plan);
+        let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.deeds);
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         let mut env_set = self.setup.environment.set.clone();
         env_set.extend(invocation.env_set);
@@ -330,6 +333,10 @@ impl LiveWorld<'_> {
         let Some(plan) = &run.state().plan else {
             return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
         };
+        // What the agent did in earlier attempts, the next one is told. One whose files are gone is silent.
+        for number in 1..plan.attempt {
+            let _ = self.read_again(self.setup.dir.attempt(number));
+        }
         let dir = self.setup.dir.attempt(plan.attempt);
         if let Some(proc) = live_agent(self.setup.dir.id(), run) {
             if let Some(busy) = self.lock_session(plan)? {
@@ -347,12 +354,17 @@ impl LiveWorld<'_> {
         if run.state().phase == Phase::Launching {
             sweep(self.setup.dir.id()).await?;
         }
+        Ok(Found::Gone(self.read_again(dir)?))
+    }
+
+    /// What an attempt without a process proves, by its files.
+    fn read_again(&mut self, dir: AttemptDir) -> Result<Evidence, SuperviseError> {
         let exit = exit_of(&dir)?;
         let mut decoder = self.setup.dialect.decoder();
         if exit != Exit::NeverSpawned {
             decode(&dir.stream_path(), decoder.as_mut())?;
         }
-        Ok(Found::Gone(self.conclude(dir, decoder, exit, false)))
+        Ok(self.conclude(dir, decoder, exit, false))
     }
 
     /// The evidence of an attempt whose process is gone and whose stream is read to the end.
@@ -375,6 +387,7 @@ impl LiveWorld<'_> {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
         self.glance = decoder.glance().clone();
+        self.deeds.extend(decoder.deeds());
         self.ended.push((dir, decoder));
         evidence
     }

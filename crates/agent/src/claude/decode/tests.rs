@@ -1,5 +1,5 @@
 use super::ClaudeDecoder;
-use crate::{Decoder, Prices};
+use crate::{Decoder, Effects, Prices};
 use longhaul_core::{
     ApiError, Ending, Evidence, Exit, Fault, Notice, RateLimitStatus, StartupError, classify,
 };
@@ -8,7 +8,8 @@ const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1","model
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done."}"#;
 
 fn decoded(lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
-    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone());
+    let effects = Effects::bundled().clone().into();
+    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects);
     let mut notices = Vec::new();
     for line in lines {
         decoder.feed(format!("{line}\n").as_bytes(), &mut notices);

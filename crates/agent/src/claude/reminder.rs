@@ -1,0 +1,106 @@
+//! What an agent that goes on is reminded of: what is done and must not be done again, and what it must
+//! look at first. A short list, whose lines no command can leave.
+
+use crate::{Deeds, Done};
+use std::fmt::Write;
+
+// With a heading and a line for the rest, two lists of so many are 20 lines.
+const LINES_EACH_MAX: usize = 8;
+
+/// Whom the reminder is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Listener {
+    /// The agent in its own session: it has seen which calls ended with an error.
+    Itself,
+    /// An agent in a new session, who has seen nothing.
+    Stranger,
+}
+
+/// The lists, with an empty line before each; nothing if there is nothing to say.
+pub(super) fn reminder(deeds: &Deeds, listener: Listener) -> String {
+    let done = Lines { all: done_lines(deeds), dropped: deeds.done.dropped };
+    let failed = match listener {
+        Listener::Itself => Vec::new(),
+        Listener::Stranger => failed_lines(deeds),
+    };
+    let unsure = Lines { all: [failed, unknown_lines(deeds)].concat(), dropped: deeds.unknown.dropped };
+    done.under("Done already, do not repeat for the same work:")
+        + &unsure.under("Outcome unknown, check first:")
+}
+
+/// The lines of one list, the oldest first.
+struct Lines {
+    all: Vec<String>,
+    /// How many calls are not even among them.
+    dropped: u64,
+}
+
+impl Lines {
+    /// The list with its heading: the newest lines, and how many more there are.
+    fn under(&self, heading: &str) -> String {
+        if self.all.is_empty() {
+            return String::new();
+        }
+        let older = self.all.len().saturating_sub(LINES_EACH_MAX);
+        let mut list = format!("\n\n{heading}");
+        for line in &self.all[older..] {
+            list.push_str("\n- ");
+            list.push_str(line);
+        }
+        let more = older as u64 + self.dropped;
+        if more > 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(list, "\n- and {more} more before");
+        }
+        list
+    }
+}
+
+/// One line for all calls of the same words, where the last of them is.
+fn done_lines(deeds: &Deeds) -> Vec<String> {
+    let succeeded: Vec<&Done> = deeds.done.iter().filter(|done| !done.is_error).collect();
+    let line = |(at, done): (usize, &&Done)| {
+        let is_same = |other: &&&Done| other.what == done.what;
+        let is_last = !succeeded[at + 1..].iter().any(|other| is_same(&other));
+        let times = succeeded.iter().filter(is_same).count();
+        let often = if times > 1 { format!("{times} times, last ") } else { String::new() };
+        let note = match &done.when {
+            Some(when) => format!(" ({often}at {when})"),
+            None if times > 1 => format!(" ({times} times)"),
+            None => String::new(),
+        };
+        is_last.then(|| quoted(&done.what) + &note)
+    };
+    succeeded.iter().enumerate().filter_map(line).collect()
+}
+
+/// Calls that ended with an error and were not made again.
+fn failed_lines(deeds: &Deeds) -> Vec<String> {
+    let calls: Vec<&Done> = deeds.done.iter().collect();
+    let line = |(at, done): (usize, &&Done)| {
+        let is_repeated = calls[at + 1..].iter().any(|later| later.what == done.what);
+        let when = done.when.as_ref().map_or_else(String::new, |when| format!(" at {when}"));
+        (done.is_error && !is_repeated).then(|| format!("{} (ended with an error{when})", quoted(&done.what)))
+    };
+    calls.iter().enumerate().filter_map(line).collect()
+}
+
+fn unknown_lines(deeds: &Deeds) -> Vec<String> {
+    deeds.unknown.iter().map(|call| quoted(&call.what)).collect()
+}
+
+/// A text as code on one line: its fence is longer than any row of backticks in it.
+fn quoted(text: &str) -> String {
+    // The text is plain already where it was remembered; a list must not depend on that.
+    let text: String =
+        text.chars().filter(|sign| !sign.is_control() && !matches!(sign, '\u{2028}' | '\u{2029}')).collect();
+    let longest = text.split(|sign| sign != '`').map(str::len).max().unwrap_or_default();
+    if longest == 0 {
+        return format!("`{text}`");
+    }
+    let fence = "`".repeat(longest + 1);
+    format!("{fence} {text} {fence}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+use super::{Listener, reminder};
+use crate::{Deeds, Unfinished};
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+const WHEN: &str = "2026-11-21 14:02 UTC";
+
+/// Deeds of a call each: `+` went well, `-` ended with an error, `?` has no end.
+fn deeds(calls: &[&str]) -> Deeds {
+    let mut deeds = Deeds::default();
+    for (at, call) in calls.iter().enumerate() {
+        let (ending, what) = call.split_at(1);
+        let (id, when) = (at.to_string(), (!what.contains("timeless")).then(|| WHEN.to_owned()));
+        deeds.began(Unfinished {
+            id: id.clone(),
+            what: what.to_owned(),
+            is_outside: true,
+            in_background: false,
+            when: when.clone(),
+        });
+        if ending != "?" {
+            deeds.ended(&id, ending == "-", when);
+        }
+    }
+    deeds
+}
+
+fn check(calls: &[&str], listener: Listener, expected: Expect) {
+    expected.assert_eq(&reminder(&deeds(calls), listener));
+}
+
+#[test]
+fn nothing_to_say() {
+    check(&[], Listener::Stranger, expect![""]);
+    check(&["-Bash: git push"], Listener::Itself, expect![""]);
+}
+
+#[test]
+fn lists() {
+    let calls = [
+        "+Bash: git push origin main",
+        "-Bash: npm publish",
+        "+Bash: timeless",
+        "-Bash: git push origin main",
+        "+Bash: git push origin main",
+        "+Bash: echo `x` ``y``",
+        "?Bash: cargo build",
+    ];
+    check(
+        &calls,
+        Listener::Itself,
+        expect![[r#"
+
+
+            Done already, do not repeat for the same work:
+            - `Bash: timeless`
+            - `Bash: git push origin main` (2 times, last at 2026-11-21 14:02 UTC)
+            - ``` Bash: echo `x` ``y`` ``` (at 2026-11-21 14:02 UTC)
+
+            Outcome unknown, check first:
+            - `Bash: cargo build`"#]],
+    );
+    check(
+        &calls[..2],
+        Listener::Stranger,
+        expect![[r#"
+
+
+        Done already, do not repeat for the same work:
+        - `Bash: git push origin main` (at 2026-11-21 14:02 UTC)
+
+        Outcome unknown, check first:
+        - `Bash: npm publish` (ended with an error at 2026-11-21 14:02 UTC)"#]],
+    );
+}
+
+#[test]
+fn long_lists_are_cut() {
+    let calls: Vec<String> =
+        (0..300).flat_map(|number| [format!("+done {number}"), format!("?open {number}")]).collect();
+    let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+    let text = reminder(&deeds(&calls), Listener::Stranger);
+    assert_eq!(text.trim().lines().filter(|line| !line.is_empty()).count(), 20);
+    assert_eq!(text.matches("and 292 more before").count(), 2, "{text}");
+}
+
+proptest! {
+    #[test]
+    fn no_call_adds_a_line_of_its_own(calls in prop::collection::vec("[+?-](\\PC|[`\n\r\t\u{1b}\u{2028}\u{85}-]){0,60}", 1..6)) {
+        let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+        let text = reminder(&deeds(&calls), Listener::Stranger);
+        let breaks = |sign: char| sign.is_control() || matches!(sign, '\u{2028}' | '\u{2029}');
+        let mut lines = 0;
+        for line in text.split('\n').filter(|line| !line.is_empty()) {
+            prop_assert!(!line.contains(breaks), "{line:?}");
+            let is_ours = line.starts_with("- `") || line.starts_with("Done already") || line.starts_with("Outcome");
+            prop_assert!(is_ours, "{line:?}");
+            lines += usize::from(line.starts_with('-'));
+        }
+        prop_assert!(lines <= calls.len());
+    }
+}

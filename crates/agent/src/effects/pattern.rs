@@ -1,0 +1,63 @@
+//! Patterns of names and words: `*` stands for anything, `|` for "or".
+
+/// A pattern for one word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pattern {
+    text: String,
+}
+
+impl Pattern {
+    /// Nothing, if an alternative is empty: it would be a slip, and fit nothing.
+    pub(super) fn new(text: &str) -> Option<Pattern> {
+        let is_whole = text.split('|').all(|alternative| !alternative.is_empty());
+        is_whole.then(|| Pattern { text: text.to_owned() })
+    }
+
+    /// Whether any alternative fits the whole word.
+    pub(super) fn fits(&self, word: &str) -> bool {
+        self.text.split('|').any(|alternative| fits(alternative, word))
+    }
+
+    /// Whether each alternative begins like an option.
+    pub(super) fn is_option(&self) -> bool {
+        self.text.split('|').all(|alternative| alternative.starts_with('-'))
+    }
+}
+
+fn fits(pattern: &str, word: &str) -> bool {
+    let Some((start, pattern)) = pattern.split_once('*') else { return pattern == word };
+    let Some(mut rest) = word.strip_prefix(start) else { return false };
+    let (middle, end) = pattern.rsplit_once('*').unwrap_or(("", pattern));
+    for part in middle.split('*') {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    #[test]
+    fn patterns() {
+        let check = |pattern: &str, word: &str, expected: bool| {
+            let pattern = Pattern::new(pattern).expect("the pattern is whole");
+            assert_eq!(pattern.fits(word), expected, "{pattern:?} {word}");
+        };
+        check("push", "push", true);
+        check("push", "pushed", false);
+        check("a|b*|c", "bc", true);
+        check("*", "", true);
+        check("*:*", "host:", true);
+        check("*:*", "host", false);
+        check("mcp__*__create*", "mcp__a__b__create_issue", true);
+        check("mcp__*__create*", "mcp__create_issue", false);
+        check("a*a", "a", false);
+        check("*é*", "xéy", true);
+        assert_eq!(Pattern::new("a||b"), None);
+        assert_eq!(Pattern::new(""), None);
+    }
+}

@@ -1,0 +1,179 @@
+use super::{Effects, Reach};
+use expect_test::{Expect, expect};
+
+/// What of a shell script reaches outside, by the bundled table.
+fn reaching(script: &str) -> Vec<String> {
+    match Effects::bundled().reach("Bash", script) {
+        Reach::Inside => Vec::new(),
+        Reach::Tool => vec!["all of it".to_owned()],
+        Reach::Commands(commands) => commands,
+    }
+}
+
+#[test]
+fn the_bundled_table_can_be_read() {
+    let effects = Effects::parse(include_str!("../effects.toml")).expect("the table is valid");
+    assert!(effects.programs.len() >= 20 && effects.tools.len() >= 5);
+}
+
+#[test]
+fn commands_that_reach_outside() {
+    for script in [
+        "git push",
+        "git push origin main",
+        "git -C dir push",
+        "git --git-dir=x -c user.name=me push -f",
+        "/usr/bin/git 'push'",
+        "gh pr create --title 'Fix it' --body x",
+        "gh --repo a/b issue comment 7 -b done",
+        "gh api repos/a/b/issues -f title=x",
+        "gh api -XDELETE repos/a/b",
+        "curl -X POST https://example.com",
+        "curl -XPOST https://example.com",
+        "curl -sSd @file https://example.com",
+        "curl --request=PUT https://example.com",
+        "curl https://example.com --data-raw '{\"a\":1}'",
+        "curl -fsST file https://example.com",
+        "wget --post-data=x https://example.com",
+        "http POST example.com name=x",
+        "npm publish --access public",
+        "pnpm --filter a publish",
+        "yarn npm publish",
+        "cargo +nightly publish -p a",
+        "python3 -m twine upload dist/*",
+        "docker push example.com/image",
+        "docker buildx build --push .",
+        "kubectl -n prod apply -f x.yaml",
+        "kubectl delete pod x",
+        "terraform -chdir=infra apply -auto-approve",
+        "aws --profile p s3 cp file s3://bucket/key",
+        "aws ec2 terminate-instances --instance-ids i",
+        "gcloud run deploy x --region r",
+        "az vm create -n x",
+        "ssh host uptime",
+        "scp file me@host:dir/",
+        "rsync -az --exclude node_modules dist/ host:www",
+        "mail -s done me@example.com",
+        "systemctl --user restart x",
+    ] {
+        assert_eq!(reaching(script), [script], "{script}");
+    }
+}
+
+#[test]
+fn commands_that_stay_inside() {
+    for script in [
+        "echo \"git push\"",
+        "echo git push",
+        "git commit -m push",
+        "git commit -m 'then git push'",
+        "git log --grep 'git push' # git push",
+        "grep -r 'npm publish' .",
+        "git push --dry-run",
+        "cargo publish --dry-run",
+        "git stash push",
+        "git fetch && git pull",
+        "cat <<'EOF' > release.sh\ngit push\nEOF",
+        "curl https://example.com -o data.json",
+        "curl -sSL -o/dev/null https://example.com",
+        "curl -H 'X-Method: POST' https://example.com",
+        "curl -G -d q=x https://example.com",
+        "curl -X POST http://localhost:3000/login -d a=b",
+        "wget https://example.com/post-data",
+        "gh pr view 7",
+        "gh api -X GET search -f q=x",
+        "npm install publish",
+        "npm run publish",
+        "docker build .",
+        "kubectl get pods",
+        "terraform plan",
+        "aws s3 cp s3://bucket/key .",
+        "aws ec2 describe-instances",
+        "ssh -V",
+        "scp host:file .",
+        "rsync -a a/ b/",
+        "systemctl status x",
+        "python git.py push",
+        "./git-push",
+        "",
+    ] {
+        assert_eq!(reaching(script), [""; 0], "{script}");
+    }
+}
+
+fn check(script: &str, expected: Expect) {
+    expected.assert_eq(&reaching(script).join("\n"));
+}
+
+#[test]
+fn commands_among_others() {
+    check("cd x && cargo test && git push 2>&1 | tail -3; echo ok", expect!["git push 2>&1"]);
+    check("set -e\n# publish\nnpm publish\ngit push &", expect!["npm publish\ngit push"]);
+    check("env X=1 sudo -u me git -C dir push", expect!["env X=1 sudo -u me git -C dir push"]);
+    check(
+        "GIT_SSH=x timeout -k 5 30 nice -n 5 git push",
+        expect!["GIT_SSH=x timeout -k 5 30 nice -n 5 git push"],
+    );
+    check("if ! git push; then exit 1; fi", expect!["git push"]);
+    check("for x in a b; do { git push $x; }; done", expect!["git push $x"]);
+    check("bash -lc 'cd x && git push origin \"a b\"'", expect![[r#"git push origin "a b""#]]);
+    check("sudo sh -e -c \"git push\"", expect!["git push"]);
+    check("eval \"git push\"; x=$(npm publish)", expect!["git push\nnpm publish"]);
+    check("bash <<EOF\ngit push\nEOF", expect!["git push"]);
+    check("echo a | xargs -n 1 git push origin", expect!["xargs -n 1 git push origin"]);
+    check("sh -c 'sh -c \"sh -c git\\ push\"'", expect!["git push"]);
+    check("bash -c 'echo \"git push\"'", expect![""]);
+    check("sudo echo git push", expect![""]);
+}
+
+#[test]
+fn tools_by_name() {
+    let reach = |tool: &str| Effects::bundled().reach(tool, "");
+    assert_eq!(reach("mcp__github__create_issue"), Reach::Tool);
+    assert_eq!(reach("mcp__mail__send"), Reach::Tool);
+    assert_eq!(reach("mcp__github__get_updates"), Reach::Inside);
+    assert_eq!(reach("Write"), Reach::Inside);
+    assert!(Effects::bundled().only_looks("Read") && !Effects::bundled().only_looks("Bash"));
+}
+
+#[test]
+fn a_table_of_ones_own() {
+    let text = "[[program]]\nnames = [\"deploy\"]\nends = [\"prod*\"]\n";
+    let effects = Effects::parse(text).expect("the table is valid");
+    assert_eq!(
+        effects.reach("Bash", "deploy to prod-1"),
+        Reach::Commands(vec!["deploy to prod-1".to_owned()])
+    );
+    assert_eq!(effects.reach("Bash", "deploy to test; git push"), Reach::Inside);
+}
+
+#[test]
+fn tables_that_cannot_be_read() {
+    let check = |text: &str, expected: Expect| {
+        let error = Effects::parse(text).expect_err("the table is not valid");
+        expected.assert_eq(&error.to_string());
+    };
+    check("[[program]]\nnames = []", expect!["read the table of effects: a program without names"]);
+    check(
+        "tools = [\"\"]",
+        expect![[r#"read the table of effects: empty pattern in "" (write "*" for anything)"#]],
+    );
+    check(
+        "[[program]]\nnames = [\"x\"]\nbegins = [\"a||b\"]",
+        expect![[r#"read the table of effects: empty pattern in "a||b" (write "*" for anything)"#]],
+    );
+    check(
+        "[[program]]\nnames = [\"x\"]\noptions = [\"X POST\"]",
+        expect![[r#"read the table of effects: "X POST" is no option (options begin with "-")"#]],
+    );
+    check(
+        "[[program]]\nname = [\"x\"]",
+        expect![[r#"
+            read the table of effects: TOML parse error at line 2, column 1
+              |
+            2 | name = ["x"]
+              | ^^^^
+            unknown field `name`, expected one of `names`, `begins`, `has`, `ends`, `options`, `harmless`, `inside`, `valued`
+        "#]],
+    );
+}
