@@ -12,9 +12,12 @@ mod kinds;
 mod prompts;
 mod recent;
 pub mod session;
+pub mod session_file;
 mod spend;
 mod startup;
+mod timestamp;
 mod tools;
+pub mod transcript;
 mod turn;
 mod wire;
 mod words;
@@ -24,7 +27,11 @@ use longhaul_core::SpawnPlan;
 
 pub use control::{end_session, initialize, interrupt, user_line};
 pub use invocation::RESERVED;
+pub(crate) use prompts::interruption;
 pub use prompts::prompt;
+
+/// The model of messages that the agent's program writes itself.
+const SYNTHETIC: &str = "<synthetic>";
 
 /// The dialect of Claude Code.
 #[derive(Clone, Debug)]

@@ -9,15 +9,19 @@ const BYTES_MAX: usize = 8 * CHARS_MAX;
 
 /// A tool call: its name and the one argument that says most.
 pub(super) fn of_tool(call: &Block<'_>) -> String {
+    let name = call.name.as_str();
+    let says_most = says_most(&call.input);
+    one_line(&says_most.map_or_else(|| name.to_owned(), |text| format!("{name}: {}", first_line(text))))
+}
+
+/// The one argument that says most.
+pub(super) fn says_most<'a>(input: &'a ToolInput<'_>) -> Option<&'a str> {
     let ToolInput {
         command, file_path, notebook_path, pattern, url, query, skill, description, path, ..
-    } = &call.input;
-    let says_most = [command, file_path, notebook_path, pattern, url, query, skill, description, path]
+    } = input;
+    [command, file_path, notebook_path, pattern, url, query, skill, description, path]
         .into_iter()
-        .map(|text| text.as_str())
-        .find(|text| !text.is_empty());
-    let name = call.name.as_str();
-    one_line(&says_most.map_or_else(|| name.to_owned(), |text| format!("{name}: {}", first_line(text))))
+        .find_map(|text| text.stated())
 }
 
 /// The beginning of a text, without what could disturb a terminal.
