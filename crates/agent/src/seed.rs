@@ -24,8 +24,15 @@ pub use measure::estimated_tokens;
 /// window, and more than enough for the end of any work.
 pub const SEED_TOKENS_MAX: u64 = 12_000;
 
-/// Of one step of the recent work: some 40 lines of output.
-const STEP_WEIGHT_MAX: u64 = 3200;
+/// Of one thing that is told nearly whole: some 40 lines of output.
+const WHOLE_WEIGHT_MAX: u64 = 3200;
+/// A few lines; what is cut to less says nothing.
+const WHOLE_WEIGHT_MIN: u64 = 240;
+
+/// What is said of things that found no room.
+const DROPPED: &str = "Older ones that are left out";
+/// The same of steps of which there is at least a line, if there is room for it.
+const SHORTENED: &str = "Older steps that are not told here as a whole";
 
 /// What a seed must say besides what was said and done.
 #[derive(Clone, Copy, Debug)]
@@ -60,34 +67,34 @@ pub fn seed(transcript: &Transcript, about: &About<'_>, tokens_max: u64) -> Stri
     let Some(mut room) = all.beside(&opening).and_then(|room| room.beside(CLOSING)) else {
         return opening::minimal(about.task);
     };
-    // Each part may take a share of what the parts before it left; nothing in it more than half of that.
-    // They are made in the order of their worth, which is not that of the text.
+    // Each part may take a share of what the parts before it left. They are made in the order of their
+    // worth, which is not that of the text.
     let share = room.share(1, 4);
-    let asked = room.part("What the person said later", steps.asked(share / 2), share);
-    let problems = room.part("Open problems", steps.problems().into_iter(), room.share(1, 4));
-    let files = steps.files(about.files_changed);
-    let files = room.part("Files that were changed, the last one last", files.into_iter(), room.share(1, 5));
+    let asked =
+        room.part("What the person said besides the task", DROPPED, steps.asked(bound(share, 2)), share);
     let share = room.share(1, 4);
-    let summary = room.part("The agent's summary of its earlier work", steps.summary(share / 2), share);
+    let problems = room.part("Open problems", DROPPED, steps.problems().into_iter(), share);
+    let share = room.share(1, 5);
+    let files = steps.files(about.files_changed).into_iter();
+    let files = room.part("Files that were changed, the last one last", DROPPED, files, share);
+    let share = room.share(1, 4);
+    let summary = steps.summary(bound(share, 2));
+    let summary = room.part("The agent's summary of its earlier work", DROPPED, summary, share);
     let mut lines = steps.lines();
     // Older work gets a third at the most: a line says little of what it stands for.
     let for_lines = lines.iter().map(|line| weight(line)).sum::<u64>().min(room.share(1, 3));
     let share = room.share(1, 1) - for_lines;
-    let whole = steps.whole(STEP_WEIGHT_MAX.min(share / 4));
-    let recent = room.part("The most recent work", whole, share);
+    let recent = room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share);
     lines.truncate(lines.len() - recent.items_taken);
-    let earlier = room.part("Earlier work, a line each", lines.into_iter(), room.share(1, 1));
-    [
-        opening,
-        asked.text,
-        files.text,
-        summary.text,
-        problems.text,
-        earlier.text,
-        recent.text,
-        CLOSING.to_owned(),
-    ]
-    .concat()
+    let share = room.share(1, 1);
+    let earlier = room.part("Earlier work, a line each", DROPPED, lines.into_iter(), share);
+    let parts = [opening, asked.text, files.text, summary.text, problems.text, earlier.text, recent.text];
+    parts.concat() + CLOSING
+}
+
+/// How much one of some things may take: at least as many of that length shall have room.
+fn bound(share: u64, at_least: u64) -> u64 {
+    (share / at_least).clamp(WHOLE_WEIGHT_MIN, WHOLE_WEIGHT_MAX)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! What was said and done in a session, in no agent's dialect. Built by a dialect from a session file or
-//! from recorded streams; a [`seed`](crate::seed) is written from it.
+//! from recorded streams; a seed ([`seed()`](crate::seed())) is written from it.
 //!
 //! Every entry says where it comes from, and that is known by identity and by fields that the vendor
 //! set, never by the words it holds: work that mentions "500" or "continue" is work.

@@ -1,7 +1,7 @@
 //! How each thing is told in a seed: in a line, or nearly whole.
 
 use super::measure::cut;
-use super::quote::{fenced, first_sentence, inline, last_line, one_line};
+use super::quote::{fenced, first_sentence, inline, last_line};
 use super::steps::Step;
 use crate::transcript::{Answer, AnswerKind, Argument, Call};
 
@@ -9,6 +9,8 @@ const NAME_CHARS_MAX: usize = 60;
 const ARGUMENT_CHARS_MAX: usize = 160;
 const SENTENCE_CHARS_MAX: usize = 240;
 const OUTCOME_CHARS_MAX: usize = 120;
+/// An argument's key and what JSON puts around it; arguments that are longer than this say more.
+const KEY_BYTES_MAX: usize = 24;
 /// Of a failure; the whole of it can be had by running the command again.
 const FAILURE_WEIGHT_MAX: u64 = 600;
 
@@ -34,36 +36,44 @@ pub(super) fn whole(step: Step<'_>, weight_max: u64) -> String {
     match step {
         Step::Said(text) => format!("Said:\n\n{}", block(text, weight_max)),
         Step::Told(text) => format!("Was told:\n\n{}", block(text, weight_max)),
-        Step::Called(call, answer) => {
-            // The command is needed to understand its result; the result is what is longer.
-            let call_weight_max = weight_max / 3;
-            let answer_weight_max = weight_max - call_weight_max;
-            let told = match &call.argument {
-                Some(Argument::Command(text)) => {
-                    format!("{} ran:\n\n{}", name(call), block(text, call_weight_max))
-                }
-                Some(Argument::ChangedFile(_)) => format!("{}: ", called(call)),
-                Some(Argument::Other(_)) | None => {
-                    format!("{} was called with:\n\n{}", name(call), block(&call.input, call_weight_max))
-                }
-            };
-            let changed = matches!(call.argument, Some(Argument::ChangedFile(_)));
-            match answer {
-                // The file itself says what was written into it.
-                Some(answer) if changed && answer.kind == AnswerKind::Fine => format!("{told}succeeded\n\n"),
-                Some(answer) if answer.text.trim().is_empty() => {
-                    format!("{told}{}, without output\n\n", outcome(answer.kind))
-                }
-                Some(answer) => {
-                    let text = block(&answer.text, answer_weight_max);
-                    format!("{told}{}:\n\n{text}", outcome(answer.kind))
-                }
-                None => format!("{told}{}\n\n", outcome(AnswerKind::Unknown)),
-            }
-        }
+        Step::Called(call, answer) => whole_call(call, answer, weight_max),
         Step::Answered(answer) => {
             format!("Result of a call that is not on record:\n\n{}", block(&answer.text, weight_max))
         }
+    }
+}
+
+fn whole_call(call: &Call, answer: Option<&Answer>, weight_max: u64) -> String {
+    // The command is needed to understand its output; the output is what is longer.
+    let call_weight_max = weight_max / 3;
+    let outcome = outcome(answer.map_or(AnswerKind::Unknown, |answer| answer.kind));
+    let told = match &call.argument {
+        Some(Argument::Command(text)) => {
+            format!("{} ({outcome}):\n\n{}", name(call), block(text, call_weight_max))
+        }
+        Some(Argument::Other(text)) if call.input.len() <= text.len() + KEY_BYTES_MAX => {
+            format!("{} ({outcome}).\n\n", called(call))
+        }
+        Some(Argument::ChangedFile(_)) => format!("{} ({outcome}).\n\n", called(call)),
+        Some(Argument::Other(_)) | None => {
+            format!("{} ({outcome}):\n\n{}", name(call), block(&call.input, call_weight_max))
+        }
+    };
+    match output(call, answer) {
+        "" => told,
+        text => format!("{told}Output:\n\n{}", block(text, weight_max - call_weight_max)),
+    }
+}
+
+/// What a call brought that is worth telling.
+fn output<'a>(call: &Call, answer: Option<&'a Answer>) -> &'a str {
+    let changed = matches!(call.argument, Some(Argument::ChangedFile(_)));
+    match answer {
+        // The file itself says what was written into it.
+        Some(Answer { kind: AnswerKind::Fine, .. }) if changed => "",
+        Some(Answer { kind: AnswerKind::Fine | AnswerKind::Error, text, .. }) => text.trim_end(),
+        // The agent's program made that text up, and it may be an order to stop.
+        Some(Answer { kind: AnswerKind::Unknown, .. }) | None => "",
     }
 }
 
@@ -83,8 +93,11 @@ pub(super) fn file(path: &str, known: bool) -> String {
     format!("- {}{doubt}\n", inline(path, ARGUMENT_CHARS_MAX))
 }
 
+/// The tool's name, without signs that could be read as a mark: it stands at the beginning of a line.
 fn name(call: &Call) -> String {
-    one_line(&call.name, NAME_CHARS_MAX)
+    let is_plain = |sign: &char| sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.' | ':' | '/');
+    let name: String = call.name.chars().filter(is_plain).take(NAME_CHARS_MAX).collect();
+    if name.starts_with(char::is_alphanumeric) { name } else { format!("tool {name}") }
 }
 
 fn called(call: &Call) -> String {
@@ -96,9 +109,7 @@ fn outcome(kind: AnswerKind) -> &'static str {
     match kind {
         AnswerKind::Fine => "succeeded",
         AnswerKind::Error => "failed",
-        AnswerKind::Unknown => {
-            "outcome unknown: look whether it took effect before you rely on it or repeat it"
-        }
+        AnswerKind::Unknown => "outcome unknown; look whether it took effect before you repeat it",
     }
 }
 

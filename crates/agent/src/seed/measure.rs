@@ -81,7 +81,7 @@ mod tests {
         let check = |text: &str, weight_max: u64, expected: &str| assert_eq!(cut(text, weight_max), expected);
         check("short", 5, "short");
         let long = format!("{}{}", "a".repeat(500), "z".repeat(500));
-        check(&long, 50, &format!("{}\n[... 982 bytes left out ...]\n{}", "a".repeat(9), "z".repeat(9)));
+        check(&long, 50, &format!("{}\n[... 981 bytes left out ...]\n{}", "a".repeat(10), "z".repeat(9)));
         check(&long, 0, "\n[... 1000 bytes left out ...]\n");
     }
 

@@ -24,6 +24,10 @@ pub(super) fn one_line(text: &str, chars_max: usize) -> String {
     let mut chars = 0;
     for word in words.by_ref().filter(|word| !word.is_empty()) {
         if !line.is_empty() {
+            if chars + 1 >= chars_max {
+                line.push('…');
+                break;
+            }
             line.push(' ');
             chars += 1;
         }

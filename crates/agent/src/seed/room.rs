@@ -33,16 +33,17 @@ impl Room {
     }
 
     /// Makes a part of items, which stand oldest first. If they do not all fit, the last ones do: each
-    /// as it is, none beyond the first that does not fit.
+    /// as it is, none beyond the first that does not fit. How many are missing is said after `older`.
     pub(super) fn part(
         &mut self,
         title: &str,
+        older: &str,
         items: impl DoubleEndedIterator<Item = String> + ExactSizeIterator,
         weight_max: u64,
     ) -> Part {
         let count = items.len();
         let title = format!("\n## {title}\n\n");
-        let reserved = weight(&title) + weight(&left_out(count));
+        let reserved = weight(&title) + weight(&note(older, count));
         let Some(mut left) = weight_max.min(self.weight).checked_sub(reserved) else {
             return Part::default();
         };
@@ -57,13 +58,13 @@ impl Room {
         }
         let items_taken = taken.len();
         taken.reverse();
-        let older = if items_taken < count { left_out(count - items_taken) } else { String::new() };
-        let text = format!("{title}{older}{}", taken.concat());
+        let note = if items_taken < count { note(older, count - items_taken) } else { String::new() };
+        let text = format!("{title}{note}{}\n", taken.concat().trim_end());
         self.weight = self.weight.saturating_sub(weight(&text));
         Part { text, items_taken }
     }
 }
 
-fn left_out(count: usize) -> String {
-    format!("({count} older ones are left out.)\n\n")
+fn note(older: &str, count: usize) -> String {
+    format!("({older}: {count}.)\n\n")
 }

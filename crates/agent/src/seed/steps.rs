@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// More failures than this are a history, not open problems.
 const FAILURES_MAX: usize = 5;
+/// So many calls without an outcome are a record gone wrong.
+const UNKNOWN_MAX: usize = 50;
 
 /// The work.
 #[derive(Debug, Default)]
@@ -60,7 +62,7 @@ impl<'a> Steps<'a> {
         self.asked.is_empty() && self.summary.is_none() && self.flow.is_empty()
     }
 
-    /// What the person said after the task.
+    /// What the person said besides the task.
     pub(super) fn asked(
         &self,
         weight_max: u64,
@@ -109,6 +111,7 @@ impl<'a> Steps<'a> {
                 Some((_, AnswerKind::Unknown)) | None => unknown.push(call),
             }
             failed.drain(..failed.len().saturating_sub(FAILURES_MAX));
+            unknown.drain(..unknown.len().saturating_sub(UNKNOWN_MAX));
         }
         let failed = failed.into_iter().map(|(call, answer)| items::failure(call, answer));
         failed.chain(unknown.into_iter().map(items::unknown)).collect()
@@ -116,8 +119,9 @@ impl<'a> Steps<'a> {
 
     /// Files that were changed, each once, in the order of their last change.
     pub(super) fn files(&self, also: &[String]) -> Vec<String> {
-        let mut files: Vec<(&str, bool)> = Vec::new();
-        for step in &self.flow {
+        let mut told = BTreeSet::new();
+        let mut files = Vec::new();
+        for step in self.flow.iter().rev() {
             let Step::Called(call, answer) = *step else { continue };
             let Some(Argument::ChangedFile(path)) = &call.argument else { continue };
             let known = match answer.map(|answer| answer.kind) {
@@ -125,12 +129,14 @@ impl<'a> Steps<'a> {
                 Some(AnswerKind::Error) => continue,
                 Some(AnswerKind::Unknown) | None => false,
             };
-            files.retain(|(other, _)| other != path);
-            files.push((path, known));
+            if told.insert(path.as_str()) {
+                files.push(items::file(path, known));
+            }
         }
-        let told: BTreeSet<&str> = files.iter().map(|(path, _)| *path).collect();
-        let also = also.iter().filter(|path| !told.contains(path.as_str())).map(|path| (path.as_str(), true));
-        also.chain(files).map(|(path, known)| items::file(path, known)).collect()
+        let also = also.iter().rev().filter(|path| told.insert(path.as_str()));
+        files.extend(also.map(|path| items::file(path, true)));
+        files.reverse();
+        files
     }
 }
 

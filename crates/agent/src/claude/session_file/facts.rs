@@ -46,7 +46,8 @@ impl Facts {
         self.rows.last().map(String::as_str)
     }
 
-    /// What the whole session used, priced by the table: for a spend that no stream tells.
+    /// What the messages in the file used, priced by the table: for a spend that no stream tells. It is the
+    /// least that was used: compactions, cut messages and sub-agents with files of their own are not in it.
     pub fn tally(&self, prices: &Prices) -> Tally {
         let mut tally = Tally::default();
         let mut nano = 0;

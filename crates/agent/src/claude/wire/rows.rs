@@ -99,8 +99,8 @@ impl<'a> Raw<'a> {
         self.0.map_or("", RawValue::get)
     }
 
-    /// The value, if it is a text. A half surrogate pair, which the agent writes where it cut a text
-    /// within a sign, becomes the replacement character.
+    /// The value, if it is a text. Half surrogate pairs, which the agent writes where it cut a text
+    /// within a sign, become replacement characters.
     pub(in crate::claude) fn text(self) -> Option<String> {
         serde_json::from_str::<Lossy>(self.json()).ok().map(|text| text.0)
     }
