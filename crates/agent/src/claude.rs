@@ -14,9 +14,12 @@ mod prompts;
 mod recent;
 mod reminder;
 pub mod session;
+pub mod session_file;
 mod spend;
 mod startup;
+mod timestamp;
 mod tools;
+pub mod transcript;
 mod turn;
 mod wire;
 mod words;
@@ -27,7 +30,11 @@ use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};
 pub use invocation::RESERVED;
+pub(crate) use prompts::interruption;
 pub use prompts::prompt;
+
+/// The model of messages that the agent's program writes itself.
+const SYNTHETIC: &str = "<synthetic>";
 
 /// The dialect of Claude Code.
 #[derive(Clone, Debug)]

@@ -16,6 +16,8 @@ mod lines;
 mod near;
 mod prices;
 mod report;
+mod seed;
+pub mod transcript;
 
 pub use deeds::{Deeds, Done, Latest, Unfinished};
 pub use dialect::{Decoder, Dialect, Invocation, Order, Program, dialect};
@@ -24,3 +26,5 @@ pub use glance::{EventCounts, Glance};
 pub use near::near;
 pub use prices::{Prices, PricesError};
 pub use report::{Report, report};
+pub use seed::{About, Reason, SEED_TOKENS_MAX, estimated_tokens, seed};
+pub use transcript::Transcript;

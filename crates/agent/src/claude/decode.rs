@@ -3,6 +3,7 @@
 //! Never fails: what is no event is counted. What an event means is in the modules beside this one;
 //! this one says which event goes where, and whether a turn is open.
 
+use super::SYNTHETIC;
 use super::activity;
 use super::calls;
 use super::kinds::Kind;
@@ -22,7 +23,6 @@ use std::mem;
 use std::sync::Arc;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-const SYNTHETIC: &str = "<synthetic>";
 // Hook callbacks that wait for an answer at once: one for each open tool.
 const ASKED_HOOKS_MAX: usize = 1024;
 

@@ -37,7 +37,7 @@ pub fn prompt(task: &str, say: Say, deeds: &Deeds) -> String {
 }
 
 /// What happened, in words for the model: it must be able to tell what its tools may have suffered.
-fn interruption(fault: Fault) -> &'static str {
+pub(crate) fn interruption(fault: Fault) -> &'static str {
     match fault {
         Fault::RateLimited => "the API refused requests for a while because of its rate limit",
         Fault::Overloaded => "the API was overloaded for a while",

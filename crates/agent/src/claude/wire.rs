@@ -23,8 +23,8 @@ macro_rules! records {
     ($($(#[$doc:meta])* $name:ident { $($key:literal => $field:ident: $type:ty,)* })*) => { $(
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
-        pub(super) struct $name<'a> {
-            $(pub(super) $field: $type,)*
+        pub(in crate::claude) struct $name<'a> {
+            $(pub(in crate::claude) $field: $type,)*
             // Not every record borrows something.
             line: PhantomData<&'a ()>,
         }
@@ -53,6 +53,11 @@ macro_rules! records {
         }
     )* };
 }
+
+// Below the macro, because it declares its records with it.
+mod rows;
+
+pub(super) use rows::{Heard, Part, Raw, Row};
 
 records! {
     /// What every event has, and all of `stream_event`, `assistant` and `user`: nearly all events are one

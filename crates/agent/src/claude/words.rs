@@ -113,6 +113,24 @@ pub(super) fn startup_failure(word: &str) -> StartupError {
     }
 }
 
+/// `toolDenialKind` of a session's rows, `non_execution_kind` of the stream: whether the call was ended in
+/// its course, so that it may have taken effect. An interruption is called a rejection by the user then,
+/// but one that no decision on a permission belongs to.
+pub(super) fn is_interrupted(kind: &str, decided: bool) -> bool {
+    match kind {
+        "interrupted" | "cancelled" => true,
+        "user-rejected" => !decided,
+        _ => false,
+    }
+}
+
+/// Whether this is one of the marks that the agent leaves in the conversation where it was interrupted.
+/// They are its own sentences, without a field that tells them from prompts but for the missing
+/// `turnOrigin`, so the text must be the mark as a whole.
+pub(super) fn is_interruption_mark(text: &str) -> bool {
+    matches!(text, "[Request interrupted by user]" | "[Request interrupted by user for tool use]")
+}
+
 #[cfg(test)]
 mod tests {
     use super::utc_minute;

@@ -85,7 +85,11 @@ impl<'de> Deserialize<'de> for Key<'de> {
 #[derive(Clone, Debug, Default)]
 pub(in crate::claude) struct Text<'a>(Option<Cow<'a, str>>);
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    pub(in crate::claude) fn of(text: &'a str) -> Text<'a> {
+        Text(Some(Cow::Borrowed(text)))
+    }
+
     pub(in crate::claude) fn as_str(&self) -> &str {
         self.0.as_deref().unwrap_or_default()
     }

@@ -1,0 +1,181 @@
+use super::{Continuation, Damage, DamageKind, Health, continues, facts, health, repaired};
+use crate::Prices;
+use expect_test::expect;
+use longhaul_core::Tokens;
+use proptest::prelude::*;
+
+const KILLED: &[u8] = include_bytes!("../../../fixtures/claude/sessions/killed-in-parallel-tools.jsonl");
+const RESUMED: &[u8] =
+    include_bytes!("../../../fixtures/claude/sessions/killed-in-parallel-tools-resumed.jsonl");
+const MANY_TURNS: &[u8] = include_bytes!("../../../fixtures/claude/sessions/many-turns.jsonl");
+const COMPACTED: &[u8] = include_bytes!("../../../fixtures/claude/sessions/auto-compacted.jsonl");
+const FORKED: &[u8] = include_bytes!("../../../fixtures/claude/sessions/concurrent-resume-forked-tree.jsonl");
+const OVERLOADED: &[u8] =
+    include_bytes!("../../../fixtures/claude/sessions/overloaded-exhausted-midrun.jsonl");
+const ALL: [&[u8]; 6] = [KILLED, RESUMED, MANY_TURNS, COMPACTED, FORKED, OVERLOADED];
+
+/// A row of a conversation as the agent writes it, as far as it is read.
+const ROW: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user","content":"Hi"}}"#;
+
+/// So many lines of a file.
+fn first_lines(bytes: &[u8], count: usize) -> &[u8] {
+    let end: usize = bytes.split_inclusive(|&byte| byte == b'\n').take(count).map(<[u8]>::len).sum();
+    &bytes[..end]
+}
+
+/// The file up to, not with, the first line that holds this text.
+fn until<'a>(bytes: &'a [u8], text: &str) -> &'a [u8] {
+    let lines = String::from_utf8_lossy(bytes).lines().take_while(|line| !line.contains(text)).count();
+    first_lines(bytes, lines)
+}
+
+#[test]
+fn recorded_files_are_whole() {
+    for file in ALL {
+        assert_eq!(health(file), Health::Whole);
+        assert_eq!(repaired(file), None);
+    }
+}
+
+#[test]
+fn damage_is_found_and_cut_out() {
+    let check = |file: &str, expected: Health, rest: Option<&str>| {
+        assert_eq!(health(file.as_bytes()), expected, "{file}");
+        assert_eq!(repaired(file.as_bytes()), rest.map(|rest| rest.as_bytes().to_vec()), "{file}");
+    };
+    let damaged = |line, offset: usize, bytes: usize, kind| {
+        Health::Damaged(vec![Damage { line, offset: offset as u64, bytes: bytes as u64, kind }])
+    };
+    let row = format!("{ROW}\n");
+    let after = row.len();
+    check(&row, Health::Whole, None);
+    // The agent ends such a row itself before it adds the next.
+    check(ROW, Health::Whole, None);
+    check(&format!("{row}\n{row}"), Health::Whole, None);
+    check(&format!("{row}{{\"type\":\"us"), damaged(2, after, 11, DamageKind::Torn), Some(&row));
+    check(&format!("{row}{{\"type\"\n{ROW}"), damaged(2, after, 7, DamageKind::Torn), Some(&row.repeat(2)));
+    check(&format!("{row}\0\0\0"), damaged(2, after, 3, DamageKind::Nul), Some(&row));
+    check(&format!("\0\0{row}"), damaged(1, 0, 2 + ROW.len(), DamageKind::Nul), Some(&row));
+    check(&format!("{row}12\n{row}"), damaged(2, after, 2, DamageKind::Garbage), Some(&row.repeat(2)));
+    check("", Health::Empty, None);
+    check("{\"type\":\"queue-operation\",\"operation\":\"enqueue\"}\n", Health::Empty, None);
+    check("garbage\n", Health::Empty, Some(""));
+}
+
+#[test]
+fn half_surrogate_pairs_are_no_damage() {
+    let row = ROW.replace("Hi", r"cut in an emoji: \ud83d");
+    assert_eq!(health(row.as_bytes()), Health::Whole);
+    assert_eq!(facts(row.as_bytes()).rows, ["a"]);
+}
+
+#[test]
+fn calls_with_and_without_a_result() {
+    let check = |file: &[u8], answered: &[&str], unanswered: &[&str]| {
+        let facts = facts(file);
+        assert_eq!(facts.answered.iter().map(String::as_str).collect::<Vec<_>>(), answered);
+        assert_eq!(facts.unanswered, unanswered);
+    };
+    let done = ["toolu_000_1_586587", "toolu_000_2_586587"];
+    let killed = ["toolu_000_3_586587"];
+    check(KILLED, &done, &killed);
+    // The agent made up a result for the killed call: it says that nothing is known.
+    check(RESUMED, &[done[0], done[1], "toolu_001_1_589727"], &killed);
+}
+
+#[test]
+fn each_message_counts_once() {
+    let facts = facts(MANY_TURNS);
+    let ids: Vec<_> = facts.messages.iter().map(|message| message.id.as_str()).collect();
+    expect![[r#"
+        [
+            "msg_000_25452527",
+            "msg_001_25452933",
+            "msg_002_25456045",
+            "msg_003_25456114",
+            "msg_004_25459462",
+            "msg_006_25462104",
+            "msg_007_25462350",
+            "msg_008_25490260",
+        ]
+    "#]]
+    .assert_debug_eq(&ids);
+    let one = Tokens { input: 100, output: 50, cache_read: 300, cache_write: 20 };
+    assert!(facts.messages.iter().all(|message| message.tokens == one));
+    let tally = facts.tally(Prices::bundled());
+    // What the agent itself stated at its end.
+    assert_eq!((tally.messages, tally.cost_estimated.to_string()), (8, "$0.0125".to_owned()));
+    assert!(!tally.unpriced);
+}
+
+fn check_continues(before: &[u8], after: &[u8], expected: Continuation) {
+    assert_eq!(continues(&facts(before), after), expected);
+}
+
+#[test]
+fn resumes_go_on_from_the_end() {
+    check_continues(KILLED, RESUMED, Continuation::Continued);
+    check_continues(KILLED, KILLED, Continuation::Unchanged);
+    for file in [MANY_TURNS, RESUMED] {
+        for prompt in 1..String::from_utf8_lossy(file).lines().count() {
+            let before = first_lines(file, prompt);
+            let expected = match facts(before).rows.len() {
+                0 => Continuation::Separate,
+                rows if rows == facts(file).rows.len() => Continuation::Unchanged,
+                _ => Continuation::Continued,
+            };
+            check_continues(before, file, expected);
+        }
+    }
+    // Compaction begins the rows anew.
+    check_continues(until(COMPACTED, "compact_boundary"), COMPACTED, Continuation::Continued);
+    // A row torn from the end is missed by nobody.
+    let torn = until(MANY_TURNS, "34f226");
+    check_continues(torn, MANY_TURNS, Continuation::Continued);
+}
+
+#[test]
+fn lost_history_is_found_out() {
+    let a_answered = until(FORKED, "\"Prompt B.\"");
+    check_continues(until(FORKED, "\"Prompt A.\""), a_answered, Continuation::Continued);
+    // B was written by another process, and hangs beside A.
+    check_continues(a_answered, FORKED, Continuation::Branched);
+    check_continues(KILLED, MANY_TURNS, Continuation::Separate);
+    check_continues(b"", MANY_TURNS, Continuation::Separate);
+    // A prompt that is not in the history any more was lost.
+    let prompt = ROW.replace("\"a\"", "\"b\"").replace("null", "\"a\"");
+    let other = ROW.replace("\"a\"", "\"c\"").replace("null", "\"a\"");
+    let before = format!("{ROW}\n{prompt}\n");
+    check_continues(before.as_bytes(), format!("{before}{other}\n").as_bytes(), Continuation::Branched);
+    let circle = ROW.replace("\"a\"", "\"d\"").replace("null", "\"d\"");
+    check_continues(before.as_bytes(), format!("{before}{circle}\n").as_bytes(), Continuation::Separate);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_repaired_file_is_whole_and_keeps_every_row(
+        cut in 0_usize..9_000,
+        junk in prop_oneof![Just(vec![0; 40]), any::<Vec<u8>>(), Just(b"{\"half\":".to_vec())],
+        ended in any::<bool>(),
+    ) {
+        let mut file = KILLED[..cut.min(KILLED.len())].to_vec();
+        if ended {
+            file.push(b'\n');
+        }
+        file.extend(&junk);
+        file.push(b'\n');
+        file.extend(ROW.as_bytes());
+        let mended = repaired(&file).unwrap_or_else(|| file.clone());
+        prop_assert_eq!(health(&mended), Health::Whole);
+        prop_assert_eq!(facts(&mended), facts(&file));
+    }
+
+    #[test]
+    fn any_bytes_are_read(bytes in any::<Vec<u8>>()) {
+        let facts = facts(&bytes);
+        prop_assert_eq!(health(&bytes), Health::Empty);
+        prop_assert_eq!(continues(&facts, &bytes), Continuation::Unchanged);
+    }
+}

@@ -1,0 +1,64 @@
+//! Builds a transcript from what Claude Code recorded: its session file, or the streams of attempts.
+//!
+//! Who speaks is told by fields that the vendor sets. What Longhaul sent is known by the exact texts.
+//! Conversations of sub-agents are left out: what they brought is the result of the call that began them.
+
+mod session;
+mod stream;
+
+use super::activity;
+use super::wire::{Part, Raw, ToolInput, parse};
+use crate::transcript::{AnswerKind, Argument, Call, Provenance};
+
+pub use session::of_session;
+pub use stream::{Attempt, of_attempts};
+
+/// Whose a prompt is: ours if it is, as a whole, one of the texts that we sent.
+fn provenance_of_prompt(text: &str, ours: &[String]) -> Provenance {
+    if ours.iter().any(|sent| sent == text) { Provenance::Ours } else { Provenance::Work }
+}
+
+fn call_of(part: &Part<'_>) -> Call {
+    Call {
+        id: part.id.as_str().to_owned(),
+        name: part.name.as_str().to_owned(),
+        input: part.input.json().to_owned(),
+        argument: argument(part),
+    }
+}
+
+fn argument(part: &Part<'_>) -> Option<Argument> {
+    let input: ToolInput<'_> = parse(part.input.json().as_bytes())?;
+    let text = Some(activity::says_most(&input)).filter(|text| !text.is_empty())?.to_owned();
+    let changes = matches!(part.name.as_str(), "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+    Some(match input.command.stated() {
+        Some(_) => Argument::Command(text),
+        None if changes => Argument::ChangedFile(text),
+        None => Argument::Other(text),
+    })
+}
+
+fn answer_kind(is_error: bool, interrupted: bool) -> AnswerKind {
+    match (interrupted, is_error) {
+        (true, _) => AnswerKind::Unknown,
+        (false, true) => AnswerKind::Error,
+        (false, false) => AnswerKind::Fine,
+    }
+}
+
+/// The text of some content, a block a paragraph; what is no text is named.
+fn text_of(content: Raw<'_>) -> String {
+    let texts: Vec<String> = content
+        .parts()
+        .iter()
+        .filter_map(|part| match part.kind.as_str() {
+            "text" => part.text.text(),
+            "tool_result" | "tool_use" | "thinking" | "redacted_thinking" | "" => None,
+            kind => Some(format!("[{kind}]")),
+        })
+        .collect();
+    texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests;

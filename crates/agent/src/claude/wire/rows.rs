@@ -1,0 +1,140 @@
+//! The rows of a session file, and of the stream's events what a transcript is built from. Content is
+//! kept as it is on the wire until it is wanted: most of a session file is never looked at.
+
+use super::{Flag, Text, Usage, loose, parse};
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+use std::marker::PhantomData;
+
+records! {
+    /// A row of a session file.
+    Row {
+        "type" => kind: Text<'a>,
+        "uuid" => uuid: Text<'a>,
+        "parentUuid" => parent: Text<'a>,
+        "logicalParentUuid" => logical_parent: Text<'a>,
+        "isSidechain" => is_sidechain: Flag,
+        "isMeta" => is_meta: Flag,
+        "isCompactSummary" => is_compact_summary: Flag,
+        "isApiErrorMessage" => is_api_error_message: Flag,
+        "promptSource" => prompt_source: Text<'a>,
+        "turnOrigin" => turn_origin: Text<'a>,
+        "origin" => origin: PromptOrigin<'a>,
+        "toolDenialKind" => denial_kind: Text<'a>,
+        "permissionDecision" => permission_decision: Flag,
+        "timestamp" => timestamp: Text<'a>,
+        "message" => message: RowMessage<'a>,
+        "attachment" => attachment: Attachment<'a>,
+        "operation" => operation: Text<'a>,
+        "content" => content: Raw<'a>,
+    }
+
+    /// An event of the stream.
+    Heard {
+        "type" => kind: Text<'a>,
+        "subtype" => subtype: Text<'a>,
+        "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
+        "isSynthetic" => is_synthetic: Flag,
+        "is_api_error_message" => is_api_error_message: Flag,
+        "timestamp" => timestamp: Text<'a>,
+        "message" => message: RowMessage<'a>,
+        "tool_result_meta" => tool_result_meta: loose::List<NonExecution<'a>>,
+        "summary" => summary: Raw<'a>,
+    }
+
+    /// A message, its content unread.
+    RowMessage {
+        "id" => id: Text<'a>,
+        "model" => model: Text<'a>,
+        "usage" => usage: Usage<'a>,
+        "content" => content: Raw<'a>,
+    }
+
+    /// Where a prompt came from, if not from a person or a host.
+    PromptOrigin {
+        "kind" => kind: Text<'a>,
+    }
+
+    /// What the agent's program put beside the messages.
+    Attachment {
+        "type" => kind: Text<'a>,
+        "commandMode" => command_mode: Text<'a>,
+        "prompt" => prompt: Raw<'a>,
+    }
+
+    /// Why a tool call did not run, or not to its end.
+    NonExecution {
+        "id" => id: Text<'a>,
+        "non_execution_kind" => kind: Text<'a>,
+        "permission_decision" => permission_decision: Flag,
+    }
+
+    /// A block of a message's content, its own content unread.
+    Part {
+        "type" => kind: Text<'a>,
+        "id" => id: Text<'a>,
+        "tool_use_id" => tool_use_id: Text<'a>,
+        "name" => name: Text<'a>,
+        "text" => text: Raw<'a>,
+        "input" => input: Raw<'a>,
+        "content" => content: Raw<'a>,
+        "is_error" => is_error: Flag,
+    }
+}
+
+/// A value as it is on the wire.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::claude) struct Raw<'a>(Option<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(input).map(|raw| Raw(Some(raw)))
+    }
+}
+
+impl<'a> Raw<'a> {
+    /// The JSON text; a missing one is empty.
+    pub(in crate::claude) fn json(self) -> &'a str {
+        self.0.map_or("", RawValue::get)
+    }
+
+    /// The value, if it is a text. Half surrogate pairs, which the agent writes where it cut a text
+    /// within a sign, become replacement characters.
+    pub(in crate::claude) fn text(self) -> Option<String> {
+        serde_json::from_str::<Lossy>(self.json()).ok().map(|text| text.0)
+    }
+
+    /// A message's content as blocks: a mere text is one block of text.
+    pub(in crate::claude) fn parts(self) -> Vec<Part<'a>> {
+        if self.json().starts_with('"') {
+            let text = Text::of("text");
+            return vec![Part { kind: text, text: self, ..Part::default() }];
+        }
+        parse::<loose::List<Part<'a>>>(self.json().as_bytes()).map(|list| list.0).unwrap_or_default()
+    }
+}
+
+/// A text that may hold half surrogate pairs.
+struct Lossy(String);
+
+impl<'de> Deserialize<'de> for Lossy {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct OfLossy;
+        impl<'de> Visitor<'de> for OfLossy {
+            type Value = Lossy;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a text")
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
+                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
+            }
+            // serde_json offers a list where bytes are asked for; that is no text.
+            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Lossy, A::Error> {
+                Err(serde::de::Error::custom("a list"))
+            }
+        }
+        // As bytes: only then does serde_json let half pairs pass.
+        input.deserialize_bytes(OfLossy)
+    }
+}

@@ -1,0 +1,101 @@
+//! Writes the text with which a fresh session goes on where another one could not be continued.
+//!
+//! The task comes first and whole. What follows is bounded, and made of the transcript alone: the most
+//! recent work nearly as it was, older work in a line each, the oldest dropped. What Longhaul or the
+//! agent's program said of themselves is left out by where it comes from, never by what it says.
+
+mod items;
+mod measure;
+mod opening;
+mod quote;
+mod room;
+mod steps;
+
+use crate::transcript::Transcript;
+use longhaul_core::{Fault, Span, Usd};
+use measure::weight;
+use opening::CLOSING;
+use room::Room;
+use steps::Steps;
+
+pub use measure::estimated_tokens;
+
+/// How long a seed may be, in tokens, where nothing else is wanted: a few percent of the smallest context
+/// window, and more than enough for the end of any work.
+pub const SEED_TOKENS_MAX: u64 = 12_000;
+
+/// Of one thing that is told nearly whole: some 40 lines of output.
+const WHOLE_WEIGHT_MAX: u64 = 3200;
+/// A few lines; what is cut to less says nothing.
+const WHOLE_WEIGHT_MIN: u64 = 240;
+
+/// What is said of things that found no room.
+const DROPPED: &str = "Older ones that are left out";
+/// The same of steps of which there is at least a line, if there is room for it.
+const SHORTENED: &str = "Older steps that are not told here as a whole";
+
+/// What a seed must say besides what was said and done.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The task, in full.
+    pub task: &'a str,
+    /// Why the earlier session could not be continued.
+    pub reason: Reason<'a>,
+    /// The money that is left, if it is limited.
+    pub money_left: Option<Usd>,
+    /// The time that is left, if it is limited.
+    pub time_left: Option<Span>,
+    /// Files of the workspace that are known to be changed, besides those that the transcript tells of.
+    pub files_changed: &'a [String],
+}
+
+/// Why a session could not be continued.
+#[derive(Clone, Copy, Debug)]
+pub enum Reason<'a> {
+    /// By our table.
+    Fault(Fault),
+    /// In other words, to follow "could not be continued: ".
+    Text(&'a str),
+}
+
+/// The text that begins a fresh session. It is at most `tokens_max` long by [`estimated_tokens`]; if the
+/// task alone leaves no room, it is the task in full and a short note.
+pub fn seed(transcript: &Transcript, about: &About<'_>, tokens_max: u64) -> String {
+    let steps = Steps::of(transcript, about.task);
+    let opening = opening::opening(about, !steps.is_empty());
+    let all = Room::of_tokens(tokens_max);
+    let Some(mut room) = all.beside(&opening).and_then(|room| room.beside(CLOSING)) else {
+        return opening::minimal(about.task);
+    };
+    // Each part may take a share of what the parts before it left. They are made in the order of their
+    // worth, which is not that of the text.
+    let share = room.share(1, 4);
+    let asked =
+        room.part("What the person said besides the task", DROPPED, steps.asked(bound(share, 2)), share);
+    let share = room.share(1, 4);
+    let problems = room.part("Open problems", DROPPED, steps.problems().into_iter(), share);
+    let share = room.share(1, 5);
+    let files = steps.files(about.files_changed).into_iter();
+    let files = room.part("Files that were changed, the last one last", DROPPED, files, share);
+    let share = room.share(1, 4);
+    let summary = steps.summary(bound(share, 2));
+    let summary = room.part("The agent's summary of its earlier work", DROPPED, summary, share);
+    let mut lines = steps.lines();
+    // Older work gets a third at the most: a line says little of what it stands for.
+    let for_lines = lines.iter().map(|line| weight(line)).sum::<u64>().min(room.share(1, 3));
+    let share = room.share(1, 1) - for_lines;
+    let recent = room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share);
+    lines.truncate(lines.len() - recent.items_taken);
+    let share = room.share(1, 1);
+    let earlier = room.part("Earlier work, a line each", DROPPED, lines.into_iter(), share);
+    let parts = [opening, asked.text, files.text, summary.text, problems.text, earlier.text, recent.text];
+    parts.concat() + CLOSING
+}
+
+/// How much one of some things may take: at least as many of that length shall have room.
+fn bound(share: u64, at_least: u64) -> u64 {
+    (share / at_least).clamp(WHOLE_WEIGHT_MIN, WHOLE_WEIGHT_MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Quotes text of unknown origin, so that nothing in it can pass for what is around it.
+
+/// A block of text between fences that are longer than any run of backticks in it.
+pub(super) fn fenced(text: &str) -> String {
+    let fence = "`".repeat(longest_run(text).saturating_add(1).max(3));
+    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    format!("{fence}\n{text}{end}{fence}\n")
+}
+
+/// A short text as code within a line.
+pub(super) fn inline(text: &str, chars_max: usize) -> String {
+    let line = one_line(text, chars_max);
+    let ticks = "`".repeat(longest_run(&line) + 1);
+    // Without the space a backtick at the edge would lengthen the quote.
+    let space = if line.is_empty() || line.starts_with('`') || line.ends_with('`') { " " } else { "" };
+    format!("{ticks}{space}{line}{space}{ticks}")
+}
+
+/// A text on one line, its beginning if it is long.
+pub(super) fn one_line(text: &str, chars_max: usize) -> String {
+    // A word may be as long as a file: only as much is looked at as can be shown.
+    let mut words = text.split(|sign: char| sign.is_whitespace() || sign.is_control());
+    let mut line = String::new();
+    let mut chars = 0;
+    for word in words.by_ref().filter(|word| !word.is_empty()) {
+        if !line.is_empty() {
+            if chars + 1 >= chars_max {
+                line.push('…');
+                break;
+            }
+            line.push(' ');
+            chars += 1;
+        }
+        let shown = word.char_indices().nth(chars_max.saturating_sub(chars));
+        line.push_str(shown.map_or(word, |(end, _)| &word[..end]));
+        if shown.is_some() {
+            line.push('…');
+            break;
+        }
+        chars += word.chars().count();
+    }
+    line
+}
+
+/// The first sentence of a text.
+pub(super) fn first_sentence(text: &str, chars_max: usize) -> String {
+    let text = text.trim_start();
+    let line = text.lines().next().unwrap_or_default();
+    let end = [". ", "! ", "? "].iter().filter_map(|end| line.find(end)).min();
+    one_line(end.map_or(line, |end| &line[..=end]), chars_max)
+}
+
+/// The last line that is not empty.
+pub(super) fn last_line(text: &str) -> &str {
+    text.trim_end().lines().next_back().unwrap_or_default()
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|sign| sign != '`').map(str::len).max().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fenced, first_sentence, inline, one_line};
+
+    #[test]
+    fn fences() {
+        assert_eq!(fenced("plain"), "```\nplain\n```\n");
+        assert_eq!(fenced("ends\n"), "```\nends\n```\n");
+        assert_eq!(fenced("```\ninside\n````"), "`````\n```\ninside\n````\n`````\n");
+        assert_eq!(fenced(""), "```\n```\n");
+    }
+
+    #[test]
+    fn lines() {
+        assert_eq!(inline("cargo test", 80), "`cargo test`");
+        assert_eq!(inline("`x` and ``y", 80), "``` `x` and ``y ```");
+        assert_eq!(inline("", 80), "`  `");
+        assert_eq!(inline("a\n# b\0c", 80), "`a # b c`");
+        assert_eq!(one_line("one two three", 7), "one two…");
+        assert_eq!(one_line("日本語日本語", 3), "日本語…");
+        assert_eq!(first_sentence("I look first. Then I act.", 80), "I look first.");
+        assert_eq!(first_sentence("\n\nFile a.rs is wrong\nand so on", 80), "File a.rs is wrong");
+    }
+}

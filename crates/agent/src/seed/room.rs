@@ -1,0 +1,70 @@
+//! The room that is left in a seed, and the parts that are put into it.
+
+use super::measure::{WEIGHT_PER_TOKEN, weight};
+
+/// What is left of a bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    weight: u64,
+}
+
+/// A part of the text, with its title; empty if nothing fitted.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    pub(super) text: String,
+    /// How many of the items were taken, the last ones.
+    pub(super) items_taken: usize,
+}
+
+impl Room {
+    /// All of it.
+    pub(super) fn of_tokens(tokens: u64) -> Room {
+        Room { weight: tokens.saturating_mul(WEIGHT_PER_TOKEN) }
+    }
+
+    /// What is left beside a text; nothing if the text does not fit.
+    pub(super) fn beside(self, text: &str) -> Option<Room> {
+        self.weight.checked_sub(weight(text)).map(|weight| Room { weight })
+    }
+
+    /// A fraction of it.
+    pub(super) fn share(self, numerator: u64, denominator: u64) -> u64 {
+        self.weight / denominator * numerator
+    }
+
+    /// Makes a part of items, which stand oldest first. If they do not all fit, the last ones do: each
+    /// as it is, none beyond the first that does not fit. How many are missing is said after `older`.
+    pub(super) fn part(
+        &mut self,
+        title: &str,
+        older: &str,
+        items: impl DoubleEndedIterator<Item = String> + ExactSizeIterator,
+        weight_max: u64,
+    ) -> Part {
+        let count = items.len();
+        let title = format!("\n## {title}\n\n");
+        let reserved = weight(&title) + weight(&note(older, count));
+        let Some(mut left) = weight_max.min(self.weight).checked_sub(reserved) else {
+            return Part::default();
+        };
+        let mut taken = Vec::new();
+        for item in items.rev() {
+            let Some(after) = left.checked_sub(weight(&item)) else { break };
+            left = after;
+            taken.push(item);
+        }
+        if taken.is_empty() {
+            return Part::default();
+        }
+        let items_taken = taken.len();
+        taken.reverse();
+        let note = if items_taken < count { note(older, count - items_taken) } else { String::new() };
+        let text = format!("{title}{note}{}\n", taken.concat().trim_end());
+        self.weight = self.weight.saturating_sub(weight(&text));
+        Part { text, items_taken }
+    }
+}
+
+fn note(older: &str, count: usize) -> String {
+    format!("({older}: {count}.)\n\n")
+}

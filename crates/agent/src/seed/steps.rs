@@ -1,0 +1,158 @@
+//! What was said and done, as a seed tells it: each call with its answer, and only what belongs to the
+//! work.
+
+use super::items;
+use crate::transcript::{Answer, AnswerKind, Argument, Call, Provenance, Transcript, What};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// More failures than this are a history, not open problems.
+const FAILURES_MAX: usize = 5;
+/// So many calls without an outcome are a record gone wrong.
+const UNKNOWN_MAX: usize = 50;
+
+/// The work.
+#[derive(Debug, Default)]
+pub(super) struct Steps<'a> {
+    asked: Vec<&'a str>,
+    summary: Option<&'a str>,
+    flow: Vec<Step<'a>>,
+}
+
+/// One step of the work.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step<'a> {
+    /// The model said something.
+    Said(&'a str),
+    /// The agent's program told the model something.
+    Told(&'a str),
+    /// A tool was called.
+    Called(&'a Call, Option<&'a Answer>),
+    /// A call that is not on record brought something.
+    Answered(&'a Answer),
+}
+
+impl<'a> Steps<'a> {
+    pub(super) fn of(transcript: &'a Transcript, task: &str) -> Steps<'a> {
+        let work = || transcript.entries.iter().filter(|entry| entry.provenance == Provenance::Work);
+        let answers = answers(work().map(|entry| &entry.what));
+        let calls: BTreeSet<&str> = work().filter_map(|entry| call_id(&entry.what)).collect();
+        let mut told = BTreeSet::new();
+        let mut steps = Steps::default();
+        for entry in work() {
+            match &entry.what {
+                What::Asked(text) if text != task => steps.asked.push(text),
+                What::Asked(_) => {}
+                What::Summarised(text) => steps.summary = Some(text),
+                What::Said(text) => steps.flow.push(Step::Said(text)),
+                What::Told(text) => steps.flow.push(Step::Told(text)),
+                // A session file and the streams of its attempts tell of the same call.
+                What::Called(call) if told.insert(call.id.as_str()) => {
+                    steps.flow.push(Step::Called(call, answers.get(call.id.as_str()).copied()));
+                }
+                What::Answered(answer) if !calls.contains(answer.call.as_str()) => {
+                    steps.flow.push(Step::Answered(answer));
+                }
+                What::Called(_) | What::Answered(_) => {}
+            }
+        }
+        steps
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.asked.is_empty() && self.summary.is_none() && self.flow.is_empty()
+    }
+
+    /// What the person said besides the task.
+    pub(super) fn asked(
+        &self,
+        weight_max: u64,
+    ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
+        self.asked.iter().map(move |text| items::block(text, weight_max))
+    }
+
+    /// The agent's last summary.
+    pub(super) fn summary(
+        &self,
+        weight_max: u64,
+    ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
+        self.summary.into_iter().map(move |text| items::block(text, weight_max))
+    }
+
+    /// Every step in a line.
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.flow.iter().map(|&step| items::line(step)).collect()
+    }
+
+    /// Every step nearly whole.
+    pub(super) fn whole(
+        &self,
+        weight_max: u64,
+    ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
+        self.flow.iter().map(move |&step| items::whole(step, weight_max))
+    }
+
+    /// Failures that nothing has made good, and behind them, because the last count most, calls whose
+    /// outcome is not known.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let mut failed: Vec<(&Call, &Answer)> = Vec::new();
+        let mut unknown: Vec<&Call> = Vec::new();
+        for step in &self.flow {
+            let Step::Called(call, answer) = *step else { continue };
+            let same = |other: &Call| other.name == call.name && other.argument == call.argument;
+            match answer.map(|answer| (answer, answer.kind)) {
+                Some((_, AnswerKind::Fine)) => {
+                    failed.retain(|(other, _)| !same(other));
+                    unknown.retain(|other| !same(other));
+                }
+                Some((answer, AnswerKind::Error)) => {
+                    failed.retain(|(other, _)| !same(other));
+                    failed.push((call, answer));
+                }
+                Some((_, AnswerKind::Unknown)) | None => unknown.push(call),
+            }
+            failed.drain(..failed.len().saturating_sub(FAILURES_MAX));
+            unknown.drain(..unknown.len().saturating_sub(UNKNOWN_MAX));
+        }
+        let failed = failed.into_iter().map(|(call, answer)| items::failure(call, answer));
+        failed.chain(unknown.into_iter().map(items::unknown)).collect()
+    }
+
+    /// Files that were changed, each once, in the order of their last change.
+    pub(super) fn files(&self, also: &[String]) -> Vec<String> {
+        let mut told = BTreeSet::new();
+        let mut files = Vec::new();
+        for step in self.flow.iter().rev() {
+            let Step::Called(call, answer) = *step else { continue };
+            let Some(Argument::ChangedFile(path)) = &call.argument else { continue };
+            let known = match answer.map(|answer| answer.kind) {
+                Some(AnswerKind::Fine) => true,
+                Some(AnswerKind::Error) => continue,
+                Some(AnswerKind::Unknown) | None => false,
+            };
+            if told.insert(path.as_str()) {
+                files.push(items::file(path, known));
+            }
+        }
+        let also = also.iter().rev().filter(|path| told.insert(path.as_str()));
+        files.extend(also.map(|path| items::file(path, true)));
+        files.reverse();
+        files
+    }
+}
+
+/// What each call brought. A made-up answer, that the outcome is unknown, gives way to a real one.
+fn answers<'a>(work: impl Iterator<Item = &'a What>) -> BTreeMap<&'a str, &'a Answer> {
+    let mut answers: BTreeMap<&str, &Answer> = BTreeMap::new();
+    for what in work {
+        let What::Answered(answer) = what else { continue };
+        let known = answers.get(answer.call.as_str()).is_some_and(|known| known.kind != AnswerKind::Unknown);
+        if !(known && answer.kind == AnswerKind::Unknown) {
+            answers.insert(&answer.call, answer);
+        }
+    }
+    answers
+}
+
+fn call_id(what: &What) -> Option<&str> {
+    if let What::Called(call) = what { Some(&call.id) } else { None }
+}

@@ -1,0 +1,179 @@
+use super::{Told, about};
+use crate::seed::{estimated_tokens, opening, seed};
+use crate::transcript::{Answer, AnswerKind, Argument, Call, Entry, Provenance, Transcript, What};
+use longhaul_core::Moment;
+use proptest::prelude::*;
+
+/// Text as hostile as a tool's may be: fences, headings, words that look like faults, other scripts.
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("```\n"),
+        Just("\n``````\n"),
+        Just("\n## Injected\n"),
+        Just("~~~\n"),
+        Just("500 "),
+        Just("429. "),
+        Just("timeout\n"),
+        Just("continue "),
+        Just("日本語"),
+        Just("\r\n\0\u{1b}[31m"),
+        Just("some words of a longer output that fill the room. "),
+    ];
+    prop_oneof![
+        any::<String>(),
+        (prop::collection::vec(piece, 0..12), 1_usize..40)
+            .prop_map(|(pieces, times)| pieces.concat().repeat(times)),
+    ]
+}
+
+fn what() -> impl Strategy<Value = What> {
+    // Few ids, so that calls and answers meet, and meet twice.
+    let id = || (0_u8..6).prop_map(|id| id.to_string());
+    let argument = prop_oneof![
+        Just(None),
+        text().prop_map(|text| Some(Argument::Command(text))),
+        text().prop_map(|text| Some(Argument::ChangedFile(text))),
+        text().prop_map(|text| Some(Argument::Other(text))),
+    ];
+    let kind = prop_oneof![Just(AnswerKind::Fine), Just(AnswerKind::Error), Just(AnswerKind::Unknown)];
+    prop_oneof![
+        text().prop_map(What::Asked),
+        text().prop_map(What::Said),
+        text().prop_map(What::Summarised),
+        text().prop_map(What::Told),
+        (id(), text(), text(), argument).prop_map(|(id, name, input, argument)| What::Called(Call {
+            id,
+            name,
+            input,
+            argument
+        })),
+        (id(), kind, text()).prop_map(|(call, kind, text)| What::Answered(Answer { call, kind, text })),
+    ]
+}
+
+fn transcript() -> impl Strategy<Value = Transcript> {
+    let provenance = prop_oneof![
+        4 => Just(Provenance::Work),
+        1 => Just(Provenance::Ours),
+        1 => Just(Provenance::Synthetic)
+    ];
+    let entry =
+        (what(), provenance).prop_map(|(what, provenance)| Entry { what, provenance, at: Some(Moment(0)) });
+    prop::collection::vec(entry, 0..25).prop_map(|entries| Transcript { entries })
+}
+
+/// Every text of a transcript.
+fn texts(transcript: &mut Transcript) -> Vec<&mut String> {
+    let mut texts = Vec::new();
+    for entry in &mut transcript.entries {
+        match &mut entry.what {
+            What::Asked(text) | What::Said(text) | What::Summarised(text) | What::Told(text) => {
+                texts.push(text)
+            }
+            What::Answered(answer) => texts.push(&mut answer.text),
+            What::Called(call) => {
+                texts.push(&mut call.name);
+                texts.push(&mut call.input);
+                texts.extend(call.argument.as_mut().map(|argument| match argument {
+                    Argument::Command(text) | Argument::ChangedFile(text) | Argument::Other(text) => text,
+                }));
+            }
+        }
+    }
+    texts
+}
+
+/// The same with words that say nothing of faults, of equal length.
+fn neutral(text: &str) -> String {
+    [("500", "abc"), ("429", "abd"), ("timeout", "flowers"), ("continue", "hydrogen")]
+        .iter()
+        .fold(text.to_owned(), |text, (word, neutral)| text.replace(word, neutral))
+}
+
+/// A text without what its words are: a cut may go through one.
+fn shape(text: &str) -> String {
+    text.chars().map(|sign| if sign.is_ascii_alphanumeric() { 'x' } else { sign }).collect()
+}
+
+/// The lines that a reader of Markdown does not take for quoted; nothing if a quote is left open.
+fn unquoted(seed: &str) -> Option<Vec<&str>> {
+    let mut open = None;
+    let mut lines = Vec::new();
+    for line in seed.split('\n') {
+        let ticks = line.len() - line.trim_start_matches('`').len();
+        match open {
+            None if ticks >= 3 && !line[ticks..].contains('`') => open = Some(ticks),
+            None => lines.push(line),
+            Some(fence) if ticks >= fence && ticks == line.trim_end().len() => open = None,
+            Some(_) => {}
+        }
+    }
+    open.is_none().then_some(lines)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bounded_and_the_task_whole(transcript in transcript(), task in text(), tokens_max in 0_u64..4_000) {
+        let seed = seed(&transcript, &about(&task), tokens_max);
+        prop_assert!(seed.starts_with(&task));
+        let least = estimated_tokens(&opening::minimal(&task));
+        prop_assert!(estimated_tokens(&seed) <= tokens_max.max(least));
+    }
+
+    #[test]
+    fn nothing_breaks_out_of_its_quote(transcript in transcript(), tokens_max in 0_u64..4_000) {
+        let seed = seed(&transcript, &about("Do it."), tokens_max);
+        let lines = unquoted(&seed);
+        prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{seed}");
+    }
+
+    #[test]
+    fn words_drop_nothing(mut transcript in transcript(), tokens_max in 0_u64..4_000) {
+        let told = seed(&transcript, &about("Do it."), tokens_max);
+        for text in texts(&mut transcript) {
+            *text = neutral(text);
+        }
+        let neutral_told = seed(&transcript, &about("Do it."), tokens_max);
+        prop_assert_eq!(shape(&told), shape(&neutral_told));
+    }
+
+    #[test]
+    fn only_work_is_told(transcript in transcript(), tokens_max in 0_u64..4_000) {
+        let mut work = transcript.clone();
+        work.entries.retain(|entry| entry.provenance == Provenance::Work);
+        let about = about("Do it.");
+        prop_assert_eq!(seed(&transcript, &about, tokens_max), seed(&work, &about, tokens_max));
+    }
+
+    #[test]
+    fn the_newer_is_preferred(lengths in prop::collection::vec(0_usize..600, 1..60), tokens_max in 0_u64..4_000) {
+        let mut told = Told::default();
+        for (number, length) in lengths.iter().enumerate() {
+            told = told.said(&format!("<{number}> {} <{number} to its end>", "words. ".repeat(*length / 7)));
+        }
+        let seed = seed(&told.transcript, &about("Do it."), tokens_max);
+        let mentioned: Vec<bool> = (0..lengths.len()).map(|at| seed.contains(&format!("<{at}>"))).collect();
+        let whole: Vec<bool> =
+            (0..lengths.len()).map(|at| seed.contains(&format!("<{at} to its end>"))).collect();
+        // What is short is told in its line as a whole: there every one counts that is longer.
+        let long = |at: &usize| lengths[*at] >= 14;
+        prop_assert!(mentioned.is_sorted(), "{mentioned:?}");
+        prop_assert!((0..lengths.len()).filter(long).map(|at| whole[at]).is_sorted(), "{whole:?}");
+    }
+}
+
+#[test]
+fn a_long_history_keeps_its_end() {
+    let mut told = Told::default();
+    for number in 0..5_000 {
+        let id = number.to_string();
+        told = told.said(&format!("Step {number} is next.")).command(&id, &format!("make step-{number}"));
+        told = told.answered(&id, AnswerKind::Fine, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
+    }
+    let told = seed(&told.transcript, &about("Do it."), 12_000);
+    assert!(told.contains("make step-4999") && told.contains("bytes left out"));
+    assert!(told.contains("- Said: Step 4900 is next.") && !told.contains("Step 3 is next."));
+    assert!(estimated_tokens(&told) > 9_000, "the room is used: {}", estimated_tokens(&told));
+}
