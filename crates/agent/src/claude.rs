@@ -24,7 +24,7 @@ mod turn;
 mod wire;
 mod words;
 
-use crate::{Decoder, Deeds, Dialect, Effects, Invocation, Order, Prices};
+use crate::{Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Transcript};
 use longhaul_core::SpawnPlan;
 use std::sync::Arc;
 
@@ -71,8 +71,19 @@ impl Dialect for Claude {
         "claude"
     }
 
-    fn invocation(&self, order: &Order, plan: &SpawnPlan, deeds: &Deeds) -> Invocation {
-        invocation::invocation(order, plan, deeds)
+    fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
+        invocation::invocation(order, plan, past)
+    }
+
+    fn transcript(&self, attempts: &[Recorded]) -> Transcript {
+        let attempts: Vec<_> = attempts
+            .iter()
+            .map(|recorded| transcript::Attempt {
+                prompt: recorded.task.as_deref(),
+                stream: &recorded.stream,
+            })
+            .collect();
+        transcript::of_attempts(&attempts, &[])
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

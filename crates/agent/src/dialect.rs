@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance};
+use crate::{Deeds, Glance, Transcript};
 use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
 use std::path::PathBuf;
 
@@ -12,7 +12,10 @@ pub trait Dialect: Send + Sync {
 
     /// How to start the agent for one attempt, and what to write to it first. `deeds` are those of the
     /// run so far: an agent that goes on is told what not to repeat, and what to check.
-    fn invocation(&self, order: &Order, plan: &SpawnPlan, deeds: &Deeds) -> Invocation;
+    fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation;
+
+    /// What was said and done in attempts, by their records.
+    fn transcript(&self, attempts: &[Recorded]) -> Transcript;
 
     /// A decoder for the stream of one attempt.
     fn decoder(&self) -> Box<dyn Decoder>;
@@ -48,6 +51,24 @@ pub trait Decoder: Send {
     fn keeps(&self, line: &[u8]) -> bool;
 }
 
+/// What is on record of one attempt.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// The task, if the agent was told it at the start of the attempt. What else it was told was ours.
+    pub task: Option<String>,
+    /// Its stream.
+    pub stream: Vec<u8>,
+}
+
+/// What the attempts of a run so far have left for the next one to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// What their tool calls did.
+    pub deeds: Deeds,
+    /// What was said and done in them: for a session that does not remember it.
+    pub transcript: Transcript,
+}
+
 /// What a run orders from an agent: the same for all its attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
@@ -63,6 +84,8 @@ pub struct Order {
     pub permission_mode: Option<String>,
     /// The user's own arguments to the agent. They come last, and so win.
     pub extra_args: Vec<String>,
+    /// How long a seed may be, in estimated tokens.
+    pub seed_tokens: u64,
     /// How often the agent may repeat a failed request by itself.
     pub inner_retries: u32,
     /// The run, for the mark in the environment.

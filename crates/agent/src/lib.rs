@@ -20,7 +20,7 @@ mod seed;
 pub mod transcript;
 
 pub use deeds::{Deeds, Done, Latest, Unfinished};
-pub use dialect::{Decoder, Dialect, Invocation, Order, Program, dialect};
+pub use dialect::{Decoder, Dialect, Invocation, Order, Past, Program, Recorded, dialect};
 pub use effects::{Effects, EffectsError, Reach};
 pub use glance::{EventCounts, Glance};
 pub use near::near;

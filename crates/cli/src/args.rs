@@ -57,6 +57,8 @@ pub enum Command {
     Attach(AttachArgs),
     /// End a run, and everything that it started
     Cancel(CancelArgs),
+    /// Print what a fresh session would be told of a run's work
+    Seed(SeedArgs),
     /// Inject faults into a practice run, without an agent, a key or money
     Drill(DrillArgs),
     /// Forecast what a policy does under faults, by simulation
@@ -99,6 +101,9 @@ pub struct RunArgs {
     /// The agent's program [default: `claude`, on PATH and where its installers put it]
     #[arg(long, value_name = "FILE")]
     pub agent_path: Option<PathBuf>,
+    /// How long the account of lost work may be that a fresh session goes on with, in tokens
+    #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
+    pub seed_tokens: u64,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,
@@ -192,6 +197,16 @@ pub struct CancelArgs {
     /// Do not wait for the agent's result: what it does not finish at once is lost
     #[arg(long)]
     pub now: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SeedArgs {
+    /// The run: the first letters of its id, `@` for the last one
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// How long it may be, in tokens
+    #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
+    pub seed_tokens: u64,
 }
 
 #[derive(Debug, Args)]

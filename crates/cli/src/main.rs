@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::attach::attach(&cli.global, &args),
+        Command::Seed(args) => commands::seed::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),

@@ -12,6 +12,7 @@ mod live;
 mod observer;
 mod recover;
 mod report;
+mod seeding;
 mod supervisor;
 mod world;
 
@@ -21,5 +22,6 @@ pub use live::{RUN_MARK, marked, sweep};
 pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};
 pub use report::Report;
+pub use seeding::seed_of;
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
 pub use world::World;

@@ -106,6 +106,7 @@ fn order(plan: &Plan, run: &RunId) -> Order {
         permission_mode: plan.permission_mode.clone(),
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
+        seed_tokens: plan.seed_tokens,
         inner_retries: plan.policy.inner_retries,
         run: run.clone(),
     }

@@ -208,6 +208,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         argv: order.extra_args.iter().map(|arg| arg.as_str().into()).collect(),
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),
+        seed_tokens: order.seed_tokens,
         keep_stream: *keep_stream,
         origins: origins.clone(),
     }

@@ -109,6 +109,7 @@ fn plan() -> Plan {
         session: None,
         model: None,
         permission_mode: None,
+        seed_tokens: 12_000,
         keep_stream: false,
         argv: vec!["-p".into(), "--verbose".into()],
         env: EnvNames::default(),

@@ -40,12 +40,20 @@ pub struct Plan {
     pub env: EnvNames,
     /// Limits and schedules, resolved.
     pub policy: Policy,
+    /// How long the seed of a fresh session may be, in estimated tokens.
+    #[serde(default = "seed_tokens")]
+    pub seed_tokens: u64,
     /// Whether partial messages stay in the stream files after the run.
     #[serde(default)]
     pub keep_stream: bool,
     /// Where each setting came from: `stall_timeout` → `flag --stall-timeout`.
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
+}
+
+/// What plans of older versions mean.
+fn seed_tokens() -> u64 {
+    12_000
 }
 
 /// The request in the user's words. The text is kept even if it came from a file, which may have

@@ -2,7 +2,7 @@
 
 use super::control::user_line;
 use super::prompts::prompt;
-use crate::{Deeds, Invocation, Order};
+use crate::{Invocation, Order, Past};
 use longhaul_core::{SessionPlan, SpawnPlan};
 
 /// Variables by which a Claude Code notices that it was started inside another one, and would then
@@ -40,14 +40,14 @@ pub const RESERVED: &[&str] = &[
     "--session-id",
 ];
 
-pub(super) fn invocation(order: &Order, plan: &SpawnPlan, deeds: &Deeds) -> Invocation {
+pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
     Invocation {
         program: order.program.path.clone(),
         args: args(order, &plan.session),
         cwd: order.cwd.clone(),
         env_set: env_set(order, plan),
         env_remove: ENV_REMOVED.to_vec(),
-        stdin: user_line(&prompt(&order.prompt, plan.say, deeds)),
+        stdin: user_line(&prompt(&order.prompt, plan.say, past, order.seed_tokens)),
     }
 }
 
@@ -93,7 +93,7 @@ fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::invocation;
-    use crate::{Deeds, Order, Program};
+    use crate::{Order, Past, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 
@@ -105,13 +105,14 @@ mod tests {
             model: None,
             permission_mode: None,
             extra_args: Vec::new(),
+            seed_tokens: 12_000,
             inner_retries: 4,
             run: RunId::from("kqzr"),
         }
     }
 
     fn check(order: &Order, session: SessionPlan, say: Say, expected: Expect) {
-        let found = invocation(order, &SpawnPlan { attempt: 2, session, say }, &Deeds::default());
+        let found = invocation(order, &SpawnPlan { attempt: 2, session, say }, &Past::default());
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
     }
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn environment() {
         let plan = SpawnPlan { attempt: 2, session: SessionPlan::New(SessionId::from("a")), say: Say::Task };
-        let found = invocation(&order(), &plan, &Deeds::default());
+        let found = invocation(&order(), &plan, &Past::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"
             CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1

@@ -2,13 +2,25 @@
 //! in the conversation for good.
 
 use super::reminder::{Listener, reminder};
-use crate::Deeds;
+use crate::{About, Past, Reason, seed};
 use longhaul_core::{Fault, Nudge, Say};
 
-/// The words for what is to be said; an agent that goes on is reminded of the deeds so far.
-pub fn prompt(task: &str, say: Say, deeds: &Deeds) -> String {
+/// The words for what is to be said. An agent that goes on is reminded of the deeds so far; one that does
+/// not remember the work is given a seed of at most so many tokens, if anything is on record.
+pub fn prompt(task: &str, say: Say, past: &Past, seed_tokens: u64) -> String {
+    let deeds = &past.deeds;
     match say {
         Say::Task => task.to_owned(),
+        Say::TaskAgain(fault) if !past.transcript.entries.is_empty() => {
+            let about = About {
+                task,
+                reason: Reason::Fault(fault),
+                money_left: None,
+                time_left: None,
+                files_changed: &[],
+            };
+            seed(&past.transcript, &about, seed_tokens) + &reminder(deeds, Listener::Stranger)
+        }
         // The task comes first: it may begin with a slash command.
         Say::TaskAgain(fault) => format!(
             "{task}\n\n(An earlier session worked on this and could not be continued: {}. Parts of the work \
@@ -77,7 +89,7 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::prompt;
-    use crate::Deeds;
+    use crate::{Past, SEED_TOKENS_MAX};
     use expect_test::expect;
     use longhaul_core::{Fault, Nudge, Say};
 
@@ -90,8 +102,10 @@ mod tests {
             Say::Nudge(Nudge::Finish),
             Say::Nudge(Nudge::SmallerSteps),
         ];
-        let all: Vec<String> =
-            says.into_iter().map(|say| prompt("/review the code", say, &Deeds::default())).collect();
+        let all: Vec<String> = says
+            .into_iter()
+            .map(|say| prompt("/review the code", say, &Past::default(), SEED_TOKENS_MAX))
+            .collect();
         expect![[r#"
             /review the code
             ---

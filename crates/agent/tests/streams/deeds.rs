@@ -2,8 +2,8 @@
 
 use super::fixtures::{all, decoder};
 use expect_test::{Expect, expect};
-use longhaul_agent::Deeds;
 use longhaul_agent::claude::prompt;
+use longhaul_agent::{Deeds, Past, SEED_TOKENS_MAX};
 use longhaul_core::{Exit, Fault, Say};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -172,8 +172,10 @@ proptest! {
         let mut rows = vec![call("a", &tool, json!({ "command": command }))];
         rows.extend(ends.then(|| answer("a", false, json!({}))));
         let deeds = deeds_of(&rows);
-        let plain = prompt("The task.", Say::TaskAgain(Fault::Crashed), &Deeds::default());
-        let text = prompt("The task.", Say::TaskAgain(Fault::Crashed), &deeds);
+        let say = Say::TaskAgain(Fault::Crashed);
+        let plain = prompt("The task.", say, &Past::default(), SEED_TOKENS_MAX);
+        let past = Past { deeds, ..Past::default() };
+        let text = prompt("The task.", say, &past, SEED_TOKENS_MAX);
         let added = text.strip_prefix(&plain).expect("the list comes last");
         let lines: Vec<&str> = added.lines().filter(|line| !line.is_empty()).collect();
         prop_assert!(lines.len() == 2 || (lines.is_empty() && ends), "{added}");

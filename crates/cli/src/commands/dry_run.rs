@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use longhaul::SessionChoice;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Deeds, Dialect, Order};
+use longhaul_agent::{Dialect, Order, Past};
 use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan};
 use serde_json::json;
 
@@ -24,7 +24,7 @@ pub fn print(
     };
     let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
     let plan = SpawnPlan { attempt: 1, session, say: Say::Task };
-    let invocation = Claude::new().invocation(order, &plan, &Deeds::default());
+    let invocation = Claude::new().invocation(order, &plan, &Past::default());
     let worst = resolved.policy.worst_case();
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {

@@ -7,4 +7,5 @@ pub mod drill;
 mod dry_run;
 pub mod recover;
 pub mod run;
+pub mod seed;
 pub mod simulate;

@@ -119,6 +119,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         model: args.model.clone(),
         permission_mode: args.permission_mode.clone(),
         extra_args: args.agent_args.clone(),
+        seed_tokens: args.seed_tokens,
         inner_retries: resolved.policy.inner_retries,
         // Given when the run has its directory.
         run: RunId::from(""),

@@ -17,7 +17,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Four steps in three turns. Each looks first whether it was taken already, as the prompt of a resumed session asks for.
-const WORK: &str = r#"
+pub const WORK: &str = r#"
 name = "work"
 summary = "four steps in three turns"
 prompt = "p"
@@ -43,7 +43,7 @@ text = "All four steps are taken."
 "#;
 
 const IDEAL_REQUESTS: usize = 4;
-const DONE: &str = "All four steps are taken.";
+pub const DONE: &str = "All four steps are taken.";
 const VICTIMS: [&str; 3] = ["supervisor", "agent", "both"];
 // Of the points, in a plain test.
 const SAMPLE: u64 = 6;

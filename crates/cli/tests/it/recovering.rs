@@ -2,6 +2,7 @@
 //! run. Every story is told with each agent that there is.
 
 use crate::call::{Started, until};
+use crate::kill_sweep;
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
 use crate::tidy;
@@ -114,6 +115,42 @@ fn when_both_die_the_session_goes_on() {
         done_in(stage, &ended.envelope(0), 2);
         // The second step was cut, its orphan ended before it could write, and it is not done twice.
         assert_eq!(steps(stage), "one\nthree\n");
+    });
+}
+
+/// The session file is gone with everything that the agent knew: a new session is told what is on record.
+#[test]
+fn a_lost_session_is_seeded_from_the_record() {
+    with_each_agent("seeding", |stage, agent, _| {
+        let server = Server::plays(kill_sweep::WORK);
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let run = stage.run(agent, &args).against(&server).start();
+        until("the first step is taken", || steps(stage).contains("one"));
+        run.kill();
+        let agent = agent_of(&stage.only_run());
+        // It may have ended by itself by now.
+        let _ = kill_process(agent, Signal::KILL);
+        until("the agent is gone", || is_gone(agent));
+        fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
+        let seed = stage.longhaul(["seed", "@"]).end();
+        assert_eq!(seed.code, 0, "{seed:?}");
+        assert!(seed.stdout.starts_with("p\n") && seed.stdout.contains("echo one >> steps"), "{seed:?}");
+
+        let ended = recover(stage, &server, &["--verbose"]).end();
+        let envelope = ended.envelope(0);
+        assert_eq!(
+            (&envelope["result"], &envelope["run"]["attempts"]),
+            (&kill_sweep::DONE.into(), &3.into())
+        );
+        assert!(ended.stderr.contains("the agent does not know the session"), "{ended:?}");
+        assert_eq!(steps(stage), "one\ntwo\nthree\nfour\n");
+        let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+        let told = sessions.iter().filter(|path| path.is_file()).any(|path| {
+            let session = fs::read_to_string(path).expect("a session is text");
+            session.contains("This goes on with earlier work") && session.contains("echo one >> steps")
+        });
+        assert!(told, "no seed in {sessions:?}");
+        tidy::check(stage);
     });
 }
 

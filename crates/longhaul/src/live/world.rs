@@ -9,10 +9,11 @@ use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
 use crate::crash::{self, Point};
 use crate::observer::{Observer, View};
+use crate::seeding::transcript_of;
 use crate::{Environment, SuperviseError, World};
-use longhaul_agent::{Decoder, Deeds, Dialect, Glance, Order};
+use longhaul_agent::{Decoder, Dialect, Glance, Order, Past};
 use longhaul_core::{
-    Action, By, Event, Evidence, Exit, Found, Moment, Now, Phase, Policy, Proc, Record, Run, RunId,
+    Action, By, Event, Evidence, Exit, Found, Moment, Now, Phase, Policy, Proc, Record, Run, RunId, Say,
     SessionId, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
@@ -63,8 +64,8 @@ pub(crate) struct LiveWorld<'a> {
     looked_when_due: bool,
     /// What the last attempt's stream said, kept for the report.
     glance: Glance,
-    /// What the tool calls of the ended attempts did: the next one is told.
-    deeds: Deeds,
+    /// What the ended attempts have left for the next one to know.
+    past: Past,
     /// Why the agent could not be started, in the system's words.
     spawn_error: Option<String>,
     stderr_tail: String,
@@ -96,7 +97,7 @@ impl<'a> LiveWorld<'a> {
             locks: Vec::new(),
             looked_when_due: false,
             glance: Glance::default(),
-            deeds: Deeds::default(),
+            past: Past::default(),
             spawn_error: None,
             stderr_tail: String::new(),
         }
@@ -226,7 +227,15 @@ impl LiveWorld<'_> {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.deeds);
+        if matches!(plan.say, Say::TaskAgain(_)) {
+            self.past.transcript = transcript_of(
+                &self.setup.dir,
+                self.setup.dialect.as_ref(),
+                &self.setup.order.prompt,
+                plan.attempt - 1,
+            )?;
+        }
+        let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         let mut env_set = self.setup.environment.set.clone();
         env_set.extend(invocation.env_set);
@@ -387,7 +396,7 @@ impl LiveWorld<'_> {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
         self.glance = decoder.glance().clone();
-        self.deeds.extend(decoder.deeds());
+        self.past.deeds.extend(decoder.deeds());
         self.ended.push((dir, decoder));
         evidence
     }

@@ -27,6 +27,7 @@ pub(crate) fn plan() -> Plan {
         argv: vec!["-p".into(), "--verbose".into()],
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         policy: Preset::Drill.policy(),
+        seed_tokens: 12_000,
         keep_stream: false,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
     }

@@ -31,6 +31,7 @@ fn plan(prompt: String) -> Plan {
         session: None,
         model: None,
         permission_mode: None,
+        seed_tokens: 12_000,
         keep_stream: false,
         argv: Vec::new(),
         env: EnvNames::default(),

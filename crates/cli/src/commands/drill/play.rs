@@ -9,7 +9,7 @@ use crate::output::screen::Screen;
 use crate::signals;
 use longhaul::{Environment, Observer, Report, Request, SessionChoice, View, marked, supervise};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Order, Program};
+use longhaul_agent::{Order, Program, SEED_TOKENS_MAX};
 use longhaul_core::{Fault, Moment, Next, Policy, Preset, Record, RunId, ServerBound, Span, Step};
 use longhaul_drill::{Account, Api, Scenario, workspace};
 use longhaul_store::Home;
@@ -83,6 +83,7 @@ async fn played(
                 scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
             ),
             extra_args: agent_args(scenario),
+            seed_tokens: SEED_TOKENS_MAX,
             inner_retries: policy.inner_retries,
             run: RunId::from(""),
         },

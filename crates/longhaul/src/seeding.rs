@@ -1,0 +1,67 @@
+//! What is on record of a run, for sessions that do not remember it.
+
+use crate::SuperviseError;
+use longhaul_agent::{About, Dialect, Reason, Recorded, Transcript, dialect, seed};
+use longhaul_core::{Fault, Record, Run, Say};
+use longhaul_store::{AttemptDir, Journal, RunDir, StoreError};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+// Of one attempt's stream, from its end: a seed tells of the latest work, and this much is hours of it.
+const STREAM_BYTES_MAX: u64 = 64 << 20;
+
+/// What was said and done in a run's first `attempts` attempts. One whose stream is gone is silent.
+///
+/// # Errors
+///
+/// If the journal cannot be read.
+pub(crate) fn transcript_of(
+    dir: &RunDir,
+    dialect: &dyn Dialect,
+    task: &str,
+    attempts: u32,
+) -> Result<Transcript, StoreError> {
+    let history = Journal::load(&dir.journal_path())?;
+    let mut recorded = Vec::new();
+    for record in history.records() {
+        if let Record::AttemptStarted { plan, .. } = record
+            && plan.attempt <= attempts
+        {
+            let told = matches!(plan.say, Say::Task | Say::TaskAgain(_));
+            let stream = stream_end(&dir.attempt(plan.attempt)).unwrap_or_default();
+            recorded.push(Recorded { task: told.then(|| task.to_owned()), stream });
+        }
+    }
+    Ok(dialect.transcript(&recorded))
+}
+
+/// The seed with which a fresh session would go on with a run now; at most so long, in estimated tokens.
+///
+/// # Errors
+///
+/// If the run's files cannot be read.
+pub fn seed_of(dir: &RunDir, tokens_max: u64) -> Result<String, SuperviseError> {
+    let plan = dir.plan()?;
+    let unknown = || SuperviseError::UnknownAgent(plan.agent.name.clone());
+    let dialect = dialect(&plan.agent.name).ok_or_else(unknown)?;
+    let run = Run::replay(Journal::load(&dir.journal_path())?.records());
+    let task = &plan.prompt.text;
+    let transcript = transcript_of(dir, &*dialect, task, run.state().attempts())?;
+    let reason = Reason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
+    let about = About { task, reason, money_left: None, time_left: None, files_changed: &[] };
+    Ok(seed(&transcript, &about, tokens_max))
+}
+
+/// The end of an attempt's stream, from the beginning of a line on.
+fn stream_end(attempt: &AttemptDir) -> io::Result<Vec<u8>> {
+    let mut file = File::open(attempt.stream_path())?;
+    let cut = file.metadata()?.len().saturating_sub(STREAM_BYTES_MAX);
+    file.seek(SeekFrom::Start(cut))?;
+    let mut bytes = Vec::new();
+    file.take(STREAM_BYTES_MAX).read_to_end(&mut bytes)?;
+    if cut > 0 {
+        let whole = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+        bytes.drain(..whole);
+    }
+    Ok(bytes)
+}
