@@ -11,10 +11,11 @@ use crate::stage::{Stage, claude_code};
 use crate::tidy;
 use longhaul_core::draw;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Four steps in three turns. Each looks first whether it was taken already, as the prompt of a resumed session asks for.
 pub const WORK: &str = r#"
@@ -151,23 +152,19 @@ fn run(stage: &Stage, claude: Option<&Path>, server: &Server, env: &[(&str, &str
     call.start().end_or_killed()
 }
 
-/// Two processes that resume a session at once make its file a tree.
+/// Two processes that resume a session at once make its file a tree: two messages of the model follow the same row. (The
+/// rows of one message and the results of its calls branch in any session.)
 fn one_branch(stage: &Stage, context: &str) {
-    for file in tidy::everything(&stage.user_home())
-        .iter()
-        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
-    {
+    let is_session = |path: &&PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    for file in tidy::everything(&stage.user_home()).iter().filter(is_session) {
         let text = fs::read_to_string(file).expect("a session is text");
-        let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let mut parents = Vec::new();
-        for row in rows.iter().filter(|row| matches!(row["type"].as_str(), Some("user" | "assistant"))) {
-            let parent = row["parentUuid"].as_str();
-            assert!(
-                parent.is_none_or(|parent| !parents.contains(&parent.to_owned())),
-                "two branches at {parent:?} in {}; {context}",
-                file.display()
-            );
-            parents.extend(parent.map(str::to_owned));
+        let mut followed_by: BTreeMap<String, String> = BTreeMap::new();
+        for row in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            if let (Some(parent), Some(message)) = (row["parentUuid"].as_str(), row["message"]["id"].as_str())
+            {
+                let first = followed_by.entry(parent.to_owned()).or_insert_with(|| message.to_owned());
+                assert_eq!(first, message, "two branches in {}; {context}", file.display());
+            }
         }
     }
 }
