@@ -13,11 +13,11 @@ mod fleet;
 mod instant;
 mod launch;
 mod longline;
-mod machine;
-mod place;
+pub mod machine;
+pub mod place;
 mod process;
 mod sample;
-mod section;
+pub mod section;
 mod stream;
 mod version;
 mod waiting;
@@ -134,7 +134,7 @@ fn claude(root: &Path) -> io::Result<PathBuf> {
 }
 
 /// Builds a program in release and returns where it is.
-fn build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
+pub fn build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
     let status = cargo().args(["build", "--quiet", "--release"]).args(args).current_dir(root).status()?;
     if !status.success() {
         return Err(io::Error::other(format!("build {program}: {status}")));
