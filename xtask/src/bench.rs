@@ -134,7 +134,7 @@ fn claude(root: &Path) -> io::Result<PathBuf> {
 }
 
 /// Builds a program in release and returns where it is.
-pub fn build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
+fn build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
     let status = cargo().args(["build", "--quiet", "--release"]).args(args).current_dir(root).status()?;
     if !status.success() {
         return Err(io::Error::other(format!("build {program}: {status}")));

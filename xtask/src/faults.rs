@@ -16,14 +16,14 @@ mod table;
 
 use crate::bench::machine::{self, Ticks};
 use crate::bench::section::Section;
-use crate::{bench, real_agent};
+use crate::{cargo, real_agent};
 use case::Case;
 use figures::Figures;
 use longhaul_core::draw;
 use play::{Rig, play};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{fs, io};
+use std::{env, fs, io};
 
 const HEAD: &str = "# Resilience\n\nWritten by `cargo xtask faults`. Each scenario is a small piece of work of ten turns \
     that the real Claude Code does under `longhaul run` and its default policy, against a loopback API whose model goes \
@@ -53,7 +53,7 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
     let rig = Rig {
         longhaul: match &asked.longhaul {
             Some(file) => file.clone(),
-            None => bench::build(root, &["--package", "longhaul-cli"], "longhaul")?,
+            None => build(root)?,
         },
         claude: if asked.scripted { None } else { Some(real_agent::install(root)?) },
         keep: asked.keep,
@@ -65,14 +65,15 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
     for seed in &asked.seeds {
         for case in &cases {
             let ideal = case.ideal();
-            if !ideals.iter().any(|row| row.seed == *seed && row.case.auth == ideal.auth) {
+            if !ideals.iter().any(|row| row.seed == *seed && row.case.name == ideal.name) {
                 ideals.push(runtime.block_on(played(&rig, &ideal, *seed))?);
             }
             rows.push(runtime.block_on(played(&rig, case, *seed))?);
         }
     }
     let of = |row: &Figures| {
-        let same = |ideal: &&Figures| ideal.seed == row.seed && ideal.case.auth == row.case.auth;
+        let name = row.case.ideal().name;
+        let same = |ideal: &&Figures| ideal.seed == row.seed && ideal.case.name == name;
         ideals.iter().find(same).map(|ideal| (ideal.tokens, ideal.seconds))
     };
     let bars = Section {
@@ -90,6 +91,17 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
     }
     eprintln!("{missed} bars missed");
     Ok(())
+}
+
+/// A debug build: nothing here is about the supervisor's own speed.
+fn build(root: &Path) -> io::Result<PathBuf> {
+    let status =
+        cargo().args(["build", "--quiet", "--package", "longhaul-cli"]).current_dir(root).status()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("build longhaul: {status}")));
+    }
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("debug/longhaul"))
 }
 
 async fn played(rig: &Rig, case: &Case, seed: u64) -> io::Result<Figures> {

@@ -33,7 +33,7 @@ pub fn bars(rows: &[Figures], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) ->
     ];
     bars.extend(cost(rows));
     let tokens = |row: &Figures| ideal(row).map(|(tokens, _)| row.tokens as f64 / tokens as f64);
-    bars.extend([
+    let measured = [
         worst("tokens against ideal, nothing killed", TOKENS_BAR, "", rows, |row| {
             tokens(row).filter(|_| !row.case.killed)
         }),
@@ -50,14 +50,11 @@ pub fn bars(rows: &[Figures], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) ->
                 .map(|idle_s| row.hung_s.map_or(f64::INFINITY, |hung_s| hung_s - f64::from(idle_s)))
         }),
         usage_limit(rows),
-    ]);
-    for name in ["wall-14", "wall-43"] {
-        let wall_s: f64 = name.trim_start_matches("wall-").parse().unwrap_or(0.0);
-        let bar = LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall_s);
-        bars.push(worst(&format!("lateness after {name}"), bar, "s", rows, |row| {
-            (row.case.name == name).then(|| row.late_s.unwrap_or(f64::INFINITY))
-        }));
-    }
+        lateness(rows, "wall-14", 14.0),
+        lateness(rows, "wall-43", 43.0),
+    ];
+    // A bar that no row of this table is about is left out.
+    bars.extend(measured.into_iter().flatten());
     bars
 }
 
@@ -73,26 +70,31 @@ fn cost(rows: &[Figures]) -> Option<Row> {
     ))
 }
 
-fn usage_limit(rows: &[Figures]) -> Row {
-    let jitter_s = Preset::Default.policy().reset_jitter.to_std().as_secs_f64();
-    let what = "resumed after the reset of a usage limit";
-    worst(what, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
-        (row.case.name == "usage-limit").then(|| row.late_s.unwrap_or(f64::INFINITY))
+fn lateness(rows: &[Figures], name: &str, wall_s: f64) -> Option<Row> {
+    let bar = LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall_s);
+    worst(&format!("lateness after a wall of {wall_s} s"), bar, "s", rows, |row| {
+        (row.case.name == name).then(|| row.late_s.unwrap_or(f64::INFINITY))
     })
-    .because(&format!("{OVER_RESET_BAR_S} s and a jitter of at most {jitter_s} s"))
 }
 
-/// The highest figure, with the name of its scenario; a bar that no row is about is told as such and not as met.
+fn usage_limit(rows: &[Figures]) -> Option<Row> {
+    let jitter_s = Preset::Default.policy().reset_jitter.to_std().as_secs_f64();
+    let what = "resumed after the reset of a usage limit";
+    let row = worst(what, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
+        (row.case.name == "usage-limit").then(|| row.late_s.unwrap_or(f64::INFINITY))
+    })?;
+    Some(row.because(&format!("{OVER_RESET_BAR_S} s and a jitter of at most {jitter_s} s")))
+}
+
+/// The highest figure, with the name of its scenario; nothing if no row is about it.
 fn worst(
     what: &str,
     bar: f64,
     unit: &str,
     rows: &[Figures],
     figure: impl Fn(&Figures) -> Option<f64>,
-) -> Row {
+) -> Option<Row> {
     let figures = rows.iter().filter_map(|row| Some((figure(row)?, row.case.name.as_str())));
-    match figures.max_by(|left, right| left.0.total_cmp(&right.0)) {
-        Some((figure, name)) => Row::at_most(format!("{what}, worst: {name}"), bar, unit, figure),
-        None => Row::at_most(format!("{what}: not played"), bar, unit, f64::NAN),
-    }
+    let (figure, name) = figures.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    Some(Row::at_most(format!("{what}, worst: {name}"), bar, unit, figure))
 }

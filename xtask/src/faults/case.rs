@@ -29,6 +29,9 @@ pub struct Case {
     pub idle_s: Option<u32>,
     /// A command that the agent starts before its last words and does not wait for.
     background: Option<String>,
+    /// Whether this is the work without anything that goes wrong.
+    #[serde(skip)]
+    is_ideal: bool,
     #[serde(default, rename = "fault")]
     faults: Vec<Table>,
 }
@@ -57,17 +60,20 @@ pub fn all() -> io::Result<Vec<Case>> {
 }
 
 impl Case {
-    /// The same without what goes wrong: what a perfect run would take.
+    /// The same without what goes wrong: what a perfect run would take. Cases with the same work share it by name.
     pub fn ideal(&self) -> Case {
+        let auth = if self.auth == "oauth" { "OAuth" } else { "API key" };
+        let work = if self.background.is_some() { ", a turn more" } else { "" };
         Case {
-            name: format!("ideal, {}", if self.auth == "oauth" { "OAuth" } else { "API key" }),
+            name: format!("ideal, {auth}{work}"),
             says: "nothing goes wrong".to_owned(),
             strikes: Victim::Agent,
             killed: false,
             in_vain: false,
             slow: false,
             idle_s: None,
-            background: None,
+            background: self.background.as_ref().map(|_| "true".to_owned()),
+            is_ideal: true,
             faults: Vec::new(),
             auth: self.auth.clone(),
         }
@@ -84,7 +90,7 @@ impl Case {
         if let Some(command) = &self.background
             && let Some(Value::Array(turns)) = table.get_mut("turn")
         {
-            turns.insert(turns.len() - 1, in_background(command));
+            turns.insert(turns.len() - 1, watcher(command, !self.is_ideal));
         }
         Scenario::parse(&self.name, &table.to_string()).map_err(io::Error::other)
     }
@@ -99,14 +105,17 @@ pub fn wall(scenario: &Scenario) -> Option<Duration> {
     })
 }
 
-/// A turn that starts `command` and does not wait for it.
-fn in_background(command: &str) -> Value {
+/// A turn that starts `command`, and does or does not wait for it.
+fn watcher(command: &str, in_background: bool) -> Value {
     let mut bash = Table::new();
     bash.insert("command".to_owned(), command.into());
-    bash.insert("run_in_background".to_owned(), true.into());
+    bash.insert("run_in_background".to_owned(), in_background.into());
     let tool = Table::from_iter([("bash".to_owned(), Value::Table(bash))]);
     Value::Table(Table::from_iter([
-        ("text".to_owned(), "I start the watcher that reports later, and do not wait for it.".into()),
+        (
+            "text".to_owned(),
+            "I start the watcher, which reports later if there is anything to be reported.".into(),
+        ),
         ("tools".to_owned(), Value::Array(vec![Value::Table(tool)])),
     ]))
 }
@@ -130,6 +139,8 @@ mod tests {
             );
             let ideal = case.ideal().scenario().expect("its ideal can be played");
             assert!(ideal.faults.is_empty() && ideal.auth == scenario.auth);
+            assert_eq!(ideal.turns.len(), scenario.turns.len());
+            assert_eq!(case.ideal().ideal().name, case.ideal().name);
         }
     }
 }

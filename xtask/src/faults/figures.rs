@@ -84,13 +84,13 @@ fn struck(scenario: &Scenario, played: &Played) -> bool {
 fn unclean(played: &Played) -> Vec<String> {
     let mut unclean = played.effects_amiss.clone();
     if played.left > 0 {
-        unclean.push(format!("{} processes left", played.left));
+        unclean.push(format!("processes left: {}", played.left));
     }
     if played.sessions.files != 1 {
-        unclean.push(format!("{} session files", played.sessions.files));
+        unclean.push(format!("session files: {}", played.sessions.files));
     }
     if played.sessions.branches > 0 {
-        unclean.push(format!("{} branches in the session", played.sessions.branches));
+        unclean.push(format!("branches in the session: {}", played.sessions.branches));
     }
     unclean
 }

@@ -52,14 +52,15 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Ste
             until(*after, vec![Step::Send(SseEvent::error(error, message))])
         }
         Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, signal, .. }) => {
-            let mut steps = vec![Step::Announce(*at, *signal), Step::Wait(KILL_WAIT)];
+            let mut steps = vec![Step::Announce(*at, *signal), Step::Wait(heeded_within(*signal))];
             steps.extend(whole(events));
             steps
         }
         Some(FaultKind::Kill { at: at @ KillAt::MidStream, signal, .. }) => {
             let mut steps = whole(events);
             let half = steps.len() / 2;
-            let moment = [Step::Wait(TAKE_IN), Step::Announce(*at, *signal), Step::Wait(KILL_WAIT)];
+            let moment =
+                [Step::Wait(TAKE_IN), Step::Announce(*at, *signal), Step::Wait(heeded_within(*signal))];
             steps.splice(half..half, moment);
             steps
         }
@@ -81,6 +82,15 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Ste
             | FaultKind::Hold { .. },
         )
         | None => whole(events),
+    }
+}
+
+/// How long the answer waits for the agent to leave.
+fn heeded_within(signal: Signal) -> Duration {
+    match signal {
+        // A frozen agent takes nothing in, and leaves when somebody ends it.
+        Signal::Stop => FOR_EVER,
+        Signal::Kill | Signal::Int | Signal::Term | Signal::Hup => KILL_WAIT,
     }
 }
 
