@@ -3,6 +3,7 @@
 
 mod bench;
 mod decode;
+mod faults;
 mod mutants;
 mod real_agent;
 mod sim;
@@ -16,6 +17,9 @@ const USAGE: &str = "cargo xtask COMMAND
 
   test                                          everything that a change must pass
   bench [NAME…] [--quick] [--longhaul FILE]     measure, and write benches/RESULTS.md
+  faults [--agent scripted|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
+                                                what becomes of a run under every fault that can be survived,
+                                                written to benches/RESILIENCE.md
   sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
   sim --seed SEED                               tell the story of one seed
   sim --walls                                   how soon a run goes on after an overload
@@ -29,6 +33,7 @@ fn main() -> ExitCode {
     match command.as_str() {
         "test" => told(test::test(&root())),
         "bench" => told(bench::bench(&root(), &args)),
+        "faults" => told(faults::faults(&root(), &args)),
         "sim" => sim::run(&args),
         "mutants" => mutants::run(&args),
         "decode" => told(decode::decode(&args)),

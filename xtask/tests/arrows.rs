@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "longhaul-cli",
         &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim", "longhaul-store"],
     ),
-    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-sim"]),
+    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
 ];
 
 /// What the pure crates may never depend on, directly or not: runtimes, clocks, chance, the network.

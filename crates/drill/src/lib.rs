@@ -3,6 +3,7 @@
 //! Both are driven by one [`Scenario`]: a small TOML file that says what the agent does, which faults strike on which
 //! turn, and how a run over it must end. Nothing here supervises anything, and nothing here leaves 127.0.0.1.
 
+mod announced;
 pub mod api;
 mod clock;
 mod dice;
@@ -11,6 +12,7 @@ pub mod scenario;
 pub mod scripted;
 pub mod workspace;
 
+pub use announced::announced;
 pub use api::{Account, Api, ApiError, Moment};
 pub use price::{Nanodollars, Tokens, price};
 pub use scenario::{Scenario, ScenarioError};

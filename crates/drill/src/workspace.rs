@@ -32,6 +32,32 @@ pub enum WorkspaceError {
     },
 }
 
+/// The file in which the steps of a piece of work leave a line each, if its scenario lists them.
+pub const EFFECTS: &str = "effects.log";
+
+/// Takes the effects out of `files`: one line for each that was expected and is not there exactly once, and for each that
+/// was not expected.
+pub fn take_amiss(files: &mut Files, expected: &[String]) -> Vec<String> {
+    if expected.is_empty() {
+        return Vec::new();
+    }
+    let log = files.remove(EFFECTS).unwrap_or_default();
+    let mut found = BTreeMap::<String, u32>::new();
+    for line in String::from_utf8_lossy(&log).lines() {
+        *found.entry(line.to_owned()).or_default() += 1;
+    }
+    let mut amiss = Vec::new();
+    for effect in expected {
+        match found.remove(effect) {
+            Some(1) => {}
+            Some(count) => amiss.push(format!("{effect}: {count} times")),
+            None => amiss.push(format!("{effect}: never")),
+        }
+    }
+    amiss.extend(found.keys().map(|line| format!("{line}: unexpected")));
+    amiss
+}
+
 /// The hash of `files`: SHA-256 over the sorted paths and contents, each with its length, in hexadecimal.
 #[must_use]
 pub fn hash(files: &Files) -> String {
@@ -104,6 +130,19 @@ fn relative(root: &Path, path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn effects_are_there_once_or_amiss() {
+        let check = |log: &str, amiss: &[&str]| {
+            let mut files = Files::from([(EFFECTS.into(), log.as_bytes().to_vec())]);
+            assert_eq!(take_amiss(&mut files, &["a".into(), "b".into()]), amiss);
+            assert!(files.is_empty());
+        };
+        check("b\na\n", &[]);
+        check("a\na\nc\n", &["a: 2 times", "b: never", "c: unexpected"]);
+        let mut files = Files::from([(EFFECTS.into(), Vec::new())]);
+        assert!(take_amiss(&mut files, &[]).is_empty() && files.len() == 1);
+    }
 
     #[test]
     fn a_folder_reads_back_as_the_files_it_was_written_from() -> io::Result<()> {

@@ -26,6 +26,21 @@ impl Place {
         self.dir.path()
     }
 
+    /// The agent's home here.
+    pub fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    /// The directory to work in.
+    pub fn work(&self) -> PathBuf {
+        self.path().join("work")
+    }
+
+    /// Keeps the place, and tells where it is.
+    pub fn keep(self) -> PathBuf {
+        self.dir.keep()
+    }
+
     /// Where `longhaul` keeps its runs here.
     pub fn longhaul_home(&self) -> PathBuf {
         self.path().join("longhaul")
@@ -42,10 +57,10 @@ impl Place {
         command
             .env_clear()
             .env("PATH", env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.path().join("home"))
+            .env("HOME", self.home())
             .env("TMPDIR", self.temporary())
             .env("LONGHAUL_HOME", self.longhaul_home())
-            .current_dir(self.path().join("work"))
+            .current_dir(self.work())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -64,13 +79,19 @@ impl Place {
         command
     }
 
-    /// A run of the scripted agent. `--agent-path` takes one file, so the subcommand gets one.
-    pub fn scripted_run(&self, longhaul: &Path, format: &str) -> io::Result<Command> {
+    /// The scripted agent. `--agent-path` takes one file, so the subcommand gets one.
+    pub fn scripted_agent(&self, longhaul: &Path) -> io::Result<PathBuf> {
         let agent = self.path().join("scripted-agent");
         if !agent.exists() {
             fs::write(&agent, format!("#!/bin/sh\nexec '{}' drill-agent \"$@\"\n", longhaul.display()))?;
             fs::set_permissions(&agent, fs::Permissions::from_mode(0o755))?;
         }
+        Ok(agent)
+    }
+
+    /// A run of the scripted agent.
+    pub fn scripted_run(&self, longhaul: &Path, format: &str) -> io::Result<Command> {
+        let agent = self.scripted_agent(longhaul)?;
         let mut command = self.command(longhaul);
         command.args(["run", "measure", "--permission-mode", "bypassPermissions", "--output-format", format]);
         command.arg("--agent-path").arg(agent);

@@ -1,6 +1,5 @@
 //! `longhaul drill`: practice under injected faults, with a scorecard at the end.
 
-mod announced;
 mod play;
 mod scorecard;
 mod table;

@@ -37,12 +37,16 @@ drills![
     agent_killed_before_first_token,
     agent_killed_mid_stream,
     agent_killed_mid_tool,
+    agent_frozen,
+    agent_interrupted,
+    background_shell,
     auth_401,
     credit,
     model_missing,
     prompt_too_long,
     refusal,
     empty_result,
+    pause_turn,
     hook_stopped,
 ];
 

@@ -17,7 +17,7 @@ struct Pending {
     turn: Option<u32>,
     left: Times,
     kind: FaultKind,
-    /// For a usage limit: when it resets, once it has struck.
+    /// For a usage limit or another wall: when it is over, once it has struck.
     resets: Option<Instant>,
 }
 
@@ -25,7 +25,7 @@ struct Pending {
 #[derive(Debug, Clone)]
 pub(super) struct Strike {
     pub(super) kind: FaultKind,
-    /// For a usage limit: how long until it resets.
+    /// For a usage limit or another wall: how long until it is over.
     pub(super) resets_in: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Faults {
                 When::OneOf(turns) => turns.get(dice.below(turns.len() as u64) as usize).copied(),
                 When::Always => None,
             };
-            Pending { turn, left: fault.times, kind: fault.kind.clone(), resets: None }
+            Pending { turn, left: fault.times, kind: drawn(&fault.kind, dice), resets: None }
         });
         Self { pending: pending.collect() }
     }
@@ -51,9 +51,9 @@ impl Faults {
             if !due || used_up || (pending.kind.needs_stream() && !stream) {
                 continue;
             }
-            if let FaultKind::UsageLimit { reset, .. } = &pending.kind {
-                // A used-up window refuses everything until it resets, however often it is asked.
-                let resets = *pending.resets.get_or_insert(now + *reset);
+            if let Some(lasting) = pending.lasting() {
+                // A wall refuses everything until it is over, however often it is asked.
+                let resets = *pending.resets.get_or_insert(now + lasting);
                 if now < resets {
                     return Some(Strike { kind: pending.kind.clone(), resets_in: resets - now });
                 }
@@ -67,8 +67,30 @@ impl Faults {
     }
 }
 
+impl Pending {
+    /// How long it lasts once it has struck, if it is a matter of time.
+    fn lasting(&self) -> Option<Duration> {
+        match (&self.kind, self.left) {
+            (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
+            (_, Times::Wall(lasting)) => Some(lasting),
+            (_, Times::Count(_) | Times::Always) => None,
+        }
+    }
+}
+
+/// The fault with what the seed draws of it.
+fn drawn(kind: &FaultKind, dice: &mut Dice) -> FaultKind {
+    let mut kind = kind.clone();
+    if let FaultKind::Kill { after, .. } = &mut kind {
+        *after = after.draw(dice);
+    }
+    kind
+}
+
 fn one_less(times: Times) -> Times {
     match times {
+        // Its one time is over.
+        Times::Wall(_) => Times::Count(0),
         Times::Count(count) => Times::Count(count.saturating_sub(1)),
         Times::Always => Times::Always,
     }
@@ -110,6 +132,19 @@ mod tests {
         let mut faults = Faults::new(&all, &mut Dice::new(0));
         assert_eq!(names(&mut faults, &[1], false), ["-"]);
         assert_eq!(names(&mut faults, &[1, 1], true), ["pings", "-"]);
+    }
+
+    #[test]
+    fn a_wall_stands_for_its_time_before_every_turn() {
+        let wall = fault(When::Turn(2), Times::Wall(Duration::from_secs(14)), FaultKind::Html {});
+        let mut faults = Faults::new(&[wall], &mut Dice::new(0));
+        let start = Instant::now();
+        let struck = |faults: &mut Faults, turn, after_s| {
+            faults.strike(turn, true, start + Duration::from_secs(after_s)).is_some()
+        };
+        assert!(!struck(&mut faults, 1, 0));
+        assert!(struck(&mut faults, 2, 1) && struck(&mut faults, 2, 2) && struck(&mut faults, 1, 14));
+        assert!(!struck(&mut faults, 2, 15) && !struck(&mut faults, 2, 16));
     }
 
     #[test]

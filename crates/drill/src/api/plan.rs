@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::answer::SseEvent;
-use crate::scenario::{Cut, FaultKind, KillAt};
+use crate::scenario::{Cut, FaultKind, KillAt, Signal};
 
-/// How long an answer waits at a moment of killing for the agent to be killed, before it goes on after all.
+/// How long an answer waits at a moment of killing for the agent to get its signal, before it goes on after all.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
 /// How long an agent gets to take in what was sent before it is killed, or cut off, in the middle of it. With 20 ms
@@ -25,9 +25,9 @@ pub(super) enum Step {
     /// Send pings for this long, or until the client leaves.
     Ping(Duration),
     /// Say that a moment of killing has come.
-    Announce(KillAt),
+    Announce(KillAt, Signal),
     /// Say so this long after the answer was delivered.
-    AnnounceLater(KillAt, Duration),
+    AnnounceLater(KillAt, Signal, Duration),
     /// End the connection without the last chunk.
     Drop,
     /// End it with a reset.
@@ -51,20 +51,22 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Ste
         Some(FaultKind::SseError { error, message, after }) => {
             until(*after, vec![Step::Send(SseEvent::error(error, message))])
         }
-        Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, .. }) => {
-            let mut steps = vec![Step::Announce(*at), Step::Wait(KILL_WAIT)];
+        Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, signal, .. }) => {
+            let mut steps = vec![Step::Announce(*at, *signal), Step::Wait(heeded_within(*signal))];
             steps.extend(whole(events));
             steps
         }
-        Some(FaultKind::Kill { at: at @ KillAt::MidStream, .. }) => {
+        Some(FaultKind::Kill { at: at @ KillAt::MidStream, signal, .. }) => {
             let mut steps = whole(events);
             let half = steps.len() / 2;
-            steps.splice(half..half, [Step::Wait(TAKE_IN), Step::Announce(*at), Step::Wait(KILL_WAIT)]);
+            let moment =
+                [Step::Wait(TAKE_IN), Step::Announce(*at, *signal), Step::Wait(heeded_within(*signal))];
+            steps.splice(half..half, moment);
             steps
         }
-        Some(FaultKind::Kill { at: at @ KillAt::MidTool, after }) => {
+        Some(FaultKind::Kill { at: at @ KillAt::MidTool, after, signal }) => {
             let mut steps = whole(events);
-            steps.push(Step::AnnounceLater(*at, *after));
+            steps.push(Step::AnnounceLater(*at, *signal, after.drawn()));
             steps
         }
         // These change the status, the message or the time before it, not how it is sent.
@@ -80,6 +82,15 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Ste
             | FaultKind::Hold { .. },
         )
         | None => whole(events),
+    }
+}
+
+/// How long the answer waits for the agent to leave.
+fn heeded_within(signal: Signal) -> Duration {
+    match signal {
+        // A frozen agent takes nothing in, and leaves when somebody ends it.
+        Signal::Stop => FOR_EVER,
+        Signal::Kill | Signal::Int | Signal::Term | Signal::Hup => KILL_WAIT,
     }
 }
 
@@ -140,7 +151,7 @@ mod tests {
                 }
                 Step::Wait(_) => "WAIT",
                 Step::Ping(_) => "PING",
-                Step::Announce(_) | Step::AnnounceLater(..) => "KILL",
+                Step::Announce(..) | Step::AnnounceLater(..) => "KILL",
                 Step::Drop => "DROP",
                 Step::Reset => "RESET",
             })

@@ -70,15 +70,15 @@ async fn play(playing: Playing, steps: Vec<Step>, sender: mpsc::Sender<Piece>) {
             }
             Step::Wait(lasting) => wait(&sender, lasting).await,
             Step::Ping(lasting) => ping(&sender, lasting).await,
-            Step::Announce(at) => {
-                stage.announce(turn, at);
+            Step::Announce(at, signal) => {
+                stage.announce(turn, at, signal);
                 true
             }
-            Step::AnnounceLater(at, after) => {
+            Step::AnnounceLater(at, signal, after) => {
                 let stage = Arc::clone(&stage);
                 tokio::spawn(async move {
                     time::sleep(after).await;
-                    stage.announce(turn, at);
+                    stage.announce(turn, at, signal);
                 });
                 true
             }

@@ -15,12 +15,14 @@ pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, St
     with_status(code, "application/json", body.to_string(), headers)
 }
 
-/// The answer a `status` fault gives.
-pub(super) fn status(status: &Status) -> Response<Body> {
+/// The answer a `status` fault gives; behind a wall that is over in `resets_in`, unless that is nothing.
+pub(super) fn status(status: &Status, resets_in: Duration) -> Response<Body> {
     let (kind, message) = usual(status.code);
     let mut headers: Vec<(String, String)> =
         status.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     if let Some(seconds) = status.retry_after {
+        let left = resets_in.as_secs_f64().ceil() as u64;
+        let seconds = if left == 0 { seconds } else { seconds.min(left) };
         headers.push(("retry-after".to_owned(), seconds.to_string()));
     }
     if let Some(should_retry) = status.should_retry {

@@ -21,7 +21,7 @@ use super::doorway::{Caller, Doorway};
 use super::play::{self, Playing};
 use super::stage::{Asked, Stage};
 use super::{plan, refusals};
-use crate::scenario::{Auth, FaultKind, KillAt, Scenario};
+use crate::scenario::{Auth, FaultKind, KillAt, Scenario, Signal};
 
 /// The API key that is accepted, and no other.
 pub const DUMMY_KEY: &str = "sk-ant-drill-dummy";
@@ -41,13 +41,15 @@ pub enum ApiError {
     Bind(#[source] io::Error),
 }
 
-/// A moment of killing that a scenario asked for: whoever runs the drill may now send SIGKILL to the agent.
+/// A moment of killing that a scenario asked for: whoever runs the drill may now send the signal to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
     /// The turn it belongs to.
     pub turn: u32,
     /// What the agent is doing.
     pub at: KillAt,
+    /// What to send it.
+    pub signal: Signal,
     /// Milliseconds since the API started.
     pub at_ms: u64,
 }
@@ -150,12 +152,10 @@ async fn messages(
 async fn respond(stage: &Arc<Stage>, asked: Arc<Asked>, caller: Caller) -> Response<Body> {
     let strike = stage.strike(&asked);
     let fault = strike.as_ref().map(|strike| &strike.kind);
+    let resets_in = strike.as_ref().map_or(Duration::ZERO, |strike| strike.resets_in);
     match fault {
-        Some(FaultKind::Status(status)) => return refusals::status(status),
-        Some(FaultKind::UsageLimit { window, .. }) => {
-            let resets_in = strike.as_ref().map_or(Duration::ZERO, |strike| strike.resets_in);
-            return refusals::usage_limit(window, resets_in);
-        }
+        Some(FaultKind::Status(status)) => return refusals::status(status, resets_in),
+        Some(FaultKind::UsageLimit { window, .. }) => return refusals::usage_limit(window, resets_in),
         Some(FaultKind::Html {}) => return refusals::html(),
         Some(FaultKind::Refuse { lasting }) => {
             stage.keeper.close_for(*lasting);

@@ -17,7 +17,7 @@ use super::faults::{Faults, Strike};
 use super::server::{DUMMY_KEY, DUMMY_TOKEN, Moment};
 use crate::dice::Dice;
 use crate::price::Tokens;
-use crate::scenario::{FaultKind, KillAt, Scenario};
+use crate::scenario::{FaultKind, KillAt, Scenario, Signal};
 
 /// Moments of killing that may wait unread; a scenario has a handful.
 const MOMENTS_MAX: usize = 256;
@@ -92,9 +92,9 @@ impl Stage {
         answer.events(&mut self.books().dice)
     }
 
-    pub(super) fn announce(&self, turn: u32, at: KillAt) {
+    pub(super) fn announce(&self, turn: u32, at: KillAt, signal: Signal) {
         // Nobody listening is nobody who would kill.
-        let _ = self.moments.send(Moment { turn, at, at_ms: self.at_ms() });
+        let _ = self.moments.send(Moment { turn, at, signal, at_ms: self.at_ms() });
     }
 
     /// Notes how much of a message has gone out.
@@ -229,7 +229,8 @@ fn detail(strike: &Strike) -> String {
             format!("{after:?}")
         }
         FaultKind::SseError { error, .. } => error.clone(),
-        FaultKind::Kill { at, .. } => format!("{at:?}"),
+        FaultKind::Kill { at, signal: Signal::Kill, .. } => format!("{at:?}"),
+        FaultKind::Kill { at, signal, .. } => format!("{signal:?}, {at:?}"),
         FaultKind::Pings { .. }
         | FaultKind::Html {}
         | FaultKind::Refusal {}

@@ -8,11 +8,14 @@ use serde::{Deserialize, Deserializer, de};
 const SECONDS_MAX: f64 = 86_400.0;
 
 pub(super) fn seconds<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
-    let seconds = f64::deserialize(input)?;
+    checked(f64::deserialize(input)?)
+}
+
+pub(super) fn checked<E: de::Error>(seconds: f64) -> Result<Duration, E> {
     if (0.0..=SECONDS_MAX).contains(&seconds) {
         Ok(Duration::from_secs_f64(seconds))
     } else {
-        Err(de::Error::custom(format!("expected seconds between 0 and {SECONDS_MAX}, got {seconds}")))
+        Err(E::custom(format!("expected seconds between 0 and {SECONDS_MAX}, got {seconds}")))
     }
 }
 

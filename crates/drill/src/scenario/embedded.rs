@@ -27,12 +27,16 @@ scenarios![
     "agent-killed-before-first-token",
     "agent-killed-mid-stream",
     "agent-killed-mid-tool",
+    "agent-frozen",
+    "agent-interrupted",
+    "background-shell",
     "auth-401",
     "credit",
     "model-missing",
     "prompt-too-long",
     "refusal",
     "empty-result",
+    "pause-turn",
     "hook-stopped",
 ];
 

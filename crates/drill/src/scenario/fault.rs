@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::Error as _;
 
 use super::duration::{maybe_seconds, seconds};
+use super::signal::Signal;
+use super::spread::Spread;
 
 /// One fault: when it strikes, how often, and what it is.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub enum Times {
     Count(u32),
     /// Every one, for ever (`times = "always"`).
     Always,
+    /// Every one from the first that it strikes until this long after it, whatever turn they are for (`wall_s = 14`).
+    Wall(Duration),
 }
 
 impl<'de> Deserialize<'de> for Times {
@@ -126,13 +130,16 @@ pub enum FaultKind {
     PauseTurn {},
     /// The model stops with `max_tokens`.
     MaxTokens {},
-    /// Announces that now is the moment to kill the agent. The API itself kills nothing.
+    /// Announces that now is the moment to send the agent a signal. The API itself sends none.
     Kill {
         /// The moment.
         at: KillAt,
-        /// For `mid-tool`: how long after the answer was delivered.
-        #[serde(default = "half_a_second", rename = "after_s", deserialize_with = "seconds")]
-        after: Duration,
+        /// For `mid-tool`: how long after the answer was delivered; of a span, the seed draws it.
+        #[serde(default = "half_a_second", rename = "after_s")]
+        after: Spread,
+        /// Which signal.
+        #[serde(default)]
+        signal: Signal,
     },
     /// Answers normally, but late.
     Hold {
@@ -198,7 +205,7 @@ pub struct Status {
     pub error: Option<String>,
     /// The API's `error.message`; the usual one of the code if absent.
     pub message: Option<String>,
-    /// The `retry-after` header, in seconds.
+    /// The `retry-after` header, in seconds; within a wall never more than what is left of it.
     pub retry_after: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
@@ -226,7 +233,7 @@ pub enum Cut {
     Delta,
 }
 
-/// The moment at which the agent should be killed.
+/// The moment at which the agent should get a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KillAt {
@@ -248,14 +255,16 @@ impl<'de> Deserialize<'de> for Fault {
             }
             None => When::Always,
         };
-        let times = match table.remove("times") {
-            Some(value) => value.try_into().map_err(D::Error::custom)?,
-            None => Times::Count(1),
+        let times = match (table.remove("times"), table.remove("wall_s")) {
+            (Some(_), Some(_)) => return Err(D::Error::custom("a fault has times or wall_s, not both")),
+            (Some(value), None) => value.try_into().map_err(D::Error::custom)?,
+            (None, Some(value)) => Times::Wall(seconds(value).map_err(D::Error::custom)?),
+            (None, None) => Times::Count(1),
         };
         if table.len() != 1 {
             let names: Vec<_> = table.keys().map(String::as_str).collect();
             return Err(D::Error::custom(format!(
-                "a fault has turn, times and exactly one kind; found [{}]",
+                "a fault has turn, times or wall_s, and exactly one kind; found [{}]",
                 names.join(", ")
             )));
         }
@@ -268,6 +277,6 @@ fn five_hour() -> String {
     "five_hour".to_owned()
 }
 
-fn half_a_second() -> Duration {
-    Duration::from_millis(500)
+fn half_a_second() -> Spread {
+    Spread::exactly(Duration::from_millis(500))
 }

@@ -26,20 +26,27 @@
 //!
 //! [[fault]]                           # without `turn` it strikes any; a list lets the seed draw one
 //! turn = [1, 2]
-//! times = 3                           # 1 if absent, or "always"
+//! times = 3                           # 1 if absent, or "always"; or wall_s = 14 for 14 s from the first on
 //! status = { code = 529 }             # or another kind, see `FaultKind`
 //!
 //! [workspace.files]                   # what the workspace must hold in the end
 //! "a.txt" = "a"
+//!
+//! [workspace]
+//! effects = ["step-1"]                # lines of effects.log, each there once: what was done twice or never shows
 //! ```
 
 mod duration;
 mod embedded;
 mod fault;
 mod script;
+mod signal;
+mod spread;
 #[cfg(test)]
 mod tests;
 
 pub use embedded::{all, find};
 pub use fault::{Cut, Fault, FaultKind, KillAt, Status, Times, When};
 pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, Tool, Turn, Workspace};
+pub use signal::Signal;
+pub use spread::Spread;

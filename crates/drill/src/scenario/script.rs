@@ -163,6 +163,10 @@ pub enum Tool {
 pub struct Workspace {
     /// The contents of every file, by path.
     pub files: BTreeMap<String, String>,
+    /// The lines of `effects.log`, in any order: what each step of the work leaves once, however often it was begun.
+    /// Without any, that file is one like the others.
+    #[serde(default)]
+    pub effects: Vec<String>,
 }
 
 /// Why a scenario could not be used.
@@ -235,6 +239,12 @@ impl Scenario {
     pub fn expected_files(&self) -> Option<Files> {
         let workspace = self.workspace.as_ref()?;
         Some(workspace.files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes())).collect())
+    }
+
+    /// The lines of `effects.log` in the end.
+    #[must_use]
+    pub fn expected_effects(&self) -> &[String] {
+        self.workspace.as_ref().map(|workspace| workspace.effects.as_slice()).unwrap_or_default()
     }
 
     /// Why it cannot be played, if it cannot.

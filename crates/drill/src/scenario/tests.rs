@@ -1,6 +1,9 @@
 //! The embedded scenarios are sound, and a user's mistakes are named.
 
-use super::{FaultKind, Scenario, Times, When, all, find};
+use std::time::Duration;
+
+use super::{Fault, FaultKind, Scenario, Signal, Times, When, all, find};
+use crate::dice::Dice;
 
 const SMALL: &str = r#"
 name = "small"
@@ -29,7 +32,7 @@ fn problem(toml: &str) -> String {
 #[test]
 fn every_embedded_scenario_parses_under_its_own_name() {
     let scenarios = all().unwrap_or_default();
-    assert!(scenarios.len() >= 21);
+    assert!(scenarios.len() >= 25);
     for scenario in scenarios {
         assert_eq!(find(&scenario.name).map(|found| found.summary).ok(), Some(scenario.summary));
         assert_eq!(scenario.expect.exit == 0, scenario.expect.outcome == "done", "{}", scenario.name);
@@ -47,12 +50,29 @@ fn faults_are_read_with_their_turns_and_counts() {
 }
 
 #[test]
+fn a_kill_is_read_with_its_signal_and_its_moment() {
+    let toml = format!(
+        "{SMALL}\n[[fault]]\nwall_s = 14\nkill = {{ at = \"mid-tool\", after_s = [0.5, 1.5], signal = \"STOP\" }}\n"
+    );
+    let faults = Scenario::parse("small", &toml).map(|scenario| scenario.faults).unwrap_or_default();
+    let [Fault { times, kind: FaultKind::Kill { after, signal, .. }, .. }] = faults.as_slice() else {
+        unreachable!("one fault, a kill")
+    };
+    assert_eq!((*times, *signal), (Times::Wall(Duration::from_secs(14)), Signal::Stop));
+    let drawn: Vec<_> = (0..50).map(|seed| after.draw(&mut Dice::new(seed)).drawn().as_millis()).collect();
+    assert!(drawn.iter().all(|drawn| (500..=1500).contains(drawn)), "{drawn:?}");
+    assert!(drawn.iter().any(|each| *each != drawn[0]), "{drawn:?}");
+}
+
+#[test]
 fn mistakes_are_named() {
     let with = |rest: &str| problem(&format!("{SMALL}\n{rest}"));
     assert_eq!(with(""), "none");
     assert!(with("[[fault]]\ntims = 3\nempty = {}").contains("found [empty, tims]"));
     assert!(with("[[fault]]\nturn = 3\nempty = {}").contains("turn 3, but there are 2 turns"));
     assert!(with("[[fault]]\nexplode = {}").contains("explode"));
+    assert!(with("[[fault]]\ntimes = 2\nwall_s = 3\nempty = {}").contains("not both"));
+    assert!(with("[[fault]]\nkill = { at = \"mid-tool\", after_s = [2, 1] }").contains("more than the most"));
     assert!(with("[[fault]]\nhold = { for_s = -1 }").contains("seconds between"));
     assert!(with("[[turn]]\ntext = \"x\"").contains("turn 2 uses no tool"));
     assert!(

@@ -1,7 +1,6 @@
 //! Plays one scenario: a loopback API, an agent in a temporary workspace, the supervisor between
-//! them, and a hand that kills the agent at the scenario's moments.
+//! them, and a hand that sends the agent its signals at the scenario's moments.
 
-use super::announced::announced;
 use super::scorecard::{Scorecard, Survived};
 use crate::args::{DrillAgentKind, DrillArgs, Global};
 use crate::failure::Failure;
@@ -11,9 +10,9 @@ use longhaul::{Environment, Observer, Report, Request, SessionChoice, View, mark
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Order, Program, SEED_TOKENS_MAX};
 use longhaul_core::{Fault, Moment, Next, Policy, Preset, Record, RunId, ServerBound, Span, Step};
-use longhaul_drill::{Account, Api, Scenario, workspace};
+use longhaul_drill::{Account, Api, Scenario, announced, workspace};
 use longhaul_store::Home;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -53,6 +52,8 @@ pub(super) struct Played {
     /// Differences between the workspace and what the scenario expects, and its hash.
     pub(super) differences: Vec<String>,
     pub(super) hash: String,
+    /// Steps of the work that were not done exactly once.
+    pub(super) effects_amiss: Vec<String>,
     pub(super) expected_hash: Option<String>,
     /// Processes that still carry the run's mark.
     pub(super) left_behind: usize,
@@ -101,7 +102,8 @@ async fn played(
     killer.abort();
     watcher.screen.close();
 
-    let files = workspace::read(&work).map_err(unexpected)?;
+    let mut files = workspace::read(&work).map_err(unexpected)?;
+    let effects_amiss = workspace::take_amiss(&mut files, scenario.expected_effects());
     let expected = scenario.expected_files();
     Ok(Played {
         left_behind: marked(&report.run).len(),
@@ -114,6 +116,7 @@ async fn played(
             .as_ref()
             .map(|expected| workspace::differences(expected, &files))
             .unwrap_or_default(),
+        effects_amiss,
         hash: workspace::hash(&files),
         expected_hash: expected.as_ref().map(workspace::hash),
     })
@@ -157,15 +160,15 @@ fn environment(api: &Api, home: &Path) -> Environment {
     Environment { clear: true, set }
 }
 
-/// Kills the agent, and only the agent, whenever the scenario's moment has come.
+/// Sends the agent, and only the agent, its signal whenever the scenario's moment has come.
 async fn kill_at_moments(
     mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::Moment>,
     pid: Arc<AtomicU32>,
 ) {
-    while moments.recv().await.is_ok() {
+    while let Ok(moment) = moments.recv().await {
         if let Some(pid) = Pid::from_raw(pid.load(Ordering::Relaxed) as i32) {
             // Gone already: the moment was missed, and the scorecard shows it.
-            let _ = kill_process(pid, Signal::KILL);
+            let _ = kill_process(pid, moment.signal.into());
         }
     }
 }

@@ -38,6 +38,8 @@ pub struct Scorecard {
     pub wasted_tokens: u64,
     pub workspace: Option<Compared<String>>,
     pub workspace_differences: Vec<String>,
+    /// Steps of the work that were not done exactly once.
+    pub effects_amiss: Vec<String>,
     pub processes_left: usize,
     pub agrees: bool,
 }
@@ -140,6 +142,7 @@ impl Scorecard {
                 .clone()
                 .map(|expected| Compared { expected, actual: played.hash.clone() }),
             workspace_differences: played.differences.clone(),
+            effects_amiss: played.effects_amiss.clone(),
             processes_left: played.left_behind,
             agrees: false,
         };
@@ -190,6 +193,7 @@ impl Scorecard {
             self.workspace.as_ref().is_none_or(Compared::agrees),
             format!("workspace: {}", self.workspace_differences.join("; ")),
         );
+        unless(self.effects_amiss.is_empty(), format!("effects: {}", self.effects_amiss.join("; ")));
         unless(self.processes_left == 0, format!("{} processes left behind", self.processes_left));
         found
     }

@@ -1,0 +1,175 @@
+//! `cargo xtask faults`: runs a small piece of work under every fault that a run can survive, with the real agent
+//! against a loopback API, and writes what became of it to `benches/RESILIENCE.md`.
+//!
+//! A missed bar is reported with its figure and is no error. What was drawn is drawn again with `--seed`; `--quick`
+//! leaves out what waits for long, `--keep` keeps the places and `--longhaul` runs a program that was built before.
+//! Whatever is not a full table with the real agent is printed and not written. Linux only.
+
+mod bars;
+mod case;
+mod figures;
+mod journal;
+mod play;
+mod processes;
+mod sessions;
+mod table;
+
+use crate::bench::machine::{self, Ticks};
+use crate::bench::section::Section;
+use crate::{cargo, real_agent};
+use case::Case;
+use figures::Figures;
+use longhaul_core::draw;
+use play::{Rig, play};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fs, io};
+
+const HEAD: &str = "# Resilience\n\nWritten by `cargo xtask faults`. Each scenario is a small piece of work of ten turns \
+    that the real Claude Code does under `longhaul run` and its default policy, against a loopback API whose model goes \
+    on from the conversation it is sent. Six commands leave a line each in a file of effects.\n\n\
+    completed: the workspace is as the work leaves it · clean: every effect is there exactly once, no process of the run \
+    is left, there is one session file and its conversation has no branches · honest: success was told if and only if \
+    the work is complete · ideal: the same work without faults in the same run of this command · tokens and billed cost \
+    are the API's own count · ledger: the reported tokens of completed messages are those billed · late: from the end \
+    of a wall to the first request that was served; hung: from the last sign of life to the end of the attempt.\n";
+
+/// What was asked for on the command line.
+#[derive(Default)]
+struct Asked {
+    scripted: bool,
+    only: Vec<String>,
+    seeds: Vec<u64>,
+    quick: bool,
+    keep: bool,
+    /// Run instead of a fresh build.
+    longhaul: Option<PathBuf>,
+}
+
+/// Plays the cases and prints the table; writes it, if it is whole.
+pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
+    let asked = asked(args)?;
+    let cases = chosen(&asked)?;
+    let rig = Rig {
+        longhaul: match &asked.longhaul {
+            Some(file) => file.clone(),
+            None => build(root)?,
+        },
+        claude: if asked.scripted { None } else { Some(real_agent::install(root)?) },
+        keep: asked.keep,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let shown = rig.claude.as_ref().unwrap_or(&rig.longhaul);
+    let (machine, ticks) = (machine::described(root, &rig.longhaul, shown), Ticks::now());
+    let (mut ideals, mut rows) = (Vec::<Figures>::new(), Vec::new());
+    for seed in &asked.seeds {
+        for case in &cases {
+            let ideal = case.ideal();
+            if !ideals.iter().any(|row| row.seed == *seed && row.case.name == ideal.name) {
+                ideals.push(runtime.block_on(played(&rig, &ideal, *seed))?);
+            }
+            rows.push(runtime.block_on(played(&rig, case, *seed))?);
+        }
+    }
+    let of = |row: &Figures| {
+        let name = row.case.ideal().name;
+        let same = |ideal: &&Figures| ideal.seed == row.seed && ideal.case.name == name;
+        ideals.iter().find(same).map(|ideal| (ideal.tokens, ideal.seconds))
+    };
+    let bars = Section {
+        about: "What is promised of all scenarios together. A bar that was missed is shown with its figure.",
+        rows: bars::bars(&rows, &of),
+        appendix: String::new(),
+    };
+    let missed = bars.missed();
+    let taken = format!("{machine} · {}", Ticks::stolen_since(ticks));
+    let table = table::table(&[&ideals[..], &rows[..]], &of);
+    let markdown = format!("{HEAD}\n{table}\n{}", bars.markdown("Bars", &taken));
+    println!("{markdown}");
+    if asked.only.is_empty() && !asked.quick && !asked.scripted {
+        fs::write(root.join("benches/RESILIENCE.md"), markdown)?;
+    }
+    eprintln!("{missed} bars missed");
+    Ok(())
+}
+
+/// A debug build: nothing here is about the supervisor's own speed.
+fn build(root: &Path) -> io::Result<PathBuf> {
+    let status =
+        cargo().args(["build", "--quiet", "--package", "longhaul-cli"]).current_dir(root).status()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("build longhaul: {status}")));
+    }
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("debug/longhaul"))
+}
+
+async fn played(rig: &Rig, case: &Case, seed: u64) -> io::Result<Figures> {
+    let scenario = case.scenario()?;
+    eprintln!("▶ {} (seed {seed}): {}", case.name, case.says);
+    let played = play(rig, case, &scenario, seed).await?;
+    let figures = Figures::new(case, &scenario, seed, &played);
+    eprintln!("  {}", table::line(&figures, None));
+    if let Some(kept) = &played.kept {
+        eprintln!("  kept {}", kept.display());
+    }
+    Ok(figures)
+}
+
+fn chosen(asked: &Asked) -> io::Result<Vec<Case>> {
+    let cases = case::all()?;
+    if let Some(name) = asked.only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
+        let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        return Err(io::Error::other(format!(
+            "no scenario is called {name}; there are: {}",
+            names.join(", ")
+        )));
+    }
+    let named = |case: &Case| asked.only.is_empty() || asked.only.contains(&case.name);
+    Ok(cases.into_iter().filter(|case| named(case) && !(asked.quick && case.slow)).collect())
+}
+
+fn asked(args: &[String]) -> io::Result<Asked> {
+    let mut asked = Asked::default();
+    let mut count = 1;
+    let mut args = args.iter().peekable();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--quick" => asked.quick = true,
+            "--keep" => asked.keep = true,
+            "--seeds" => count = number(arg, args.next())?,
+            "--seed" => asked.seeds.push(number(arg, args.next())?),
+            "--longhaul" => {
+                let file = args.next().ok_or_else(|| io::Error::other("--longhaul needs a file"))?;
+                asked.longhaul = Some(std::path::absolute(file)?);
+            }
+            "--agent" => match args.next().map(String::as_str) {
+                Some("scripted") => asked.scripted = true,
+                Some("claude") => asked.scripted = false,
+                _ => return Err(io::Error::other("--agent is scripted or claude")),
+            },
+            "--only" => {
+                while let Some(name) = args.next_if(|name| !name.starts_with("--")) {
+                    asked.only.push(name.clone());
+                }
+            }
+            other => return Err(io::Error::other(format!("`{other}` is not understood; see `cargo xtask`"))),
+        }
+    }
+    if asked.seeds.is_empty() {
+        asked.seeds = fresh_seeds(count);
+    }
+    Ok(asked)
+}
+
+fn number(flag: &str, value: Option<&String>) -> io::Result<u64> {
+    value
+        .and_then(|value| value.parse().ok())
+        .ok_or_else(|| io::Error::other(format!("{flag} needs a number")))
+}
+
+/// Short enough to be typed again.
+fn fresh_seeds(count: u64) -> Vec<u64> {
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    (0..count).map(|salt| draw(nanos, salt, 999_999)).collect()
+}

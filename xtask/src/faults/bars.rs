@@ -1,0 +1,100 @@
+//! The bars: what is promised of all scenarios together, and what was measured. A missed bar is shown with its figure.
+
+use super::figures::Figures;
+use crate::bench::section::Row;
+use longhaul_core::Preset;
+
+const OVER_IDLE_BAR_S: f64 = 8.0;
+const LATENESS_BAR_S: f64 = 10.0;
+// Lateness is late by what one has waited already.
+const LATENESS_BAR_SHARE: f64 = 0.3;
+const OVER_RESET_BAR_S: f64 = 2.0;
+const COST_BAR: std::ops::RangeInclusive<f64> = 0.98..=1.02;
+const TOKENS_BAR: f64 = 1.05;
+const TOKENS_BAR_KILLED: f64 = 1.3;
+
+/// Every bar over these rows; `ideal` tells the row's ideal tokens and seconds.
+pub fn bars(rows: &[Figures], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) -> Vec<Row> {
+    let all = rows.len();
+    let count = |holds: &dyn Fn(&Figures) -> bool| rows.iter().filter(|row| holds(row)).count();
+    let every = |what: &str, holds: &dyn Fn(&Figures) -> bool| {
+        let held = count(holds);
+        Row::must(what, format!("{all} of {all}"), format!("{held} of {all}"), held == all && all > 0)
+    };
+    let false_successes = count(&|row| row.success && !row.completed());
+    let none = |what: &str, found: usize| Row::must(what, "0", found.to_string(), found == 0);
+    let mut bars = vec![
+        every("faults that struck", &|row| row.struck),
+        every("ended as done, the work complete", &|row| row.success && row.completed()),
+        every("clean", &Figures::clean),
+        none("false successes", false_successes),
+        every("verdicts that are honest", &Figures::honest),
+        every("tokens of completed messages reported as billed", &|row| row.ledger == Some(true)),
+    ];
+    bars.extend(cost(rows));
+    let tokens = |row: &Figures| ideal(row).map(|(tokens, _)| row.tokens as f64 / tokens as f64);
+    let measured = [
+        worst("tokens against ideal, nothing killed", TOKENS_BAR, "", rows, |row| {
+            tokens(row).filter(|_| !row.case.killed)
+        }),
+        worst("the same, where the API billed no answer in vain", TOKENS_BAR, "", rows, |row| {
+            tokens(row).filter(|_| !row.case.killed && !row.case.in_vain)
+        }),
+        worst("tokens against ideal, something killed", TOKENS_BAR_KILLED, "", rows, |row| {
+            tokens(row).filter(|_| row.case.killed)
+        }),
+        worst("a hang's end after the idle time", OVER_IDLE_BAR_S, "s", rows, |row| {
+            // A hang that nobody ended has no end that could be late: it misses the bar.
+            row.case
+                .idle_s
+                .map(|idle_s| row.hung_s.map_or(f64::INFINITY, |hung_s| hung_s - f64::from(idle_s)))
+        }),
+        usage_limit(rows),
+        lateness(rows, "wall-14", 14.0),
+        lateness(rows, "wall-43", 43.0),
+    ];
+    // A bar that no row of this table is about is left out.
+    bars.extend(measured.into_iter().flatten());
+    bars
+}
+
+fn cost(rows: &[Figures]) -> Option<Row> {
+    let shares = || rows.iter().filter_map(|row| Some((row.cost?, row.case.name.as_str())));
+    let (least, least_of) = shares().min_by(|left, right| left.0.total_cmp(&right.0))?;
+    let (most, most_of) = shares().max_by(|left, right| left.0.total_cmp(&right.0))?;
+    Some(Row::must(
+        format!("cost reported of cost billed, least ({least_of}) and most ({most_of})"),
+        format!("{:.2} to {:.2}", COST_BAR.start(), COST_BAR.end()),
+        format!("{least:.3} to {most:.3}"),
+        COST_BAR.contains(&least) && COST_BAR.contains(&most),
+    ))
+}
+
+fn lateness(rows: &[Figures], name: &str, wall_s: f64) -> Option<Row> {
+    let bar = LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall_s);
+    worst(&format!("lateness after a wall of {wall_s} s"), bar, "s", rows, |row| {
+        (row.case.name == name).then(|| row.late_s.unwrap_or(f64::INFINITY))
+    })
+}
+
+fn usage_limit(rows: &[Figures]) -> Option<Row> {
+    let jitter_s = Preset::Default.policy().reset_jitter.to_std().as_secs_f64();
+    let what = "resumed after the reset of a usage limit";
+    let row = worst(what, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
+        (row.case.name == "usage-limit").then(|| row.late_s.unwrap_or(f64::INFINITY))
+    })?;
+    Some(row.because(&format!("{OVER_RESET_BAR_S} s and a jitter of at most {jitter_s} s")))
+}
+
+/// The highest figure, with the name of its scenario; nothing if no row is about it.
+fn worst(
+    what: &str,
+    bar: f64,
+    unit: &str,
+    rows: &[Figures],
+    figure: impl Fn(&Figures) -> Option<f64>,
+) -> Option<Row> {
+    let figures = rows.iter().filter_map(|row| Some((figure(row)?, row.case.name.as_str())));
+    let (figure, name) = figures.max_by(|left, right| left.0.total_cmp(&right.0))?;
+    Some(Row::at_most(format!("{what}, worst: {name}"), bar, unit, figure))
+}

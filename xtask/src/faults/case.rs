@@ -1,0 +1,146 @@
+//! The scenarios, read from `cases.toml` and `work.toml` when the command starts. Nothing here runs anything.
+
+use longhaul_drill::Scenario;
+use longhaul_drill::scenario::{FaultKind, Times};
+use serde::Deserialize;
+use std::io;
+use std::time::Duration;
+use toml::{Table, Value};
+
+const CASES: &str = include_str!("cases.toml");
+const WORK: &str = include_str!("work.toml");
+
+/// One scenario: what goes wrong, and what that means for its figures. `cases.toml` explains the fields.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    pub name: String,
+    pub says: String,
+    #[serde(default = "key")]
+    pub auth: String,
+    #[serde(default)]
+    pub strikes: Victim,
+    #[serde(default)]
+    pub killed: bool,
+    #[serde(default)]
+    pub in_vain: bool,
+    #[serde(default)]
+    pub slow: bool,
+    pub idle_s: Option<u32>,
+    /// A command that the agent starts before its last words and does not wait for.
+    background: Option<String>,
+    /// Whether this is the work without anything that goes wrong.
+    #[serde(skip)]
+    is_ideal: bool,
+    #[serde(default, rename = "fault")]
+    faults: Vec<Table>,
+}
+
+/// Who gets the signal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Victim {
+    #[default]
+    Agent,
+    Longhaul,
+}
+
+#[derive(Deserialize)]
+struct Cases {
+    case: Vec<Case>,
+}
+
+fn key() -> String {
+    "key".to_owned()
+}
+
+/// Every case, in the order of the table.
+pub fn all() -> io::Result<Vec<Case>> {
+    toml::from_str::<Cases>(CASES).map(|cases| cases.case).map_err(io::Error::other)
+}
+
+impl Case {
+    /// The same without what goes wrong: what a perfect run would take. Cases with the same work share it by name.
+    pub fn ideal(&self) -> Case {
+        let auth = if self.auth == "oauth" { "OAuth" } else { "API key" };
+        let work = if self.background.is_some() { ", a turn more" } else { "" };
+        Case {
+            name: format!("ideal, {auth}{work}"),
+            says: "nothing goes wrong".to_owned(),
+            strikes: Victim::Agent,
+            killed: false,
+            in_vain: false,
+            slow: false,
+            idle_s: None,
+            background: self.background.as_ref().map(|_| "true".to_owned()),
+            is_ideal: true,
+            faults: Vec::new(),
+            auth: self.auth.clone(),
+        }
+    }
+
+    /// The work under this case's faults.
+    pub fn scenario(&self) -> io::Result<Scenario> {
+        let mut table: Table = WORK.parse().map_err(io::Error::other)?;
+        for (name, value) in [("name", &self.name), ("summary", &self.says), ("auth", &self.auth)] {
+            table.insert(name.to_owned(), Value::String(value.clone()));
+        }
+        let faults = self.faults.iter().cloned().map(Value::Table).collect();
+        table.insert("fault".to_owned(), Value::Array(faults));
+        if let Some(command) = &self.background
+            && let Some(Value::Array(turns)) = table.get_mut("turn")
+        {
+            turns.insert(turns.len() - 1, watcher(command, !self.is_ideal));
+        }
+        Scenario::parse(&self.name, &table.to_string()).map_err(io::Error::other)
+    }
+}
+
+/// How long the API refuses everything, if it does.
+pub fn wall(scenario: &Scenario) -> Option<Duration> {
+    scenario.faults.iter().find_map(|fault| match (&fault.kind, fault.times) {
+        (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
+        (_, Times::Wall(lasting)) => Some(lasting),
+        _ => None,
+    })
+}
+
+/// A turn that starts `command`, and does or does not wait for it.
+fn watcher(command: &str, in_background: bool) -> Value {
+    let mut bash = Table::new();
+    bash.insert("command".to_owned(), command.into());
+    bash.insert("run_in_background".to_owned(), in_background.into());
+    let tool = Table::from_iter([("bash".to_owned(), Value::Table(bash))]);
+    Value::Table(Table::from_iter([
+        (
+            "text".to_owned(),
+            "I start the watcher, which reports later if there is anything to be reported.".into(),
+        ),
+        ("tools".to_owned(), Value::Array(vec![Value::Table(tool)])),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_case_can_be_played_and_is_named_once() {
+        let cases = all().expect("the cases are TOML of this form");
+        let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names.len(), cases.len());
+        for case in &cases {
+            let scenario = case.scenario().expect("the case can be played");
+            assert!(
+                case.background.is_some() || !case.faults.is_empty(),
+                "{}: nothing goes wrong",
+                case.name
+            );
+            let ideal = case.ideal().scenario().expect("its ideal can be played");
+            assert!(ideal.faults.is_empty() && ideal.auth == scenario.auth);
+            assert_eq!(ideal.turns.len(), scenario.turns.len());
+            assert_eq!(case.ideal().ideal().name, case.ideal().name);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Plays one case: a loopback API, `longhaul run` in a place of its own, and a hand that sends signals at the
+//! scenario's moments. What is left behind is counted, and then ended.
+
+use super::case::{Case, Victim};
+use super::sessions::Sessions;
+use super::{journal, processes, sessions};
+use crate::bench::place::Place;
+use longhaul_core::draw;
+use longhaul_drill::{Account, Api, Moment, Scenario, announced, workspace};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::process::{Child, Command};
+use tokio::sync::broadcast::Receiver;
+use tokio::time::{Instant, sleep, sleep_until};
+
+// Half as long again as the slowest scenario should take; whoever takes longer is not going to end.
+const PATIENCE: Duration = Duration::from_secs(120);
+// From the death of longhaul to its recovery: a person or a service manager takes a moment.
+const RECOVER_WAIT_LEAST_MS: u64 = 500;
+const RECOVER_WAIT_ROOM_MS: u64 = 3500;
+
+/// What plays the cases.
+pub struct Rig {
+    pub longhaul: PathBuf,
+    /// The agent's program; the scripted one if there is none.
+    pub claude: Option<PathBuf>,
+    /// Whether the places are kept.
+    pub keep: bool,
+}
+
+/// What became of one case.
+pub struct Played {
+    /// What `longhaul` printed when it had finished the run, if it did.
+    pub envelope: Option<Value>,
+    pub account: Account,
+    /// When the API started, in milliseconds since 1970; its account counts from there.
+    pub begun_ms: u64,
+    pub wall: Duration,
+    /// When a signal was sent, in milliseconds since 1970.
+    pub struck_ms: Option<u64>,
+    /// Files that are not as the work leaves them.
+    pub differences: Vec<String>,
+    /// Steps of the work that were not done exactly once.
+    pub effects_amiss: Vec<String>,
+    /// Processes of the run that were left.
+    pub left: usize,
+    pub sessions: Sessions,
+    /// Messages whose final usage the agent's streams hold.
+    pub announced: BTreeSet<String>,
+    pub records: Vec<Value>,
+    /// The place, if it was kept.
+    pub kept: Option<PathBuf>,
+}
+
+/// Plays the case to its end, or until patience is out.
+pub async fn play(rig: &Rig, case: &Case, scenario: &Scenario, seed: u64) -> io::Result<Played> {
+    let place = Place::new()?;
+    let api = Api::start(scenario, seed).await.map_err(io::Error::other)?;
+    let (begun_ms, begun) = (now_ms(), Instant::now());
+    let mut hand = Hand { moments: api.moments(), victim: case.strikes, place: &place, struck_ms: None };
+    let mut run = rig.run(case, scenario, &api, &place)?;
+    hand.follow(&mut run).await?;
+    if case.strikes == Victim::Longhaul && hand.struck_ms.is_some() {
+        let room = draw(seed, 0, RECOVER_WAIT_ROOM_MS);
+        sleep(Duration::from_millis(RECOVER_WAIT_LEAST_MS + room)).await;
+        let mut recover = rig.recover(&api, &place)?;
+        hand.follow(&mut recover).await?;
+    }
+    let (wall, struck_ms) = (begun.elapsed(), hand.struck_ms);
+
+    let mut files = workspace::read(&place.work()).map_err(io::Error::other)?;
+    let effects_amiss = workspace::take_amiss(&mut files, scenario.expected_effects());
+    let played = Played {
+        left: processes::of(&place).len(),
+        envelope: envelope(&place),
+        account: api.account(),
+        begun_ms,
+        wall,
+        struck_ms,
+        differences: workspace::differences(&scenario.expected_files().unwrap_or_default(), &files),
+        effects_amiss,
+        sessions: sessions::read(&place.home()),
+        announced: journal::run_dir(&place).and_then(|dir| announced(&dir).ok()).unwrap_or_default(),
+        records: journal::records(&place),
+        kept: None,
+    };
+    processes::end(&place);
+    Ok(Played { kept: rig.keep.then(|| place.keep()), ..played })
+}
+
+impl Rig {
+    fn run(&self, case: &Case, scenario: &Scenario, api: &Api, place: &Place) -> io::Result<Child> {
+        let mut command = self.longhaul(api, place)?;
+        command.args(["run", &scenario.prompt, "--model", &scenario.model]);
+        command.args(["--permission-mode", "bypassPermissions", "--keep-stream"]);
+        if let Some(idle_s) = case.idle_s {
+            let idle = format!("{idle_s}s");
+            command.args(["--stall-timeout", &idle, "--background-wait", &idle]);
+        }
+        command.arg("--agent-path").arg(match &self.claude {
+            Some(claude) => claude.clone(),
+            None => place.scripted_agent(&self.longhaul)?,
+        });
+        command.spawn()
+    }
+
+    fn recover(&self, api: &Api, place: &Place) -> io::Result<Child> {
+        self.longhaul(api, place)?.arg("recover").spawn()
+    }
+
+    /// A command that finds nothing of the user's, and of the network only this API.
+    fn longhaul(&self, api: &Api, place: &Place) -> io::Result<Command> {
+        let log = |name: &str| File::options().create(true).append(true).open(place.path().join(name));
+        let mut command = place.command(&self.longhaul);
+        command.args(["--output-format", "json", "--verbose"]).envs(api.environment());
+        // As root the real agent refuses bypassPermissions unless it is told that this is a sandbox.
+        command.env("IS_SANDBOX", "1").stdout(log(STDOUT)?).stderr(log("stderr")?);
+        let mut command = Command::from(command);
+        command.kill_on_drop(true);
+        Ok(command)
+    }
+}
+
+const STDOUT: &str = "stdout";
+
+/// The envelope that was printed last: `recover` may print one for each run, in an array or one after the other.
+fn envelope(place: &Place) -> Option<Value> {
+    let printed = fs::read(place.path().join(STDOUT)).ok()?;
+    let values = serde_json::Deserializer::from_slice(&printed).into_iter::<Value>().map_while(Result::ok);
+    let envelopes = values.flat_map(|value| match value {
+        Value::Array(envelopes) => envelopes,
+        one => vec![one],
+    });
+    envelopes.filter(|envelope| envelope["run"]["outcome"].is_string()).last()
+}
+
+/// Waits for `longhaul`, and meanwhile sends the signals that the scenario asks for.
+struct Hand<'a> {
+    moments: Receiver<Moment>,
+    victim: Victim,
+    place: &'a Place,
+    struck_ms: Option<u64>,
+}
+
+impl Hand<'_> {
+    async fn follow(&mut self, longhaul: &mut Child) -> io::Result<()> {
+        let patience_ends = Instant::now() + PATIENCE;
+        loop {
+            let moment = tokio::select! {
+                ended = longhaul.wait() => return ended.map(|_| ()),
+                () = sleep_until(patience_ends) => return longhaul.kill().await,
+                Ok(moment) = self.moments.recv() => moment,
+            };
+            self.strike(moment, longhaul)?;
+        }
+    }
+
+    fn strike(&mut self, moment: Moment, longhaul: &mut Child) -> io::Result<()> {
+        match self.victim {
+            Victim::Longhaul => longhaul.start_kill()?,
+            Victim::Agent => {
+                let Some(agent) = journal::agent(self.place) else { return Ok(()) };
+                processes::signal(agent, moment.signal.into(), self.place);
+            }
+        }
+        self.struck_ms = Some(now_ms());
+        Ok(())
+    }
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

@@ -1,0 +1,64 @@
+//! The table of all scenarios in Markdown, and what is to be said about single rows of it.
+
+use super::figures::Figures;
+use std::fmt::Write as _;
+
+const HEAD: &str = "| scenario | seed | what goes wrong | outcome | completed | clean | verdict honest | attempts | \
+                    seconds (ideal) | tokens / ideal | cost reported / billed | ledger equal | late or hung |\n\
+                    |---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+
+/// The rows, and below them what is amiss in words.
+pub fn table(parts: &[&[Figures]], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) -> String {
+    let mut out = HEAD.to_owned();
+    let rows = || parts.iter().copied().flatten();
+    for row in rows() {
+        let _ = writeln!(out, "{}", line(row, ideal(row)));
+    }
+    let remarks: String = rows().filter_map(remark).collect();
+    if remarks.is_empty() { out } else { format!("{out}\n{remarks}") }
+}
+
+/// One row.
+pub fn line(row: &Figures, ideal: Option<(u64, f64)>) -> String {
+    let figure = |value: Option<f64>, digits: usize| match value {
+        Some(value) => format!("{value:.digits$}"),
+        None => "–".to_owned(),
+    };
+    let faults =
+        if row.survived.is_empty() { String::new() } else { format!(" ({})", row.survived.join(", ")) };
+    let cells = [
+        row.case.name.clone(),
+        row.seed.to_string(),
+        row.case.says.clone(),
+        row.outcome.as_ref().map_or("**none**".to_owned(), |outcome| format!("`{outcome}`")) + &faults,
+        yes(row.completed()),
+        yes(row.clean()),
+        yes(row.honest()),
+        row.attempts.to_string(),
+        format!("{:.1} ({})", row.seconds, figure(ideal.map(|(_, seconds)| seconds), 1)),
+        figure(ideal.map(|(tokens, _)| row.tokens as f64 / tokens as f64), 3),
+        figure(row.cost, 3),
+        row.ledger.map_or("–".to_owned(), yes),
+        figure(row.late_s.or(row.hung_s), 1),
+    ];
+    format!("| {} |", cells.join(" | "))
+}
+
+fn yes(holds: bool) -> String {
+    if holds { "yes" } else { "**no**" }.to_owned()
+}
+
+fn remark(row: &Figures) -> Option<String> {
+    let mut amiss = Vec::new();
+    if !row.struck {
+        amiss.push("the fault did not strike".to_owned());
+    }
+    if !row.completed() {
+        amiss.push(format!("not complete: {}", row.missing.join("; ")));
+    }
+    if !row.clean() {
+        amiss.push(format!("not clean: {}", row.unclean.join("; ")));
+    }
+    let Figures { case, seed, .. } = row;
+    (!amiss.is_empty()).then(|| format!("- {} (seed {seed}): {}\n", case.name, amiss.join(". ")))
+}
