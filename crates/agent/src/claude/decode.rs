@@ -337,7 +337,6 @@ impl ClaudeDecoder {
     }
 
     fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
-        self.spend.refused();
         let attempt = u32::try_from(retry.attempt.or_zero()).unwrap_or(u32::MAX);
         let status = retry.error_status.0.and_then(|status| u16::try_from(status).ok());
         // `as` saturates, and makes nothing of NaN.
@@ -423,10 +422,7 @@ impl ClaudeDecoder {
             self.glance.permission_mode = Some(mode.to_owned());
         }
         match note.status.as_str() {
-            "requesting" => {
-                self.spend.asking();
-                self.act("waiting for the model");
-            }
+            "requesting" => self.act("waiting for the model"),
             "compacting" => self.act("compacting the conversation"),
             _ => {}
         }

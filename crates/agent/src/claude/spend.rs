@@ -12,7 +12,6 @@ use super::wire::{Head, Message, ResultLine, Usage};
 use crate::Prices;
 use crate::prices::{Billed, usd_from_nano};
 use longhaul_core::{Tally, Tokens, Usd};
-use std::mem;
 
 // Threads write at once: the main one and its sub-agents. The oldest is closed for the next.
 const LIVE_MESSAGES_MAX: usize = 256;
@@ -33,10 +32,6 @@ pub(super) struct Spend {
     recent: Recent,
     /// Messages that were cut.
     pub(super) cut: Cut,
-    /// Whether the main thread has made a request that nothing has answered.
-    asked: bool,
-    /// The main thread's last message: the next request has it in its prompt.
-    last: Option<(String, Tokens)>,
     /// The last result's cumulative cost, for versions that state no difference.
     total: Usd,
 }
@@ -82,8 +77,6 @@ impl Spend {
             live: Vec::new(),
             recent: Recent::default(),
             cut: Cut::default(),
-            asked: false,
-            last: None,
             total: Usd::ZERO,
         }
     }
@@ -116,16 +109,6 @@ impl Spend {
         }
     }
 
-    /// The main thread makes a request.
-    pub(super) fn asking(&mut self) {
-        self.asked = true;
-    }
-
-    /// Its request failed: it was answered, and cost nothing.
-    pub(super) fn refused(&mut self) {
-        self.asked = false;
-    }
-
     fn start(&mut self, message: &Message<'_>, thread: &str) {
         let id = message.id.as_str();
         if id.is_empty() || self.is_known(id) {
@@ -133,7 +116,6 @@ impl Spend {
         }
         self.close_thread(thread);
         self.open(message, thread, Source::Deltas);
-        self.asked &= !thread.is_empty();
     }
 
     /// Takes in a block of a message of the model's, as a row of its own.
@@ -146,7 +128,6 @@ impl Spend {
         let place = self.live.iter().position(|live| live.id == id).unwrap_or_else(|| {
             self.close_thread(thread);
             self.open(message, thread, Source::Rows { is_final });
-            self.asked &= !thread.is_empty();
             self.live.len() - 1
         });
         let live = &mut self.live[place];
@@ -180,24 +161,6 @@ impl Spend {
     /// The process is gone.
     pub(super) fn close_all(&mut self) {
         self.close_where(|_| true);
-        if mem::take(&mut self.asked) {
-            self.lose_answer();
-        }
-    }
-
-    /// A request was under way, and its answer never reached the stream: it is billed all the same. Its
-    /// prompt was at least all that came before, read from the cache; of the answer nothing is known.
-    fn lose_answer(&mut self) {
-        let (model, before) = self.last.take().unwrap_or_default();
-        let cache_read = before.total();
-        let tokens = Tokens { cache_read, ..Tokens::default() };
-        let tally = &mut self.span.tally;
-        tally.cut_messages = tally.cut_messages.saturating_add(1);
-        tally.cut_tokens += tokens;
-        match self.prices.price(&model, Billed { tokens, ..Billed::default() }) {
-            Some(nano) => self.span.nano = self.span.nano.saturating_add(nano),
-            None => tally.unpriced = true,
-        }
     }
 
     /// A thread writes one message at a time: when the next begins, the one before is done with.
@@ -228,9 +191,6 @@ impl Spend {
             *output = (*output).max(message.bytes / BYTES_PER_TOKEN);
             self.span.guessed |= complete;
         }
-        if message.thread.is_empty() {
-            self.last = Some((message.model.clone(), message.usage.tokens));
-        }
         let tally = &mut self.span.tally;
         if complete {
             tally.tokens += message.usage.tokens;
@@ -260,7 +220,6 @@ impl Spend {
         // Messages known from rows alone have no end of their own. Those of sub-agents may not be complete
         // yet; the next result counts them then.
         self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
-        self.asked = false;
         let mut span = self.closed_span();
         let stated = stated_tokens(line);
         if let Some(cost) = self.stated_cost(line) {

@@ -122,7 +122,8 @@ fn kill(victim: &'static str, number: u64, claude: Option<&Path>) -> Point {
     let requests = account.model_requests();
     // A turn may be asked for again where its agent died, and nowhere else.
     let wasted_max = usize::from(victim != "supervisor");
-    assert!(requests <= IDEAL_REQUESTS + wasted_max, "{requests} requests; {context}");
+    let turns: Vec<_> = account.messages.iter().map(|message| (message.turn, message.complete)).collect();
+    assert!(requests <= IDEAL_REQUESTS + wasted_max, "{requests} requests for {turns:?}; {context}");
     let usage = |name: &str| envelope["usage"][name].as_u64().unwrap_or_default();
     let whole = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
     let (reported, cut) = (whole.map(usage).iter().sum::<u64>() + usage("cut_tokens"), usage("cut_tokens"));

@@ -5,7 +5,7 @@ use longhaul_core::{Tally, Tokens, Usd};
 
 /// Takes in a story of one line an event: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`,
 /// `cut ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
-/// `result MESSAGES OUTPUT MICRODOLLARS`, `asks`, `refused`, `gone`.
+/// `result MESSAGES OUTPUT MICRODOLLARS`, `gone`.
 fn told(story: &str) -> Tally {
     let mut spend = Spend::new(Prices::bundled().clone());
     for event in story.split(';').map(str::trim) {
@@ -63,14 +63,6 @@ fn told(story: &str) -> Tally {
                     word(2),
                     cost / 1e6
                 )
-            }
-            "asks" => {
-                spend.asking();
-                continue;
-            }
-            "refused" => {
-                spend.refused();
-                continue;
             }
             "gone" => {
                 spend.close_all();
@@ -134,23 +126,6 @@ fn cut_messages_are_estimated() {
     // Another thread does not end it.
     check("start a; delta a 40; start b t; end b 50; end a 50; gone", (2, 100), (0, 0), 0, 13_200);
     check("start a; delta a 40; whole b; gone", (1, 50), (1, 10), 0, 12_400);
-}
-
-#[test]
-fn an_answer_that_nobody_heard_is_estimated() {
-    let tally = told("asks; start a; end a 50; asks; gone");
-    // Its prompt was at least the message before, from the cache.
-    assert_eq!((tally.messages, tally.cut_messages), (1, 1));
-    assert_eq!(tally.cut_tokens, Tokens { cache_read: 4250, ..Tokens::default() });
-    assert_eq!(tally.cost_estimated, Usd(6600 + 850));
-    // Of the first one nothing is known, and that is said.
-    let tally = told("asks; gone");
-    assert_eq!((tally.cut_messages, tally.cut_tokens.total(), tally.unpriced), (1, 0, true));
-    for answered in ["asks; refused; gone", "asks; result 0 0 0; gone", "asks; start a; end a 50; gone"] {
-        assert_eq!(told(answered).cut_messages, 0, "{answered}");
-    }
-    // A sub-agent's answer is none to the main thread.
-    assert_eq!(told("asks; row a t; gone").cut_messages, 1);
 }
 
 #[test]
