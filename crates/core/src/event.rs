@@ -100,6 +100,9 @@ pub enum Notice {
     },
     /// The account's usage window changed.
     RateLimitChanged(RateLimit),
+    /// The agent's process stands still (SIGSTOP): it hears nothing, not even the end of its tools. Said by
+    /// the world, not by the stream, and no sign of life.
+    Halted,
 }
 
 /// A statement on the account's usage window.

@@ -55,8 +55,8 @@ impl Run {
             }
             // The agent did not say that it is idle; an older one never does.
             Some(_) => Some(Deadline { at: self.seen.alive_at + policy.linger, why: Why::Settle }),
-            // A running tool may be silent for as long as it likes.
-            None if self.seen.open_tools > 0 => None,
+            // A running tool may be silent for as long as it likes, unless nobody waits for it.
+            None if self.seen.open_tools > 0 && !self.seen.halted => None,
             None => {
                 policy.stall_timeout.map(|stall| Deadline { at: self.seen.alive_at + stall, why: Why::Stall })
             }

@@ -18,6 +18,8 @@ pub struct Seen {
     pub settled: Option<(Moment, TurnResult)>,
     /// Whether the agent said that no turn is owed.
     pub idle: bool,
+    /// Whether the process stands still.
+    pub halted: bool,
     /// The last inner retry that was for rejected credentials, and how many different ones there were.
     pub auth_retry: u32,
     /// How many different inner retries were for rejected credentials.
@@ -32,9 +34,13 @@ impl Seen {
 
     /// Takes in one statement of the stream.
     pub(super) fn see(&mut self, at: Moment, notice: &Notice) {
+        self.halted = *notice == Notice::Halted;
+        if self.halted {
+            return;
+        }
         self.alive_at = self.alive_at.max(at);
         match notice {
-            Notice::Stirred | Notice::SessionOpened(_) | Notice::RateLimitChanged(_) => {}
+            Notice::Stirred | Notice::SessionOpened(_) | Notice::RateLimitChanged(_) | Notice::Halted => {}
             Notice::TurnBegan => self.reopen(),
             Notice::ToolBegan => {
                 self.reopen();

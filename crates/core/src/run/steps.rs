@@ -104,7 +104,8 @@ impl Run {
             | Notice::Idled
             | Notice::BackgroundChanged(_)
             | Notice::Retrying { .. }
-            | Notice::RateLimitChanged(_) => {}
+            | Notice::RateLimitChanged(_)
+            | Notice::Halted => {}
         }
         if self.state.phase == Phase::Live && self.owes_nothing() {
             self.end_input(at, step);
@@ -187,7 +188,11 @@ impl Run {
                 let plan = plan.clone();
                 self.start_attempt(now.at, plan, step);
             }
-            (Why::Stall, _) => self.stop(now.at, StopWhy::Stalled, StopLevel::Term, step),
+            (Why::Stall, _) => {
+                // A process that stands still heeds nothing else.
+                let level = if self.seen.halted { StopLevel::Kill } else { StopLevel::Term };
+                self.stop(now.at, StopWhy::Stalled, level, step);
+            }
             (Why::AttemptTimeout, _) => self.stop(now.at, StopWhy::AttemptTimeout, StopLevel::Term, step),
             (Why::BackgroundOver | Why::Linger, _) => {
                 self.stop(now.at, StopWhy::Lingered, StopLevel::Term, step)

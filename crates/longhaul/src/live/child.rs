@@ -155,8 +155,19 @@ fn spawn_error(error: &io::Error) -> SpawnError {
     }
 }
 
-/// When the process started: field 22 of `/proc/PID/stat`, counted behind the name's parenthesis.
+/// When the process started: field 22 of `/proc/PID/stat`.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
+    stat(pid, 22)?.parse().ok()
+}
+
+/// Whether somebody stopped the process, and nobody has let it go on.
+pub(crate) fn is_halted(pid: u32) -> bool {
+    stat(pid, 3).is_some_and(|state| state == "T")
+}
+
+/// A field of `/proc/PID/stat` by its number in the manual, from the third on: they are counted behind the
+/// parenthesis of the name, which may hold anything.
+fn stat(pid: u32, field: usize) -> Option<String> {
     let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(field - 3).map(str::to_owned)
 }

@@ -1,6 +1,6 @@
 //! The world of one live run: performs actions, and turns files, exits and signals into events.
 
-use super::child::{Agent, Launch};
+use super::child::{Agent, Launch, is_halted};
 use super::clock::Clock;
 use super::found::{exit_of, live_agent};
 use super::memory::MemoryWatch;
@@ -13,8 +13,8 @@ use crate::seeding::transcript_of;
 use crate::{Environment, SuperviseError, World};
 use longhaul_agent::{Decoder, Dialect, Glance, Order, Past};
 use longhaul_core::{
-    Action, By, Event, Evidence, Exit, Found, Moment, Now, Phase, Policy, Proc, Record, Run, RunId, Say,
-    SessionId, SpawnPlan, StartupError, Step, StopLevel,
+    Action, By, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record, Run, RunId,
+    Say, SessionId, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
     Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
@@ -31,8 +31,10 @@ use tokio::sync::mpsc;
 
 // What an agent says about its own start fits in far less.
 const STDERR_TAIL_BYTES: u64 = 16 * 1024;
-// The timer does not run while the machine sleeps; looking up now and then finds out.
+// The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
+// looking up now and then finds out.
 const LOOK_UP: Duration = Duration::from_secs(30);
+const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
 
 /// What a live world is made of.
 pub(crate) struct Setup<'a> {
@@ -79,6 +81,8 @@ struct Attempt {
     dir: AttemptDir,
     proc: Proc,
     memory: MemoryWatch,
+    /// Whether it stood still when we last looked.
+    halted: bool,
     exit: Option<Exit>,
 }
 
@@ -264,7 +268,8 @@ impl LiveWorld<'_> {
                 crash::agent_is(proc.pid);
                 crash::pass(Point::Spawned);
                 let decoder = self.setup.dialect.decoder();
-                self.attempt = Some(Attempt { agent, tail, decoder, dir, proc, memory, exit: None });
+                self.attempt =
+                    Some(Attempt { agent, tail, decoder, dir, proc, memory, halted: false, exit: None });
                 self.events.push_back(Event::Spawned(proc));
             }
             Err((kind, error)) => {
@@ -355,7 +360,8 @@ impl LiveWorld<'_> {
             if let Ok(agent) = Agent::adopt(proc) {
                 let tail = Tail::open(&dir.stream_path())?;
                 let (decoder, memory) = (self.setup.dialect.decoder(), MemoryWatch::begin());
-                self.attempt = Some(Attempt { agent, tail, decoder, dir, proc, memory, exit: None });
+                self.attempt =
+                    Some(Attempt { agent, tail, decoder, dir, proc, memory, halted: false, exit: None });
                 return Ok(Found::Live(proc));
             }
         }
@@ -403,7 +409,8 @@ impl LiveWorld<'_> {
 
     /// Waits until something may have happened.
     async fn pause(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
-        let remaining = until.map_or(LOOK_UP, |until| until.since(self.clock.at()).to_std().min(LOOK_UP));
+        let look_up = if self.attempt.is_some() { LOOK_UP_LIVE } else { LOOK_UP };
+        let remaining = until.map_or(look_up, |until| until.since(self.clock.at()).to_std().min(look_up));
         let timer = tokio::time::sleep(remaining);
         // A closed channel matches no branch, and is then left out: nobody can cancel any more.
         let cancelled = self.setup.cancels.recv();
@@ -415,7 +422,13 @@ impl LiveWorld<'_> {
         };
         match &mut self.attempt {
             Some(attempt) => tokio::select! {
-                () = timer => {}
+                () = timer => {
+                    let halted = is_halted(attempt.proc.pid);
+                    if halted && !attempt.halted {
+                        self.events.push_back(Event::Noticed(Notice::Halted));
+                    }
+                    attempt.halted = halted;
+                }
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
                 arrived = requested => arrived?,
                 grown = attempt.tail.grown() => grown?,

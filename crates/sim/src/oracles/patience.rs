@@ -14,6 +14,7 @@ pub(crate) struct Patience {
     heard_at: Moment,
     /// When a new supervisor began to read the stream anew.
     recovered_at: Moment,
+    halted: bool,
     tools: u32,
     shells: u32,
     settled_at: Option<Moment>,
@@ -64,6 +65,10 @@ impl Patience {
     }
 
     fn note(&mut self, now: Moment, notice: &Notice) {
+        self.halted = *notice == Notice::Halted;
+        if self.halted {
+            return;
+        }
         self.heard_at = self.heard_at.max(now);
         match notice {
             Notice::TurnBegan => (self.settled_at, self.idle) = (None, false),
@@ -85,7 +90,7 @@ impl Patience {
                     self.rejections += 1;
                 }
             }
-            Notice::SessionOpened(_) | Notice::Stirred | Notice::RateLimitChanged(_) => {}
+            Notice::SessionOpened(_) | Notice::Stirred | Notice::RateLimitChanged(_) | Notice::Halted => {}
         }
     }
 
@@ -95,7 +100,7 @@ impl Patience {
         if !self.live || self.stopping || now == self.recovered_at {
             return Ok(());
         }
-        let silent = self.settled_at.is_none() && self.tools == 0;
+        let silent = self.settled_at.is_none() && (self.tools == 0 || self.halted);
         let hangs = policy.stall_timeout.is_some_and(|stall| now > self.heard_at + stall);
         ensure(!silent || !hangs, Oracle::Patience, || {
             format!("silent for {} and left alone", now.since(self.heard_at))

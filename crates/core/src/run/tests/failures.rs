@@ -162,6 +162,39 @@ fn a_hang_is_stopped_and_resumed() {
 }
 
 #[test]
+fn an_agent_that_stands_still_is_killed_even_with_a_tool_running() {
+    check_run(
+        "start; spawn; open; turn; tool; halts; tick; signal 9; swept",
+        expect![[r#"
+        start            run started; attempt 1 new s1, task; > spawn 1
+        spawn            spawned 7
+        open             opened s1
+        turn             -
+        tool             -
+        halts            -
+        tick             stop stalled kill; > kill
+        signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+        swept            swept 0
+    "#]],
+    );
+    // Somebody let it go on.
+    check_run(
+        "start; spawn; open; turn; tool; halts; +1h; stir; tool-ends; tick",
+        expect![[r#"
+        start            run started; attempt 1 new s1, task; > spawn 1
+        spawn            spawned 7
+        open             opened s1
+        turn             -
+        tool             -
+        halts            -
+        stir             -
+        tool-ends        progress
+        tick             stop stalled term; > term
+    "#]],
+    );
+}
+
+#[test]
 fn a_hang_that_heeds_nothing_is_killed() {
     check_run(
         "start; spawn; open; turn; tick; tick; signal 9; swept",

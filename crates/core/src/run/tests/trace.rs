@@ -186,6 +186,7 @@ impl Story<'_> {
                 Notice::SessionOpened(session)
             }
             "stir" => Notice::Stirred,
+            "halts" => Notice::Halted,
             "turn" => {
                 evidence.turn_open = evidence.result.is_some();
                 Notice::TurnBegan
