@@ -155,6 +155,11 @@ fn the_help_of_run() {
               --agent-path <FILE>
                   The agent's program [default: `claude`, on PATH and where its installers put it]
 
+              --seed-tokens <N>
+                  How long the account of lost work may be that a fresh session goes on with, in tokens
+          
+                  [default: 12000]
+
               --keep-stream
                   Keep the partial messages in the stream file after the run
 
