@@ -150,14 +150,15 @@ impl<T> Latest<T> {
 
 /// The beginning of a text as one line that nothing can disturb: neither a terminal nor a list.
 fn plain(text: &str) -> String {
-    // Eight bytes for each sign leave room for what is left out of them.
-    let text = beginning(text.trim(), 8 * WHAT_CHARS_MAX);
+    // Two bytes for each sign leave room for what is left out of them.
+    let (whole, text) = (text.trim(), beginning(text.trim(), 2 * WHAT_CHARS_MAX));
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     let is_plain = |sign: &char| !sign.is_control() && !is_invisible(*sign);
     let mut line: String = lines.join(" ⏎ ").chars().filter(is_plain).collect();
-    if let Some((cut, _)) = line.char_indices().nth(WHAT_CHARS_MAX) {
-        line.truncate(cut);
+    let end = line.char_indices().nth(WHAT_CHARS_MAX).map(|(end, _)| end);
+    if end.is_some() || (text.len() < whole.len() && !line.is_empty()) {
+        line.truncate(end.unwrap_or(line.len()));
         line.push('…');
     }
     line

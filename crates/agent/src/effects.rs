@@ -10,10 +10,10 @@ mod program;
 mod shell;
 mod wrapped;
 
-use memchr::memmem;
 use pattern::Pattern;
 use program::{Program, Row};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 static BUNDLED: LazyLock<Effects> =
@@ -33,6 +33,8 @@ pub struct Effects {
     tools: Vec<Pattern>,
     looking: Vec<Pattern>,
     programs: Vec<Program>,
+    /// The names of all of them.
+    names: BTreeSet<String>,
 }
 
 /// How far a call reaches.
@@ -55,6 +57,9 @@ pub enum EffectsError {
     /// A row is about no program.
     #[error("read the table of effects: a program without names")]
     Nameless,
+    /// A program is called by something that is no name.
+    #[error("read the table of effects: \"{0}\" is no program's name (letters, digits and -_.+@)")]
+    Name(String),
     /// A pattern would fit nothing.
     #[error("read the table of effects: empty pattern in \"{0}\" (write \"*\" for anything)")]
     Empty(String),
@@ -86,11 +91,12 @@ impl Effects {
     pub fn parse(text: &str) -> Result<Effects, EffectsError> {
         let table: Table = toml::from_str(text)?;
         let program = |row: Row| Program::new(row, &table.harmless);
-        Ok(Effects {
-            tools: patterns(&table.tools)?,
-            looking: patterns(&table.looking)?,
-            programs: table.program.into_iter().map(program).collect::<Result<_, _>>()?,
-        })
+        let programs: Vec<Program> = table.program.into_iter().map(program).collect::<Result<_, _>>()?;
+        let names: BTreeSet<String> = programs.iter().flat_map(|program| program.names.clone()).collect();
+        if let Some(name) = names.iter().find(|name| !name.chars().all(is_of_name)) {
+            return Err(EffectsError::Name(name.clone()));
+        }
+        Ok(Effects { tools: patterns(&table.tools)?, looking: patterns(&table.looking)?, programs, names })
     }
 
     /// How far a call of a tool reaches. `script` is what the tool was given to run in a shell, if
@@ -129,9 +135,13 @@ impl Effects {
     }
 
     fn names_a_program(&self, script: &str) -> bool {
-        let mut names = self.programs.iter().flat_map(|row| &row.names);
-        names.any(|name| memmem::find(script.as_bytes(), name.as_bytes()).is_some())
+        script.split(|sign| !is_of_name(sign)).any(|word| self.names.contains(word))
     }
+}
+
+/// What names of programs are made of.
+fn is_of_name(sign: char) -> bool {
+    sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.' | '+' | '@')
 }
 
 fn patterns(texts: &[String]) -> Result<Vec<Pattern>, EffectsError> {

@@ -101,8 +101,8 @@ pub struct RunArgs {
     /// The agent's program [default: `claude`, on PATH and where its installers put it]
     #[arg(long, value_name = "FILE")]
     pub agent_path: Option<PathBuf>,
-    /// How long the account of lost work may be that a fresh session goes on with, in tokens
-    #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
+    /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
+    #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX, hide_default_value = true)]
     pub seed_tokens: u64,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]

@@ -7,7 +7,6 @@ use crate::report::Report;
 use longhaul_agent::{Decoder, Dialect, dialect};
 use longhaul_core::{Moment, Outcome, Run, Step};
 use longhaul_store::{Entry, Journal, JournalFollower, Plan, RunDir};
-use std::future::pending;
 use std::io;
 use std::time::Duration;
 
@@ -35,11 +34,19 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
     let dialect = dialect(&plan.agent.name).ok_or_else(unknown)?;
     let journal_path = dir.journal_path();
     // Watched before it is read: what is written in between is seen.
-    let mut changes = Watch::of_file(&journal_path)?;
+    let mut watch = Watch::new();
+    watch.file(&journal_path);
     let mut journal = JournalFollower::open(&journal_path)?;
     observer.began(dir.id(), dir.path());
-    let mut following =
-        Following { dir, plan: &plan, dialect: &*dialect, run: Run::new(), at: Moment(0), attempt: None };
+    let mut following = Following {
+        dir,
+        plan: &plan,
+        dialect: &*dialect,
+        run: Run::new(),
+        watch,
+        at: Moment(0),
+        attempt: None,
+    };
     loop {
         // In this order: what its supervisor wrote last is read after the supervisor is seen to be gone.
         let held = Journal::is_held(&journal_path)?;
@@ -56,8 +63,9 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK_FOR_SUPERVISOR) => {}
-            changed = changes.changed() => changed?,
-            grown = grown(&mut following.attempt) => grown?,
+            changed = following.watch.changed() => {
+                changed?;
+            }
         }
     }
 }
@@ -68,6 +76,7 @@ struct Following<'a> {
     plan: &'a Plan,
     dialect: &'a dyn Dialect,
     run: Run,
+    watch: Watch,
     at: Moment,
     attempt: Option<(Tail, Box<dyn Decoder>)>,
 }
@@ -84,7 +93,9 @@ impl Following<'_> {
             self.attempt = None;
         }
         if self.attempt.is_none() && self.run.state().proc.is_some() {
-            let tail = Tail::open(&self.dir.attempt(attempt).stream_path())?;
+            let stream = self.dir.attempt(attempt).stream_path();
+            self.watch.file(&stream);
+            let tail = Tail::open(&stream)?;
             self.attempt = Some((tail, self.dialect.decoder()));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
@@ -114,13 +125,5 @@ impl Following<'_> {
     fn report(&self, outcome: Outcome) -> Report {
         let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.glance().clone()).unwrap_or_default();
         Report::new(self.dir, &self.run, (outcome, self.at), &glance, None)
-    }
-}
-
-/// Returns when the stream of the present attempt has grown.
-async fn grown(attempt: &mut Option<(Tail, Box<dyn Decoder>)>) -> io::Result<()> {
-    match attempt {
-        Some((tail, _)) => tail.grown().await,
-        None => pending().await,
     }
 }

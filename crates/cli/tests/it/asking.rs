@@ -157,7 +157,6 @@ fn the_help_of_run() {
 
               --seed-tokens <N>
                   How long the account of lost work may be that a fresh session goes on with, in tokens
-          
                   [default: 12000]
 
               --keep-stream

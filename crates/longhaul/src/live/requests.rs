@@ -1,28 +1,30 @@
-//! What other processes ask of this run's supervisor: see the store's requests. Noticed as a file event.
+//! What other processes ask of this run's supervisor: see the store's requests.
 
 use super::watch::Watch;
 use longhaul_core::By;
 use longhaul_store::{RunDir, RunRequest, StoreError};
-use std::io;
 
 /// The requests of one run.
 pub(crate) struct Requests {
     dir: RunDir,
-    watch: Watch,
     /// Whether something may be there that has not been looked at.
     stale: bool,
 }
 
 impl Requests {
     /// Listens from now on; what is there already counts.
-    pub(crate) fn listen(dir: &RunDir) -> Result<Requests, StoreError> {
-        let path = dir.open_requests()?;
-        let watch = Watch::of_dir(&path).map_err(|cause| StoreError::Io {
-            doing: "watch",
-            path: path.clone(),
-            cause,
-        })?;
-        Ok(Requests { dir: dir.clone(), watch, stale: true })
+    ///
+    /// # Errors
+    ///
+    /// If there can be no requests: the run can still be cancelled by signals.
+    pub(crate) fn listen(dir: &RunDir, watch: &mut Watch) -> Result<Requests, StoreError> {
+        watch.dir(&dir.open_requests()?);
+        Ok(Requests { dir: dir.clone(), stale: true })
+    }
+
+    /// Something may have arrived.
+    pub(crate) fn arrived(&mut self) {
+        self.stale = true;
     }
 
     /// Who wants the run to end, if somebody does.
@@ -36,12 +38,5 @@ impl Requests {
             RunRequest::Cancel => By::Person,
             RunRequest::CancelNow => By::PersonNow,
         })
-    }
-
-    /// Returns when there may be something new to take.
-    pub(crate) async fn arrived(&mut self) -> io::Result<()> {
-        self.watch.changed().await?;
-        self.stale = true;
-        Ok(())
     }
 }

@@ -1,7 +1,6 @@
 //! Follows the file that an agent writes its stream to. The file is the truth: a supervisor that
 //! dies loses nothing, and a slow one never blocks the agent.
 
-use super::watch::Watch;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
@@ -25,10 +24,9 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// A reader that waits for more at the end of the file.
+/// A reader that goes on at the end of the file when there is more.
 pub(crate) struct Tail {
     file: File,
-    watch: Watch,
     chunk: Box<[u8]>,
     /// Whether the last read came to the end: the next has nothing to look for.
     at_end: bool,
@@ -37,9 +35,7 @@ pub(crate) struct Tail {
 impl Tail {
     /// Follows `path` from its beginning.
     pub(crate) fn open(path: &Path) -> io::Result<Tail> {
-        // Watch first: what is written between the two is then read or announced, never missed.
-        let watch = Watch::of_file(path)?;
-        Ok(Tail { file: open(path)?, watch, chunk: vec![0; CHUNK_BYTES].into_boxed_slice(), at_end: false })
+        Ok(Tail { file: open(path)?, chunk: vec![0; CHUNK_BYTES].into_boxed_slice(), at_end: false })
     }
 
     /// The next bytes that are there; empty at the present end.
@@ -57,10 +53,5 @@ impl Tail {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Returns when the file may have grown.
-    pub(crate) async fn grown(&mut self) -> io::Result<()> {
-        self.watch.changed().await
     }
 }

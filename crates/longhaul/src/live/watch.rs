@@ -1,22 +1,42 @@
-//! Tells when a file has grown or a directory has a new name in it: by file events on Linux, by looking ten times a second elsewhere.
+//! Tells when files have grown or a directory has new names: by file events on Linux, by looking ten times
+//! a second elsewhere and where the system has no more room for events.
+
+use std::time::Duration;
+
+// Quick enough for a live line, and under a thousandth of a core.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What has happened since the last time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Changes {
+    /// Whether a watched directory may have new names.
+    pub(crate) names: bool,
+}
+
+/// What there is to look at where there are no events: everything.
+async fn looking() -> Changes {
+    tokio::time::sleep(LOOK_EVERY).await;
+    Changes { names: true }
+}
 
 #[cfg(target_os = "linux")]
 pub(crate) use events::{Watch, readable};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use looking::Watch;
+pub(crate) use nothing::Watch;
 
 #[cfg(target_os = "linux")]
 mod events {
-    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
-    use rustix::io::{Errno, read};
+    use super::{Changes, looking};
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+    use rustix::io::Errno;
     use std::io;
+    use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
     use std::path::Path;
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    // The kernel merges equal events: of a file there is never more than one, of 16 bytes, and one
-    // read empties the queue. Where it does not, what is left only means to look once more.
+    // The kernel merges equal events, so a few are all there are; what does not fit comes next time.
     const EVENTS_BYTES: usize = 1024;
 
     /// A descriptor that tells when there is something to read from it.
@@ -27,73 +47,100 @@ mod events {
         AsyncFd::with_interest(descriptor, Interest::READABLE)
     }
 
-    /// A watch on one file, or on the names in a directory.
+    /// A watch on files and directories. A user has 128 of them on most systems, so that a run makes do
+    /// with one, and looks by itself when there is none left.
     // Neither `notify`, which puts a thread and a channel between the event and its reader, nor
     // `inotify`'s stream, which reads twice for each event: where there are many runs, a thousand
     // lines a second are a thousand events.
-    pub(crate) struct Watch(AsyncFd<OwnedFd>);
+    pub(crate) struct Watch(Option<AsyncFd<OwnedFd>>);
 
     impl Watch {
+        /// Watches nothing yet.
+        pub(crate) fn new() -> Watch {
+            let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
+            Watch(queue.ok().and_then(|queue| readable(queue).ok()))
+        }
+
         /// Watches what is written to `file`, which must exist.
-        pub(crate) fn of_file(file: &Path) -> io::Result<Watch> {
-            Watch::new(file, WatchFlags::MODIFY)
+        pub(crate) fn file(&mut self, file: &Path) {
+            self.add(file, WatchFlags::MODIFY);
         }
 
         /// Watches for new names in `dir`, which must exist.
-        pub(crate) fn of_dir(dir: &Path) -> io::Result<Watch> {
-            Watch::new(dir, WatchFlags::CREATE | WatchFlags::MOVED_TO)
+        pub(crate) fn dir(&mut self, dir: &Path) {
+            self.add(dir, WatchFlags::CREATE | WatchFlags::MOVED_TO);
         }
 
-        fn new(path: &Path, what: WatchFlags) -> io::Result<Watch> {
-            let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-            inotify::add_watch(&queue, path, what)?;
-            readable(queue).map(Watch)
+        fn add(&mut self, path: &Path, what: WatchFlags) {
+            let added = self.0.as_ref().map(|queue| inotify::add_watch(queue.get_ref(), path, what));
+            if matches!(added, Some(Err(_))) {
+                // One thing that is not watched makes the rest useless.
+                self.0 = None;
+            }
         }
 
-        /// Returns when that has happened since the last call.
-        pub(crate) async fn changed(&mut self) -> io::Result<()> {
+        /// Returns when something has happened since the last call.
+        pub(crate) async fn changed(&mut self) -> io::Result<Changes> {
+            let Some(queue) = &self.0 else { return Ok(looking().await) };
             loop {
-                let mut ready = self.0.readable().await?;
-                let found = read(self.0.get_ref(), &mut [0; EVENTS_BYTES]);
+                let mut ready = queue.readable().await?;
+                let found = read(queue.get_ref());
                 // What comes from now on makes it ready again.
                 ready.clear_ready();
-                match found {
-                    Ok(_) => return Ok(()),
-                    Err(Errno::AGAIN) => {}
-                    Err(error) => return Err(error.into()),
+                if let Some(changes) = found? {
+                    return Ok(changes);
                 }
+            }
+        }
+    }
+
+    /// The events that are there.
+    fn read(queue: &OwnedFd) -> io::Result<Option<Changes>> {
+        let mut buffer = [MaybeUninit::uninit(); EVENTS_BYTES];
+        let mut events = Reader::new(queue, &mut buffer);
+        let mut changes = None;
+        loop {
+            match events.next() {
+                Ok(event) => {
+                    let names = event.events().intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+                    let before = changes.is_some_and(|changes: Changes| changes.names);
+                    changes = Some(Changes { names: names || before });
+                }
+                Err(Errno::AGAIN) => return Ok(changes),
+                Err(error) => return Err(error.into()),
+            }
+            // The last one of this read: another would only find that there is no more.
+            if events.is_buffer_empty() {
+                return Ok(changes);
             }
         }
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod looking {
+mod nothing {
+    use super::{Changes, looking};
     use std::io;
     use std::path::Path;
-    use std::time::Duration;
 
-    // Quick enough for a live line, and under a thousandth of a core.
-    const LOOK_EVERY: Duration = Duration::from_millis(100);
-
-    /// A watch on one file.
+    /// A watch on files and directories.
     pub(crate) struct Watch(());
 
     impl Watch {
-        /// Watches `file`.
-        pub(crate) fn of_file(_file: &Path) -> io::Result<Watch> {
-            Ok(Watch(()))
+        /// Watches nothing yet.
+        pub(crate) fn new() -> Watch {
+            Watch(())
         }
+
+        /// Watches `file`.
+        pub(crate) fn file(&mut self, _file: &Path) {}
 
         /// Watches `dir`.
-        pub(crate) fn of_dir(_dir: &Path) -> io::Result<Watch> {
-            Ok(Watch(()))
-        }
+        pub(crate) fn dir(&mut self, _dir: &Path) {}
 
         /// Returns when it is time to look again.
-        pub(crate) async fn changed(&mut self) -> io::Result<()> {
-            tokio::time::sleep(LOOK_EVERY).await;
-            Ok(())
+        pub(crate) async fn changed(&mut self) -> io::Result<Changes> {
+            Ok(looking().await)
         }
     }
 }

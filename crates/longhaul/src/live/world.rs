@@ -7,6 +7,7 @@ use super::memory::MemoryWatch;
 use super::requests::Requests;
 use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
+use super::watch::{Changes, Watch};
 use crate::crash::{self, Point};
 use crate::observer::{Observer, View};
 use crate::seeding::transcript_of;
@@ -21,7 +22,6 @@ use longhaul_store::{
 };
 use std::collections::VecDeque;
 use std::fs::File;
-use std::future::pending;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,7 +51,9 @@ pub(crate) struct Setup<'a> {
 /// The world of one live run.
 pub(crate) struct LiveWorld<'a> {
     setup: Setup<'a>,
-    /// What other processes want; nothing if it cannot be watched.
+    /// The stream and the requests.
+    watch: Watch,
+    /// What other processes want; nothing if it cannot be listened to.
     requests: Option<Requests>,
     clock: Clock,
     /// Whether something was appended that is not yet on disk.
@@ -89,9 +91,11 @@ struct Attempt {
 impl<'a> LiveWorld<'a> {
     pub(crate) fn new(setup: Setup<'a>) -> LiveWorld<'a> {
         // Without it the run can still be cancelled by signals, and can be worked on all the same.
-        let requests = Requests::listen(&setup.dir).ok();
+        let mut watch = Watch::new();
+        let requests = Requests::listen(&setup.dir, &mut watch).ok();
         LiveWorld {
             setup,
+            watch,
             requests,
             clock: Clock::new(),
             unsynced: false,
@@ -261,6 +265,7 @@ impl LiveWorld<'_> {
             stderr: dir.create_stderr()?,
         };
         // Watched before the agent can write: nothing it says is missed.
+        self.watch.file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = MemoryWatch::begin();
         match Agent::start(launch, invocation.stdin) {
@@ -358,6 +363,7 @@ impl LiveWorld<'_> {
             }
             // It may end at any moment: then its files tell.
             if let Ok(agent) = Agent::adopt(proc) {
+                self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
                 let (decoder, memory) = (self.setup.dialect.decoder(), MemoryWatch::begin());
                 self.attempt =
@@ -414,12 +420,7 @@ impl LiveWorld<'_> {
         let timer = tokio::time::sleep(remaining);
         // A closed channel matches no branch, and is then left out: nobody can cancel any more.
         let cancelled = self.setup.cancels.recv();
-        let requested = async {
-            match &mut self.requests {
-                Some(requests) => requests.arrived().await,
-                None => pending().await,
-            }
-        };
+        let changed = self.watch.changed();
         match &mut self.attempt {
             Some(attempt) => tokio::select! {
                 () = timer => {
@@ -430,17 +431,23 @@ impl LiveWorld<'_> {
                     attempt.halted = halted;
                 }
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
-                arrived = requested => arrived?,
-                grown = attempt.tail.grown() => grown?,
+                changes = changed => note(&mut self.requests, changes?),
                 exit = attempt.agent.exited(), if attempt.exit.is_none() => attempt.exit = Some(exit?),
             },
             None => tokio::select! {
                 () = timer => {}
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
-                arrived = requested => arrived?,
+                changes = changed => note(&mut self.requests, changes?),
             },
         }
         Ok(())
+    }
+}
+
+/// Requests are looked at when there may be one: a stream that grows is no reason.
+fn note(requests: &mut Option<Requests>, changes: Changes) {
+    if let Some(requests) = requests.as_mut().filter(|_| changes.names) {
+        requests.arrived();
     }
 }
 
