@@ -9,6 +9,7 @@ mod home;
 mod output;
 mod policy;
 mod prompt;
+mod runtime;
 mod signals;
 
 use args::{Cli, Command, OutputFormat};

@@ -3,8 +3,10 @@
 use crate::SuperviseError;
 use crate::live::{Tail, Watch};
 use crate::observer::{Observer, View};
+use crate::recover::is_told;
 use crate::report::Report;
-use longhaul_agent::{Decoder, Dialect, dialect};
+use crate::supervisor::dialect_of;
+use longhaul_agent::{Decoder, Dialect};
 use longhaul_core::{Moment, Outcome, Run, Step};
 use longhaul_store::{Entry, Journal, JournalFollower, Plan, RunDir};
 use std::io;
@@ -12,13 +14,15 @@ use std::time::Duration;
 
 // A supervisor that dies says nothing; its lock tells.
 const LOOK_FOR_SUPERVISOR: Duration = Duration::from_secs(1);
+// From its last record to the last of its files a supervisor needs a few milliseconds.
+const LOOK_WHETHER_TOLD: Duration = Duration::from_millis(5);
 
 /// How following a run ended.
 #[derive(Debug)]
 pub enum Followed {
     /// The run ended.
     Ended(Box<Report>),
-    /// The run has not ended, and nobody supervises it.
+    /// Nobody supervises the run, and it has not ended, or nobody was told how.
     Orphaned,
 }
 
@@ -30,8 +34,7 @@ pub enum Followed {
 /// If its files cannot be read, or its agent is of a kind that this version does not know.
 pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followed, SuperviseError> {
     let plan = dir.plan()?;
-    let unknown = || SuperviseError::UnknownAgent(plan.agent.name.clone());
-    let dialect = dialect(&plan.agent.name).ok_or_else(unknown)?;
+    let dialect = dialect_of(&plan)?;
     let journal_path = dir.journal_path();
     // Watched before it is read: what is written in between is seen.
     let mut watch = Watch::new();
@@ -55,14 +58,17 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
             following.take(entry, observer)?;
         }
         following.read_stream(observer)?;
-        if let Some(outcome) = following.run.state().outcome() {
+        let outcome = following.run.state().outcome();
+        // Its supervisor still brings the files in order that people read.
+        if let Some(outcome) = outcome.filter(|_| is_told(dir)) {
             return Ok(Followed::Ended(Box::new(following.report(outcome))));
         }
         if !held {
             return Ok(Followed::Orphaned);
         }
+        let pause = if outcome.is_some() { LOOK_WHETHER_TOLD } else { LOOK_FOR_SUPERVISOR };
         tokio::select! {
-            () = tokio::time::sleep(LOOK_FOR_SUPERVISOR) => {}
+            () = tokio::time::sleep(pause) => {}
             changed = following.watch.changed() => {
                 changed?;
             }

@@ -2,9 +2,9 @@
 //! looked at before anything is started, so that no work is done twice and none is lost.
 
 use crate::live::{LiveWorld, Setup, seed};
-use crate::supervisor::Supervised;
+use crate::supervisor::{Supervised, dialect_of};
 use crate::{Environment, Observer, Report, RunError, SuperviseError};
-use longhaul_agent::{Order, Program, dialect};
+use longhaul_agent::{Order, Program};
 use longhaul_core::{By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
@@ -27,23 +27,32 @@ pub async fn recover(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
-    let refused = |error: SuperviseError| RunError::Refused(error);
-    let plan = dir.plan().map_err(|error| refused(error.into()))?;
-    let (journal, history) =
-        Journal::open_append(&dir.journal_path()).map_err(|error| refused(error.into()))?;
+    let begun = take_up(home, dir, environment, observer, cancels).await;
+    let (supervised, first) = begun.map_err(RunError::Refused)?;
+    supervised.carry(first).await
+}
+
+/// The run as it is found, and what its core is told first.
+async fn take_up<'a>(
+    home: &'a Home,
+    dir: RunDir,
+    environment: Environment,
+    observer: &'a mut dyn Observer,
+    cancels: mpsc::Receiver<By>,
+) -> Result<(Supervised<'a>, Event), SuperviseError> {
+    let plan = dir.plan()?;
+    let (journal, history) = Journal::open_append(&dir.journal_path())?;
     let run = Run::replay(history.records());
     if let Some(outcome) = run.state().outcome()
         && is_told(&dir)
     {
-        return Err(refused(SuperviseError::Ended { run: dir.id().clone(), outcome }));
+        return Err(SuperviseError::Ended { run: dir.id().clone(), outcome });
     }
-    let speaks = dialect(&plan.agent.name);
-    let dialect = speaks.ok_or_else(|| refused(SuperviseError::UnknownAgent(plan.agent.name.clone())))?;
-    check_workspace(plan.cwd.as_path()).map_err(refused)?;
+    let dialect = Arc::from(dialect_of(&plan)?);
+    check_workspace(plan.cwd.as_path())?;
     observer.began(dir.id(), dir.path());
 
     let order = order(&plan, dir.id());
-    let dialect = Arc::from(dialect);
     let mut world =
         LiveWorld::new(Setup { home, dir, journal, dialect, order, environment, cancels, observer });
     world.hold(sessions_of(&history).into_iter());
@@ -56,9 +65,9 @@ pub async fn recover(
         | Phase::Stopping { .. }
         | Phase::Sweeping { .. }
         | Phase::Waiting { .. }
-        | Phase::Over { .. } => Event::Recovered(world.take_over(&run).await.map_err(refused)?),
+        | Phase::Over { .. } => Event::Recovered(world.take_over(&run).await?),
     };
-    Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }.carry(first).await
+    Ok((Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
 }
 
 /// The runs that have no supervisor and no outcome, or one that nobody was told of, the newest first. A
@@ -79,7 +88,7 @@ pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
 
 /// Whether an outcome has reached the files that people read. A supervisor that died just before leaves
 /// that to the next one.
-fn is_told(dir: &RunDir) -> bool {
+pub(crate) fn is_told(dir: &RunDir) -> bool {
     dir.status().is_ok_and(|status| status.returncode.is_some())
 }
 

@@ -84,9 +84,10 @@ impl Report {
 
 /// Writes what is derived when a run is over. None of it can fail the run: all of it can be derived again.
 pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, report: &Report) {
-    let _ = dir.write_status(&Status::of(dir.id(), run, policy, process::id(), report.ended));
     let summary = CostSummary::of(run.state(), report.model.clone(), report.ended);
     let _ = dir.write_cost_summary(&summary);
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
     let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.ended });
+    // Last: whoever waits for the end of a run looks here, and finds the others.
+    let _ = dir.write_status(&Status::of(dir.id(), run, policy, process::id(), report.ended));
 }

@@ -1,7 +1,8 @@
 //! What is on record of a run, for sessions that do not remember it.
 
 use crate::SuperviseError;
-use longhaul_agent::{About, Dialect, Reason, Recorded, Transcript, dialect, seed};
+use crate::supervisor::dialect_of;
+use longhaul_agent::{About, Dialect, Reason, Recorded, Transcript, seed};
 use longhaul_core::{Fault, Record, Run, Say};
 use longhaul_store::{AttemptDir, Journal, RunDir, StoreError};
 use std::fs::File;
@@ -42,8 +43,7 @@ pub(crate) fn transcript_of(
 /// If the run's files cannot be read.
 pub fn seed_of(dir: &RunDir, tokens_max: u64) -> Result<String, SuperviseError> {
     let plan = dir.plan()?;
-    let unknown = || SuperviseError::UnknownAgent(plan.agent.name.clone());
-    let dialect = dialect(&plan.agent.name).ok_or_else(unknown)?;
+    let dialect = dialect_of(&plan)?;
     let run = Run::replay(Journal::load(&dir.journal_path())?.records());
     let task = &plan.prompt.text;
     let transcript = transcript_of(dir, &*dialect, task, run.state().attempts())?;

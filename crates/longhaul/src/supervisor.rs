@@ -5,7 +5,7 @@ use crate::live::{LiveWorld, Setup, seed};
 use crate::observer::Observer;
 use crate::report::{Report, settle};
 use jiff::Zoned;
-use longhaul_agent::{Dialect, Order};
+use longhaul_agent::{Dialect, Order, dialect};
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, Prompt, StoreError};
 use std::collections::BTreeMap;
@@ -98,6 +98,11 @@ impl SuperviseError {
             SuperviseError::Io(_) => None,
         }
     }
+}
+
+/// How to speak to the agent of a plan.
+pub(crate) fn dialect_of(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError> {
+    dialect(&plan.agent.name).ok_or_else(|| SuperviseError::UnknownAgent(plan.agent.name.clone()))
 }
 
 /// A run that was never begun, or one that broke off.

@@ -1,5 +1,6 @@
 //! `status.json`: where a run stands, for people and other programs. It is derived from the run
-//! and never read to decide anything; it may be behind the journal.
+//! and never read to decide what a run does; it may be behind the journal, and whoever recovers
+//! the run brings it up to date.
 
 use crate::{dollars, stamp};
 use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, Usd, Why};

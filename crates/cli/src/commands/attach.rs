@@ -3,11 +3,11 @@
 use super::run::failure;
 use crate::args::{AttachArgs, Global, OutputFormat};
 use crate::failure::Failure;
-use crate::home;
 use crate::output;
 use crate::output::envelope::Envelope;
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
+use crate::{home, runtime};
 use longhaul::{Followed, RunError, follow};
 
 /// Carries out the command and returns the exit code of the run.
@@ -15,10 +15,7 @@ pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = home::locate()?;
     let dir = home::find_run(&home, &args.run)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))?;
+    let runtime = runtime::new()?;
     let mut screen = Screen::new(global, true);
     let followed = runtime.block_on(async {
         match format {

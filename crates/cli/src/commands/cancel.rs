@@ -3,10 +3,10 @@
 use super::run::failure;
 use crate::args::{CancelArgs, Global};
 use crate::failure::Failure;
-use crate::home;
 use crate::output::envelope::Envelope;
 use crate::output::{self, screen::Screen};
-use longhaul::{Environment, Followed, Report, follow, recover};
+use crate::{home, runtime};
+use longhaul::{Environment, Followed, Report, RunError, follow, recover};
 use longhaul_core::By;
 use longhaul_store::{Home, Journal, RunDir, RunRequest};
 use tokio::sync::mpsc;
@@ -15,10 +15,7 @@ use tokio::sync::mpsc;
 pub fn cancel(global: &Global, args: &CancelArgs) -> Result<u8, Failure> {
     let home = home::locate()?;
     let dir = home::find_run(&home, &args.run)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))?;
+    let runtime = runtime::new()?;
     let report = runtime.block_on(end(&home, dir, args.now, global))?;
     output::print(&Envelope::of(&report), output::format(global));
     Ok(0)
@@ -31,9 +28,7 @@ async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Rep
         let request = if now { RunRequest::CancelNow } else { RunRequest::Cancel };
         dir.ask(request).map_err(|error| home::of_store(&error))?;
         let followed = follow(&dir, &mut screen).await;
-        if let Followed::Ended(report) =
-            followed.map_err(|error| failure(longhaul::RunError::Refused(error)))?
-        {
+        if let Followed::Ended(report) = followed.map_err(|error| failure(RunError::Refused(error)))? {
             screen.close();
             return Ok(*report);
         }

@@ -3,14 +3,14 @@
 use super::run::failure;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
-use crate::home;
 use crate::output::envelope::Envelope;
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, talk};
 use crate::signals;
+use crate::{home, runtime};
 use longhaul::{Environment, Observer, Report, recover as take_over, recoverable};
-use longhaul_core::{Outcome, OutcomeKind, Span};
+use longhaul_core::{By, Outcome, OutcomeKind, Span};
 use longhaul_store::{Home, RunDir};
 use std::fs;
 use tokio::sync::mpsc;
@@ -73,10 +73,7 @@ fn carry_on(
     global: &Global,
     format: OutputFormat,
 ) -> Result<Vec<u8>, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))?;
+    let runtime = runtime::new()?;
     let alone = runs.len() == 1;
     runtime.block_on(LocalSet::new().run_until(async {
         let mut cancels =
@@ -122,7 +119,7 @@ async fn one(
     global: &Global,
     format: OutputFormat,
     alone: bool,
-    cancels: mpsc::Receiver<longhaul_core::By>,
+    cancels: mpsc::Receiver<By>,
 ) -> Result<Report, Failure> {
     let mut screen = if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
     let mut stream;

@@ -7,7 +7,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{home, prompt, signals};
+use crate::{home, prompt, runtime, signals};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
 use longhaul_agent::claude::{Claude, RESERVED};
@@ -65,10 +65,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
 
 /// Supervises on a runtime of this thread's own, with the process's signals as cancels.
 pub fn supervise_here(request: Request, observer: &mut dyn Observer) -> Result<Report, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))?;
+    let runtime = runtime::new()?;
     runtime.block_on(async {
         let cancels =
             signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;

@@ -10,8 +10,9 @@ use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Three steps, each of which leaves a line; the second takes long enough to be interrupted in.
 const STEPS: &str = r#"
@@ -166,6 +167,24 @@ fn a_supervised_run_is_left_alone() {
     assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
     assert!(nothing.stderr.contains("nothing to recover"), "{nothing:?}");
     done_in(&stage, &run.end().envelope(0), 1);
+}
+
+#[test]
+fn what_is_listed_is_not_touched_and_what_is_old_is_left_alone() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let run = stage.only_run();
+    until("the agent is gone", || is_gone(agent_of(&run)));
+    let listed = recover(&stage, &server, &["--list"]).end();
+    assert_eq!((listed.code, listed.stdout.trim()), (0, run.id().as_str()));
+    assert_eq!(run.status().expect("a status").returncode, None, "it was recovered");
+
+    let journal = File::options().write(true).open(run.journal_path()).expect("a journal");
+    journal.set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 3600)).expect("the file is ours");
+    let left = recover(&stage, &server, &[]).end();
+    assert_eq!((left.code, left.stdout.as_str()), (0, ""));
+    assert!(left.stderr.contains(&format!("left alone: {}", run.id())), "{left:?}");
+    done_in(&stage, &recover(&stage, &server, &["--within", "0"]).end().envelope(0), 1);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn unwritten_agent(id: &RunId, attempt: u32) -> Option<Proc> {
             && getsid(Some(pid)).is_ok_and(|session| session != pid)
             && variable(pid, ATTEMPT_MARK).is_some_and(|mark| mark == attempt.to_string().as_bytes())
             // A run inside of this one has its name behind ours.
-            && variable(pid, RUN_MARK).is_some_and(|mark| mark.ends_with(id.as_str().as_bytes()))
+            && variable(pid, RUN_MARK).is_some_and(|mark| mark.rsplit(|byte| *byte == b':').next() == Some(id.as_str().as_bytes()))
     };
     let (pid, _) = marked(id).into_iter().find(|(pid, _)| is_agent(*pid))?;
     let pid = pid.as_raw_nonzero().get() as u32;

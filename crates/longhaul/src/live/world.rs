@@ -127,7 +127,8 @@ impl World for LiveWorld<'_> {
 
     fn stepped(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
         let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
-        if !step.records.is_empty() {
+        // The last status is written when all else is in order.
+        if !step.records.is_empty() && run.state().outcome().is_none() {
             // Derived, for people; a failing recorder never fails the work it records.
             let status = Status::of(self.setup.dir.id(), run, policy, process::id(), at);
             let _ = self.setup.dir.write_status(&status);

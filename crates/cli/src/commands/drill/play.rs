@@ -32,7 +32,7 @@ pub fn play(
     seed: u64,
 ) -> Result<Scorecard, Failure> {
     let place = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unexpected)?;
+    let runtime = crate::runtime::new()?;
     let played = runtime.block_on(played(global, scenario, program, seed, place.path()))?;
     let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &played);
     if args.keep {
