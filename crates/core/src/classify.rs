@@ -1,12 +1,13 @@
 //! From evidence to fault: the table that says what an ending means.
 //!
-//! Read in this order, the first that applies decides: a guard that did not run, what we did
+//! Read in this order, the first that applies decides: a guard that did not run, a conversation that is
+//! not the run's, what we did
 //! ourselves, how the agent failed to start, what its last result states, and how its process ended
 //! without one. Exit codes and the vendor's `subtype` alone prove nothing, and no prose is looked at.
 
 use crate::{
-    ApiError, Ending, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError, StopReason,
-    StopWhy, TurnResult,
+    ApiError, Ending, Evidence, Exit, Fault, History, MessageError, RateLimitStatus, StartupError,
+    StopReason, StopWhy, TurnResult,
 };
 
 // The signals that ask a process to end; everything else that ends one is a crash.
@@ -20,6 +21,11 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     // Nothing excuses it: going on would go on unguarded.
     if evidence.guard_lapsed {
         return Some(Fault::GuardLapsed);
+    }
+    // What was done in another conversation than this run's was done without knowing the work.
+    let elsewhere = evidence.stopped == Some(StopWhy::OtherSession);
+    if elsewhere || evidence.history == Some(History::Separate) {
+        return Some(Fault::SessionLost);
     }
     if let Some(fault) = by_our_stop(evidence.stopped).filter(|_| !outlasts_a_stop(evidence, settled)) {
         return Some(fault);
@@ -45,6 +51,7 @@ fn by_our_stop(stopped: Option<StopWhy>) -> Option<Fault> {
         StopWhy::Stalled => Some(Fault::Stalled),
         StopWhy::AttemptTimeout => Some(Fault::AttemptTimeout),
         StopWhy::AuthRejected => Some(Fault::Auth),
+        StopWhy::OtherSession => Some(Fault::SessionLost),
         // It had its result, which decides. A cancelled run is ended by the cancel, not by a fault.
         StopWhy::Lingered | StopWhy::Cancelled => None,
     }

@@ -3,7 +3,7 @@
 use crate::{Moment, Span};
 use serde::{Deserialize, Serialize};
 
-/// The clocks of a run. Wall = active + waiting + suspended.
+/// The clocks of a run. Wall = active + waiting + suspended. Time in which it was over is in none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clocks {
     /// When the run began.
@@ -12,12 +12,15 @@ pub struct Clocks {
     pub waiting: Span,
     /// Time the machine was asleep.
     pub suspended: Span,
+    /// Time between an end and the moment when somebody let the run go on.
+    #[serde(default)]
+    pub over: Span,
 }
 
 impl Clocks {
-    /// Time since the run began.
+    /// Time since the run began, as long as it was not over.
     pub fn wall(&self, at: Moment) -> Span {
-        at.since(self.started)
+        at.since(self.started) - self.over
     }
 
     /// Time the run worked: wall without waits and sleep.

@@ -1,6 +1,6 @@
 //! What the core is told: facts, in the past tense.
 
-use crate::{By, Evidence, Moment, SessionId, SessionPlan, Span, StartupError, TurnResult};
+use crate::{By, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError, TurnResult};
 use serde::{Deserialize, Serialize};
 
 /// A fact given to the core.
@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 pub enum Event {
     /// Somebody wants this run carried out, on this session.
     Started(SessionPlan),
+    /// Somebody wants a run that is over to go on.
+    Reopened(Ask),
+    /// The session to be continued was looked for, and this was found.
+    Inspected(SessionFound),
     /// The agent's process is there.
     Spawned(Proc),
     /// The agent's process could not be started.
@@ -26,6 +30,18 @@ pub enum Event {
     Cancelled(By),
     /// A new supervisor took over a run whose supervisor died, and this is what it found.
     Recovered(Found),
+}
+
+/// What somebody who lets a run go on wants to be said to the agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// What ended the run, and to continue.
+    Continue,
+    /// The task once more.
+    Again,
+    /// These words.
+    Prompt(String),
 }
 
 /// What a recovering supervisor found of the last attempt.

@@ -2,7 +2,7 @@
 //!
 //! A dialect turns vendor fields into these closed words; an agent's prose never gets here.
 
-use crate::{RateLimit, SessionId, Span, StopWhy, Tokens, Usd};
+use crate::{History, RateLimit, SessionId, Span, StopWhy, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
 /// How a process ended.
@@ -43,6 +43,10 @@ pub struct Evidence {
     pub guard_lapsed: bool,
     /// The session as the stream named it; nothing if the agent died before naming one.
     pub session: Option<SessionId>,
+    /// Whether the session went on from where it was; nothing where that cannot be read. Filled in by the
+    /// world, which has the session's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
     /// Whether a turn or a tool call was completed: the supervisor may not have been there to see it.
     #[serde(default)]
     pub progressed: bool,
@@ -64,6 +68,7 @@ impl Evidence {
             retry_after: None,
             guard_lapsed: false,
             session: None,
+            history: None,
             progressed: false,
             tally: Tally::default(),
         }
@@ -235,6 +240,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Whether the model said anything, whole or in part.
+    pub fn is_silent(&self) -> bool {
+        self.messages == 0 && self.cut_messages == 0
+    }
+
     /// Both tallies together.
     pub fn plus(self, other: Tally) -> Tally {
         Tally {

@@ -42,6 +42,17 @@ id! {
     /// One run: short random letters; any unique prefix addresses it.
     RunId
 }
+impl SessionId {
+    /// Whether this is the form of an id rather than of a title: 36 signs, as of a UUID.
+    pub fn is_uuid(&self) -> bool {
+        let hyphens = [8, 13, 18, 23];
+        self.0.len() == 36
+            && self.0.bytes().enumerate().all(|(place, byte)| {
+                if hyphens.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() }
+            })
+    }
+}
+
 id! {
     /// The agent's own conversation, as the agent names it (a UUID for Claude Code).
     SessionId

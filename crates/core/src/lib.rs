@@ -14,6 +14,7 @@ mod event;
 mod evidence;
 mod fault;
 mod ids;
+mod ladder;
 mod money;
 mod outcome;
 mod policy;
@@ -30,12 +31,13 @@ mod worst;
 pub use chance::{Now, draw, draw_uuid};
 pub use classify::classify;
 pub use clocks::Clocks;
-pub use event::{Event, Found, Notice, Proc, RateLimit, RateLimitStatus, SpawnError};
+pub use event::{Ask, Event, Found, Notice, Proc, RateLimit, RateLimitStatus, SpawnError};
 pub use evidence::{
     ApiError, Ending, Evidence, Exit, MessageError, StartupError, StopReason, Tally, TurnResult,
 };
 pub use fault::{Fault, ParseFaultError};
 pub use ids::{RunId, SessionId};
+pub use ladder::{Because, History, Rung, RungSet, SessionFound};
 pub use money::Usd;
 pub use outcome::{By, Outcome, OutcomeKind};
 pub use policy::{Backoff, Jitter, Policy, ServerBound, SessionLoss, TimeoutRule};

@@ -1,8 +1,10 @@
 //! What a run writes down: decisions as facts. Old journals load for ever: fields are only added,
 //! with defaults, and a variant is never renamed.
 
-use crate::{By, Evidence, Fault, Outcome, Proc, Remedy, SessionId, Span, SpawnPlan, StopLevel, Tally};
-use crate::{Moment, TurnResult};
+use crate::{
+    Ask, Because, By, Evidence, Fault, History, Moment, Outcome, Proc, Remedy, Rung, SessionId, Span,
+    SpawnPlan, StopLevel, Tally, TurnResult,
+};
 use serde::{Deserialize, Serialize};
 
 /// A decision in the journal. Only `Run::apply` turns one into state.
@@ -14,12 +16,28 @@ pub enum Record {
         /// When.
         at: Moment,
     },
+    /// A run that was over goes on.
+    RunReopened {
+        /// When.
+        at: Moment,
+        /// What is to be said.
+        ask: Ask,
+    },
     /// An attempt was ordered.
     AttemptStarted {
         /// When.
         at: Moment,
         /// How.
         plan: SpawnPlan,
+    },
+    /// It is known how the history of its conversation reaches it.
+    RungTaken {
+        /// When.
+        at: Moment,
+        /// How.
+        rung: Rung,
+        /// Why.
+        because: Because,
     },
     /// Its process is known.
     AttemptSpawned {
@@ -71,6 +89,9 @@ pub enum Record {
         tally: Tally,
         /// The last result, if there was one.
         result: Option<TurnResult>,
+        /// Whether it continued the conversation that it was to continue, where that could be read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        history: Option<History>,
         /// What was seen, kept for a fault that nobody could name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<Box<Evidence>>,
@@ -127,6 +148,8 @@ pub enum StopWhy {
     AttemptTimeout,
     /// The credentials are rejected, and the agent would go on trying for minutes.
     AuthRejected,
+    /// It opened another session than it was told.
+    OtherSession,
     /// It had its result and did not end.
     Lingered,
     /// Somebody asked for the end.

@@ -1,6 +1,6 @@
 //! What one step yields: records to be written down first, actions to be performed after.
 
-use crate::{Fault, Outcome, Record, SessionId};
+use crate::{Fault, Outcome, Record, Rung, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// One event's records and actions. The records must be on disk before an action touches anything.
@@ -16,6 +16,8 @@ pub struct Step {
 /// An order to the world.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
+    /// Look what there is of a session that is to be continued.
+    Inspect(SessionId),
     /// Start the agent.
     Spawn(SpawnPlan),
     /// No more user lines will come: let the agent end by itself.
@@ -49,6 +51,10 @@ pub struct SpawnPlan {
     pub session: SessionPlan,
     /// What to tell the agent.
     pub say: Say,
+    /// How the history of the conversation reaches it; nothing where there is none, or before the session
+    /// was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung: Option<Rung>,
 }
 
 /// On which session an attempt works.
@@ -85,6 +91,8 @@ pub enum Say {
     Task,
     /// The task, in full, with the truth that an earlier session worked on it and was lost to this fault.
     TaskAgain(Fault),
+    /// What somebody asked for when the run went on.
+    Asked,
     /// What interrupted the work, and to inspect before repeating.
     Continue(Fault),
     /// A push on the same session.

@@ -2,7 +2,8 @@
 //! older version loads for ever.
 
 use super::{FaultSet, Phase, Run, Seen, State};
-use crate::{ApiError, Fault, Moment, Next, Nudge, Record, Remedy, SpawnPlan, StopLevel, Tally};
+use crate::ladder::history_of;
+use crate::{ApiError, Fault, Moment, Next, Nudge, Record, Remedy, RungSet, SpawnPlan, StopLevel, Tally};
 
 impl Run {
     /// Takes in one record.
@@ -13,6 +14,8 @@ impl Run {
             }
             Record::Suspended { span } => self.seen.slept(*span),
             Record::RunStarted { .. }
+            | Record::RunReopened { .. }
+            | Record::RungTaken { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::InputEnded { .. }
@@ -30,15 +33,23 @@ impl State {
     fn apply(&mut self, record: &Record) {
         match record {
             Record::RunStarted { at } => self.clocks.started = *at,
+            Record::RunReopened { at, .. } => self.reopen(*at),
             Record::AttemptStarted { at, plan } => {
                 self.end_wait(*at);
                 self.phase = Phase::Launching;
+                self.inherited |= plan.attempt == 1 && history_of(&plan.session).is_some();
                 self.plan = Some(plan.clone());
                 self.attempt_began = *at;
                 self.proc = None;
                 self.progressed = false;
                 self.kills = 0;
                 self.result = None;
+            }
+            Record::RungTaken { rung, .. } => {
+                self.rungs = self.rungs.with(*rung);
+                if let Some(plan) = &mut self.plan {
+                    plan.rung = Some(*rung);
+                }
             }
             Record::AttemptSpawned { proc, .. } => {
                 self.proc = Some(*proc);
@@ -56,6 +67,7 @@ impl State {
                     self.malformed = 0;
                     self.parks = 0;
                     self.restarted = FaultSet::default();
+                    self.rungs = RungSet::default();
                 }
             }
             Record::InputEnded { at } => {
@@ -95,9 +107,26 @@ impl State {
             Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
             Record::RunFinished { at, outcome } => {
                 self.end_wait(*at);
+                self.ended = *at;
                 self.phase = Phase::Over { outcome: *outcome };
             }
         }
+    }
+
+    /// A person decided that the run goes on: what bounded it before was spent on another decision.
+    fn reopen(&mut self, at: Moment) {
+        self.clocks.over = self.clocks.over + at.since(self.ended);
+        self.cancel = None;
+        self.streak = 0;
+        self.wall_began = None;
+        self.wall_waits = 0;
+        self.malformed = 0;
+        self.parks = 0;
+        self.nudges_finish = 0;
+        self.nudges_smaller = 0;
+        self.once = FaultSet::default();
+        self.restarted = FaultSet::default();
+        self.rungs = RungSet::default();
     }
 
     fn end_wait(&mut self, at: Moment) {

@@ -4,9 +4,9 @@
 use super::State;
 use crate::schedule::after_reset;
 use crate::{
-    ApiError, Backoff, Evidence, Fault, Jitter, Moment, Next, Now, Nudge, Outcome, OutcomeKind, Policy,
-    Remedy, Say, ServerBound, SessionLoss, SessionPlan, Span, SpawnPlan, TimeoutRule, draw_uuid, ends_as,
-    remedy,
+    ApiError, Ask, Backoff, Evidence, Fault, History, Jitter, Moment, Next, Now, Nudge, Outcome, OutcomeKind,
+    Policy, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan, Span, SpawnPlan, TimeoutRule,
+    draw_uuid, ends_as, remedy,
 };
 
 const SALT_SESSION: u64 = 16;
@@ -31,6 +31,21 @@ pub(super) fn next(
         (Some(_), Some(by)) => Next::Finish(Outcome::cancelled(by)),
         (Some(fault), None) => Case { state, policy, now, evidence, fault }.next(),
     }
+}
+
+/// How a run that was over goes on: in its session, if it has one.
+pub(super) fn reopened(state: &State, now: Now, ask: &Ask) -> SpawnPlan {
+    let fault = state.fault.unwrap_or(Fault::Interrupted);
+    let (session, say) = match (&state.session, ask) {
+        (Some(session), Ask::Continue) => (SessionPlan::Resume(session.clone()), Say::Continue(fault)),
+        (Some(session), Ask::Again) => (SessionPlan::Resume(session.clone()), Say::Task),
+        (Some(session), Ask::Prompt(_)) => (SessionPlan::Resume(session.clone()), Say::Asked),
+        (None, _) => {
+            let say = if state.tally.is_silent() { Say::Task } else { Say::TaskAgain(fault) };
+            (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), say)
+        }
+    };
+    SpawnPlan { attempt: state.attempts() + 1, session, say, rung: None }
 }
 
 /// One failed attempt, with all that a decision about it may look at.
@@ -137,10 +152,12 @@ impl Case<'_> {
     }
 
     fn session_lost(&self) -> Next {
-        let first = self.state.attempts() <= 1;
+        // A session that opened, and was another one, may have been paid for.
+        let first = self.state.attempts() <= 1 && self.evidence.tally.is_silent();
         match self.policy.session_loss {
             // Nothing was spent: better to ask than to begin something else than was asked for.
             SessionLoss::Ladder if first => Next::Finish(Outcome::by_fault(OutcomeKind::Refused, self.fault)),
+            SessionLoss::Ladder if self.is_blank() => self.blank_session(),
             SessionLoss::Ladder => self.fresh_session(Remedy::NextRung),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh if first => {
                 self.attempt(Remedy::NextRung, self.now.at, (self.new_session(), Say::Task))
@@ -150,9 +167,25 @@ impl Case<'_> {
         }
     }
 
-    /// A new session for the same task, once for each fault until progress is made in it.
-    fn fresh_session(&self, remedy: Remedy) -> Next {
+    /// Whether nothing was ever said in the session that is lost: it had no history, and got none.
+    fn is_blank(&self) -> bool {
+        !self.state.inherited && self.state.tally.is_silent() && self.evidence.tally.is_silent()
+    }
+
+    /// The task in a new session, as if the lost one had never been.
+    fn blank_session(&self) -> Next {
         if self.state.restarted.contains(self.fault) {
+            return self.end();
+        }
+        self.attempt(Remedy::NextRung, self.now.at, (self.new_session(), Say::Task))
+    }
+
+    /// A new session for the same task, once for each fault until progress is made in it; and, where it was
+    /// told the record of the work, once more without.
+    fn fresh_session(&self, remedy: Remedy) -> Next {
+        let rungs = self.state.rungs;
+        let plainer = rungs.contains(Rung::Seed) && !rungs.contains(Rung::Fresh);
+        if self.state.restarted.contains(self.fault) && !plainer {
             return self.end();
         }
         self.attempt(remedy, self.now.at, (self.new_session(), Say::TaskAgain(self.fault)))
@@ -196,7 +229,7 @@ impl Case<'_> {
 
     fn attempt(&self, remedy: Remedy, at: Moment, (session, say): (SessionPlan, Say)) -> Next {
         let attempt = self.state.attempts() + 1;
-        Next::Attempt { at, remedy, plan: SpawnPlan { attempt, session, say } }
+        Next::Attempt { at, remedy, plan: SpawnPlan { attempt, session, say, rung: None } }
     }
 
     fn after(&self, backoff: &Backoff, n: u32) -> Moment {
@@ -216,6 +249,10 @@ impl Case<'_> {
     /// continue and nothing was spent: the same order again, a new session under a new id.
     fn resumed(&self) -> (SessionPlan, Say) {
         match (&self.state.session, &self.state.plan) {
+            // What the session never heard is said again.
+            (Some(session), Some(plan)) if self.is_unheard(plan.say) => {
+                (SessionPlan::Resume(session.clone()), plan.say)
+            }
             (Some(session), _) => (SessionPlan::Resume(session.clone()), Say::Continue(self.fault)),
             (None, Some(plan)) => {
                 let session = match &plan.session {
@@ -229,6 +266,11 @@ impl Case<'_> {
             }
             (None, None) => (self.new_session(), Say::Task),
         }
+    }
+
+    /// Whether nothing of what was to be said has reached the session.
+    fn is_unheard(&self, say: Say) -> bool {
+        self.evidence.history == Some(History::Unchanged) && !matches!(say, Say::Continue(_))
     }
 
     fn new_session(&self) -> SessionPlan {

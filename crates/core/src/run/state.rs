@@ -1,7 +1,7 @@
 //! What a run is, as far as its records say.
 
 use crate::{
-    By, Clocks, Fault, Moment, Next, Outcome, Proc, SessionId, SpawnPlan, StopLevel, StopWhy, Tally,
+    By, Clocks, Fault, Moment, Next, Outcome, Proc, RungSet, SessionId, SpawnPlan, StopLevel, StopWhy, Tally,
     TurnResult,
 };
 
@@ -85,6 +85,10 @@ pub struct State {
     pub once: FaultSet,
     /// Faults for which a new session was begun since the last progress.
     pub restarted: FaultSet,
+    /// Rungs of the ladder that were taken since the last progress.
+    pub rungs: RungSet,
+    /// Whether the run began with a session that had a history.
+    pub inherited: bool,
     /// How often the present attempt was killed by us.
     pub kills: u32,
     /// The last fault.
@@ -93,6 +97,8 @@ pub struct State {
     pub result: Option<TurnResult>,
     /// What all ended attempts used.
     pub tally: Tally,
+    /// When it was over last.
+    pub ended: Moment,
     /// Who asked for the end.
     pub cancel: Option<By>,
 }

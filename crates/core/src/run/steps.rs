@@ -2,10 +2,11 @@
 
 use super::decide;
 use super::{Phase, Run, Seen, Why};
+use crate::ladder::{self, history_of};
 use crate::{
-    Action, By, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now, Outcome, OutcomeKind, Policy,
-    Proc, Record, Say, SessionId, SessionPlan, Span, SpawnError, SpawnPlan, Step, StopLevel, StopWhy,
-    classify,
+    Action, Ask, Because, By, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now, Outcome,
+    OutcomeKind, Policy, Proc, Record, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError,
+    SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
 };
 
 // The agent retries a rejected key for three minutes; the second rejection already proves it.
@@ -27,6 +28,8 @@ impl Run {
     pub fn step_into(&mut self, policy: &Policy, now: Now, event: Event, step: &mut Step) {
         match event {
             Event::Started(session) => self.started(now.at, session, step),
+            Event::Reopened(ask) => self.reopened(now, ask, step),
+            Event::Inspected(found) => self.inspected(policy, now, found, step),
             Event::Spawned(proc) => self.spawned(now.at, proc, step),
             Event::SpawnFailed(error) => self.spawn_failed(policy, now, error, step),
             Event::Noticed(notice) => self.noticed(policy, now.at, &notice, step),
@@ -49,12 +52,51 @@ impl Run {
             return;
         }
         self.record(step, Record::RunStarted { at });
-        self.start_attempt(at, SpawnPlan { attempt: 1, session, say: Say::Task }, step);
+        self.start_attempt(at, SpawnPlan { attempt: 1, session, say: Say::Task, rung: None }, step);
+    }
+
+    fn reopened(&mut self, now: Now, ask: Ask, step: &mut Step) {
+        if self.state.outcome().is_none() {
+            return;
+        }
+        let plan = decide::reopened(&self.state, now, &ask);
+        self.record(step, Record::RunReopened { at: now.at, ask });
+        self.start_attempt(now.at, plan, step);
     }
 
     fn start_attempt(&mut self, at: Moment, plan: SpawnPlan, step: &mut Step) {
         self.record(step, Record::AttemptStarted { at, plan: plan.clone() });
-        step.actions.push(Action::Spawn(plan));
+        if history_of(&plan.session).is_none() && plan.attempt > 1 {
+            let (rung, because) = ladder::new_session(&plan, self.state.rungs, !self.state.tally.is_silent());
+            self.record(step, Record::RungTaken { at, rung, because });
+        }
+        step.actions.extend(self.launch());
+    }
+
+    /// What is to be done first for the attempt that was ordered: to look for its session, or to start it.
+    fn launch(&self) -> Option<Action> {
+        let plan = self.state.plan.as_ref()?;
+        let history = history_of(&plan.session).filter(|_| plan.rung.is_none());
+        Some(history.map_or_else(|| Action::Spawn(plan.clone()), |session| Action::Inspect(session.clone())))
+    }
+
+    fn inspected(&mut self, policy: &Policy, now: Now, found: SessionFound, step: &mut Step) {
+        let Some(plan) = self.state.plan.as_ref().filter(|_| self.state.phase == Phase::Launching) else {
+            return;
+        };
+        let rung = ladder::rung(&plan.session, found, self.state.rungs);
+        match rung.filter(|_| self.state.cancel.is_none()) {
+            Some(rung) => {
+                self.record(step, Record::RungTaken { at: now.at, rung, because: Because::Found(found) });
+                step.actions.extend(self.launch());
+            }
+            // As if the agent had been started, had looked, and had found nothing.
+            None => {
+                let startup = rung.is_none().then_some(StartupError::SessionUnknown);
+                let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
+                self.exited(policy, now, evidence, step);
+            }
+        }
     }
 
     fn spawned(&mut self, at: Moment, proc: Proc, step: &mut Step) {
@@ -118,9 +160,23 @@ impl Run {
     }
 
     fn session_opened(&mut self, at: Moment, session: &SessionId, step: &mut Step) {
-        if self.state.session.as_ref() != Some(session) {
+        if self.is_other(session) {
+            // It is said once.
+            if self.state.phase == Phase::Live {
+                self.stop(at, StopWhy::OtherSession, StopLevel::Term, step);
+            }
+        } else if self.state.session.as_ref() != Some(session) {
             self.record(step, Record::SessionOpened { at, session: session.clone() });
         }
+    }
+
+    /// Whether this is not the session that the attempt was to open. One that was named by its title has an
+    /// id that only the agent knows.
+    fn is_other(&self, session: &SessionId) -> bool {
+        let ordered = self.state.plan.as_ref().map(|plan| plan.session.id());
+        ordered.is_some_and(|ordered| {
+            ordered.is_uuid() && !ordered.as_str().eq_ignore_ascii_case(session.as_str())
+        })
     }
 
     fn progressed(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
@@ -147,17 +203,19 @@ impl Run {
             Phase::New | Phase::Sweeping { .. } | Phase::Waiting { .. } | Phase::Over { .. } => return,
         };
         // What the agent did while nobody listened, or while it was being stopped, was done too.
-        if let Some(session) = &evidence.session {
-            self.session_opened(now.at, session, step);
+        match &evidence.session {
+            Some(session) if self.is_other(session) => evidence.stopped = Some(StopWhy::OtherSession),
+            Some(session) => self.session_opened(now.at, session, step),
+            None => {}
         }
         if evidence.progressed {
             self.progressed(policy, now.at, step);
         }
         let fault = classify(&evidence);
         let next = decide::next(&self.state, policy, now, &evidence, fault);
-        let (tally, result) = (evidence.tally, evidence.result);
+        let Evidence { tally, result, history, .. } = evidence;
         let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));
-        self.record(step, Record::AttemptEnded { at: now.at, fault, tally, result, evidence, next });
+        self.record(step, Record::AttemptEnded { at: now.at, fault, tally, result, history, evidence, next });
         step.actions.push(Action::Sweep);
     }
 
@@ -252,7 +310,7 @@ impl Run {
             (Phase::Launching, Found::Gone(evidence))
                 if evidence.exit == Exit::NeverSpawned && self.state.cancel.is_none() =>
             {
-                step.actions.extend(self.state.plan.clone().map(Action::Spawn));
+                step.actions.extend(self.launch());
             }
             (Phase::Launching, Found::Live(proc)) => self.spawned(now.at, proc, step),
             (_, Found::Live(_)) => {

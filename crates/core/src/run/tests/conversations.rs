@@ -30,8 +30,8 @@ fn a_session_lost_in_the_run_is_begun_anew_once() {
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
-            exit 1           session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task again (session_lost); > spawn 3
+            exit 1           session_lost -> next_rung in 0s: 3 new s2, task; > sweep
+            swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
@@ -53,7 +53,7 @@ fn a_lost_session_may_be_replaced_silently() {
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
             exit 1           session_lost -> next_rung in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; > spawn 2
+            swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
             spawn            spawned 7
             open             opened s2
         "#]],
@@ -101,7 +101,7 @@ fn a_full_context_begins_a_new_session_once() {
             turn             -
             ends full        -
             exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); rung fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             ends full        -
@@ -118,14 +118,14 @@ fn a_full_context_begins_a_new_session_once() {
             turn             -
             ends full        -
             exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); rung fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             tool             -
             tool-ends        progress
             ends full        -
             exit 1           context_full -> fresh_session in 0s: 3 new s3, task again (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task again (context_full); > spawn 3
+            swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
         "#]],
     );
 }
@@ -205,7 +205,7 @@ fn a_bad_request_is_tried_once_on_a_fork() {
             spawn            spawned 7
             ends 400         -
             exit 1           bad_request -> other_session in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; > spawn 2
+            swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
     );

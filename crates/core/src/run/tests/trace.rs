@@ -2,12 +2,15 @@
 //!
 //! `start; spawn; open; tool; ends 529; idle; exit 1; swept; tick`: each word is an event. `+2s`
 //! lets time pass, `tick` lets it pass until the deadline. What an agent says is remembered, so
-//! that its `exit` brings the evidence that its stream would have brought.
+//! that its `exit` brings the evidence that its stream would have brought. A session that is looked for is
+//! there and whole, without a word, unless the next word
+//! is `found`, or something comes in between.
 
 use crate::{
-    Action, ApiError, By, Ending, Event, Evidence, Exit, Fault, Found, Jitter, MessageError, Moment, Next,
-    Notice, Now, Outcome, Policy, Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionId,
-    SessionPlan, Span, SpawnError, SpawnPlan, StartupError, StopReason, Tally, Tokens, TurnResult, Usd,
+    Action, ApiError, Ask, Because, By, Ending, Event, Evidence, Exit, Fault, Found, History, Jitter,
+    MessageError, Moment, Next, Notice, Now, Outcome, Policy, Preset, Proc, RateLimit, RateLimitStatus,
+    Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError, SpawnPlan, StartupError, Step,
+    StopReason, Tally, Tokens, TurnResult, Usd,
 };
 use expect_test::Expect;
 
@@ -31,16 +34,12 @@ pub(super) fn check_run(trace: &str, expected: Expect) {
 }
 
 pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
-    let mut story = Story::new(policy);
-    trace.split(';').map(str::trim).filter(|words| !words.is_empty()).for_each(|words| story.tell(words));
-    expected.assert_eq(&story.text);
+    expected.assert_eq(&Story::of(policy, trace).text);
 }
 
 /// The records of a trace, for tests of the journal.
 pub(super) fn records_of(policy: &Policy, trace: &str) -> Vec<Record> {
-    let mut story = Story::new(policy);
-    trace.split(';').map(str::trim).for_each(|words| story.tell(words));
-    story.journal
+    Story::of(policy, trace).journal
 }
 
 struct Story<'a> {
@@ -57,6 +56,16 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
+    fn of<'a>(policy: &'a Policy, trace: &str) -> Story<'a> {
+        let mut story = Story::new(policy);
+        let mut words = trace.split(';').map(str::trim).filter(|words| !words.is_empty()).peekable();
+        while let Some(word) = words.next() {
+            let told = |next: &&str| ["found", "recover", "cancel"].iter().any(|word| next.starts_with(word));
+            story.tell(word, words.peek().is_some_and(told));
+        }
+        story
+    }
+
     fn new(policy: &Policy) -> Story<'_> {
         Story {
             policy,
@@ -70,26 +79,35 @@ impl Story<'_> {
         }
     }
 
-    fn tell(&mut self, words: &str) {
+    fn tell(&mut self, words: &str, finds: bool) {
         if let Some(span) = words.strip_prefix('+') {
             self.at = self.at + parse_span(span);
             return;
         }
         let Some(event) = self.event(words) else { return };
+        let mut step = self.step(words, event);
+        let looks = step.actions.iter().any(|action| matches!(action, Action::Inspect(_)));
+        if looks && !finds {
+            step.actions = self.step(words, Event::Inspected(SessionFound::Ready)).actions;
+        }
+        let mut answer: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
+        answer.extend(step.actions.iter().map(|action| self.action(action)));
+        let answer = if answer.is_empty() { "-".to_owned() } else { answer.join("; ") };
+        self.text.push_str(&format!("{words:<16} {answer}\n"));
+    }
+
+    fn step(&mut self, words: &str, event: Event) -> Step {
         // The roll differs from step to step, and not from run to run.
         let now = Now { at: self.at, roll: self.journal.len() as u64 };
         let before = self.run.state().clone();
         let step = self.run.step(self.policy, now, event);
-        let mut answer: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
-        answer.extend(step.actions.iter().map(|action| self.action(action)));
         for record in &step.records {
             self.shadow.apply(record);
         }
         assert!(!step.records.is_empty() || before == *self.run.state(), "{words}: changed without a record");
         assert_eq!(self.shadow.state(), self.run.state(), "{words}: the shadow differs");
-        self.journal.extend(step.records);
-        let answer = if answer.is_empty() { "-".to_owned() } else { answer.join("; ") };
-        self.text.push_str(&format!("{words:<16} {answer}\n"));
+        self.journal.extend(step.records.iter().cloned());
+        step
     }
 
     /// The event that the words stand for; nothing for what only adds to the evidence.
@@ -99,6 +117,19 @@ impl Story<'_> {
             "start" => Event::Started(match rest.strip_prefix("resume ") {
                 Some(id) => SessionPlan::Resume(id.into()),
                 None => SessionPlan::New("s1".into()),
+            }),
+            "reopen" => Event::Reopened(match rest {
+                "" => Ask::Continue,
+                "again" => Ask::Again,
+                words => Ask::Prompt(words.to_owned()),
+            }),
+            "found" => Event::Inspected(match rest {
+                "ready" => SessionFound::Ready,
+                "damaged" => SessionFound::Damaged,
+                "elsewhere" => SessionFound::Elsewhere,
+                "empty" => SessionFound::Empty,
+                "missing" => SessionFound::Missing,
+                _ => panic!("what is found: `{rest}`?"),
             }),
             "spawn" => {
                 self.evidence = Evidence::of_exit(Exit::Unseen);
@@ -144,6 +175,15 @@ impl Story<'_> {
                 self.evidence.memory_kill = true;
                 return None;
             }
+            "history" => {
+                self.evidence.history = Some(match rest {
+                    "unchanged" => History::Unchanged,
+                    "branched" => History::Branched,
+                    "separate" => History::Separate,
+                    _ => panic!("what became of the history: `{rest}`?"),
+                });
+                return None;
+            }
             "lapse" => {
                 self.evidence.guard_lapsed = true;
                 return None;
@@ -181,7 +221,7 @@ impl Story<'_> {
         match verb {
             "open" => {
                 let plan = self.run.state().plan.as_ref().expect("an attempt that opens a session");
-                let session = plan.session.id().clone();
+                let session = if rest.is_empty() { plan.session.id().clone() } else { rest.into() };
                 evidence.session = Some(session.clone());
                 Notice::SessionOpened(session)
             }
@@ -227,6 +267,10 @@ impl Story<'_> {
     fn record(&mut self, record: &Record) -> String {
         match record {
             Record::RunStarted { .. } => "run started".to_owned(),
+            Record::RunReopened { .. } => "goes on".to_owned(),
+            Record::RungTaken { rung, because, .. } => {
+                format!("rung {} ({})", rung.word(), because_of(*because))
+            }
             Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
             Record::AttemptSpawned { proc, .. } => format!("spawned {}", proc.pid),
             Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
@@ -248,6 +292,7 @@ impl Story<'_> {
 
     fn action(&mut self, action: &Action) -> String {
         match action {
+            Action::Inspect(session) => format!("> look for {}", self.session(session)),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
             Action::EndInput => "> end input".to_owned(),
             Action::Stop(level) => format!("> {}", word(level)),
@@ -274,6 +319,7 @@ impl Story<'_> {
         let say = match plan.say {
             Say::Task => "task".to_owned(),
             Say::TaskAgain(fault) => format!("task again ({fault})"),
+            Say::Asked => "what was asked".to_owned(),
             Say::Continue(fault) => format!("continue ({fault})"),
             Say::Nudge(nudge) => format!("nudge to {}", word(&nudge)),
         };
@@ -296,6 +342,14 @@ impl Story<'_> {
             self.sessions.len() - 1
         });
         format!("s{}", place + 2)
+    }
+}
+
+fn because_of(because: Because) -> String {
+    match because {
+        Because::Found(found) => word(&found),
+        Because::Fault(fault) => fault.to_string(),
+        Because::NeverOpened => "never opened".to_owned(),
     }
 }
 

@@ -1,0 +1,275 @@
+//! By which rung the history of a conversation reaches an attempt: each for its reason, none twice for the
+//! same one.
+
+use super::trace::check_run;
+use expect_test::expect;
+
+#[test]
+fn a_session_is_looked_for_before_it_is_resumed() {
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; found ready; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            found ready      rung resume (ready); > spawn 2
+            spawn            spawned 7
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_that_is_elsewhere_is_placed_once() {
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; found elsewhere; spawn; signal 9; swept; tick; \
+         found elsewhere; swept; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            found elsewhere  rung place (elsewhere); > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (crashed); > look for s1
+            found elsewhere  session_lost -> next_rung in 0s: 4 new s2, task again (session_lost); > sweep
+            swept            swept 0; attempt 4 new s2, task again (session_lost); rung seed (session_lost); > spawn 4
+            spawn            spawned 7
+        "#]],
+    );
+}
+
+#[test]
+fn a_damaged_session_is_repaired_once_and_then_resumed_as_it_is() {
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; found damaged; spawn; signal 9; swept; tick; \
+         found damaged; spawn; tool; tool-ends; signal 9; swept; tick; found damaged; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            found damaged    rung repair (damaged); > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (crashed); > look for s1
+            found damaged    rung resume (damaged); > spawn 3
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress
+            signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s1, continue (crashed); > look for s1
+            found damaged    rung repair (damaged); > spawn 4
+            spawn            spawned 7
+        "#]],
+    );
+}
+
+#[test]
+fn a_missing_session_is_replaced_without_starting_the_agent() {
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; found missing; swept; spawn; open; signal 9; swept; \
+         tick; found missing; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            found missing    session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
+            swept            swept 0; attempt 3 new s2, task again (session_lost); rung seed (session_lost); > spawn 3
+            spawn            spawned 7
+            open             opened s2
+            signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s2, continue (crashed); > look for s2
+            found missing    session_lost -> next_rung in 0s: 5 new s3, task again (session_lost); > sweep
+            swept            swept 0; attempt 5 new s3, task again (session_lost); rung fresh (session_lost); > spawn 5
+        "#]],
+    );
+}
+
+#[test]
+fn a_session_in_which_nothing_was_said_begins_with_the_same_task() {
+    check_run(
+        "start; spawn; open; signal 9; swept; tick; found empty; swept; spawn",
+        expect![[r#"
+        start            run started; attempt 1 new s1, task; > spawn 1
+        spawn            spawned 7
+        open             opened s1
+        signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+        swept            swept 0
+        tick             attempt 2 resume s1, continue (crashed); > look for s1
+        found empty      session_lost -> next_rung in 0s: 3 new s2, task; > sweep
+        swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
+        spawn            spawned 7
+    "#]],
+    );
+    // One that was handed to the run had a history: it is lost, not blank.
+    check_run(
+        "start resume s9; found ready; spawn; open; signal 9; swept; tick; found missing; swept",
+        expect![[r#"
+            start resume s9  run started; attempt 1 resume s9, task; > look for s9
+            found ready      rung resume (ready); > spawn 1
+            spawn            spawned 7
+            open             opened s9
+            signal 9         crashed -> resume in 2s: 2 resume s9, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s9, continue (crashed); > look for s9
+            found missing    session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
+            swept            swept 0; attempt 3 new s2, task again (session_lost); rung fresh (session_lost); > spawn 3
+        "#]],
+    );
+}
+
+#[test]
+fn a_named_session_that_is_found_nowhere_is_refused() {
+    check_run(
+        "start resume s9; found missing; swept",
+        expect![[r#"
+        start resume s9  run started; attempt 1 resume s9, task; > look for s9
+        found missing    session_lost -> refused by session_lost; > sweep
+        swept            swept 0; refused by session_lost; > finish 25
+    "#]],
+    );
+}
+
+#[test]
+fn an_agent_that_opens_another_session_is_stopped() {
+    check_run(
+        "start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; spawn; \
+         open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; bill 9; exit 143; swept",
+        expect![[r#"
+            start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0 run started; attempt 1 resume s2, task; > spawn 1
+            spawn            spawned 7
+            open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 stop other_session term; > term
+            exit 143         session_lost -> next_rung in 0s: 2 new s3, task again (session_lost); > sweep
+            swept            swept 0; attempt 2 new s3, task again (session_lost); rung seed (session_lost); > spawn 2
+        "#]],
+    );
+    // A title is no id, and only the agent knows which session it means.
+    check_run(
+        "start resume my-title; spawn; open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; signal 9; swept; tick",
+        expect![[r#"
+            start resume my-title run started; attempt 1 resume my-title, task; > spawn 1
+            spawn            spawned 7
+            open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 opened s2
+            signal 9         crashed -> resume in 2s: 2 resume s2, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s2, continue (crashed); > spawn 2
+        "#]],
+    );
+}
+
+#[test]
+fn what_was_done_without_the_history_is_no_success() {
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; turn; bill 9; ends ok; history separate; \
+         idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            open             -
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
+            swept            swept 0; attempt 3 new s2, task again (session_lost); rung seed (session_lost); > spawn 3
+        "#]],
+    );
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; turn; bill 9; ends ok; history branched; \
+         idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            open             -
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn what_the_session_never_heard_is_said_again() {
+    check_run(
+        "start resume s9; spawn; open; history unchanged; signal 9; swept; tick; spawn; history unchanged; \
+         signal 9; swept; tick",
+        expect![[r#"
+            start resume s9  run started; attempt 1 resume s9, task; > spawn 1
+            spawn            spawned 7
+            open             opened s9
+            signal 9         crashed -> resume in 2s: 2 resume s9, task; > sweep
+            swept            swept 0
+            tick             attempt 2 resume s9, task; > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 resume s9, task; > sweep
+            swept            swept 0
+            tick             attempt 3 resume s9, task; > spawn 3
+        "#]],
+    );
+}
+
+#[test]
+fn a_supervisor_that_dies_while_it_looks_looks_again() {
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; found damaged; recover never; recover never; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            found damaged    rung repair (damaged); > spawn 2
+            recover never    > spawn 2
+            recover never    > spawn 2
+            spawn            spawned 7
+        "#]],
+    );
+    check_run(
+        "start resume s9; recover never; found elsewhere; recover never; cancel term; recover never; swept",
+        expect![[r#"
+            start resume s9  run started; attempt 1 resume s9, task; > look for s9
+            recover never    > look for s9
+            found elsewhere  rung place (elsewhere); > spawn 1
+            recover never    > spawn 1
+            cancel term      cancel by terminate
+            recover never    crashed -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+    check_run(
+        "start resume s9; cancel person; found ready; swept",
+        expect![[r#"
+            start resume s9  run started; attempt 1 resume s9, task; > look for s9
+            cancel person    cancel by person
+            found ready      crashed -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+}

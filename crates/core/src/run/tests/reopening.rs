@@ -1,0 +1,120 @@
+//! A run that was over goes on: the same run, in its session, with its clocks and its spend.
+
+use super::trace::{check_run, plain, records_of};
+use crate::{Run, Span};
+use expect_test::expect;
+
+#[test]
+fn a_cancelled_run_goes_on_in_its_session() {
+    check_run(
+        "start; spawn; open; bill 9; cancel person; ends aborted; exit 0; swept; +1h; reopen; spawn; open; turn; \
+         ends ok; idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            ends aborted     input ended; > end input
+            exit 0           interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+            reopen           goes on; attempt 2 resume s1, continue (interrupted); > spawn 2
+            spawn            spawned 7
+            open             -
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_run_that_is_done_is_asked_for_more_or_again() {
+    check_run(
+        "start; spawn; open; bill 9; ends ok; idle; exit 0; swept; reopen now the docs",
+        expect![[r#"
+        start            run started; attempt 1 new s1, task; > spawn 1
+        spawn            spawned 7
+        open             opened s1
+        ends ok          progress
+        idle             input ended; > end input
+        exit 0           well -> done; > sweep
+        swept            swept 0; done; > finish 0
+        reopen now the docs goes on; attempt 2 resume s1, what was asked; > spawn 2
+    "#]],
+    );
+    check_run(
+        "start; spawn; open; bill 9; ends ok; idle; exit 0; swept; reopen again",
+        expect![[r#"
+        start            run started; attempt 1 new s1, task; > spawn 1
+        spawn            spawned 7
+        open             opened s1
+        ends ok          progress
+        idle             input ended; > end input
+        exit 0           well -> done; > sweep
+        swept            swept 0; done; > finish 0
+        reopen again     goes on; attempt 2 resume s1, task; > spawn 2
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_without_a_session_begins_one() {
+    check_run(
+        "start; spawn-fails missing; swept; reopen",
+        expect![[r#"
+        start            run started; attempt 1 new s1, task; > spawn 1
+        spawn-fails missing agent_missing -> refused by agent_missing; > sweep
+        swept            swept 0; refused by agent_missing; > finish 25
+        reopen           goes on; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+    "#]],
+    );
+    check_run(
+        "start; spawn; open; bill 9; ends full; exit 1; swept; spawn; ends full; exit 1; swept; reopen",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            ends full        -
+            exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
+            swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); > spawn 2
+            spawn            spawned 7
+            ends full        -
+            exit 1           context_full -> fresh_session in 0s: 3 new s3, task again (context_full); > sweep
+            swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
+            reopen           -
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_not_over_is_not_reopened() {
+    check_run(
+        "reopen; start; reopen; spawn; reopen",
+        expect![[r#"
+        reopen           -
+        start            run started; attempt 1 new s1, task; > spawn 1
+        reopen           -
+        spawn            spawned 7
+        reopen           -
+    "#]],
+    );
+}
+
+#[test]
+fn a_reopened_run_has_its_tries_anew_and_keeps_its_clocks_and_spend() {
+    let crash = "signal 9; swept; tick; spawn; open;";
+    let trace = format!("start; spawn; open; bill 9; {}signal 9; swept; +1h; reopen", crash.repeat(5));
+    let run = Run::replay(&records_of(&plain(), &trace));
+    let state = run.state();
+    assert_eq!((state.streak, state.attempts(), state.outcome()), (0, 7, None));
+    assert_eq!(state.tally.messages, 1);
+    assert_eq!(state.clocks.over, Span::from_hours(1));
+    let at = state.attempt_began;
+    assert_eq!(
+        state.clocks.wall(at),
+        state.clocks.waiting,
+        "it worked for no time, and was over for an hour"
+    );
+}
