@@ -15,6 +15,7 @@ mod recent;
 mod reminder;
 pub mod session;
 pub mod session_file;
+mod sessions;
 mod spend;
 mod startup;
 mod timestamp;
@@ -24,14 +25,13 @@ mod turn;
 mod wire;
 mod words;
 
-use crate::{Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Transcript};
+use crate::{Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Sessions, Transcript};
 use longhaul_core::SpawnPlan;
 use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};
 pub use invocation::RESERVED;
 pub(crate) use prompts::interruption;
-pub use prompts::prompt;
 
 /// The model of messages that the agent's program writes itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -79,11 +79,15 @@ impl Dialect for Claude {
         let attempts: Vec<_> = attempts
             .iter()
             .map(|recorded| transcript::Attempt {
-                prompt: recorded.task.as_deref(),
+                prompt: recorded.asked.as_deref(),
                 stream: &recorded.stream,
             })
             .collect();
         transcript::of_attempts(&attempts, &[])
+    }
+
+    fn sessions(&self) -> Option<&dyn Sessions> {
+        Some(&sessions::ClaudeSessions)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

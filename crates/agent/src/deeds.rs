@@ -19,6 +19,9 @@ pub struct Deeds {
     /// Calls whose end was not seen: they may have taken effect in full, in part or not at all. While the
     /// agent runs, these are the calls under way.
     pub unknown: Latest<Unfinished>,
+    /// Calls of any reach that came to an end, those of sub-agents left out: what the conversation of the
+    /// session should show.
+    pub ended: Latest<Ended>,
     /// How many calls there were.
     pub calls: u64,
 }
@@ -36,6 +39,17 @@ pub struct Done {
     pub when: Option<String>,
 }
 
+/// A call that came to an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The agent's name for the call.
+    pub id: String,
+    /// The call in one line.
+    pub what: String,
+    /// Whether it ended with an error.
+    pub is_error: bool,
+}
+
 /// A call whose end was not seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
@@ -47,6 +61,8 @@ pub struct Unfinished {
     pub is_outside: bool,
     /// Whether it goes on in the background: its result then only says that it began.
     pub in_background: bool,
+    /// Whether a sub-agent made it, in a conversation of its own.
+    pub of_subagent: bool,
     /// When it began, if the agent told.
     pub when: Option<String>,
 }
@@ -67,10 +83,18 @@ impl Deeds {
             self.done.push(done.clone());
         }
         self.done.dropped += later.done.dropped;
+        for ended in later.ended.iter() {
+            self.ended.push(ended.clone());
+        }
         if later.calls > 0 {
             self.unknown = later.unknown.clone();
         }
         self.calls += later.calls;
+    }
+
+    /// A new session has begun: its conversation shows nothing of what was done before.
+    pub fn begin_session(&mut self) {
+        self.ended = Latest::default();
     }
 
     /// A call began. Its line is made plain; one that is known already began no second time.
@@ -100,8 +124,13 @@ impl Deeds {
 
     /// The call came to an end.
     pub(crate) fn ended(&mut self, id: &str, is_error: bool, when: Option<String>) {
-        if let Some(Unfinished { id, what, is_outside: true, when: began, .. }) = self.take(id) {
-            self.done.push(Done { id, what, is_error, when: when.or(began) });
+        let Some(call) = self.take(id) else { return };
+        let Unfinished { id, what, is_outside, of_subagent, when: began, .. } = call;
+        if is_outside {
+            self.done.push(Done { id: id.clone(), what: what.clone(), is_error, when: when.or(began) });
+        }
+        if !of_subagent {
+            self.ended.push(Ended { id, what, is_error });
         }
     }
 

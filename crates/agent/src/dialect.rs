@@ -1,8 +1,10 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Transcript};
+use crate::{Deeds, Glance, Sessions, Transcript};
 use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// How to speak to one agent CLI.
@@ -10,12 +12,15 @@ pub trait Dialect: Send + Sync {
     /// The agent's name, as people and `--agent` write it.
     fn name(&self) -> &'static str;
 
-    /// How to start the agent for one attempt, and what to write to it first. `deeds` are those of the
-    /// run so far: an agent that goes on is told what not to repeat, and what to check.
+    /// How to start the agent for one attempt, and what to write to it first. An agent that goes on is told
+    /// what the past forbids to repeat, and what to check.
     fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation;
 
     /// What was said and done in attempts, by their records.
     fn transcript(&self, attempts: &[Recorded]) -> Transcript;
+
+    /// How the agent keeps its sessions; nothing for one whose sessions only it can read.
+    fn sessions(&self) -> Option<&dyn Sessions>;
 
     /// A decoder for the stream of one attempt.
     fn decoder(&self) -> Box<dyn Decoder>;
@@ -54,8 +59,9 @@ pub trait Decoder: Send {
 /// What is on record of one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// The task, if the agent was told it at the start of the attempt. What else it was told was ours.
-    pub task: Option<String>,
+    /// What a person had asked for, if the agent was told that at the start of the attempt. What else it was
+    /// told was ours.
+    pub asked: Option<String>,
     /// Its stream.
     pub stream: Vec<u8>,
 }
@@ -67,6 +73,8 @@ pub struct Past {
     pub deeds: Deeds,
     /// What was said and done in them: for a session that does not remember it.
     pub transcript: Transcript,
+    /// The tool calls whose results the conversation of the session shows; nothing where that is not known.
+    pub shown: Option<BTreeSet<String>>,
 }
 
 /// What a run orders from an agent: the same for all its attempts.
@@ -78,6 +86,8 @@ pub struct Order {
     pub cwd: PathBuf,
     /// The task.
     pub prompt: String,
+    /// What was asked for since, each time when the run went on after it had been over.
+    pub asked: Vec<String>,
     /// The model; nothing for the user's own setting.
     pub model: Option<String>,
     /// The permission mode; nothing for the user's own setting.
@@ -90,6 +100,22 @@ pub struct Order {
     pub inner_retries: u32,
     /// The run, for the mark in the environment.
     pub run: RunId,
+}
+
+impl Order {
+    /// The task with all that was asked for since.
+    pub fn task(&self) -> Cow<'_, str> {
+        whole_task(&self.prompt, &self.asked)
+    }
+}
+
+/// A task with all that was asked for since.
+pub fn whole_task<'a>(prompt: &'a str, asked: &[String]) -> Cow<'a, str> {
+    if asked.is_empty() {
+        return Cow::Borrowed(prompt);
+    }
+    let later = asked.iter().map(|asked| format!("\n\nLater I asked:\n\n{asked}"));
+    Cow::Owned(prompt.to_owned() + &later.collect::<String>())
 }
 
 /// An agent's program.

@@ -2,14 +2,15 @@
 //! looked at before anything is started, so that no work is done twice and none is lost.
 
 use crate::live::{LiveWorld, Setup, seed};
+use crate::seeding::asked_in;
 use crate::supervisor::{Supervised, dialect_of};
 use crate::{Environment, Observer, Report, RunError, SuperviseError};
 use longhaul_agent::{Order, Program};
-use longhaul_core::{By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
+use longhaul_core::{Ask, By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -27,35 +28,68 @@ pub async fn recover(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
-    let begun = take_up(home, dir, environment, observer, cancels).await;
+    let begun = take_up(home, dir, Going::Recovered, environment, observer, cancels).await;
     let (supervised, first) = begun.map_err(RunError::Refused)?;
     supervised.carry(first).await
 }
 
+/// Why a run goes on.
+pub(crate) enum Going {
+    /// Its supervisor died.
+    Recovered,
+    /// Somebody wants a run that is over to go on, perhaps in another directory.
+    Reopened { ask: Ask, cwd: Option<PathBuf> },
+}
+
 /// The run as it is found, and what its core is told first.
-async fn take_up<'a>(
+pub(crate) async fn take_up<'a>(
     home: &'a Home,
     dir: RunDir,
+    going: Going,
     environment: Environment,
     observer: &'a mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<(Supervised<'a>, Event), SuperviseError> {
-    let plan = dir.plan()?;
+    let mut plan = dir.plan()?;
     let (journal, history) = Journal::open_append(&dir.journal_path())?;
     let run = Run::replay(history.records());
-    if let Some(outcome) = run.state().outcome()
-        && is_told(&dir)
-    {
-        return Err(SuperviseError::Ended { run: dir.id().clone(), outcome });
-    }
+    let reopened = match (going, run.state().outcome()) {
+        (Going::Reopened { ask: Ask::Again | Ask::Prompt(_), .. }, None) => {
+            return Err(SuperviseError::NotOver(dir.id().clone()));
+        }
+        (Going::Recovered, Some(outcome)) if is_told(&dir) => {
+            return Err(SuperviseError::Ended { run: dir.id().clone(), outcome });
+        }
+        (Going::Recovered, _) => None,
+        (Going::Reopened { ask, cwd }, outcome) => {
+            let elsewhere = cwd.filter(|cwd| cwd != plan.cwd.as_path());
+            if let Some(cwd) = elsewhere {
+                check_workspace(&cwd)?;
+                plan.cwd = cwd.as_path().into();
+                dir.replace_plan(&plan)?;
+            }
+            outcome.map(|_| ask)
+        }
+    };
     let dialect = Arc::from(dialect_of(&plan)?);
     check_workspace(plan.cwd.as_path())?;
     observer.began(dir.id(), dir.path());
 
-    let order = order(&plan, dir.id());
+    let mut asked = asked_in(history.records());
+    if let Some(Ask::Prompt(text)) = &reopened {
+        asked.push(text.clone());
+    }
+    let order = order(&plan, asked, dir.id());
     let mut world =
         LiveWorld::new(Setup { home, dir, journal, dialect, order, environment, cancels, observer });
     world.hold(sessions_of(&history).into_iter());
+    if let Some(ask) = reopened {
+        world.recall(run.state().attempts());
+        return Ok((
+            Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream },
+            Event::Reopened(ask),
+        ));
+    }
     let first = match &run.state().phase {
         // It died before its first step. Plans of older versions do not name the session.
         Phase::New => Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(seed(), 0)))),
@@ -103,7 +137,7 @@ fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
     sessions
 }
 
-fn order(plan: &Plan, run: &RunId) -> Order {
+pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Order {
     Order {
         program: Program {
             path: plan.agent.program.as_path().to_owned(),
@@ -111,6 +145,7 @@ fn order(plan: &Plan, run: &RunId) -> Order {
         },
         cwd: plan.cwd.as_path().to_owned(),
         prompt: plan.prompt.text.clone(),
+        asked,
         model: plan.model.clone(),
         permission_mode: plan.permission_mode.clone(),
         // Ours were text when they were written down.

@@ -2,8 +2,8 @@
 
 use crate::SuperviseError;
 use crate::supervisor::dialect_of;
-use longhaul_agent::{About, Dialect, Reason, Recorded, Transcript, seed};
-use longhaul_core::{Fault, Record, Run, Say};
+use longhaul_agent::{About, Dialect, Reason, Recorded, Transcript, seed, whole_task};
+use longhaul_core::{Ask, Fault, Record, Run, Say};
 use longhaul_store::{AttemptDir, Journal, RunDir, StoreError};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,21 +19,36 @@ const STREAM_BYTES_MAX: u64 = 64 << 20;
 pub(crate) fn transcript_of(
     dir: &RunDir,
     dialect: &dyn Dialect,
-    task: &str,
+    prompt: &str,
     attempts: u32,
 ) -> Result<Transcript, StoreError> {
     let history = Journal::load(&dir.journal_path())?;
-    let mut recorded = Vec::new();
+    let (mut recorded, mut asked) = (Vec::new(), Vec::new());
     for record in history.records() {
-        if let Record::AttemptStarted { plan, .. } = record
-            && plan.attempt <= attempts
-        {
-            let told = matches!(plan.say, Say::Task | Say::TaskAgain(_));
-            let stream = stream_end(&dir.attempt(plan.attempt)).unwrap_or_default();
-            recorded.push(Recorded { task: told.then(|| task.to_owned()), stream });
+        match record {
+            Record::RunReopened { ask: Ask::Prompt(text), .. } => asked.push(text.clone()),
+            Record::AttemptStarted { plan, .. } if plan.attempt <= attempts => {
+                let stream = stream_end(&dir.attempt(plan.attempt)).unwrap_or_default();
+                let asked = match plan.say {
+                    Say::Task | Say::TaskAgain(_) => Some(whole_task(prompt, &asked).into_owned()),
+                    Say::Asked => asked.last().cloned(),
+                    Say::Continue(_) | Say::Nudge(_) => None,
+                };
+                recorded.push(Recorded { asked, stream });
+            }
+            _ => {}
         }
     }
     Ok(dialect.transcript(&recorded))
+}
+
+/// What was asked for since the run began, each time when it went on after it had been over.
+pub(crate) fn asked_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+    let asked = records.filter_map(|record| match record {
+        Record::RunReopened { ask: Ask::Prompt(text), .. } => Some(text.clone()),
+        _ => None,
+    });
+    asked.collect()
 }
 
 /// The seed with which a fresh session would go on with a run now; at most so long, in estimated tokens.
@@ -44,9 +59,11 @@ pub(crate) fn transcript_of(
 pub fn seed_of(dir: &RunDir, tokens_max: u64) -> Result<String, SuperviseError> {
     let plan = dir.plan()?;
     let dialect = dialect_of(&plan)?;
-    let run = Run::replay(Journal::load(&dir.journal_path())?.records());
-    let task = &plan.prompt.text;
-    let transcript = transcript_of(dir, &*dialect, task, run.state().attempts())?;
+    let history = Journal::load(&dir.journal_path())?;
+    let run = Run::replay(history.records());
+    let asked = asked_in(history.records());
+    let task = &whole_task(&plan.prompt.text, &asked);
+    let transcript = transcript_of(dir, &*dialect, &plan.prompt.text, run.state().attempts())?;
     let reason = Reason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
     let about = About { task, reason, money_left: None, time_left: None, files_changed: &[] };
     Ok(seed(&transcript, &about, tokens_max))

@@ -53,6 +53,8 @@ pub enum SessionChoice {
     Named(SessionId),
     /// This one, continued.
     Resume(SessionId),
+    /// A new one that begins with the history of this one.
+    Fork(SessionId),
 }
 
 /// Why a run could not be begun, or could not go on.
@@ -80,6 +82,12 @@ pub enum SuperviseError {
         /// How it ended.
         outcome: Outcome,
     },
+    /// The run never opened a session that could be branched.
+    #[error("branch the session of run {0}: it never opened one")]
+    NoSession(RunId),
+    /// The run has not ended, and so cannot be asked for more.
+    #[error("ask run {0} for more: it has not ended")]
+    NotOver(RunId),
     /// The system refused something that a run cannot do without.
     #[error("supervise the agent: {0}")]
     Io(#[from] io::Error),
@@ -91,10 +99,16 @@ impl SuperviseError {
         match self {
             SuperviseError::Store(error) => error.hint(),
             SuperviseError::UnknownAgent(_) => Some("use the longhaul that began the run".to_owned()),
-            SuperviseError::Workspace { .. } => Some("put it back, or begin a new run elsewhere".to_owned()),
-            SuperviseError::Ended { .. } => {
-                Some("continue its session by `longhaul run --resume SESSION`".to_owned())
+            SuperviseError::Workspace { .. } => {
+                Some("put it back, or name where it is now by `longhaul resume RUN --cwd DIR`".to_owned())
             }
+            SuperviseError::Ended { run, .. } => {
+                Some(format!("`longhaul resume {run}` goes on with it, with a new PROMPT or --again"))
+            }
+            SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` begins one")),
+            SuperviseError::NotOver(run) => Some(format!(
+                "`longhaul recover {run}` goes on with it as it is, `longhaul cancel {run}` ends it"
+            )),
             SuperviseError::Io(_) => None,
         }
     }
@@ -189,6 +203,7 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
         SessionChoice::New => SessionPlan::New(draw_uuid(seed(), 0)),
         SessionChoice::Named(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
+        SessionChoice::Fork(from) => SessionPlan::Fork { from: from.clone(), to: draw_uuid(seed(), 0) },
     }
 }
 

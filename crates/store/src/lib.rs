@@ -12,6 +12,7 @@
 
 mod argv;
 mod atomic;
+mod attempt_session;
 mod compact;
 mod create;
 mod day;
@@ -34,6 +35,7 @@ mod summary;
 
 pub use argv::{Argv, EnvNames};
 pub use atomic::{Durability, replace, replace_json};
+pub use attempt_session::AttemptSession;
 pub use compact::{Compacted, compact};
 pub use create::NewRun;
 pub use day::Day;

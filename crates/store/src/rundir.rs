@@ -1,7 +1,7 @@
 //! The names in a run's directory, each in one place. Nothing here decides what to write or when.
 //!
 //! ```text
-//! plan.json        what was asked for, written once
+//! plan.json        what was asked for, written once; again where the run has moved
 //! journal.jsonl    the truth: see `journal.rs`
 //! status.json      derived, for people and other programs
 //! attempts/001/    argv.json, stream.jsonl, stderr.log, exit.json
@@ -11,7 +11,7 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, private, read_json};
-use crate::{Argv, AttemptExit, CostSummary, Plan, SessionSummary, Status, StoreError};
+use crate::{Argv, AttemptExit, AttemptSession, CostSummary, Plan, SessionSummary, Status, StoreError};
 use longhaul_core::RunId;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -63,6 +63,11 @@ impl RunDir {
         self.path.join("requests")
     }
 
+    /// Where session files are that came with the run from elsewhere.
+    pub fn sessions_path(&self) -> PathBuf {
+        self.path.join("sessions")
+    }
+
     /// Where the summaries are.
     pub fn logs_path(&self) -> PathBuf {
         self.path.join("logs")
@@ -74,6 +79,19 @@ impl RunDir {
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
     pub fn plan(&self) -> Result<Plan, StoreError> {
         read_json("plan", &self.plan_path())
+    }
+
+    /// Replaces `plan.json`, for a run that goes on in another directory. The file keeps its time, which is
+    /// the run's.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn replace_plan(&self, plan: &Plan) -> Result<(), StoreError> {
+        let path = self.plan_path();
+        let created = fs::metadata(&path).and_then(|found| found.modified());
+        replace_json(&path, plan, Durability::Power)?;
+        let keep_time = || File::options().write(true).open(&path)?.set_modified(created?);
+        keep_time().map_err(StoreError::io("set the time of", &path))
     }
 
     /// The run's status as last written; it may be behind the journal.
@@ -201,6 +219,27 @@ impl AttemptDir {
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
     pub fn argv(&self) -> Result<Argv, StoreError> {
         read_json("arguments", &self.argv_path())
+    }
+
+    /// Writes `session.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_session(&self, session: &AttemptSession) -> Result<(), StoreError> {
+        replace_json(&self.session_path(), session, Durability::Process)
+    }
+
+    /// The attempt's session as it was at its start; nothing if that was not written down.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn session(&self) -> Result<Option<AttemptSession>, StoreError> {
+        let path = self.session_path();
+        if path.exists() { read_json("session", &path).map(Some) } else { Ok(None) }
+    }
+
+    fn session_path(&self) -> PathBuf {
+        self.path.join("session.json")
     }
 
     /// Writes `exit.json`, without a disk flush: the journal says the same a moment later.

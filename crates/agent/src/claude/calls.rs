@@ -2,12 +2,12 @@
 
 use super::activity::{named, says_most};
 use super::tools::{Fate, fate};
-use super::wire::{Block, Head, Text};
+use super::wire::{Block, Head};
 use super::words;
 use crate::{Deeds, Effects, Reach, Unfinished};
 
 /// The model calls a tool.
-pub(super) fn began(deeds: &mut Deeds, effects: &Effects, call: &Block<'_>, timestamp: &Text<'_>) {
+pub(super) fn began(deeds: &mut Deeds, effects: &Effects, call: &Block<'_>, row: &Head<'_>) {
     let tool = call.name.as_str();
     if effects.only_looks(tool) {
         return;
@@ -23,7 +23,8 @@ pub(super) fn began(deeds: &mut Deeds, effects: &Effects, call: &Block<'_>, time
         what,
         is_outside: reach != Reach::Inside,
         in_background: call.input.run_in_background.0,
-        when: words::utc_minute(timestamp.as_str()),
+        of_subagent: row.parent_tool_use_id.stated().is_some(),
+        when: words::utc_minute(row.timestamp.as_str()),
     });
 }
 

@@ -265,7 +265,7 @@ impl ClaudeDecoder {
             self.glance.say(block.text.as_str());
         }
         for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
-            calls::began(&mut self.deeds, &self.effects, call, &row.timestamp);
+            calls::began(&mut self.deeds, &self.effects, call, row);
             // After the result, tools are those of sub-agents in the background, which are counted as such.
             if self.turn_open && self.tools.begin(call.id.as_str()) {
                 self.glance.activity = activity::of_tool(call);

@@ -47,7 +47,7 @@ pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invoca
         cwd: order.cwd.clone(),
         env_set: env_set(order, plan),
         env_remove: ENV_REMOVED.to_vec(),
-        stdin: user_line(&prompt(&order.prompt, plan.say, past, order.seed_tokens)),
+        stdin: user_line(&prompt(order, plan, past)),
     }
 }
 
@@ -91,17 +91,18 @@ fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::invocation;
     use crate::{Order, Past, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 
-    fn order() -> Order {
+    pub(in crate::claude) fn order() -> Order {
         Order {
             program: Program { path: "/bin/claude".into(), leading_args: Vec::new() },
             cwd: "/home/demo/project".into(),
             prompt: "Fix the tests.".to_owned(),
+            asked: Vec::new(),
             model: None,
             permission_mode: None,
             extra_args: Vec::new(),
@@ -112,7 +113,7 @@ mod tests {
     }
 
     fn check(order: &Order, session: SessionPlan, say: Say, expected: Expect) {
-        let found = invocation(order, &SpawnPlan { attempt: 2, session, say }, &Past::default());
+        let found = invocation(order, &SpawnPlan { attempt: 2, session, say, rung: None }, &Past::default());
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
     }
@@ -158,7 +159,12 @@ mod tests {
 
     #[test]
     fn environment() {
-        let plan = SpawnPlan { attempt: 2, session: SessionPlan::New(SessionId::from("a")), say: Say::Task };
+        let plan = SpawnPlan {
+            attempt: 2,
+            session: SessionPlan::New(SessionId::from("a")),
+            say: Say::Task,
+            rung: None,
+        };
         let found = invocation(&order(), &plan, &Past::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"

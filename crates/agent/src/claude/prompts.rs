@@ -2,16 +2,22 @@
 //! in the conversation for good.
 
 use super::reminder::{Listener, reminder};
-use crate::{About, Past, Reason, seed};
-use longhaul_core::{Fault, Nudge, Say};
+use crate::{About, Order, Past, Reason, seed};
+use longhaul_core::{Fault, Nudge, Rung, Say, SpawnPlan};
 
 /// The words for what is to be said. An agent that goes on is reminded of the deeds so far; one that does
-/// not remember the work is given a seed of at most so many tokens, if anything is on record.
-pub fn prompt(task: &str, say: Say, past: &Past, seed_tokens: u64) -> String {
-    let deeds = &past.deeds;
-    match say {
-        Say::Task => task.to_owned(),
-        Say::TaskAgain(fault) if !past.transcript.entries.is_empty() => {
+/// not remember the work is given a seed, if anything is on record.
+pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
+    let task = &order.task();
+    // Journals of older versions name no rung.
+    let seeds = plan.rung.is_none_or(|rung| rung == Rung::Seed) && !past.transcript.entries.is_empty();
+    match plan.say {
+        Say::Task => task.to_string() + &reminder(past, Listener::Itself),
+        Say::Asked => {
+            let asked = order.asked.last().map_or(task.as_ref(), String::as_str);
+            asked.to_owned() + &reminder(past, Listener::Itself)
+        }
+        Say::TaskAgain(fault) if seeds => {
             let about = About {
                 task,
                 reason: Reason::Fault(fault),
@@ -19,7 +25,7 @@ pub fn prompt(task: &str, say: Say, past: &Past, seed_tokens: u64) -> String {
                 time_left: None,
                 files_changed: &[],
             };
-            seed(&past.transcript, &about, seed_tokens) + &reminder(deeds, Listener::Stranger)
+            seed(&past.transcript, &about, order.seed_tokens) + &reminder(past, Listener::Stranger)
         }
         // The task comes first: it may begin with a slash command.
         Say::TaskAgain(fault) => format!(
@@ -27,13 +33,13 @@ pub fn prompt(task: &str, say: Say, past: &Past, seed_tokens: u64) -> String {
              may be done already. Look at the state of the workspace first, keep what is good, and do not \
              repeat what has taken effect.){}",
             interruption(fault),
-            reminder(deeds, Listener::Stranger)
+            reminder(past, Listener::Stranger)
         ),
         Say::Continue(fault) => format!(
             "The work was interrupted: {}. Continue with the task. Before you repeat a step, look whether it \
              has taken effect already: the last commands may have run in full, in part or not at all.{}",
             interruption(fault),
-            reminder(deeds, Listener::Itself)
+            reminder(past, Listener::Itself)
         ),
         Say::Nudge(Nudge::Finish) => {
             "The last turn ended without an answer. If the task is done, say what was done and with what \
@@ -89,24 +95,34 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::prompt;
-    use crate::{Past, SEED_TOKENS_MAX};
+    use crate::claude::invocation::tests::order;
+    use crate::{Order, Past};
     use expect_test::expect;
-    use longhaul_core::{Fault, Nudge, Say};
+    use longhaul_core::{Fault, Nudge, Say, SessionId, SessionPlan, SpawnPlan};
 
     #[test]
     fn every_prompt() {
         let says = [
             Say::Task,
+            Say::Asked,
             Say::TaskAgain(Fault::ContextFull),
             Say::Continue(Fault::Crashed),
             Say::Nudge(Nudge::Finish),
             Say::Nudge(Nudge::SmallerSteps),
         ];
-        let all: Vec<String> = says
-            .into_iter()
-            .map(|say| prompt("/review the code", say, &Past::default(), SEED_TOKENS_MAX))
-            .collect();
+        let (prompt_text, asked) = ("/review the code".to_owned(), Vec::new());
+        let order = Order { prompt: prompt_text, asked, ..order() };
+        let session = SessionPlan::New(SessionId::from("a"));
+        let said = |order: &Order, say| {
+            let plan = SpawnPlan { attempt: 2, session: session.clone(), say, rung: None };
+            prompt(order, &plan, &Past::default())
+        };
+        let mut all: Vec<String> = says.into_iter().map(|say| said(&order, say)).collect();
+        let reopened = Order { asked: vec!["Now the docs.".to_owned()], ..order };
+        all.extend([Say::Asked, Say::Task].map(|say| said(&reopened, say)));
         expect![[r#"
+            /review the code
+            ---
             /review the code
             ---
             /review the code
@@ -117,7 +133,15 @@ mod tests {
             ---
             The last turn ended without an answer. If the task is done, say what was done and with what result; if it is not, continue with it until it is.
             ---
-            The last answer was cut by the limit on output tokens. Continue in smaller steps: write long files in several parts, and keep each answer short."#]].assert_eq(&all.join("\n---\n"));
+            The last answer was cut by the limit on output tokens. Continue in smaller steps: write long files in several parts, and keep each answer short.
+            ---
+            Now the docs.
+            ---
+            /review the code
+
+            Later I asked:
+
+            Now the docs."#]].assert_eq(&all.join("\n---\n"));
         let reasons: Vec<_> =
             Fault::ALL.iter().map(|&fault| format!("{fault}: {}", super::interruption(fault))).collect();
         expect![[r#"

@@ -1,7 +1,7 @@
 //! What an agent that goes on is reminded of: what is done and must not be done again, and what it must
 //! look at first. A short list, whose lines no command can leave.
 
-use crate::{Deeds, Done};
+use crate::{Deeds, Done, Ended, Past};
 use std::fmt::Write;
 
 // With a heading and a line for the rest, two lists of so many are 20 lines.
@@ -17,14 +17,17 @@ pub(super) enum Listener {
 }
 
 /// The lists, with an empty line before each; nothing if there is nothing to say.
-pub(super) fn reminder(deeds: &Deeds, listener: Listener) -> String {
+pub(super) fn reminder(past: &Past, listener: Listener) -> String {
+    let deeds = &past.deeds;
     let done = Lines { all: done_lines(deeds), dropped: deeds.done.dropped };
     let failed = match listener {
         Listener::Itself => Vec::new(),
         Listener::Stranger => failed_lines(deeds),
     };
     let unsure = Lines { all: [failed, unknown_lines(deeds)].concat(), dropped: deeds.unknown.dropped };
+    let unshown = Lines { all: unshown_lines(past), dropped: 0 };
     done.under("Done already, do not repeat for the same work:")
+        + &unshown.under("Ended already, though this conversation does not show it; look before you repeat:")
         + &unsure.under("Outcome unknown, check first:")
 }
 
@@ -83,6 +86,19 @@ fn failed_lines(deeds: &Deeds) -> Vec<String> {
         (done.is_error && !is_repeated).then(|| format!("{} (ended with an error{when})", quoted(&done.what)))
     };
     calls.iter().enumerate().filter_map(line).collect()
+}
+
+/// Calls that came to an end, and whose results the conversation does not show: the agent's own record may be
+/// behind its work by a step or two when it is killed (2.1.330).
+fn unshown_lines(past: &Past) -> Vec<String> {
+    let Some(shown) = &past.shown else { return Vec::new() };
+    let is_told = |id: &str| past.deeds.done.iter().any(|done| done.id == id && !done.is_error);
+    let line = |ended: &Ended| {
+        let note = if ended.is_error { " (with an error)" } else { "" };
+        quoted(&ended.what) + note
+    };
+    let ended = past.deeds.ended.iter();
+    ended.filter(|ended| !shown.contains(&ended.id) && !is_told(&ended.id)).map(line).collect()
 }
 
 fn unknown_lines(deeds: &Deeds) -> Vec<String> {

@@ -12,7 +12,7 @@ use super::wire::{Row, parse};
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
-pub use continuation::{Continuation, continues};
+pub use continuation::continues;
 pub use facts::{Facts, MessageUsage, facts};
 
 /// What a session file is good for.

@@ -6,6 +6,7 @@ fn call(id: &str, is_outside: bool) -> Unfinished {
         what: format!("Bash: {id}"),
         is_outside,
         in_background: false,
+        of_subagent: false,
         when: None,
     }
 }

@@ -2,9 +2,9 @@
 
 use super::fixtures::{all, decoder};
 use expect_test::{Expect, expect};
-use longhaul_agent::claude::prompt;
-use longhaul_agent::{Deeds, Past, SEED_TOKENS_MAX};
-use longhaul_core::{Exit, Fault, Say};
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Deeds, Dialect, Order, Past, Program, SEED_TOKENS_MAX};
+use longhaul_core::{Exit, Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -161,6 +161,27 @@ fn in_the_background() {
     );
 }
 
+/// What an agent in a new session is told.
+fn said(past: &Past) -> String {
+    let order = Order {
+        program: Program { path: "claude".into(), leading_args: Vec::new() },
+        cwd: "/demo".into(),
+        prompt: "The task.".to_owned(),
+        asked: Vec::new(),
+        model: None,
+        permission_mode: None,
+        extra_args: Vec::new(),
+        seed_tokens: SEED_TOKENS_MAX,
+        inner_retries: 4,
+        run: RunId::from("kqzr"),
+    };
+    let (session, say) = (SessionPlan::New(SessionId::from("a")), Say::TaskAgain(Fault::Crashed));
+    let plan = SpawnPlan { attempt: 2, session, say, rung: None };
+    let line: Value =
+        serde_json::from_slice(&Claude::new().invocation(&order, &plan, past).stdin).expect("a line of JSON");
+    line["message"]["content"].as_str().expect("the prompt").to_owned()
+}
+
 proptest! {
     #[test]
     fn no_command_adds_a_line_to_the_prompt(
@@ -172,10 +193,9 @@ proptest! {
         let mut rows = vec![call("a", &tool, json!({ "command": command }))];
         rows.extend(ends.then(|| answer("a", false, json!({}))));
         let deeds = deeds_of(&rows);
-        let say = Say::TaskAgain(Fault::Crashed);
-        let plain = prompt("The task.", say, &Past::default(), SEED_TOKENS_MAX);
+        let plain = said(&Past::default());
         let past = Past { deeds, ..Past::default() };
-        let text = prompt("The task.", say, &past, SEED_TOKENS_MAX);
+        let text = said(&past);
         let added = text.strip_prefix(&plain).expect("the list comes last");
         let lines: Vec<&str> = added.lines().filter(|line| !line.is_empty()).collect();
         prop_assert!(lines.len() == 2 || (lines.is_empty() && ends), "{added}");

@@ -113,6 +113,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         program: Program { path, leading_args: Vec::new() },
         cwd,
         prompt,
+        asked: Vec::new(),
         model: args.model.clone(),
         permission_mode: args.permission_mode.clone(),
         extra_args: args.agent_args.clone(),

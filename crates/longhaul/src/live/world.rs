@@ -5,6 +5,7 @@ use super::clock::Clock;
 use super::found::{exit_of, live_agent};
 use super::memory::MemoryWatch;
 use super::requests::Requests;
+use super::sessions::{Begun, SessionFiles};
 use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
 use super::watch::{Changes, Watch};
@@ -14,13 +15,13 @@ use crate::seeding::transcript_of;
 use crate::{Environment, SuperviseError, World};
 use longhaul_agent::{Decoder, Dialect, Glance, Order, Past};
 use longhaul_core::{
-    Action, By, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record, Run, RunId,
-    Say, SessionId, SpawnPlan, StartupError, Step, StopLevel,
+    Action, By, Event, Evidence, Exit, Found, History, Moment, Notice, Now, Phase, Policy, Proc, Record, Run,
+    RunId, Say, SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
     Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -139,6 +140,11 @@ impl World for LiveWorld<'_> {
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
         self.sync()?;
         match action {
+            Action::Inspect(session) => {
+                let found = self.session_files().map_or(SessionFound::Ready, |files| files.look(&session));
+                self.events.push_back(Event::Inspected(found));
+                Ok(())
+            }
             Action::Spawn(plan) => self.spawn(&plan),
             Action::EndInput => {
                 if let Some(attempt) = &mut self.attempt {
@@ -236,16 +242,20 @@ impl LiveWorld<'_> {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        if matches!(plan.say, Say::TaskAgain(_)) {
-            self.past.transcript = transcript_of(
-                &self.setup.dir,
-                self.setup.dialect.as_ref(),
-                &self.setup.order.prompt,
-                plan.attempt - 1,
-            )?;
-        }
+        let begun = match self.session_files().map_or(Ok(Begun::default()), |files| files.bring(plan)) {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.spawn_error = Some(format!("continue the session: {error}"));
+                self.refuse(StartupError::SessionUnknown);
+                return Ok(());
+            }
+        };
+        self.remember(plan, begun.shown);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
+        if let Some(session) = &begun.session {
+            dir.write_session(session)?;
+        }
         let mut env_set = self.setup.environment.set.clone();
         env_set.extend(invocation.env_set);
         env_set.insert(RUN_MARK.to_owned(), mark(self.setup.dir.id()));
@@ -285,6 +295,32 @@ impl LiveWorld<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What the agent of this attempt is to know of the ones before.
+    fn remember(&mut self, plan: &SpawnPlan, shown: Option<BTreeSet<String>>) {
+        self.past.shown = shown;
+        if matches!(plan.session, SessionPlan::New(_)) {
+            self.past.deeds.begin_session();
+        }
+        if matches!(plan.say, Say::TaskAgain(_)) {
+            let (dir, dialect) = (&self.setup.dir, self.setup.dialect.as_ref());
+            // A record that cannot be read is told by nobody; the task is.
+            self.past.transcript =
+                transcript_of(dir, dialect, &self.setup.order.prompt, plan.attempt - 1).unwrap_or_default();
+        }
+    }
+
+    /// The session's files of this run's agent; nothing if nobody knows where they are.
+    fn session_files(&self) -> Option<SessionFiles<'_>> {
+        let Setup { dialect, dir, environment, order, .. } = &self.setup;
+        SessionFiles::of(dialect.sessions()?, dir, environment, &order.cwd)
+    }
+
+    /// As if the agent had been started and had refused.
+    fn refuse(&mut self, startup: StartupError) {
+        let evidence = Evidence { startup: Some(startup), ..Evidence::of_exit(Exit::NeverSpawned) };
+        self.events.push_back(Event::Exited(evidence));
     }
 
     /// Takes the session for this run; the evidence of a refusal if another run has it.
@@ -353,10 +389,7 @@ impl LiveWorld<'_> {
         let Some(plan) = &run.state().plan else {
             return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
         };
-        // What the agent did in earlier attempts, the next one is told. One whose files are gone is silent.
-        for number in 1..plan.attempt {
-            let _ = self.read_again(self.setup.dir.attempt(number));
-        }
+        self.recall(plan.attempt - 1);
         let dir = self.setup.dir.attempt(plan.attempt);
         if let Some(proc) = live_agent(self.setup.dir.id(), run) {
             if let Some(busy) = self.lock_session(plan)? {
@@ -376,17 +409,29 @@ impl LiveWorld<'_> {
         if run.state().phase == Phase::Launching {
             sweep(self.setup.dir.id()).await?;
         }
-        Ok(Found::Gone(self.read_again(dir)?))
+        let evidence = self.read_again(&dir)?;
+        Ok(Found::Gone(Evidence { history: self.look_back(&dir), ..evidence }))
+    }
+
+    /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
+    /// are gone is silent.
+    pub(crate) fn recall(&mut self, attempts: u32) {
+        for number in 1..=attempts {
+            let _ = self.read_again(&self.setup.dir.attempt(number));
+        }
     }
 
     /// What an attempt without a process proves, by its files.
-    fn read_again(&mut self, dir: AttemptDir) -> Result<Evidence, SuperviseError> {
-        let exit = exit_of(&dir)?;
+    fn read_again(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
+        let exit = exit_of(dir)?;
+        if dir.session()?.is_some_and(|session| session.bytes == 0) {
+            self.past.deeds.begin_session();
+        }
         let mut decoder = self.setup.dialect.decoder();
         if exit != Exit::NeverSpawned {
             decode(&dir.stream_path(), decoder.as_mut())?;
         }
-        Ok(self.conclude(dir, decoder, exit, false))
+        Ok(self.conclude(dir.clone(), decoder, exit, false))
     }
 
     /// The evidence of an attempt whose process is gone and whose stream is read to the end.
@@ -395,7 +440,14 @@ impl LiveWorld<'_> {
         let Some(attempt) = self.attempt.take() else { return Ok(None) };
         let (ended_at, memory_kill) = (self.clock.at(), attempt.memory.saw_kill(exit));
         attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill })?;
-        Ok(Some(self.conclude(attempt.dir, attempt.decoder, exit, memory_kill)))
+        let history = self.look_back(&attempt.dir);
+        let evidence = self.conclude(attempt.dir, attempt.decoder, exit, memory_kill);
+        Ok(Some(Evidence { history, ..evidence }))
+    }
+
+    /// Whether the attempt continued the conversation that it was to continue.
+    fn look_back(&self, dir: &AttemptDir) -> Option<History> {
+        self.session_files()?.look_back(dir)
     }
 
     /// What an attempt's whole stream proves.

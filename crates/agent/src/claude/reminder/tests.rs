@@ -1,5 +1,5 @@
 use super::{Listener, reminder};
-use crate::{Deeds, Unfinished};
+use crate::{Deeds, Past, Unfinished};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -16,6 +16,7 @@ fn deeds(calls: &[&str]) -> Deeds {
             what: what.to_owned(),
             is_outside: true,
             in_background: false,
+            of_subagent: false,
             when: when.clone(),
         });
         if ending != "?" {
@@ -25,8 +26,12 @@ fn deeds(calls: &[&str]) -> Deeds {
     deeds
 }
 
+fn past(deeds: Deeds) -> Past {
+    Past { deeds, ..Past::default() }
+}
+
 fn check(calls: &[&str], listener: Listener, expected: Expect) {
-    expected.assert_eq(&reminder(&deeds(calls), listener));
+    expected.assert_eq(&reminder(&past(deeds(calls)), listener));
 }
 
 #[test]
@@ -75,11 +80,35 @@ fn lists() {
 }
 
 #[test]
+fn what_the_conversation_does_not_show_is_named() {
+    let calls = ["+Bash: git push", "+Write: a.rs", "-Bash: make"];
+    let mut past = past(deeds(&calls));
+    let inside: Vec<&str> = past.deeds.ended.iter().map(|ended| ended.id.as_str()).collect();
+    assert_eq!(inside, ["0", "1", "2"]);
+    past.shown = Some(["1".to_owned()].into());
+    expect![[r#"
+
+
+        Done already, do not repeat for the same work:
+        - `Bash: git push` (at 2026-11-21 14:02 UTC)
+        - `Write: a.rs` (at 2026-11-21 14:02 UTC)
+
+        Ended already, though this conversation does not show it; look before you repeat:
+        - `Bash: make` (with an error)"#]]
+    .assert_eq(&reminder(&past, Listener::Itself));
+    past.deeds.begin_session();
+    assert!(
+        !reminder(&past, Listener::Itself).contains("does not show"),
+        "another session shows nothing of it"
+    );
+}
+
+#[test]
 fn long_lists_are_cut() {
     let calls: Vec<String> =
         (0..300).flat_map(|number| [format!("+done {number}"), format!("?open {number}")]).collect();
     let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-    let text = reminder(&deeds(&calls), Listener::Stranger);
+    let text = reminder(&past(deeds(&calls)), Listener::Stranger);
     assert_eq!(text.trim().lines().filter(|line| !line.is_empty()).count(), 20);
     assert_eq!(text.matches("and 292 more before").count(), 2, "{text}");
 }
@@ -88,7 +117,7 @@ proptest! {
     #[test]
     fn no_call_adds_a_line_of_its_own(calls in prop::collection::vec("[+?-](\\PC|[`\n\r\t\u{1b}\u{2028}\u{85}-]){0,60}", 1..6)) {
         let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-        let text = reminder(&deeds(&calls), Listener::Stranger);
+        let text = reminder(&past(deeds(&calls)), Listener::Stranger);
         let breaks = |sign: char| sign.is_control() || matches!(sign, '\u{2028}' | '\u{2029}');
         let mut lines = 0;
         for line in text.split('\n').filter(|line| !line.is_empty()) {

@@ -3,43 +3,31 @@
 
 use super::{Facts, facts, rows};
 use crate::claude::wire::Row;
+use longhaul_core::History;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What a later reading of a session file proves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Continuation {
-    /// New rows descend from the end of what was there before.
-    Continued,
-    /// There are no new rows.
-    Unchanged,
-    /// New rows descend from an older row: what came after it is not in the model's history any more.
-    Branched,
-    /// New rows descend from nothing that was there before.
-    Separate,
-}
 
 /// Whether the session went on from its end. Of several branches the last counts: it is the one that the
 /// next resume goes on with.
-pub fn continues(before: &Facts, after: &[u8]) -> Continuation {
+pub fn continues(before: &Facts, after: &[u8]) -> History {
     let known: BTreeSet<&str> = before.rows.iter().map(String::as_str).collect();
     let later = facts(after);
     let Some(newest) = later.rows.iter().rev().find(|uuid| !known.contains(uuid.as_str())) else {
-        return Continuation::Unchanged;
+        return History::Unchanged;
     };
     let parents: BTreeMap<String, String> = rows(after).filter_map(|row| parent(&row)).collect();
     let mut here = newest.as_str();
     // A damaged file may hold a circle; no way up is longer than there are rows.
     for _ in 0..=later.rows.len() {
         if before.end.contains(here) {
-            return Continuation::Continued;
+            return History::Continued;
         }
         if known.contains(here) {
-            return Continuation::Branched;
+            return History::Branched;
         }
         let Some(above) = parents.get(here) else { break };
         here = above;
     }
-    Continuation::Separate
+    History::Separate
 }
 
 /// A row and its parent. After a compaction the rows begin anew; what came before is still named.

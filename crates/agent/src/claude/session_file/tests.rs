@@ -1,7 +1,7 @@
-use super::{Continuation, Damage, DamageKind, Health, continues, facts, health, repaired};
+use super::{Damage, DamageKind, Health, continues, facts, health, repaired};
 use crate::Prices;
 use expect_test::expect;
-use longhaul_core::Tokens;
+use longhaul_core::{History, Tokens};
 use proptest::prelude::*;
 
 const KILLED: &[u8] = include_bytes!("../../../fixtures/claude/sessions/killed-in-parallel-tools.jsonl");
@@ -108,47 +108,47 @@ fn each_message_counts_once() {
     assert!(!tally.unpriced);
 }
 
-fn check_continues(before: &[u8], after: &[u8], expected: Continuation) {
+fn check_continues(before: &[u8], after: &[u8], expected: History) {
     assert_eq!(continues(&facts(before), after), expected);
 }
 
 #[test]
 fn resumes_go_on_from_the_end() {
-    check_continues(KILLED, RESUMED, Continuation::Continued);
-    check_continues(KILLED, KILLED, Continuation::Unchanged);
+    check_continues(KILLED, RESUMED, History::Continued);
+    check_continues(KILLED, KILLED, History::Unchanged);
     for file in [MANY_TURNS, RESUMED] {
         for prompt in 1..String::from_utf8_lossy(file).lines().count() {
             let before = first_lines(file, prompt);
             let expected = match facts(before).rows.len() {
-                0 => Continuation::Separate,
-                rows if rows == facts(file).rows.len() => Continuation::Unchanged,
-                _ => Continuation::Continued,
+                0 => History::Separate,
+                rows if rows == facts(file).rows.len() => History::Unchanged,
+                _ => History::Continued,
             };
             check_continues(before, file, expected);
         }
     }
     // Compaction begins the rows anew.
-    check_continues(until(COMPACTED, "compact_boundary"), COMPACTED, Continuation::Continued);
+    check_continues(until(COMPACTED, "compact_boundary"), COMPACTED, History::Continued);
     // A row torn from the end is missed by nobody.
     let torn = until(MANY_TURNS, "34f226");
-    check_continues(torn, MANY_TURNS, Continuation::Continued);
+    check_continues(torn, MANY_TURNS, History::Continued);
 }
 
 #[test]
 fn lost_history_is_found_out() {
     let a_answered = until(FORKED, "\"Prompt B.\"");
-    check_continues(until(FORKED, "\"Prompt A.\""), a_answered, Continuation::Continued);
+    check_continues(until(FORKED, "\"Prompt A.\""), a_answered, History::Continued);
     // B was written by another process, and hangs beside A.
-    check_continues(a_answered, FORKED, Continuation::Branched);
-    check_continues(KILLED, MANY_TURNS, Continuation::Separate);
-    check_continues(b"", MANY_TURNS, Continuation::Separate);
+    check_continues(a_answered, FORKED, History::Branched);
+    check_continues(KILLED, MANY_TURNS, History::Separate);
+    check_continues(b"", MANY_TURNS, History::Separate);
     // A prompt that is not in the history any more was lost.
     let prompt = ROW.replace("\"a\"", "\"b\"").replace("null", "\"a\"");
     let other = ROW.replace("\"a\"", "\"c\"").replace("null", "\"a\"");
     let before = format!("{ROW}\n{prompt}\n");
-    check_continues(before.as_bytes(), format!("{before}{other}\n").as_bytes(), Continuation::Branched);
+    check_continues(before.as_bytes(), format!("{before}{other}\n").as_bytes(), History::Branched);
     let circle = ROW.replace("\"a\"", "\"d\"").replace("null", "\"d\"");
-    check_continues(before.as_bytes(), format!("{before}{circle}\n").as_bytes(), Continuation::Separate);
+    check_continues(before.as_bytes(), format!("{before}{circle}\n").as_bytes(), History::Separate);
 }
 
 proptest! {
@@ -176,6 +176,6 @@ proptest! {
     fn any_bytes_are_read(bytes in any::<Vec<u8>>()) {
         let facts = facts(&bytes);
         prop_assert_eq!(health(&bytes), Health::Empty);
-        prop_assert_eq!(continues(&facts, &bytes), Continuation::Unchanged);
+        prop_assert_eq!(continues(&facts, &bytes), History::Unchanged);
     }
 }

@@ -1,0 +1,48 @@
+//! Claude Code's sessions, for those who look for their files.
+
+use super::session::session_file;
+use super::session_file::{Health, continues, facts, health, repaired};
+use crate::Sessions;
+use longhaul_core::{History, SessionId};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Claude Code's sessions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClaudeSessions;
+
+impl Sessions for ClaudeSessions {
+    fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let named = variable("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        named.or_else(|| self.default_config_dir(variable))
+    }
+
+    fn default_config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        variable("HOME").map(|home| PathBuf::from(home).join(".claude"))
+    }
+
+    fn folders(&self) -> &'static Path {
+        Path::new("projects")
+    }
+
+    fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf {
+        session_file(cwd, session.as_str())
+    }
+
+    fn health(&self, bytes: &[u8]) -> Health {
+        health(bytes)
+    }
+
+    fn repaired(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        repaired(bytes)
+    }
+
+    fn answered(&self, bytes: &[u8]) -> BTreeSet<String> {
+        facts(bytes).answered
+    }
+
+    fn history(&self, before: &[u8], after: &[u8]) -> History {
+        continues(&facts(before), after)
+    }
+}

@@ -1,0 +1,36 @@
+//! Where an agent keeps its sessions, and what a session's file proves. Bytes and paths in, words out:
+//! nothing here looks at a file.
+
+use crate::claude::session_file::Health;
+use longhaul_core::{History, SessionId};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// How an agent keeps its sessions: a file each, in folders below its configuration directory.
+pub trait Sessions {
+    /// The configuration directory of an agent that is started with these variables.
+    fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>;
+
+    /// The configuration directory that an agent has where nothing names another.
+    fn default_config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>;
+
+    /// Below the configuration directory: what holds all folders of sessions.
+    fn folders(&self) -> &'static Path;
+
+    /// Below the configuration directory: where an agent that works in `cwd`, a real path, looks for the
+    /// file of this session.
+    fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf;
+
+    /// Whether the agent can go on from these bytes, and what is damaged in them.
+    fn health(&self, bytes: &[u8]) -> Health;
+
+    /// The same bytes without what is damaged; nothing if nothing is.
+    fn repaired(&self, bytes: &[u8]) -> Option<Vec<u8>>;
+
+    /// The tool calls whose results the conversation shows, by the agent's names for them.
+    fn answered(&self, bytes: &[u8]) -> BTreeSet<String>;
+
+    /// Whether a file that held `before` and now holds `after` went on from where it was.
+    fn history(&self, before: &[u8], after: &[u8]) -> History;
+}

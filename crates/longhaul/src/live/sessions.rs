@@ -1,0 +1,242 @@
+//! The agent's session files on this machine: looks for one, brings it to where the agent looks, and says
+//! afterwards whether the agent went on from it. An original is never changed: what is repaired or placed is
+//! a copy.
+
+use crate::Environment;
+use longhaul_agent::{Health, Sessions};
+use longhaul_core::{History, Rung, SessionFound, SessionId, SessionPlan, SpawnPlan};
+use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, replace};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+// The longest of the sessions that we have seen has 40 MB. One that is longer is left to the agent.
+const SESSION_BYTES_MAX: u64 = 512 << 20;
+// A session that was repaired more often keeps its first and its last originals.
+const ORIGINALS_MAX: u32 = 9;
+
+/// Where the session files of one run's agent are.
+pub(crate) struct SessionFiles<'a> {
+    sessions: &'a dyn Sessions,
+    run: &'a RunDir,
+    /// Where the agent works, symbolic links resolved.
+    cwd: PathBuf,
+    /// The agent's configuration directory.
+    config: PathBuf,
+    /// The one that it has where nothing names another.
+    default_config: Option<PathBuf>,
+}
+
+/// What is to be known of a session that an attempt begins with.
+#[derive(Debug, Default)]
+pub(crate) struct Begun {
+    /// What is written down for later.
+    pub(crate) session: Option<AttemptSession>,
+    /// The tool calls whose results the conversation shows.
+    pub(crate) shown: Option<BTreeSet<String>>,
+}
+
+/// What one file is good for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    Absent,
+    Empty,
+    Damaged,
+    /// Also one that cannot be read by us, or not in reasonable time: the agent will tell.
+    Whole,
+}
+
+impl<'a> SessionFiles<'a> {
+    /// Those of an agent that is started in `environment` to work in `cwd`; nothing if nobody knows where it
+    /// keeps them.
+    pub(crate) fn of(
+        sessions: &'a dyn Sessions,
+        run: &'a RunDir,
+        environment: &Environment,
+        cwd: &Path,
+    ) -> Option<SessionFiles<'a>> {
+        let variable = |name: &str| environment.variable(name);
+        Some(SessionFiles {
+            sessions,
+            run,
+            cwd: fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned()),
+            config: sessions.config_dir(&variable)?,
+            default_config: sessions.default_config_dir(&variable),
+        })
+    }
+
+    /// What there is of a session.
+    pub(crate) fn look(&self, session: &SessionId) -> SessionFound {
+        // Only the agent knows which session a title means.
+        if !session.is_uuid() {
+            return SessionFound::Ready;
+        }
+        match self.worth(&self.place(session)) {
+            Worth::Whole => SessionFound::Ready,
+            Worth::Damaged => SessionFound::Damaged,
+            Worth::Absent | Worth::Empty if self.elsewhere(session).is_some() => SessionFound::Elsewhere,
+            Worth::Empty => SessionFound::Empty,
+            Worth::Absent if self.was_kept(session) => SessionFound::Missing,
+            // The agent may keep its files where we cannot look: in a container, say.
+            Worth::Absent => SessionFound::Ready,
+        }
+    }
+
+    /// Brings the session's file to where the agent looks, whole, and tells what the attempt begins with.
+    ///
+    /// # Errors
+    ///
+    /// If a copy cannot be written, or has nothing to be made of.
+    pub(crate) fn bring(&self, plan: &SpawnPlan) -> io::Result<Begun> {
+        let from = match &plan.session {
+            SessionPlan::New(_) => None,
+            SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
+        };
+        let Some(from) = from.filter(|from| from.is_uuid()) else {
+            return Ok(Begun { session: Some(self.recorded(plan.session.id(), None, 0)), shown: None });
+        };
+        let place = self.place(from);
+        match (plan.rung, self.worth(&place)) {
+            (Some(Rung::Repair | Rung::Fork), Worth::Damaged) => self.repair(&place)?,
+            (Some(Rung::Place | Rung::Fork), Worth::Absent | Worth::Empty) => {
+                let found = self.elsewhere(from).ok_or(io::ErrorKind::NotFound)?;
+                self.copy(&found, &place)?;
+            }
+            _ => {}
+        }
+        let Ok(bytes) = self.read(&place) else { return Ok(Begun::default()) };
+        let other = (from != plan.session.id()).then_some(place.as_path());
+        Ok(Begun {
+            session: Some(self.recorded(plan.session.id(), other, bytes.len() as u64)),
+            shown: Some(self.sessions.answered(&bytes)),
+        })
+    }
+
+    /// What became of the history with which this attempt began, now that its agent is gone; nothing if it
+    /// began with none or cannot be read. That the file was there is written down.
+    pub(crate) fn look_back(&self, attempt: &AttemptDir) -> Option<History> {
+        let begun = attempt.session().ok()??;
+        let now = self.read(begun.file.as_path()).ok()?;
+        if !begun.kept {
+            // Derived: whoever looks next will see it again.
+            let _ = attempt.write_session(&AttemptSession { kept: true, ..begun.clone() });
+        }
+        let before = match &begun.from {
+            Some(from) => self.read(from.as_path()).ok()?,
+            None => now.clone(),
+        };
+        let before = before.get(..usize::try_from(begun.bytes).ok()?).filter(|before| !before.is_empty())?;
+        Some(self.sessions.history(before, &now))
+    }
+
+    fn recorded(&self, session: &SessionId, from: Option<&Path>, bytes: u64) -> AttemptSession {
+        let file = self.place(session);
+        let kept = bytes > 0 && from.is_none();
+        let from = from.map(Into::into);
+        AttemptSession { session: session.clone(), file: file.as_path().into(), from, bytes, kept }
+    }
+
+    /// Where the agent looks for a session.
+    fn place(&self, session: &SessionId) -> PathBuf {
+        self.config.join(self.sessions.file(&self.cwd, session))
+    }
+
+    /// The best file of the session in any other place: one that is whole, and of these the longest.
+    fn elsewhere(&self, session: &SessionId) -> Option<PathBuf> {
+        let place = self.place(session);
+        let name = place.file_name()?;
+        let mut files = vec![self.run.sessions_path().join(name)];
+        for config in [Some(&self.config), self.default_config.as_ref()].into_iter().flatten() {
+            let folders = fs::read_dir(config.join(self.sessions.folders())).into_iter().flatten().flatten();
+            files.extend(folders.map(|folder| folder.path().join(name)));
+        }
+        files.extend(
+            self.begun()
+                .filter(|begun| begun.session == *session)
+                .map(|begun| begun.file.as_path().to_owned()),
+        );
+        let worth = |file: PathBuf| {
+            let length = fs::metadata(&file).ok()?.len();
+            Some((self.worth(&file), length, file))
+        };
+        let usable = files.into_iter().filter(|file| *file != place).filter_map(worth);
+        usable.filter(|(worth, ..)| *worth >= Worth::Damaged).max().map(|(.., file)| file)
+    }
+
+    /// Whether an attempt of this run has seen the session's file.
+    fn was_kept(&self, session: &SessionId) -> bool {
+        self.begun().any(|begun| begun.kept && begun.session == *session)
+    }
+
+    fn begun(&self) -> impl Iterator<Item = AttemptSession> {
+        let attempts = self.run.attempts().unwrap_or_default();
+        attempts.into_iter().filter_map(|attempt| attempt.session().ok().flatten())
+    }
+
+    fn worth(&self, file: &Path) -> Worth {
+        match self.read(file) {
+            Ok(bytes) => match self.sessions.health(&bytes) {
+                Health::Whole => Worth::Whole,
+                Health::Damaged(_) => Worth::Damaged,
+                Health::Empty => Worth::Empty,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Worth::Absent,
+            Err(_) => Worth::Whole,
+        }
+    }
+
+    fn read(&self, file: &Path) -> io::Result<Vec<u8>> {
+        if fs::metadata(file)?.len() > SESSION_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        fs::read(file)
+    }
+
+    /// Replaces the file by a whole copy of itself; the original is kept beside it.
+    fn repair(&self, file: &Path) -> io::Result<()> {
+        let bytes = self.read(file)?;
+        let Some(whole) = self.sessions.repaired(&bytes) else { return Ok(()) };
+        write(&original(file), &bytes)?;
+        write(file, &whole)
+    }
+
+    /// Copies a session's file to where the agent looks, whole. What was there is kept beside it.
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let bytes = self.read(from)?;
+        if let Ok(there) = self.read(to) {
+            write(&original(to), &there)?;
+        }
+        if let Some(folder) = to.parent() {
+            DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
+        }
+        write(to, &self.sessions.repaired(&bytes).unwrap_or(bytes))
+    }
+}
+
+impl Environment {
+    /// A variable as an agent that is started in this environment has it.
+    fn variable(&self, name: &str) -> Option<OsString> {
+        let inherited = || std::env::var_os(name).filter(|_| !self.clear);
+        self.set.get(name).map(OsString::from).or_else(inherited)
+    }
+}
+
+/// A name for the original of a file that is replaced: `….damaged`, or the first of its kind that is free.
+fn original(file: &Path) -> PathBuf {
+    let name = |suffix: String| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let mut names = (1..=ORIGINALS_MAX)
+        .map(|number| name(if number == 1 { ".damaged".to_owned() } else { format!(".damaged-{number}") }));
+    let last = name(format!(".damaged-{ORIGINALS_MAX}"));
+    names.find(|name| !name.exists()).unwrap_or(last)
+}
+
+fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(file, bytes, Durability::Power).map_err(io::Error::other)
+}

@@ -1,0 +1,67 @@
+//! Goes on with a run that is over, or branches off it: the same work in the same session, or a run of its
+//! own that begins with the session's history.
+
+use crate::recover::{Going, order, take_up};
+use crate::seeding::asked_in;
+use crate::supervisor::dialect_of;
+use crate::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError};
+use longhaul_core::{Ask, By, Run};
+use longhaul_store::{Home, Journal, RunDir};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Lets the run of this directory go on in its session, with its clocks and its spend, and carries it to its
+/// next outcome. A run that has no outcome yet is recovered: then `ask` must be [`Ask::Continue`]. `cwd` is
+/// where it works from now on; nothing for where it did.
+///
+/// # Errors
+///
+/// As [`crate::recover()`]; and if a run that has not ended is to be told something new.
+pub async fn resume(
+    home: &Home,
+    dir: RunDir,
+    (ask, cwd): (Ask, Option<PathBuf>),
+    environment: Environment,
+    observer: &mut dyn Observer,
+    cancels: mpsc::Receiver<By>,
+) -> Result<Report, RunError> {
+    let going = Going::Reopened { ask, cwd };
+    let begun = take_up(home, dir, going, environment, observer, cancels).await;
+    let (supervised, first) = begun.map_err(RunError::Refused)?;
+    supervised.carry(first).await
+}
+
+/// A request for a run like that of this directory, on a fork of its session: the run and its session stay as
+/// they are.
+///
+/// # Errors
+///
+/// If the run's files cannot be read, or if it never opened a session.
+pub fn branch(
+    home: Home,
+    dir: &RunDir,
+    prompt: String,
+    cwd: Option<PathBuf>,
+) -> Result<Request, SuperviseError> {
+    let plan = dir.plan()?;
+    let history = Journal::load(&dir.journal_path())?;
+    let run = Run::replay(history.records());
+    let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
+    let mut order = order(&plan, asked_in(history.records()), dir.id());
+    order.prompt = prompt;
+    order.asked = Vec::new();
+    if let Some(cwd) = cwd {
+        order.cwd = cwd;
+    }
+    Ok(Request {
+        home,
+        dialect: Arc::from(dialect_of(&plan)?),
+        order,
+        environment: Environment::default(),
+        session: SessionChoice::Fork(session),
+        policy: plan.policy,
+        origins: plan.origins,
+        keep_stream: plan.keep_stream,
+    })
+}

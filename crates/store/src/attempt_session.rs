@@ -1,0 +1,22 @@
+//! The file of an attempt's session, as it was when the attempt was started: what a later look at the
+//! session is compared with.
+
+use crate::OsText;
+use longhaul_core::SessionId;
+use serde::{Deserialize, Serialize};
+
+/// `attempts/NNN/session.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptSession {
+    /// The session that the attempt was to write to.
+    pub session: SessionId,
+    /// Where the agent keeps it.
+    pub file: OsText,
+    /// The file whose history the session began with, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<OsText>,
+    /// How long that history was, in bytes; 0 for a new session.
+    pub bytes: u64,
+    /// Whether the file was seen there: only then it can be missed.
+    pub kept: bool,
+}
