@@ -3,7 +3,9 @@
 
 use crate::flight::kill::KillPoint;
 use crate::mix::FAULTS;
-use longhaul_core::{By, Fault, Nudge, OutcomeKind, Phase, Remedy, StopLevel, StopWhy, Why};
+use longhaul_core::{
+    By, Fault, Nudge, OutcomeKind, Phase, Remedy, Rung, SessionFound, StopLevel, StopWhy, Why,
+};
 use std::fmt;
 
 /// Where a run stands, without what is in it.
@@ -41,9 +43,11 @@ const REMEDIES: usize = 14;
 const OUTCOMES: usize = 11;
 const WHYS: [&str; 7] =
     ["next_attempt", "stall", "attempt_timeout", "background_over", "settle", "linger", "stop_harder"];
-const STOPS: [&str; 5] = ["stalled", "attempt_timeout", "auth_rejected", "lingered", "cancelled"];
+const STOPS: [&str; 6] =
+    ["stalled", "attempt_timeout", "auth_rejected", "other_session", "lingered", "cancelled"];
 const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
 const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
+const SESSIONS: [&str; 5] = ["ready", "damaged", "elsewhere", "empty", "missing"];
 const FOUND: [&str; 2] = ["live", "gone"];
 
 /// Counts of everything reached.
@@ -57,6 +61,12 @@ pub struct Coverage {
     pub(crate) levels: [u64; LEVELS.len()],
     /// Kills of the supervisor by point.
     pub(crate) kills: [u64; KillPoint::WORDS.len()],
+    /// Rungs of the ladder.
+    pub(crate) rungs: [u64; Rung::ALL.len()],
+    /// What was found of sessions.
+    pub(crate) found: [u64; SESSIONS.len()],
+    /// Runs that went on, by how they had ended.
+    pub(crate) reopened: [u64; OUTCOMES],
     /// Recoveries by what was found and where the run stood.
     pub(crate) recoveries: [[u64; Standing::WORDS.len()]; FOUND.len()],
     /// Cancels by who and where the run stood.
@@ -73,6 +83,9 @@ impl Coverage {
             stops: [0; STOPS.len()],
             levels: [0; LEVELS.len()],
             kills: [0; KillPoint::WORDS.len()],
+            rungs: [0; Rung::ALL.len()],
+            found: [0; SESSIONS.len()],
+            reopened: [0; OUTCOMES],
             recoveries: [[0; 8]; FOUND.len()],
             cancels: [[0; 8]; BYS.len()],
         }
@@ -103,6 +116,18 @@ impl Coverage {
         self.kills[point as usize] += 1;
     }
 
+    pub(crate) fn rung(&mut self, rung: Rung) {
+        self.rungs[rung as usize] += 1;
+    }
+
+    pub(crate) fn found(&mut self, found: SessionFound) {
+        self.found[found as usize] += 1;
+    }
+
+    pub(crate) fn reopened(&mut self, kind: OutcomeKind) {
+        self.reopened[kind as usize] += 1;
+    }
+
     pub(crate) fn recovery(&mut self, live: bool, standing: Standing) {
         self.recoveries[usize::from(!live)][standing as usize] += 1;
     }
@@ -122,6 +147,9 @@ impl Coverage {
         add(&mut self.stops, &other.stops);
         add(&mut self.levels, &other.levels);
         add(&mut self.kills, &other.kills);
+        add(&mut self.rungs, &other.rungs);
+        add(&mut self.found, &other.found);
+        add(&mut self.reopened, &other.reopened);
         add(self.recoveries.as_flattened_mut(), other.recoveries.as_flattened());
         add(self.cancels.as_flattened_mut(), other.cancels.as_flattened());
     }
@@ -131,11 +159,14 @@ impl Coverage {
         // No decision names these: they end a run, or belong to checks and loops of runs.
         let unnamed =
             ["remedy end", "remedy end_unless_allowed", "outcome incomplete", "outcome check_failed"];
+        // The same outcomes cannot be reopened; a process that nothing ends is left alone.
         // No process lives, and nobody cancels, before a run starts and after it ended.
         let impossible = |name: &str| {
             let cancel = name.starts_with("cancel") && (name.ends_with(" new") || name.ends_with(" over"));
             let live = ["new", "sweeping", "waiting"].iter().any(|end| name == format!("found live {end}"));
-            cancel || live || unnamed.contains(&name)
+            let reopened =
+                ["incomplete", "check_failed", "bug"].iter().any(|end| name == format!("reopened {end}"));
+            reopened || cancel || live || unnamed.contains(&name)
         };
         self.rows()
             .into_iter()
@@ -159,6 +190,9 @@ impl Coverage {
         add("stop", &STOPS, &self.stops);
         add("level", &LEVELS, &self.levels);
         add("kill", &KillPoint::WORDS, &self.kills);
+        add("rung", &Rung::ALL.iter().map(|rung| rung.word()).collect::<Vec<_>>(), &self.rungs);
+        add("session", &SESSIONS, &self.found);
+        add("reopened", &outcomes, &self.reopened);
         for (found, counts) in FOUND.iter().zip(&self.recoveries) {
             add(&format!("found {found}"), &Standing::WORDS, counts);
         }

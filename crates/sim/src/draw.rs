@@ -118,6 +118,13 @@ fn mix(dice: &mut Dice) -> Mix {
     mix.lingers = some(dice, 6);
     mix.deaf = some(dice, 4);
     mix.undying = if dice.one_in(16) { 300_000 } else { 0 };
+    mix.moved = some(dice, 6);
+    mix.damaged = some(dice, 6);
+    mix.hidden = some(dice, 6);
+    mix.unwritable = some(dice, 8);
+    mix.forgets = some(dice, 12);
+    mix.strays = some(dice, 12);
+    mix.reopen = some(dice, 6);
     mix.no_room = some(dice, 12);
     mix.piped = some(dice, 2);
     mix.cancel = some(dice, 5);

@@ -9,6 +9,7 @@ pub(crate) use trace::Trace;
 
 use crate::coverage::{Coverage, Standing};
 use crate::draw::Plan;
+use crate::mix::Reach;
 use crate::oracles::{
     Objection, Oracle, Verdict, check_ending, check_journalled, check_spawn, check_spread, check_stable,
     ensure,
@@ -17,8 +18,8 @@ use crate::world::agent::NEVER;
 use crate::world::{Happening, World};
 use kill::KillPoint;
 use longhaul_core::{
-    Action, Event, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run, SessionPlan, Span, Step,
-    Usd,
+    Action, Ask, Event, Fault, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run, SessionPlan,
+    Span, Step, Usd,
 };
 use std::mem;
 use watch::Watch;
@@ -29,6 +30,8 @@ const STEPS_MAX: u64 = 20_000;
 const TIME_MAX: Span = Span::from_hours(24 * 180);
 // A supervisor that dies at every step never lets a run end.
 const KILLS_MAX: u32 = 12;
+// A run that somebody always lets go on never ends either.
+const REOPENS_MAX: u32 = 2;
 // One in so many endings is decided again under other rolls.
 const SPREAD_SAMPLE: u64 = 32;
 /// When every run begins: a round moment of 2026.
@@ -65,6 +68,7 @@ struct Course<'a> {
     told: usize,
     steps: u64,
     kills_left: u32,
+    reopens_left: u32,
     stuck: bool,
 }
 
@@ -84,7 +88,7 @@ impl Flight {
         self.journal.clear();
         self.watch.begin();
         if plan.session_exists {
-            world.sessions.open(plan.session.id());
+            world.sessions.open(plan.session.id()).spoken = true;
         }
         let mut course = Course {
             policy: &plan.policy,
@@ -96,6 +100,7 @@ impl Flight {
             told: 0,
             steps: 0,
             kills_left: KILLS_MAX,
+            reopens_left: REOPENS_MAX,
             stuck: false,
         };
         // A supervisor that died at the very end comes back to find the run over.
@@ -103,8 +108,32 @@ impl Flight {
             course.check_ends()?;
             let Some(happening) = course.next(coverage) else { continue };
             self.step(&mut course, happening, coverage, trace)?;
+            self.reopen(&mut course, coverage)?;
         }
         self.land(course, coverage)
+    }
+
+    /// Somebody may let a run go on that is over. Its end is judged before.
+    fn reopen(&mut self, course: &mut Course<'_>, coverage: &mut Coverage) -> Verdict {
+        let outcome = course.run.state().outcome().filter(|_| course.pending.is_none());
+        let Some(outcome) = outcome.filter(|outcome| outcome.kind != OutcomeKind::Bug) else { return Ok(()) };
+        let world = &mut *course.world;
+        if course.reopens_left == 0 || !world.dice.odds(world.mix.reopen) {
+            return Ok(());
+        }
+        check_ending(&outcome, world, course.policy, self.watch.cancelled_by(outcome.by))?;
+        self.watch.clocks.check(&course.run, world.now)?;
+        course.reopens_left -= 1;
+        let after = Span(world.dice.magnitude(Reach::new(1, 86_400_000)));
+        world.pass(world.now + after);
+        let ask = match world.dice.below(3) {
+            0 => Ask::Continue,
+            1 => Ask::Again,
+            _ => Ask::Prompt("Now the docs.".to_owned()),
+        };
+        course.pending = Some(Event::Reopened(ask));
+        coverage.reopened(outcome.kind);
+        Ok(())
     }
 
     /// One turn of the driver's loop, in buffers that are used again.
@@ -140,6 +169,8 @@ impl Flight {
         }
         let now = Now { at, roll: course.world.dice.bits() };
         let ticked = matches!(event, Event::Ticked);
+        let looked = if let Event::Inspected(found) = event { Some(found) } else { None };
+        looked.into_iter().for_each(|found| coverage.found(found));
         cover_cancel(coverage, &event, &course.run);
         self.watch.hear(course.policy, now, &event)?;
         trace.event(at, &event);
@@ -148,6 +179,7 @@ impl Flight {
         let before = sampled.then(|| (course.run.clone(), event.clone()));
         course.run.step_into(course.policy, now, event, step);
         trace.step(step);
+        self.start_nothing(course, looked.is_some(), step);
         ensure(!ticked || !step.records.is_empty(), Oracle::Deadline, || {
             format!("a tick at the deadline decides nothing in {:?}", course.run.state().phase)
         })?;
@@ -190,11 +222,22 @@ impl Flight {
         }
     }
 
+    /// A look at the session ended the attempt: the world knows why.
+    fn start_nothing(&self, course: &mut Course<'_>, looked: bool, step: &Step) {
+        let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
+        if let (true, true, Some(plan)) = (looked, ended, &course.run.state().plan) {
+            // Else somebody had cancelled the run, and it was never started.
+            let truth = if self.watch.ladder.is_lost() { Fault::SessionLost } else { Fault::Crashed };
+            course.world.start_nothing(plan.attempt, truth);
+        }
+    }
+
     fn perform(&mut self, course: &mut Course<'_>, action: &Action) -> Verdict {
         check_journalled(action, &self.journal)?;
         if let Action::Spawn(plan) = action {
             check_spawn(plan, course.world, &self.journal, course.world.now)?;
             self.watch.sessions.check_spawn(plan)?;
+            self.watch.ladder.check_spawn(plan)?;
             course.told = 0;
         }
         course.world.perform(action);
@@ -328,6 +371,7 @@ impl Course<'_> {
                 let ended = self.world.ended.as_ref();
                 Event::Exited(ended.map(|ended| ended.evidence.clone()).expect("what exited has ended"))
             }
+            Happening::Inspected(found) => Event::Inspected(found),
             Happening::Swept(ended) => Event::Swept(ended),
             Happening::Suspended(span) => Event::Suspended(span),
             Happening::Cancelled(by) => Event::Cancelled(by),

@@ -114,6 +114,18 @@ pub(crate) struct Mix {
     pub(crate) deaf: u32,
     /// ... that nothing can end it ...
     pub(crate) undying: u32,
+    /// ... that the file of a session was moved, or damaged, since it was used ...
+    pub(crate) moved: u32,
+    pub(crate) damaged: u32,
+    /// ... that nobody but the agent can look at it ...
+    pub(crate) hidden: u32,
+    /// ... that no copy of it can be written ...
+    pub(crate) unwritable: u32,
+    /// ... that an agent begins anew where it should go on, or opens another session ...
+    pub(crate) forgets: u32,
+    pub(crate) strays: u32,
+    /// ... that somebody lets a run go on that is over ...
+    pub(crate) reopen: u32,
     /// ... that a spawn finds no resources ...
     pub(crate) no_room: u32,
     /// ... that the supervisor is killed at a step ...
@@ -160,6 +172,13 @@ impl Mix {
             lingers: 0,
             deaf: 0,
             undying: 0,
+            moved: 0,
+            damaged: 0,
+            hidden: 0,
+            unwritable: 0,
+            forgets: 0,
+            strays: 0,
+            reopen: 0,
             no_room: 0,
             kill: 0,
             piped: 0,

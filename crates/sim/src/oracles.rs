@@ -4,6 +4,7 @@
 mod bounds;
 mod clocks;
 mod endings;
+mod ladder;
 mod patience;
 mod sessions;
 mod spawns;
@@ -14,6 +15,7 @@ mod waits;
 pub(crate) use bounds::{Bounds, Case};
 pub(crate) use clocks::ClockWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
+pub(crate) use ladder::LadderWatch;
 pub(crate) use patience::Patience;
 pub(crate) use sessions::SessionWatch;
 pub(crate) use spawns::{check_journalled, check_spawn};
@@ -74,6 +76,8 @@ oracles! {
     Cancels = "cancels",
     /// Sessions are opened once, resumed when open, and never resumed once left behind.
     Sessions = "sessions",
+    /// The history reaches an attempt by the right rung, and by none twice for the same reason.
+    Ladder = "ladder",
     /// No agent is stopped that works, and none is left alone that hangs.
     Patience = "patience",
     /// Stops escalate by one level a grace period, and not for ever.

@@ -198,6 +198,8 @@ impl Observed {
                 }
                 Record::RunFinished { at, .. } => last = *at,
                 Record::RunStarted { .. }
+                | Record::RunReopened { .. }
+                | Record::RungTaken { .. }
                 | Record::AttemptStarted { .. }
                 | Record::AttemptSpawned { .. }
                 | Record::SessionOpened { .. }

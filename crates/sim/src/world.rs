@@ -12,7 +12,9 @@ use crate::Reach;
 use crate::dice::Dice;
 use crate::mix::{Mix, Point};
 use agent::{Agent, NEVER};
-use longhaul_core::{By, Evidence, Fault, Moment, Notice, Policy, Proc, Span, SpawnError, Tally, TurnResult};
+use longhaul_core::{
+    By, Evidence, Fault, Moment, Notice, Policy, Proc, SessionFound, Span, SpawnError, Tally, TurnResult,
+};
 use server::Server;
 use sessions::Sessions;
 
@@ -33,6 +35,7 @@ pub(crate) enum Happening {
     SpawnFailed(SpawnError),
     Noticed(Notice),
     Exited,
+    Inspected(SessionFound),
     Swept(u32),
     Suspended(Span),
     Cancelled(By),
@@ -73,7 +76,11 @@ pub(crate) struct World {
     /// An answer of the API that comes once.
     once: Option<(TurnResult, Fault)>,
     spawn_at: Moment,
-    spawned: Result<Proc, SpawnError>,
+    /// What comes of the start: a process, an error, or the refusal that is in `ended`.
+    spawned: Result<Proc, Option<SpawnError>>,
+    /// A session is being looked for, and what will be found.
+    look_at: Moment,
+    found: SessionFound,
     sweep_at: Moment,
     cancel_at: Moment,
     cancel_by: By,
@@ -109,7 +116,9 @@ impl World {
             inner_retries: policy.inner_retries,
             once: None,
             spawn_at: NEVER,
-            spawned: Err(SpawnError::NoResources),
+            spawned: Err(None),
+            look_at: NEVER,
+            found: SessionFound::Ready,
             sweep_at: NEVER,
             cancel_at,
             cancel_by: dice.pick(&[By::Person, By::Person, By::PersonNow, By::Terminate, By::HangUp]),
@@ -123,7 +132,7 @@ impl World {
     /// When something happens next.
     pub(crate) fn next_at(&self) -> Moment {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
-        agent.min(self.spawn_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
+        agent.min(self.spawn_at).min(self.look_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
     }
 
     /// Lets happen what happens next. What nobody could notice is no event.
@@ -134,8 +143,13 @@ impl World {
             self.spawn_at = NEVER;
             return Some(match self.spawned {
                 Ok(proc) => Happening::Spawned(proc),
-                Err(error) => Happening::SpawnFailed(error),
+                Err(Some(error)) => Happening::SpawnFailed(error),
+                Err(None) => Happening::Exited,
             });
+        }
+        if self.look_at <= now {
+            self.look_at = NEVER;
+            return Some(Happening::Inspected(self.found));
         }
         if self.sweep_at <= now {
             self.sweep_at = NEVER;
@@ -169,6 +183,7 @@ impl World {
         self.now = self.now + span;
         let later = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
         later(&mut self.spawn_at);
+        later(&mut self.look_at);
         later(&mut self.sweep_at);
         if let Some(agent) = &mut self.agent {
             later(&mut agent.at);

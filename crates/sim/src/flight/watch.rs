@@ -2,8 +2,8 @@
 
 use crate::coverage::{Coverage, Standing};
 use crate::oracles::{
-    Bounds, Case, ClockWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict, check_truth, check_wait,
-    ensure,
+    Bounds, Case, ClockWatch, LadderWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict, check_truth,
+    check_wait, ensure,
 };
 use crate::world::{Ended, World};
 use longhaul_core::{
@@ -15,9 +15,12 @@ use longhaul_core::{
 pub(crate) struct Watch {
     bounds: Bounds,
     pub(crate) clocks: ClockWatch,
+    pub(crate) ladder: LadderWatch,
     patience: Patience,
     pub(crate) sessions: SessionWatch,
     stops: StopWatch,
+    /// Somebody let the run go on, and the first attempt since then is to come.
+    reopened: bool,
     /// Who asked last for the end.
     cancel: Option<By>,
     /// Who asked for it when the last attempt ended: that decision stands.
@@ -36,6 +39,7 @@ impl Watch {
 
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
+        self.ladder.hear(event);
         self.patience.hear(now.at, event, policy)
     }
 
@@ -62,9 +66,17 @@ impl Watch {
     ) -> Verdict {
         self.clocks.take(record);
         self.patience.take(record, policy)?;
+        self.ladder.take(record)?;
         match record {
-            Record::AttemptStarted { plan, .. } => self.plan = Some(plan.clone()),
+            Record::RunReopened { .. } => self.reopen(),
+            Record::AttemptStarted { plan, .. } => {
+                if std::mem::take(&mut self.reopened) {
+                    self.sessions.check_reopened(plan)?;
+                }
+                self.plan = Some(plan.clone());
+            }
             Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
+            Record::RungTaken { rung, .. } => coverage.rung(*rung),
             Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.ended(policy, *at, *fault, next, world, coverage)?;
@@ -79,6 +91,15 @@ impl Watch {
             | Record::RunFinished { .. } => {}
         }
         self.stops.take(record, policy, self.cancel)
+    }
+
+    /// A person lets the run go on: its bounds are new, its sessions and clocks are not.
+    fn reopen(&mut self) {
+        self.bounds = Bounds::default();
+        self.cancel = None;
+        self.cancel_decided = None;
+        self.waited = None;
+        self.reopened = true;
     }
 
     /// An attempt is over: was it judged rightly, and is what follows allowed and timed?
@@ -132,9 +153,10 @@ impl Watch {
             attempt: plan.attempt,
             progressed: ended.evidence.progressed,
             session_open: self.sessions.is_open(),
+            plainer: self.ladder.has_plainer(),
         };
         self.bounds.check(&case, next)?;
-        self.sessions.check_next(&plan, fault, next)?;
+        self.sessions.check_next(&plan, fault, ended.evidence.history, next)?;
         if let Next::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;

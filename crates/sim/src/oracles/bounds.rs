@@ -42,6 +42,15 @@ pub(crate) struct Case<'a> {
     pub(crate) attempt: u32,
     pub(crate) progressed: bool,
     pub(crate) session_open: bool,
+    /// Whether a new session was told the record of the work, in vain, and none the task alone.
+    pub(crate) plainer: bool,
+}
+
+impl Case<'_> {
+    /// Whether the model said nothing in the attempt.
+    fn is_silent(&self) -> bool {
+        self.evidence.tally.messages == 0
+    }
 }
 
 impl Bounds {
@@ -97,11 +106,13 @@ impl Bounds {
             },
             Fault::SessionLost => match policy.session_loss {
                 SessionLoss::SpendAttempt => spent,
-                SessionLoss::Ladder => case.attempt <= 1 || self.restarted[fault as usize],
-                SessionLoss::FreshWithWarning | SessionLoss::Fresh => self.restarted[fault as usize],
+                SessionLoss::Ladder => case.attempt <= 1 && case.is_silent() || self.has_restarted(case),
+                SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
+                    !(case.attempt <= 1 && case.is_silent()) && self.has_restarted(case)
+                }
             },
             Fault::SessionExists | Fault::BadRequest => self.once[fault as usize],
-            Fault::ContextFull => self.restarted[fault as usize],
+            Fault::ContextFull => self.has_restarted(case),
             Fault::Unfinished => self.nudges[0] >= 2 || !case.session_open,
             Fault::OutputLimit => self.nudges[1] >= 2 || !case.session_open,
             Fault::Permission
@@ -116,6 +127,10 @@ impl Bounds {
             | Fault::TurnLimit
             | Fault::AgentBudget => true,
         }
+    }
+
+    fn has_restarted(&self, case: &Case<'_>) -> bool {
+        self.restarted[case.fault as usize] && !case.plainer
     }
 
     /// One more attempt if and only if the policy allows it.

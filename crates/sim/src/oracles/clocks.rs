@@ -9,6 +9,9 @@ pub(crate) struct ClockWatch {
     began: Moment,
     waiting: Span,
     suspended: Span,
+    over: Span,
+    /// The run is over since then.
+    over_since: Option<Moment>,
     /// Another attempt is decided.
     more: bool,
     /// No process is resident since then.
@@ -19,18 +22,24 @@ impl ClockWatch {
     pub(crate) fn take(&mut self, record: &Record) {
         match record {
             Record::RunStarted { at } => self.began = *at,
+            Record::RunReopened { at, .. } => {
+                let since = self.over_since.take().unwrap_or(*at);
+                self.over = self.over + at.since(since);
+            }
             Record::AttemptEnded { next, .. } => self.more = matches!(next, Next::Attempt { .. }),
             Record::Swept { at, .. } if self.more => self.waits_since = Some(*at),
             Record::AttemptStarted { at, .. } | Record::RunFinished { at, .. } => {
                 if let Some(since) = self.waits_since.take() {
                     self.waiting = self.waiting + at.since(since);
                 }
+                self.over_since = matches!(record, Record::RunFinished { .. }).then_some(*at);
             }
             Record::Suspended { span } if self.waits_since.is_none() => {
                 self.suspended = self.suspended + *span
             }
             Record::Swept { .. }
             | Record::Suspended { .. }
+            | Record::RungTaken { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
@@ -45,11 +54,16 @@ impl ClockWatch {
         let clocks = run.state().clocks;
         let same = clocks.started == self.began
             && clocks.waiting == self.waiting
-            && clocks.suspended == self.suspended;
+            && clocks.suspended == self.suspended
+            && clocks.over == self.over;
         ensure(same, Oracle::Clocks, || format!("the run says {clocks:?}, the world {self:?}"))?;
         let parts = clocks.active(now) + clocks.waiting + clocks.suspended;
-        ensure(parts == clocks.wall(now), Oracle::Clocks, || {
-            format!("active, waiting and suspended are {parts}, the wall clock says {}", clocks.wall(now))
+        let whole = now.since(self.began) - self.over;
+        ensure(parts == whole && clocks.wall(now) == whole, Oracle::Clocks, || {
+            format!(
+                "active, waiting and suspended are {parts}, the wall clock says {}, it was {whole}",
+                clocks.wall(now)
+            )
         })
     }
 }

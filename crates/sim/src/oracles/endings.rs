@@ -4,7 +4,7 @@ use super::{Objection, Oracle, Verdict, ensure};
 use crate::world::{Ended, World};
 use longhaul_core::{
     ApiError, By, Event, Evidence, Exit, Fault, Moment, Notice, Now, Outcome, OutcomeKind, Policy, Proc, Run,
-    SessionLoss, Span, SpawnError, StopWhy,
+    SessionFound, SessionLoss, Span, SpawnError, StopWhy,
 };
 
 /// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
@@ -13,13 +13,15 @@ pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option
         Some(StopWhy::Stalled) => Some(Fault::Stalled),
         Some(StopWhy::AttemptTimeout) => Some(Fault::AttemptTimeout),
         Some(StopWhy::AuthRejected) => Some(Fault::Auth),
+        Some(StopWhy::OtherSession) => Some(Fault::SessionLost),
         Some(StopWhy::Lingered | StopWhy::Cancelled) | None => None,
     };
     let right = match ended.truth {
         None => fault.is_none(),
         // Quota outlasts a stop of ours: nothing may be started before its reset. So does a guard
         // that did not run.
-        Some(truth @ (Fault::UsageLimit | Fault::GuardLapsed)) => fault == Some(truth),
+        // And what was done in another conversation was not this run's.
+        Some(truth @ (Fault::UsageLimit | Fault::GuardLapsed | Fault::SessionLost)) => fault == Some(truth),
         Some(truth) => fault == Some(ours.unwrap_or(truth)),
     };
     let word = |fault: Option<Fault>| fault.map_or("nothing", Fault::word);
@@ -119,8 +121,9 @@ fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> Verdict {
 pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Verdict {
     let state = run.state().clone();
     let now = Now { at: at + Span::from_hours(1), roll: 7 };
-    let events: [Event; 9] = [
+    let events: [Event; 10] = [
         Event::Ticked,
+        Event::Inspected(SessionFound::Missing),
         Event::Spawned(Proc { pid: 7, start_ticks: 7 }),
         Event::SpawnFailed(SpawnError::NoResources),
         Event::Noticed(Notice::ToolEnded),

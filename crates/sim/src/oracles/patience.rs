@@ -2,7 +2,7 @@
 //! and when, by an own account of it.
 
 use super::{Oracle, Verdict, ensure};
-use longhaul_core::{Event, Moment, Notice, Policy, Record, Span, StopWhy};
+use longhaul_core::{Event, Moment, Notice, Policy, Record, SessionId, Span, StopWhy};
 
 /// What the present process has said.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,9 @@ pub(crate) struct Patience {
     idle: bool,
     rejections: u32,
     rejection: u32,
+    /// The session that the attempt was to open, and whether it opened another.
+    ordered: Option<SessionId>,
+    other_session: bool,
 }
 
 impl Patience {
@@ -35,6 +38,8 @@ impl Patience {
             // What a sleep means is told by its record, which a kill may take with it.
             Event::Suspended(_) | Event::Ticked => {}
             Event::Started(_)
+            | Event::Reopened(_)
+            | Event::Inspected(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Exited(_)
@@ -47,6 +52,7 @@ impl Patience {
     fn begin_listening(&mut self, now: Moment) {
         let Patience { live, closing_since, stopping, began, .. } = *self;
         *self = Patience {
+            ordered: self.ordered.take(),
             live,
             closing_since,
             stopping,
@@ -71,6 +77,9 @@ impl Patience {
         }
         self.heard_at = self.heard_at.max(now);
         match notice {
+            Notice::SessionOpened(session) => {
+                self.other_session |= self.ordered.as_ref().is_some_and(|ordered| ordered != session);
+            }
             Notice::TurnBegan => (self.settled_at, self.idle) = (None, false),
             Notice::ToolBegan => {
                 (self.settled_at, self.idle) = (None, false);
@@ -90,7 +99,7 @@ impl Patience {
                     self.rejections += 1;
                 }
             }
-            Notice::SessionOpened(_) | Notice::Stirred | Notice::RateLimitChanged(_) | Notice::Halted => {}
+            Notice::Stirred | Notice::RateLimitChanged(_) | Notice::Halted => {}
         }
     }
 
@@ -122,8 +131,9 @@ impl Patience {
     /// Takes in a record: a stop needs its reason.
     pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> Verdict {
         match record {
-            Record::AttemptStarted { at, .. } => {
-                *self = Patience { began: *at, heard_at: *at, ..Patience::default() };
+            Record::AttemptStarted { at, plan } => {
+                let ordered = Some(plan.session.id().clone());
+                *self = Patience { began: *at, heard_at: *at, ordered, ..Patience::default() };
             }
             Record::AttemptSpawned { at, .. } => (self.live, self.heard_at) = (true, *at),
             Record::InputEnded { at } => {
@@ -141,6 +151,8 @@ impl Patience {
             Record::AttemptEnded { .. } => self.live = false,
             Record::Suspended { span } => self.sleep(*span),
             Record::RunStarted { .. }
+            | Record::RunReopened { .. }
+            | Record::RungTaken { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::Swept { .. }
@@ -170,6 +182,7 @@ impl Patience {
                 policy.attempt_timeout.is_some_and(|timeout| at >= self.began + timeout)
             }
             StopWhy::AuthRejected => self.rejections >= 2,
+            StopWhy::OtherSession => self.other_session,
             StopWhy::Lingered => match (self.settled_at, self.closing_since) {
                 (Some(_), Some(since)) => at >= since + policy.linger,
                 (Some(settled), None) => self.shells > 0 && at >= settled + policy.background_wait,

@@ -3,7 +3,7 @@
 
 use super::{Oracle, Verdict, ensure};
 use crate::world::Ended;
-use longhaul_core::{Fault, Next, Remedy, Say, SessionId, SessionPlan, SpawnPlan};
+use longhaul_core::{Fault, History, Next, Remedy, Say, SessionId, SessionPlan, SpawnPlan};
 
 /// The sessions of one run, as they truly were.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,13 @@ impl SessionWatch {
     }
 
     /// What follows uses the right session and says the right thing.
-    pub(crate) fn check_next(&mut self, before: &SpawnPlan, fault: Fault, next: &Next) -> Verdict {
+    pub(crate) fn check_next(
+        &mut self,
+        before: &SpawnPlan,
+        fault: Fault,
+        history: Option<History>,
+        next: &Next,
+    ) -> Verdict {
         let Next::Attempt { remedy, plan, .. } = next else { return Ok(()) };
         let right = match remedy {
             Remedy::WaitOut
@@ -58,7 +64,12 @@ impl SessionWatch {
             | Remedy::ResumeOnce
             | Remedy::RetryOnce
             | Remedy::ResumeWhileProgressing => match &self.line {
-                Some(line) => resumes(plan, line) && plan.say == Say::Continue(fault),
+                Some(line) => {
+                    let unheard =
+                        history == Some(History::Unchanged) && !matches!(before.say, Say::Continue(_));
+                    let say = if unheard { before.say } else { Say::Continue(fault) };
+                    resumes(plan, line) && plan.say == say
+                }
                 None => alike(&before.session, &plan.session) && plan.say == before.say,
             },
             Remedy::Nudge(nudge) => {
@@ -79,6 +90,15 @@ impl SessionWatch {
         ensure(right, Oracle::Sessions, || {
             format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.line)
         })
+    }
+
+    /// A run that was over goes on where it was.
+    pub(crate) fn check_reopened(&self, plan: &SpawnPlan) -> Verdict {
+        let right = match &self.line {
+            Some(line) => resumes(plan, line),
+            None => matches!(plan.session, SessionPlan::New(_)),
+        };
+        ensure(right, Oracle::Sessions, || format!("reopened with {plan:?}, the line is {:?}", self.line))
     }
 
     fn leave(&mut self) -> Option<SessionId> {

@@ -2,20 +2,35 @@
 
 use super::{Oracle, Verdict, ensure};
 use crate::world::World;
-use longhaul_core::{Action, Moment, Next, RateLimitStatus, Record, SpawnPlan};
+use longhaul_core::{Action, Moment, Next, RateLimitStatus, Record, SessionPlan, SpawnPlan};
 
 /// Every order is implied by a record of its attempt that is on disk.
 pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> Verdict {
     let attempt_starts = |record: &Record| matches!(record, Record::AttemptStarted { .. });
     let begin = journal.iter().rposition(attempt_starts).unwrap_or(0);
-    let implied = journal[begin..].iter().rev().any(|record| orders(record, action));
+    let rung_taken = |rung| move |record: &Record| matches!(record, Record::RungTaken { rung: taken, .. } if *taken == rung);
+    let implied = journal[begin..].iter().rev().any(|record| orders(record, action))
+        && match action {
+            Action::Spawn(SpawnPlan { rung: Some(rung), .. }) => {
+                journal[begin..].iter().any(rung_taken(*rung))
+            }
+            _ => true,
+        };
     ensure(implied, Oracle::Journalled, || format!("{action:?} is in no record"))
 }
 
 fn orders(record: &Record, action: &Action) -> bool {
     match action {
+        Action::Inspect(session) => {
+            let begins_with = |plan: &SessionPlan| match plan {
+                SessionPlan::New(_) => false,
+                SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => from == session,
+            };
+            matches!(record, Record::AttemptStarted { plan, .. } if begins_with(&plan.session))
+        }
         Action::Spawn(plan) => {
-            matches!(record, Record::AttemptStarted { plan: ordered, .. } if ordered == plan)
+            let ordered = |ordered: &SpawnPlan| SpawnPlan { rung: plan.rung, ..ordered.clone() } == *plan;
+            matches!(record, Record::AttemptStarted { plan, .. } if ordered(plan))
         }
         Action::EndInput => matches!(record, Record::InputEnded { .. }),
         Action::Stop(level) => {
@@ -47,7 +62,10 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
                 ensure(swept, Oracle::SweptFirst, || format!("attempt {} starts unswept", plan.attempt))?;
                 return check_moment(next, plan, world, now);
             }
+            // What was before belongs to another decision.
+            Record::RunReopened { .. } => return Ok(()),
             Record::RunStarted { .. }
+            | Record::RungTaken { .. }
             | Record::AttemptStarted { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
@@ -65,7 +83,8 @@ fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Ve
     let Next::Attempt { at, plan: decided, .. } = next else {
         return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
     };
-    ensure(decided == plan, Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
+    let same = SpawnPlan { rung: plan.rung, ..decided.clone() } == *plan;
+    ensure(same, Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
     ensure(now >= *at, Oracle::NotBefore, || {
         format!("attempt {} starts {} early", plan.attempt, at.since(now))
     })?;

@@ -32,6 +32,8 @@ impl StopWatch {
                 self.slept = Span::ZERO;
             }
             Record::RunStarted { .. }
+            | Record::RunReopened { .. }
+            | Record::RungTaken { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }

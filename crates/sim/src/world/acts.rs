@@ -7,8 +7,8 @@ use super::{Ended, Happening, World};
 use crate::Reach;
 use crate::mix::Point;
 use longhaul_core::{
-    ApiError, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, Span, StopLevel, Tally, Tokens,
-    TurnResult,
+    ApiError, Exit, Fault, History, Moment, Notice, RateLimit, RateLimitStatus, SessionPlan, Span, StopLevel,
+    Tally, Tokens, TurnResult, draw_uuid,
 };
 
 // The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to a quarter.
@@ -112,7 +112,7 @@ impl World {
             return self.ends(agent, fault);
         }
         self.sessions.open(agent.session());
-        let session = agent.session().clone();
+        let session = if agent.strays { draw_uuid(self.dice.bits(), 0) } else { agent.session().clone() };
         agent.evidence.session = Some(session.clone());
         agent.go(Stage::Ask, self.now);
         self.says(agent, Notice::SessionOpened(session))
@@ -280,6 +280,7 @@ impl World {
     /// A request is answered: the agent runs a tool, or has its last answer.
     fn serves(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         let now = self.now;
+        self.sessions.open(agent.session()).spoken = true;
         agent.inner = 0;
         self.served_at.get_or_insert(now);
         let message = Tally {
@@ -383,12 +384,25 @@ impl World {
     }
 
     /// The process is gone. Its tools and shells may not be.
-    fn ends(&mut self, agent: Box<Agent>, cause: Fault) -> Option<Happening> {
+    fn ends(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Happening> {
         self.orphans += agent.shells + u32::from(agent.tool_open && self.dice.one_in(2));
+        agent.evidence.history = self.history(&agent);
         let truth = agent.truth(cause);
         self.billed = self.billed.plus(agent.evidence.tally);
         self.ended = Some(Ended { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
         Some(Happening::Exited)
+    }
+
+    /// What its session's file tells of the history that the agent was to go on with.
+    fn history(&mut self, agent: &Agent) -> Option<History> {
+        if matches!(agent.plan.session, SessionPlan::New(_)) {
+            return None;
+        }
+        match agent.evidence.tally.is_silent() {
+            _ if agent.forgets => Some(History::Separate),
+            false => Some(self.dice.pick(&[History::Continued, History::Continued, History::Branched])),
+            true => self.dice.one_in(2).then_some(History::Unchanged),
+        }
     }
 
     /// When a stop of this level, ordered now, takes effect.

@@ -86,6 +86,10 @@ pub(crate) struct Agent {
     pub(crate) mute: bool,
     pub(crate) brief: bool,
     pub(crate) lingers: bool,
+    /// It begins anew where it should go on, and says nothing of it.
+    pub(crate) forgets: bool,
+    /// It opens another session than it was told.
+    pub(crate) strays: bool,
 }
 
 impl Agent {
@@ -113,6 +117,8 @@ impl Agent {
             mute: false,
             brief: false,
             lingers: false,
+            forgets: false,
+            strays: false,
         }
     }
 
@@ -133,9 +139,16 @@ impl Agent {
     pub(crate) fn truth(&self, cause: Fault) -> Option<Fault> {
         match self.evidence.result {
             _ if self.evidence.guard_lapsed => Some(Fault::GuardLapsed),
+            // What was done in another conversation is not this run's work.
+            _ if self.strayed() || self.forgets => Some(Fault::SessionLost),
             Some(_) if !self.evidence.turn_open => self.meaning,
             Some(_) | None => Some(cause),
         }
+    }
+
+    /// Whether it opened another session than it was told.
+    pub(crate) fn strayed(&self) -> bool {
+        self.strays && self.evidence.session.is_some()
     }
 
     /// What it said last of the account's usage window.

@@ -1,19 +1,21 @@
 //! How the world carries out the core's orders, and what a supervisor that comes back finds.
 
 use super::agent::{Agent, Heeds, NEVER, Stage};
+use super::sessions::Session;
 use super::{Ended, World};
 use crate::Reach;
 use crate::dice::Dice;
 use crate::mix::Point;
 use longhaul_core::{
-    Action, Evidence, Exit, Fault, Found, Moment, Proc, SessionPlan, Span, SpawnError, SpawnPlan,
-    StartupError, StopLevel,
+    Action, Evidence, Exit, Fault, Found, Moment, Proc, Rung, SessionFound, SessionId, SessionPlan, Span,
+    SpawnError, SpawnPlan, StartupError, StopLevel,
 };
 
 impl World {
     /// Carries out an order. What follows from it happens later.
     pub(crate) fn perform(&mut self, action: &Action) {
         match action {
+            Action::Inspect(session) => self.inspect(session),
             Action::Spawn(plan) => self.spawn(plan),
             Action::EndInput => self.end_input(),
             Action::Stop(level) => self.stop(*level),
@@ -26,6 +28,60 @@ impl World {
         }
     }
 
+    /// Somebody looks for a session. Its file may have been moved or damaged since it was used.
+    fn inspect(&mut self, id: &SessionId) {
+        let lasts = if self.dice.one_in(8) { Reach::new(1, 5_000) } else { Reach::new(1, 5) };
+        self.look_at = self.now + Span(self.dice.magnitude(lasts));
+        self.lose_patience(self.look_at);
+        let (moved, damaged) = (self.strikes_by(self.mix.moved), self.strikes_by(self.mix.damaged));
+        let visible = !self.dice.odds(self.mix.hidden);
+        let session = self.sessions.open_if_there(id);
+        self.found = match session {
+            // Nobody but the agent can look.
+            _ if !visible => SessionFound::Ready,
+            None => SessionFound::Missing,
+            Some(session) => {
+                session.elsewhere |= moved;
+                session.damaged |= damaged;
+                match *session {
+                    Session { lost: true, .. } => SessionFound::Missing,
+                    Session { spoken: false, .. } => SessionFound::Empty,
+                    Session { elsewhere: true, .. } => SessionFound::Elsewhere,
+                    Session { damaged: true, .. } => SessionFound::Damaged,
+                    Session { .. } => SessionFound::Ready,
+                }
+            }
+        };
+    }
+
+    /// The supervisor found that the session cannot be continued, and started nothing.
+    pub(crate) fn start_nothing(&mut self, attempt: u32, truth: Fault) {
+        let startup = (truth == Fault::SessionLost).then_some(StartupError::SessionUnknown);
+        let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
+        self.ended = Some(Ended { attempt, truth: Some(truth), evidence });
+    }
+
+    /// Brings the session to where the agent looks; whether that could be done.
+    fn brings(&mut self, plan: &SpawnPlan) -> bool {
+        let (Some(rung), SessionPlan::Resume(from) | SessionPlan::Fork { from, .. }) =
+            (plan.rung, &plan.session)
+        else {
+            return true;
+        };
+        let (places, repairs) = match rung {
+            Rung::Fork => (true, true),
+            Rung::Place => (true, false),
+            Rung::Repair => (false, true),
+            Rung::Resume | Rung::Seed | Rung::Fresh => return true,
+        };
+        let fails = self.strikes_by(self.mix.unwritable);
+        let Some(session) = self.sessions.open_if_there(from).filter(|_| !fails) else { return false };
+        // A copy is placed without what is damaged.
+        session.damaged &= !(repairs || places);
+        session.elsewhere &= !places;
+        true
+    }
+
     fn spawn(&mut self, plan: &SpawnPlan) {
         let now = self.now;
         // Mostly a millisecond or two; on a machine that swaps, seconds.
@@ -33,6 +89,10 @@ impl World {
         self.spawn_at = now + Span(self.dice.magnitude(lasts));
         self.lose_patience(self.spawn_at);
         self.stream.clear();
+        if !self.brings(plan) {
+            self.spawned = Err(None);
+            return self.start_nothing(plan.attempt, Fault::SessionLost);
+        }
         let struck = self.struck(Point::Spawn);
         if self.strikes_by(self.mix.no_room) {
             return self.fail_spawn(plan, SpawnError::NoResources, Fault::Crashed);
@@ -53,6 +113,10 @@ impl World {
         agent.mute = self.dice.odds(self.mix.mute);
         agent.brief = self.dice.odds(self.mix.brief);
         agent.lingers = self.dice.odds(self.mix.lingers);
+        if !matches!(plan.session, SessionPlan::New(_)) {
+            agent.forgets = self.strikes_by(self.mix.forgets);
+            agent.strays = self.strikes_by(self.mix.strays);
+        }
         if self.dice.odds(self.mix.deaf) {
             agent.heeds = Heeds::From(StopLevel::Term);
         }
@@ -69,7 +133,7 @@ impl World {
     }
 
     fn fail_spawn(&mut self, plan: &SpawnPlan, error: SpawnError, truth: Fault) {
-        self.spawned = Err(error);
+        self.spawned = Err(Some(error));
         let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
         self.ended = Some(Ended { attempt: plan.attempt, truth: Some(truth), evidence });
     }
@@ -95,7 +159,8 @@ impl World {
                 if struck == Some(Fault::SessionLost) {
                     self.sessions.open(from).lost = true;
                 }
-                self.sessions.find(from).is_none_or(|session| session.lost).then_some(unknown)
+                let gone = |session: &Session| session.lost || session.elsewhere || !session.spoken;
+                self.sessions.find(from).is_none_or(gone).then_some(unknown)
             }
         }
     }
@@ -130,6 +195,7 @@ impl World {
     /// The supervisor is dead. What was on its way to it is lost; what runs goes on.
     pub(crate) fn lose_supervisor(&mut self) {
         self.spawn_at = NEVER;
+        self.look_at = NEVER;
         self.sweep_at = NEVER;
         if self.dice.odds(self.mix.piped) {
             self.end_input();
