@@ -51,7 +51,9 @@ impl State {
                     plan.rung = Some(*rung);
                 }
             }
-            Record::AttemptSpawned { proc, .. } => {
+            Record::AttemptSpawned { at, proc } => {
+                // Between the order and the start a supervisor may have been dead for hours.
+                self.attempt_began = *at;
                 self.proc = Some(*proc);
                 if self.phase == Phase::Launching {
                     self.phase = Phase::Live;

@@ -5,8 +5,8 @@ use super::State;
 use crate::schedule::after_reset;
 use crate::{
     ApiError, Ask, Backoff, Evidence, Fault, History, Jitter, Moment, Next, Now, Nudge, Outcome, OutcomeKind,
-    Policy, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan, Span, SpawnPlan, TimeoutRule,
-    draw_uuid, ends_as, remedy,
+    Policy, RateLimitStatus, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan, Span, SpawnPlan,
+    TimeoutRule, draw_uuid, ends_as, remedy,
 };
 
 const SALT_SESSION: u64 = 16;
@@ -98,9 +98,7 @@ impl Case<'_> {
     }
 
     fn park(&self) -> Next {
-        let reset =
-            self.evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|reset| *reset > self.now.at);
-        let at = match reset {
+        let at = match self.reset() {
             Some(reset) => after_reset(reset, self.policy.reset_jitter, self.now.roll),
             // No reset is known, or it has passed and the server has not noticed: come back after
             // longer and longer waits, which the window may outlast by hours.
@@ -119,7 +117,9 @@ impl Case<'_> {
         if self.retries_used() >= self.policy.retries_max {
             return self.end();
         }
-        self.attempt(remedy, self.after(&self.policy.backoff, self.retries_used()), self.resumed())
+        let at = self.after(&self.policy.backoff, self.retries_used());
+        let at = if self.fault == Fault::SessionLost { at.max(self.at_once()) } else { at };
+        self.attempt(remedy, at, self.resumed())
     }
 
     fn once(&self, remedy: Remedy) -> Next {
@@ -160,7 +160,7 @@ impl Case<'_> {
             SessionLoss::Ladder if self.is_blank() => self.blank_session(),
             SessionLoss::Ladder => self.fresh_session(Remedy::NextRung),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh if first => {
-                self.attempt(Remedy::NextRung, self.now.at, (self.new_session(), Say::Task))
+                self.attempt(Remedy::NextRung, self.at_once(), (self.new_session(), Say::Task))
             }
             SessionLoss::FreshWithWarning | SessionLoss::Fresh => self.fresh_session(Remedy::NextRung),
             SessionLoss::SpendAttempt => self.resume(Remedy::Resume),
@@ -177,7 +177,7 @@ impl Case<'_> {
         if self.state.restarted.contains(self.fault) {
             return self.end();
         }
-        self.attempt(Remedy::NextRung, self.now.at, (self.new_session(), Say::Task))
+        self.attempt(Remedy::NextRung, self.at_once(), (self.new_session(), Say::Task))
     }
 
     /// A new session for the same task, once for each fault until progress is made in it; and, where it was
@@ -188,7 +188,7 @@ impl Case<'_> {
         if self.state.restarted.contains(self.fault) && !plainer {
             return self.end();
         }
-        self.attempt(remedy, self.now.at, (self.new_session(), Say::TaskAgain(self.fault)))
+        self.attempt(remedy, self.at_once(), (self.new_session(), Say::TaskAgain(self.fault)))
     }
 
     fn other_session(&self) -> Next {
@@ -234,6 +234,19 @@ impl Case<'_> {
 
     fn after(&self, backoff: &Backoff, n: u32) -> Moment {
         self.now.at + backoff.delay(n, self.evidence.retry_after, self.now.roll)
+    }
+
+    /// Now; or, where the account's usage window is known to be closed, when it opens.
+    fn at_once(&self) -> Moment {
+        let closed = self.evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
+        let reset = self.reset().filter(|_| closed);
+        reset.map_or(self.now.at, |reset| after_reset(reset, self.policy.reset_jitter, self.now.roll))
+    }
+
+    /// The stated reset of the account's usage window, if it is to come.
+    fn reset(&self) -> Option<Moment> {
+        let stated = self.evidence.rate_limit.and_then(|limit| limit.resets_at);
+        stated.filter(|reset| *reset > self.now.at)
     }
 
     /// Retries since the last progress that forgives.

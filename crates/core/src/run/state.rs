@@ -59,7 +59,7 @@ pub struct State {
     pub clocks: Clocks,
     /// The present or last attempt's plan.
     pub plan: Option<SpawnPlan>,
-    /// When the present or last attempt began, moved on by the time the machine slept since.
+    /// When the present or last attempt was started, moved on by the time the machine slept since.
     pub attempt_began: Moment,
     /// The present attempt's process.
     pub proc: Option<Proc>,

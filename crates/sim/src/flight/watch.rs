@@ -126,7 +126,7 @@ impl Watch {
             }
         };
         check_truth(ended, self.stops.why(), fault)?;
-        self.sessions.take_end(ended);
+        self.sessions.take_end(&plan, ended);
         if ended.evidence.progressed {
             self.bounds.progress(policy);
         }

@@ -20,8 +20,9 @@ pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option
         None => fault.is_none(),
         // Quota outlasts a stop of ours: nothing may be started before its reset. So does a guard
         // that did not run.
+        Some(truth @ (Fault::UsageLimit | Fault::GuardLapsed)) => fault == Some(truth),
         // And what was done in another conversation was not this run's.
-        Some(truth @ (Fault::UsageLimit | Fault::GuardLapsed | Fault::SessionLost)) => fault == Some(truth),
+        Some(truth @ Fault::SessionLost) if ended.evidence.startup.is_none() => fault == Some(truth),
         Some(truth) => fault == Some(ours.unwrap_or(truth)),
     };
     let word = |fault: Option<Fault>| fault.map_or("nothing", Fault::word);

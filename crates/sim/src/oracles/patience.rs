@@ -135,7 +135,7 @@ impl Patience {
                 let ordered = Some(plan.session.id().clone());
                 *self = Patience { began: *at, heard_at: *at, ordered, ..Patience::default() };
             }
-            Record::AttemptSpawned { at, .. } => (self.live, self.heard_at) = (true, *at),
+            Record::AttemptSpawned { at, .. } => (self.live, self.heard_at, self.began) = (true, *at, *at),
             Record::InputEnded { at } => {
                 self.may_end_input(*at, policy)?;
                 if !self.stopping {

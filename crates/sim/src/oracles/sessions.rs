@@ -41,10 +41,10 @@ impl SessionWatch {
         }
     }
 
-    /// An attempt on `before` ended; its session, if it opened one, is the line of work.
-    pub(crate) fn take_end(&mut self, ended: &Ended) {
-        if let Some(session) = &ended.evidence.session {
-            self.line = Some(session.clone());
+    /// An attempt on this plan ended; its session, if it opened that, is the line of work.
+    pub(crate) fn take_end(&mut self, plan: &SpawnPlan, ended: &Ended) {
+        if ended.evidence.session.as_ref() == Some(plan.session.id()) {
+            self.line = ended.evidence.session.clone();
         }
     }
 

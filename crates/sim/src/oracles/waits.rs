@@ -2,7 +2,9 @@
 
 use super::bounds::{Bounds, Case};
 use super::{Objection, Oracle, ensure};
-use longhaul_core::{Backoff, Fault, Jitter, Moment, Remedy, SessionLoss, Span, TimeoutRule};
+use longhaul_core::{
+    Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutRule,
+};
 
 // An unknown fault and one of memory are retried from this step of the schedule on.
 const CAREFUL_STEP: u32 = 4;
@@ -62,13 +64,14 @@ fn reach(bounds: &Bounds, case: &Case<'_>) -> (Moment, Moment) {
             by_schedule(&policy.backoff, used)
         }
         Fault::SessionLost if policy.session_loss == SessionLoss::SpendAttempt => {
-            by_schedule(&policy.backoff, used)
+            let (earliest, latest) = by_schedule(&policy.backoff, used);
+            let (opens, opens_latest) = when_open(case);
+            (earliest.max(opens), latest.max(opens_latest))
         }
+        Fault::SessionLost | Fault::ContextFull => when_open(case),
         Fault::AttemptTimeout
-        | Fault::SessionLost
         | Fault::SessionExists
         | Fault::SessionBusy
-        | Fault::ContextFull
         | Fault::OutputLimit
         | Fault::Unfinished
         | Fault::GuardLapsed
@@ -82,6 +85,15 @@ fn reach(bounds: &Bounds, case: &Case<'_>) -> (Moment, Moment) {
         | Fault::AgentUnusable
         | Fault::TurnLimit
         | Fault::AgentBudget => at_once,
+    }
+}
+
+/// Now, or when a usage window opens that is stated to be closed.
+fn when_open(case: &Case<'_>) -> (Moment, Moment) {
+    let closed = case.evidence.rate_limit.filter(|limit| limit.status == RateLimitStatus::Rejected);
+    match closed.and_then(|limit| limit.resets_at).filter(|reset| *reset > case.now) {
+        Some(reset) => (reset, reset + case.policy.reset_jitter),
+        None => (case.now, case.now),
     }
 }
 

@@ -111,7 +111,9 @@ impl World {
             agent.evidence.exit = Exit::Code(1);
             return self.ends(agent, fault);
         }
-        self.sessions.open(agent.session());
+        // The prompt is mostly written down before the first request.
+        let written = !self.dice.one_in(4);
+        self.sessions.open(agent.session()).spoken |= written;
         let session = if agent.strays { draw_uuid(self.dice.bits(), 0) } else { agent.session().clone() };
         agent.evidence.session = Some(session.clone());
         agent.go(Stage::Ask, self.now);

@@ -16,7 +16,7 @@ pub(crate) struct Session {
     pub(crate) elsewhere: bool,
     /// Parts of its file are no rows.
     pub(crate) damaged: bool,
-    /// The model said something in it.
+    /// Something is written in it.
     pub(crate) spoken: bool,
 }
 
