@@ -50,11 +50,15 @@ pub enum Command {
     /// Carry one request to an honest end
     #[command(after_help = DURATIONS)]
     Run(Box<RunArgs>),
+    /// Go on with a run that is over, in its session
+    Resume(ResumeArgs),
     /// Go on with runs whose supervisor died
     #[command(after_help = DURATIONS)]
     Recover(RecoverArgs),
     /// Follow a run that another process supervises
     Attach(AttachArgs),
+    /// Show a run, and what was decided in each of its attempts
+    Show(ShowArgs),
     /// End a run, and everything that it started
     Cancel(CancelArgs),
     /// Print what a fresh session would be told of a run's work
@@ -167,6 +171,41 @@ pub struct PolicyArgs {
     /// Count a run with denied tools as done
     #[arg(long)]
     pub allow_denials: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// The run: the first letters of its id, `@` for the last one
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// What else the agent is to do; `-` reads it from stdin [default: to continue]
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt_file")]
+    pub prompt: Option<String>,
+    /// Read the prompt from a file
+    #[arg(long, value_name = "FILE")]
+    pub prompt_file: Option<PathBuf>,
+    /// Say the task once more
+    #[arg(long, conflicts_with_all = ["prompt", "prompt_file"])]
+    pub again: bool,
+    /// Branch off: a new run whose session begins with the history of this one, which stays as it is
+    #[arg(long)]
+    pub fork: bool,
+    /// The directory to work in, if the workspace has moved [default: the same]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Leave the run to a supervisor of its own that survives this terminal
+    #[arg(long)]
+    pub detach: bool,
+    /// What a supervisor is started with by `--detach`
+    #[arg(long, hide = true)]
+    pub detached: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run: the first letters of its id, `@` for the last one
+    #[arg(value_name = "RUN")]
+    pub run: String,
 }
 
 #[derive(Debug, Args)]

@@ -33,8 +33,10 @@ fn main() -> ExitCode {
     let format = output::format(&cli.global);
     let ended = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
+        Command::Resume(args) => commands::resume::resume(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::attach::attach(&cli.global, &args),
+        Command::Show(args) => commands::show::show(&cli.global, &args),
         Command::Seed(args) => commands::seed::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),

@@ -1,13 +1,18 @@
-//! The prompt: from the command line, from stdin, or from a file.
+//! What is asked for and where: the prompt from the command line, from stdin or from a file, and the directory.
 
-use crate::args::RunArgs;
 use crate::failure::Failure;
 use std::fs;
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Reads the prompt that the arguments name, if they name one.
+pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option<String>, Failure> {
+    if prompt.is_none() && file.is_none() { Ok(None) } else { read(prompt, file).map(Some) }
+}
 
 /// Reads the prompt that the arguments name.
-pub fn read(args: &RunArgs) -> Result<String, Failure> {
-    let (bytes, source) = match (&args.prompt_file, args.prompt.as_deref()) {
+pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
+    let (bytes, source) = match (file, prompt) {
         (Some(file), _) => {
             let bytes = fs::read(file).map_err(|error| {
                 Failure::usage(
@@ -44,4 +49,13 @@ pub fn read(args: &RunArgs) -> Result<String, Failure> {
         ));
     }
     Ok(prompt)
+}
+
+/// The directory that the arguments name, symbolic links resolved.
+pub fn directory(named: &Path) -> Result<PathBuf, Failure> {
+    let usable = fs::canonicalize(named).and_then(|dir| fs::read_dir(&dir).map(|_| dir));
+    usable.map_err(|error| {
+        let error = format!("work in {}: {error}", named.display());
+        Failure::usage(error, "name an existing directory with --cwd")
+    })
 }

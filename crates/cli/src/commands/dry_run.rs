@@ -21,9 +21,12 @@ pub fn print(
         SessionChoice::New => SessionPlan::New(SessionId::from("<new session id>")),
         SessionChoice::Named(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
+        SessionChoice::Fork(from) => {
+            SessionPlan::Fork { from: from.clone(), to: SessionId::from("<new session id>") }
+        }
     };
     let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
-    let plan = SpawnPlan { attempt: 1, session, say: Say::Task };
+    let plan = SpawnPlan { attempt: 1, session, say: Say::Task, rung: None };
     let invocation = Claude::new().invocation(order, &plan, &Past::default());
     let worst = resolved.policy.worst_case();
     let text = match format {

@@ -6,6 +6,8 @@ pub mod detach;
 pub mod drill;
 mod dry_run;
 pub mod recover;
+pub mod resume;
 pub mod run;
 pub mod seed;
+pub mod show;
 pub mod simulate;

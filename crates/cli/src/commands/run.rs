@@ -12,10 +12,11 @@ use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_clau
 use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
 use longhaul_agent::claude::{Claude, RESERVED};
 use longhaul_agent::{Order, Program, near};
-use longhaul_core::{Fault, OutcomeKind, RunId, SessionId, SessionLoss};
+use longhaul_core::{By, Fault, OutcomeKind, RunId, SessionId, SessionLoss};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fs};
+use tokio::sync::mpsc;
 
 /// Carries out the command and returns its exit code.
 pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
@@ -43,15 +44,36 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         origins: resolved.origins,
         keep_stream: args.keep_stream,
     };
-    if args.detached {
+    let permission_named = args.permission_mode.is_some();
+    let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
+    carry(global, args.detached, permission_named, supervised)
+}
+
+/// Supervises one run on this thread, shows it, prints how it ended, and returns its exit code. The signals of
+/// this process are its cancels.
+pub fn carry(
+    global: &Global,
+    detached: bool,
+    permission_named: bool,
+    supervised: impl AsyncFnOnce(&mut dyn Observer, mpsc::Receiver<By>) -> Result<Report, RunError>,
+) -> Result<u8, Failure> {
+    let format = output::format(global);
+    let supervised = |observer: &mut dyn Observer| -> Result<Report, Failure> {
+        runtime::new()?.block_on(async {
+            let cancels = signals::cancels()
+                .map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+            supervised(observer, cancels).await.map_err(failure)
+        })
+    };
+    if detached {
         // Whoever reads what became of it, attaches.
-        let ended = supervise_here(request, &mut super::detach::Announcing);
+        let ended = supervised(&mut super::detach::Announcing);
         return ended.map(|report| report.outcome.exit_code());
     }
-    let mut screen = Screen::new(global, args.permission_mode.is_some());
+    let mut screen = Screen::new(global, permission_named);
     let ended = match format {
-        OutputFormat::StreamJson => supervise_here(request, &mut Stream::new(&mut screen)),
-        OutputFormat::Json | OutputFormat::Text => supervise_here(request, &mut screen),
+        OutputFormat::StreamJson => supervised(&mut Stream::new(&mut screen)),
+        OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
     };
     screen.close();
     let report = ended?;
@@ -61,16 +83,6 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         tell_end(global, &report, &envelope);
     }
     Ok(report.outcome.exit_code())
-}
-
-/// Supervises on a runtime of this thread's own, with the process's signals as cancels.
-pub fn supervise_here(request: Request, observer: &mut dyn Observer) -> Result<Report, Failure> {
-    let runtime = runtime::new()?;
-    runtime.block_on(async {
-        let cancels =
-            signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
-        supervise(request, observer, cancels).await.map_err(failure)
-    })
 }
 
 /// What a run that was not begun, or that broke off, is to the person who wanted it.
@@ -99,7 +111,7 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
 }
 
 fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
-    let prompt = prompt::read(args)?;
+    let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
     let cwd = cwd(args)?;
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
@@ -125,18 +137,20 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
 }
 
 fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
-    let named = args.cwd.clone().map_or_else(env::current_dir, Ok);
+    if let Some(named) = &args.cwd {
+        return prompt::directory(named);
+    }
+    let named = env::current_dir();
     let usable = named.and_then(|dir| {
         let dir = fs::canonicalize(dir)?;
         fs::read_dir(&dir)?;
         Ok(dir)
     });
     usable.map_err(|error| {
-        let name = args
-            .cwd
-            .as_ref()
-            .map_or_else(|| "the current directory".to_owned(), |dir| dir.display().to_string());
-        Failure::usage(format!("work in {name}: {error}"), "name an existing directory with --cwd")
+        Failure::usage(
+            format!("work in the current directory: {error}"),
+            "name an existing directory with --cwd",
+        )
     })
 }
 

@@ -131,7 +131,6 @@ fn usage(tally: Tally) -> Usage {
 
 /// How to go on by hand with a run that can go on.
 fn resume_command(report: &Report) -> Option<String> {
-    let session = report.session.as_ref()?;
     match report.outcome.kind {
         OutcomeKind::Done | OutcomeKind::Refused => None,
         OutcomeKind::Failed
@@ -142,6 +141,6 @@ fn resume_command(report: &Report) -> Option<String> {
         | OutcomeKind::Incomplete
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled => Some(format!("longhaul run --resume {session} \"continue\"")),
+        | OutcomeKind::Cancelled => Some(format!("longhaul resume {}", report.run)),
     }
 }

@@ -2,7 +2,10 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use longhaul_core::{Fault, Moment, Next, Nudge, Policy, Record, Remedy, SessionPlan, StopLevel, StopWhy};
+use longhaul_core::{
+    Because, Fault, Moment, Next, Nudge, Policy, Record, Remedy, Rung, SessionFound, SessionPlan, StopLevel,
+    StopWhy,
+};
 
 /// What a record says to a person; nothing if it only says so with `--verbose`.
 pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
@@ -19,7 +22,14 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
             plural(*ended, "process", "processes")
         )),
         Record::Suspended { span } => Some(format!("the machine was asleep for {span}")),
+        Record::RungTaken {
+            because: Because::Found(SessionFound::Damaged | SessionFound::Elsewhere),
+            rung,
+            ..
+        } => rung_news(*rung).map(str::to_owned),
         Record::RunStarted { .. }
+        | Record::RunReopened { .. }
+        | Record::RungTaken { .. }
         | Record::AttemptStarted { .. }
         | Record::AttemptSpawned { .. }
         | Record::SessionOpened { .. }
@@ -52,12 +62,48 @@ pub fn detailed(record: &Record) -> Option<String> {
             Some(cause(*fault).to_owned())
         }
         Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
+        Record::RunReopened { .. } => Some("the run goes on".to_owned()),
+        Record::RungTaken { rung: taken, because, .. } => Some(rung(Some(*taken), Some(*because))),
         Record::RunStarted { .. }
         | Record::StopOrdered { .. }
         | Record::Suspended { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
         | Record::CancelOrdered { .. } => None,
+    }
+}
+
+/// How the history of a conversation reached an attempt, and why.
+pub fn rung(rung: Option<Rung>, because: Option<Because>) -> String {
+    let Some(rung) = rung else { return "new".to_owned() };
+    let how = match rung {
+        Rung::Resume => "resumed",
+        Rung::Place => "resumed from a placed copy",
+        Rung::Repair => "resumed from a repaired copy",
+        Rung::Fork => "forked",
+        Rung::Seed => "new, told the work on record",
+        Rung::Fresh => "new, told the task",
+    };
+    let why = match because {
+        Some(Because::Found(SessionFound::Ready)) | None => return how.to_owned(),
+        Some(Because::Found(SessionFound::Damaged)) => "damaged",
+        Some(Because::Found(SessionFound::Elsewhere)) => "found elsewhere",
+        Some(Because::Found(SessionFound::Empty)) => "empty",
+        Some(Because::Found(SessionFound::Missing)) => "missing",
+        Some(Because::Fault(fault)) => fault.word(),
+        Some(Because::NeverOpened) => "never opened",
+    };
+    format!("{how} ({why})")
+}
+
+/// What was done to a session that could not be resumed as it was.
+fn rung_news(rung: Rung) -> Option<&'static str> {
+    match rung {
+        Rung::Place => Some("the session's file was in another place; resuming from a copy of it"),
+        Rung::Repair => {
+            Some("the session's file was damaged; resuming from a repaired copy, the original is kept")
+        }
+        Rung::Resume | Rung::Fork | Rung::Seed | Rung::Fresh => None,
     }
 }
 
@@ -163,6 +209,9 @@ fn stop_words(why: StopWhy, level: StopLevel, policy: &Policy) -> Option<String>
             policy.attempt_timeout.unwrap_or_default()
         )),
         StopWhy::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
+        StopWhy::OtherSession => {
+            Some("the agent opened another session than it was told; stopping it".to_owned())
+        }
         StopWhy::Lingered => Some("the agent has its result and does not end; stopping it".to_owned()),
         StopWhy::Cancelled => Some("stopping the agent".to_owned()),
     }

@@ -79,6 +79,7 @@ async fn played(
             program: program.clone(),
             cwd: work.clone(),
             prompt: scenario.prompt.clone(),
+            asked: Vec::new(),
             model: Some(scenario.model.clone()),
             permission_mode: Some(
                 scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
@@ -195,6 +196,8 @@ impl Observer for Watcher {
                     self.ended(*at, *fault, next);
                 }
                 Record::RunStarted { .. }
+                | Record::RunReopened { .. }
+                | Record::RungTaken { .. }
                 | Record::AttemptStarted { .. }
                 | Record::SessionOpened { .. }
                 | Record::Progressed { .. }

@@ -1,0 +1,82 @@
+//! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
+
+use super::run::{carry, failure};
+use crate::args::{Global, ResumeArgs};
+use crate::failure::Failure;
+use crate::{home, prompt};
+use longhaul::{Environment, Observer, RunError, branch, resume as go_on, supervise};
+use longhaul_core::{Ask, OutcomeKind, Run, RunId};
+use longhaul_store::{Home, Journal, RunDir};
+use std::path::PathBuf;
+
+// A fork without words of its own goes on with what it was branched off from.
+const GO_ON: &str = "Continue with the task.";
+
+/// Carries out the command and returns its exit code.
+pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
+    if args.detach {
+        return super::detach::start(global);
+    }
+    if args.detached {
+        super::detach::leave_terminal();
+    }
+    let home = home::locate()?;
+    let dir = home::find_run(&home, &args.run)?;
+    let asked = prompt::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
+    let cwd = args.cwd.as_deref().map(prompt::directory).transpose()?;
+    if args.fork {
+        return fork(global, args, home, &dir, asked, cwd);
+    }
+    let ask = match (asked, args.again) {
+        (Some(text), _) => Ask::Prompt(text),
+        (None, true) => Ask::Again,
+        (None, false) => {
+            check_unfinished(&dir)?;
+            Ask::Continue
+        }
+    };
+    let resumed = async |observer: &mut dyn Observer, cancels| {
+        go_on(&home, dir, (ask, cwd), Environment::default(), observer, cancels).await
+    };
+    carry(global, args.detached, true, resumed)
+}
+
+fn fork(
+    global: &Global,
+    args: &ResumeArgs,
+    home: Home,
+    dir: &RunDir,
+    asked: Option<String>,
+    cwd: Option<PathBuf>,
+) -> Result<u8, Failure> {
+    let refused = |error| failure(RunError::Refused(error));
+    let task = || dir.plan().map(|plan| plan.prompt.text).map_err(|error| home::of_store(&error));
+    let prompt = match (asked, args.again) {
+        (Some(text), _) => text,
+        (None, true) => task()?,
+        (None, false) => {
+            check_unfinished(dir)?;
+            GO_ON.to_owned()
+        }
+    };
+    let request = branch(home, dir, prompt, cwd).map_err(refused)?;
+    let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
+    carry(global, args.detached, true, branched)
+}
+
+/// Work that is done does not go on by itself.
+fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
+    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let outcome = Run::replay(history.records()).state().outcome();
+    match outcome.filter(|outcome| outcome.kind == OutcomeKind::Done) {
+        Some(_) => Err(is_done(dir.id())),
+        None => Ok(()),
+    }
+}
+
+fn is_done(run: &RunId) -> Failure {
+    let hint = format!(
+        "ask for more by `longhaul resume {run} PROMPT`; `--again` says the task once more in the same session"
+    );
+    Failure::refused(format!("resume run {run}: it has ended as done"), hint, None)
+}
