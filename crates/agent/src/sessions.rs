@@ -31,6 +31,9 @@ pub trait Sessions {
     /// The tool calls whose results the conversation shows, by the agent's names for them.
     fn answered(&self, bytes: &[u8]) -> BTreeSet<String>;
 
+    /// The agent's name for the last row of the conversation.
+    fn end(&self, bytes: &[u8]) -> Option<String>;
+
     /// Whether a file that held `before` and now holds `after` went on from where it was.
     fn history(&self, before: &[u8], after: &[u8]) -> History;
 }

@@ -144,6 +144,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
         order: Order {
             program: Program { path: fleet.longhaul.clone(), leading_args: vec!["drill-agent".to_owned()] },
             cwd: env::current_dir()?,
+            asked: Vec::new(),
             prompt: "write".to_owned(),
             model: None,
             permission_mode: None,

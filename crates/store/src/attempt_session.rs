@@ -17,6 +17,9 @@ pub struct AttemptSession {
     pub from: Option<OsText>,
     /// How long that history was, in bytes; 0 for a new session.
     pub bytes: u64,
+    /// The agent's name for the last row of that history: another file of the same length is told by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
     /// Whether the file was seen there: only then it can be missed.
     pub kept: bool,
 }

@@ -42,6 +42,10 @@ impl Sessions for ClaudeSessions {
         facts(bytes).answered
     }
 
+    fn end(&self, bytes: &[u8]) -> Option<String> {
+        facts(bytes).last().map(str::to_owned)
+    }
+
     fn history(&self, before: &[u8], after: &[u8]) -> History {
         continues(&facts(before), after)
     }

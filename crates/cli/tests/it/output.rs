@@ -165,7 +165,7 @@ fn text_of_a_run_that_failed_says_what_to_do() {
         Duration: …
         Run: …
         Hint: check the key or log in with `claude`, then resume the session
-        Resume: longhaul run --resume 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11 "continue"
+        Resume: longhaul resume hpmxws
     "#]].assert_eq(&redacted(&stage, &ended.stdout, &["Duration:", "Run:"]));
 }
 

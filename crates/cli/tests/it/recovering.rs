@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Three steps, each of which leaves a line; the second takes long enough to be interrupted in.
-const STEPS: &str = r#"
+pub const STEPS: &str = r#"
 name = "steps"
 summary = "three steps, each of which leaves a line"
 prompt = "p"
@@ -39,7 +39,7 @@ text = "All three steps are taken."
 "#;
 
 /// A story told with both agents: a stage, an agent, an API that plays the steps.
-fn with_each_agent(story: &str, tell: fn(&Stage, &Path, &Server)) {
+pub fn with_each_agent(story: &str, tell: fn(&Stage, &Path, &Server)) {
     let stage = Stage::new();
     tell(&stage, &stage.agent(), &Server::plays(STEPS));
     if let Some(claude) = claude_code(story) {
@@ -48,29 +48,29 @@ fn with_each_agent(story: &str, tell: fn(&Stage, &Path, &Server)) {
 }
 
 /// A run in the middle of its second step.
-fn in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
+pub fn in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).against(server).start();
     until("the tool runs", || stage.work().join("begun").exists());
     run
 }
 
-fn recover(stage: &Stage, server: &Server, args: &[&str]) -> Started {
+pub fn recover(stage: &Stage, server: &Server, args: &[&str]) -> Started {
     stage.longhaul(["recover"]).args(args).against(server).start()
 }
 
-fn steps(stage: &Stage) -> String {
+pub fn steps(stage: &Stage) -> String {
     fs::read_to_string(stage.work().join("steps")).unwrap_or_default()
 }
 
-fn agent_of(run: &RunDir) -> Pid {
+pub fn agent_of(run: &RunDir) -> Pid {
     let pid = run.status().expect("the status can be read").pid.expect("there is an agent");
     Pid::from_raw(pid.cast_signed()).expect("a process has a number")
 }
 
 /// Asserts that the one run is done after so many attempts, with every step taken once, and that the API served no model
 /// request more than the work needs.
-fn done_in(stage: &Stage, envelope: &Value, attempts: u32) {
+pub fn done_in(stage: &Stage, envelope: &Value, attempts: u32) {
     let run = stage.only_run();
     assert_eq!(envelope["result"], "All three steps are taken.", "{envelope}");
     assert_eq!(envelope["run"]["id"], run.id().as_str());
@@ -352,7 +352,7 @@ fn a_run_whose_workspace_is_gone_is_refused_and_kept() {
 }
 
 /// A process that has ended, and perhaps waits for somebody to notice.
-fn is_gone(pid: Pid) -> bool {
+pub fn is_gone(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.map_or(true, |stat| {
         stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))

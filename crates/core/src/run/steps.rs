@@ -170,13 +170,15 @@ impl Run {
         }
     }
 
-    /// Whether this is not the session that the attempt was to open. One that was named by its title has an
-    /// id that only the agent knows.
+    /// Whether this is not the session that the attempt was to continue. One that was named by its title has
+    /// an id that only the agent knows.
     fn is_other(&self, session: &SessionId) -> bool {
-        let ordered = self.state.plan.as_ref().map(|plan| plan.session.id());
-        ordered.is_some_and(|ordered| {
-            ordered.is_uuid() && !ordered.as_str().eq_ignore_ascii_case(session.as_str())
-        })
+        match self.state.plan.as_ref().map(|plan| &plan.session) {
+            Some(SessionPlan::Resume(ordered)) if ordered.is_uuid() => {
+                !ordered.as_str().eq_ignore_ascii_case(session.as_str())
+            }
+            Some(SessionPlan::Resume(_) | SessionPlan::New(_) | SessionPlan::Fork { .. }) | None => false,
+        }
     }
 
     fn progressed(&mut self, policy: &Policy, at: Moment, step: &mut Step) {

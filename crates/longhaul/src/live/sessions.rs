@@ -96,7 +96,7 @@ impl<'a> SessionFiles<'a> {
             SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
         };
         let Some(from) = from.filter(|from| from.is_uuid()) else {
-            return Ok(Begun { session: Some(self.recorded(plan.session.id(), None, 0)), shown: None });
+            return Ok(Begun { session: Some(self.recorded(plan.session.id(), None, &[])), shown: None });
         };
         let place = self.place(from);
         match (plan.rung, self.worth(&place)) {
@@ -110,7 +110,7 @@ impl<'a> SessionFiles<'a> {
         let Ok(bytes) = self.read(&place) else { return Ok(Begun::default()) };
         let other = (from != plan.session.id()).then_some(place.as_path());
         Ok(Begun {
-            session: Some(self.recorded(plan.session.id(), other, bytes.len() as u64)),
+            session: Some(self.recorded(plan.session.id(), other, &bytes)),
             shown: Some(self.sessions.answered(&bytes)),
         })
     }
@@ -128,15 +128,27 @@ impl<'a> SessionFiles<'a> {
             Some(from) => self.read(from.as_path()).ok()?,
             None => now.clone(),
         };
-        let before = before.get(..usize::try_from(begun.bytes).ok()?).filter(|before| !before.is_empty())?;
-        Some(self.sessions.history(before, &now))
+        if begun.bytes == 0 {
+            return None;
+        }
+        match before.get(..usize::try_from(begun.bytes).ok()?) {
+            Some(before) if self.sessions.end(before) == begun.end => {
+                Some(self.sessions.history(before, &now))
+            }
+            // The agent only ever adds: this is another file.
+            Some(_) | None => Some(History::Separate),
+        }
     }
 
-    fn recorded(&self, session: &SessionId, from: Option<&Path>, bytes: u64) -> AttemptSession {
-        let file = self.place(session);
-        let kept = bytes > 0 && from.is_none();
-        let from = from.map(Into::into);
-        AttemptSession { session: session.clone(), file: file.as_path().into(), from, bytes, kept }
+    fn recorded(&self, session: &SessionId, from: Option<&Path>, history: &[u8]) -> AttemptSession {
+        AttemptSession {
+            session: session.clone(),
+            file: self.place(session).as_path().into(),
+            from: from.map(Into::into),
+            bytes: history.len() as u64,
+            end: self.sessions.end(history),
+            kept: !history.is_empty() && from.is_none(),
+        }
     }
 
     /// Where the agent looks for a session.

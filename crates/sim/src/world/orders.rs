@@ -115,7 +115,8 @@ impl World {
         agent.lingers = self.dice.odds(self.mix.lingers);
         if !matches!(plan.session, SessionPlan::New(_)) {
             agent.forgets = self.strikes_by(self.mix.forgets);
-            agent.strays = self.strikes_by(self.mix.strays);
+            let resumes = matches!(plan.session, SessionPlan::Resume(_));
+            agent.strays = resumes && self.strikes_by(self.mix.strays);
         }
         if self.dice.odds(self.mix.deaf) {
             agent.heeds = Heeds::From(StopLevel::Term);

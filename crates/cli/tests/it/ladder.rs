@@ -1,0 +1,119 @@
+//! A session that cannot be resumed as it is: its file moved, damaged, lost or silently replaced. Each story is told with
+//! each agent that there is, and nothing that was done is done twice.
+
+use crate::call::until;
+use crate::kill_sweep;
+use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
+use crate::server::Server;
+use crate::stage::{LONGHAUL, Stage};
+use crate::tidy;
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A run whose supervisor and agent died in the middle of its second step, and its session's file.
+fn dead(stage: &Stage, agent: &Path, server: &Server) -> PathBuf {
+    in_mid_tool(stage, agent, server).kill();
+    let agent = agent_of(&stage.only_run());
+    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    until("the agent is gone", || is_gone(agent));
+    let is_session = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let mut sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+    sessions.retain(is_session);
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    sessions.remove(0)
+}
+
+/// How the history reached each attempt of the only run.
+fn rungs(stage: &Stage) -> Vec<String> {
+    let shown = stage.longhaul(["show", "@"]).end();
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
+    let attempts = shown["attempts"].as_array().expect("there are attempts");
+    attempts.iter().map(|attempt| format!("{} {}", attempt["rung"], attempt["because"])).collect()
+}
+
+#[test]
+fn a_session_that_was_moved_is_resumed_from_a_copy() {
+    with_each_agent("finding a moved session", |stage, agent, server| {
+        let place = dead(stage, agent, server);
+        let moved =
+            stage.user_home().join(".claude/projects/-elsewhere").join(place.file_name().expect("a name"));
+        fs::create_dir(moved.parent().expect("a folder")).expect("the stage can be written");
+        fs::rename(&place, &moved).expect("a file can be moved");
+        let original = fs::read(&moved).expect("a session");
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert!(ended.stderr.contains("in another place"), "{ended:?}");
+        assert_eq!(rungs(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+        assert_eq!(fs::read(&moved).expect("a session"), original, "the original was changed");
+        assert!(fs::read(&place).expect("a copy").starts_with(&original), "the copy is another one");
+    });
+}
+
+#[test]
+fn a_session_of_another_configuration_is_resumed_from_a_copy() {
+    with_each_agent("finding a session of another configuration", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let config = stage.folder().join("config");
+        let run = stage.run(agent, &args).against(server).env("CLAUDE_CONFIG_DIR", &config).start();
+        until("the tool runs", || stage.work().join("begun").exists());
+        run.kill();
+        let agent = agent_of(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("it was started by this test");
+        until("the agent is gone", || is_gone(agent));
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert_eq!(rungs(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+    });
+}
+
+#[test]
+fn a_damaged_session_is_resumed_from_a_repaired_copy() {
+    with_each_agent("repairing a session", |stage, agent, server| {
+        let place = dead(stage, agent, server);
+        let whole = fs::read(&place).expect("a session");
+        let mut file = File::options().append(true).open(&place).expect("a session");
+        file.write_all(b"\0\0\0\0\0\0\0\0\n{\"type\":\"assistant\",\"uuid\":\"torn")
+            .expect("it can be written");
+        let damaged = fs::read(&place).expect("a session");
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert!(ended.stderr.contains("was damaged"), "{ended:?}");
+        assert_eq!(rungs(stage), ["null null", r#""repair" {"found":"damaged"}"#]);
+        let kept = place.with_extension("jsonl.damaged");
+        assert_eq!(fs::read(&kept).expect("the original is kept"), damaged);
+        assert!(fs::read(&place).expect("a session").starts_with(&whole), "the copy is another one");
+    });
+}
+
+/// An agent that begins anew where it should go on, under the same id, and says nothing of it.
+#[test]
+fn a_history_that_did_not_arrive_is_noticed() {
+    let (stage, server) = (Stage::new(), Server::plays(kill_sweep::WORK));
+    let forgetful = stage.script(
+        "forgetful",
+        &format!(
+            "case \"$*\" in *--resume*) test -e forgot || {{ touch forgot; find \"$HOME/.claude\" -name '*.jsonl' \
+             -delete; set -- $(echo \"$@\" | sed s/--resume/--session-id/); }};; esac\n\
+             exec '{LONGHAUL}' drill-agent \"$@\""
+        ),
+    );
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = stage.run(&forgetful, &args).against(&server).start();
+    until("the first step is taken", || steps(&stage).contains("one"));
+    let agent = agent_of(&stage.only_run());
+    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    let envelope = run.end().envelope(0);
+    assert_eq!(envelope["result"], kill_sweep::DONE, "{envelope}");
+    assert_eq!(steps(&stage), "one\ntwo\nthree\nfour\n");
+    assert_eq!(
+        rungs(&stage),
+        ["null null", r#""resume" {"found":"ready"}"#, r#""seed" {"fault":"session_lost"}"#]
+    );
+}

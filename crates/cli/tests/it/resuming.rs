@@ -1,0 +1,149 @@
+//! Runs that are over and go on: the same run in the same session, or a new one that branches off.
+
+use crate::call::{Ended, until};
+use crate::recovering::{agent_of, in_mid_tool, is_gone, steps, with_each_agent};
+use crate::server::Server;
+use crate::stage::Stage;
+use crate::tidy;
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
+    stage.longhaul(["resume"]).args(args).against(server).end()
+}
+
+/// The session files.
+fn sessions(stage: &Stage) -> Vec<PathBuf> {
+    let mut files = tidy::everything(&stage.user_home().join(".claude/projects"));
+    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    files
+}
+
+fn told(stage: &Stage, words: &str) -> usize {
+    sessions(stage)
+        .iter()
+        .filter(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(words)))
+        .count()
+}
+
+#[test]
+fn a_cancelled_run_goes_on_and_stays_the_same_run() {
+    with_each_agent("resuming a cancelled run", |stage, agent, server| {
+        let run = in_mid_tool(stage, agent, server);
+        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+        let cancelled = run.end().envelope(130);
+        let resumed = resume(stage, server, &["@"]).envelope(0);
+        assert_eq!(resumed["result"], "All three steps are taken.", "{resumed}");
+        assert_eq!(steps(stage), "one\nthree\n");
+        for same in ["session_id", "/run/id"] {
+            let of = |envelope: &Value| envelope.pointer(same).or(envelope.get(same)).cloned();
+            assert_eq!(of(&resumed), of(&cancelled), "{same}");
+        }
+        assert_eq!(resumed["run"]["attempts"], 2);
+        // What was spent before is counted on.
+        let account = server.api.account();
+        let usage = |name: &str| resumed["usage"][name].as_u64().unwrap_or_default();
+        let whole =
+            ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+        let reported = whole.map(usage).iter().sum::<u64>() + usage("cut_tokens");
+        assert_eq!(reported, account.tokens().total(), "{resumed}");
+        assert!(stage.longhaul(["recover", "--list"]).end().stdout.is_empty());
+        tidy::check(stage);
+    });
+}
+
+#[test]
+fn a_run_that_is_done_is_asked_for_more() {
+    with_each_agent("asking for more", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).end().envelope(0);
+        let id = stage.only_run().id().to_string();
+        let refused = resume(stage, server, &["@"]);
+        refused.envelope(25);
+        refused.says(&[&format!("resume run {id}: it has ended as done"), "PROMPT", "--again"]);
+
+        let more = resume(stage, server, &["@", "Now the docs, please."]).envelope(0);
+        assert_eq!((&more["run"]["id"], &more["run"]["attempts"]), (&id.as_str().into(), &2.into()));
+        assert_eq!(told(stage, "Now the docs, please."), 1);
+        let again = resume(stage, server, &["@", "--again"]).envelope(0);
+        assert_eq!(again["run"]["attempts"], 3);
+        assert_eq!(again["session_id"], more["session_id"]);
+        assert_eq!(sessions(stage).len(), 1);
+        let seed = stage.longhaul(["seed", "@"]).end();
+        assert!(
+            seed.stdout.contains("Now the docs, please."),
+            "what was asked for later is part of it: {seed:?}"
+        );
+        tidy::check(stage);
+    });
+}
+
+#[test]
+fn a_fork_is_a_run_of_its_own() {
+    with_each_agent("forking", |stage, agent, server| {
+        let done = in_mid_tool(stage, agent, server).end().envelope(0);
+        let original = sessions(stage).remove(0);
+        let before = fs::read(&original).expect("a session");
+        let forked = resume(stage, server, &["@", "--fork", "Try another way."]).envelope(0);
+        assert_ne!(forked["session_id"], done["session_id"]);
+        assert_ne!(forked["run"]["id"], done["run"]["id"]);
+        assert_eq!(stage.runs().len(), 2);
+        assert_eq!(fs::read(&original).expect("a session"), before, "the session was changed");
+        assert_eq!(told(stage, "Try another way."), 1);
+        assert_eq!(told(stage, "echo one >> steps"), 2, "the fork has the history");
+        let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
+        assert!(shown.stdout.contains("forked"), "{shown:?}");
+        tidy::check(stage);
+    });
+}
+
+#[test]
+fn what_has_not_ended_is_recovered_and_not_told_anything_new() {
+    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
+    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let refused = resume(&stage, &server, &["@"]);
+    refused.envelope(25);
+    refused.says(&["another process drives this run", "longhaul attach"]);
+    run.kill();
+    let agent = agent_of(&stage.only_run());
+    for new in [&["@", "more"][..], &["@", "--again"]] {
+        let refused = resume(&stage, &server, new);
+        refused.envelope(25);
+        refused.says(&["it has not ended", "longhaul recover"]);
+    }
+    let ended = resume(&stage, &server, &["@"]).envelope(0);
+    assert_eq!(ended["run"]["attempts"], 1);
+    assert_eq!(steps(&stage), "one\ntwo\nthree\n");
+    until("the agent is gone", || is_gone(agent));
+}
+
+#[test]
+fn a_workspace_that_moved_is_named() {
+    with_each_agent("moving the workspace", |stage, agent, server| {
+        let run = in_mid_tool(stage, agent, server);
+        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+        run.end().envelope(130);
+        let moved = stage.folder().join("moved");
+        fs::rename(stage.work(), &moved).expect("a folder can be moved");
+        let refused = resume(stage, server, &["@"]);
+        refused.envelope(25);
+        refused.says(&["work", "--cwd"]);
+        let resumed = resume(stage, server, &["@", "--cwd", &moved.to_string_lossy()]).envelope(0);
+        assert_eq!(resumed["result"], "All three steps are taken.", "{resumed}");
+        assert_eq!(fs::read_to_string(moved.join("steps")).expect("steps"), "one\nthree\n");
+        let shown = stage.longhaul(["show", "@"]).end();
+        assert!(shown.stdout.contains("\"place\""), "{shown:?}");
+        tidy::check(stage);
+    });
+}
+
+#[test]
+fn a_run_that_is_nowhere_is_refused() {
+    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
+    for args in [&["@"][..], &["bcdfgh", "--fork"]] {
+        let refused = resume(&stage, &server, args);
+        refused.envelope(25);
+        refused.says(&["there is no such run", "longhaul run"]);
+    }
+    assert_eq!(resume(&stage, &server, &["@", "p", "--again"]).code, 2);
+}
