@@ -180,6 +180,15 @@ pub struct RecoverArgs {
     /// Print the runs that would be recovered, and start nothing
     #[arg(long)]
     pub list: bool,
+    /// Have this done at every boot, or at every login where user services begin with one
+    #[arg(long, conflicts_with_all = ["run", "list"])]
+    pub install: bool,
+    /// Take back --install
+    #[arg(long, conflicts_with_all = ["run", "list", "within", "install"])]
+    pub uninstall: bool,
+    /// Print the service that --install would write, and change nothing
+    #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
+    pub print: bool,
 }
 
 #[derive(Debug, Args)]

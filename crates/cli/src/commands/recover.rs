@@ -1,5 +1,8 @@
 //! `longhaul recover`: goes on with the runs whose supervisor died, all at once.
 
+mod install;
+mod unit;
+
 use super::run::failure;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
@@ -20,6 +23,13 @@ use tokio::task::{JoinSet, LocalSet};
 pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = home::locate()?;
+    if args.install || args.print {
+        let unit = install::unit(&home, args.within)?;
+        return if args.print { Ok(install::print(&unit)) } else { install::install(&unit, global) };
+    }
+    if args.uninstall {
+        return install::uninstall(global);
+    }
     let runs = match &args.run {
         Some(asked) => vec![home::find_run(&home, asked)?],
         None => all(&home, args.within, global)?,

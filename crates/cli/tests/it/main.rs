@@ -6,6 +6,7 @@
 
 mod asking;
 mod bad_input;
+mod boot;
 mod call;
 mod drills;
 mod kill_sweep;
