@@ -24,7 +24,9 @@ mod turn;
 mod wire;
 mod words;
 
-use crate::{Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Transcript};
+use crate::{
+    Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Tables, TablesError, Transcript,
+};
 use longhaul_core::SpawnPlan;
 use std::sync::Arc;
 
@@ -41,22 +43,26 @@ const SYNTHETIC: &str = "<synthetic>";
 pub struct Claude {
     prices: Prices,
     effects: Arc<Effects>,
+    tables: Tables,
 }
 
 impl Claude {
     /// With the bundled tables.
     pub fn new() -> Claude {
-        Claude { prices: Prices::bundled().clone(), effects: Arc::new(Effects::bundled().clone()) }
+        Claude {
+            prices: Prices::bundled().clone(),
+            effects: Arc::new(Effects::bundled().clone()),
+            tables: Tables::default(),
+        }
     }
 
-    /// With other prices, for what the agent did not live to state.
-    pub fn with_prices(self, prices: Prices) -> Claude {
-        Claude { prices, ..self }
-    }
-
-    /// With other patterns of calls that must not be repeated.
-    pub fn with_effects(self, effects: Effects) -> Claude {
-        Claude { effects: Arc::new(effects), ..self }
+    /// With tables of the user's own: prices for what the agent did not live to state, and patterns of
+    /// calls that must not be repeated.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn with_tables(tables: Tables) -> Result<Claude, TablesError> {
+        Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?), tables })
     }
 }
 
@@ -69,6 +75,10 @@ impl Default for Claude {
 impl Dialect for Claude {
     fn name(&self) -> &'static str {
         "claude"
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
     }
 
     fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {

@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Transcript};
+use crate::{Deeds, Glance, Tables, TablesError, Transcript};
 use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
 use std::path::PathBuf;
 
@@ -9,6 +9,9 @@ use std::path::PathBuf;
 pub trait Dialect: Send + Sync {
     /// The agent's name, as people and `--agent` write it.
     fn name(&self) -> &'static str;
+
+    /// The user's own tables that it was made with: a run that is recovered is read by the same.
+    fn tables(&self) -> &Tables;
 
     /// How to start the agent for one attempt, and what to write to it first. `deeds` are those of the
     /// run so far: an agent that goes on is told what not to repeat, and what to check.
@@ -118,10 +121,21 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
 }
 
-/// The dialect of the agent of that name.
+/// The dialect of the agent of that name, with the tables of this program.
 pub fn dialect(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "claude" => Some(Box::new(Claude::new())),
         _ => None,
+    }
+}
+
+/// The dialect of the agent of that name, with tables of the user's own.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn dialect_with(name: &str, tables: Tables) -> Result<Option<Box<dyn Dialect>>, TablesError> {
+    match name {
+        "claude" => Ok(Some(Box::new(Claude::with_tables(tables)?))),
+        _ => Ok(None),
     }
 }

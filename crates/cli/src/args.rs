@@ -104,6 +104,16 @@ pub struct RunArgs {
     /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX, hide_default_value = true)]
     pub seed_tokens: u64,
+    /// Prices of tokens that hold before the bundled ones, model by model: a TOML file with `dated` and, for each
+    /// `[[model]]`, its `names` and what `input`, `output`, `cache_write`, `cache_write_hour` and `cache_read` cost, in
+    /// dollars per million tokens
+    #[arg(long, value_name = "FILE")]
+    pub prices: Option<PathBuf>,
+    /// Calls with effects outside of the workspace, besides the bundled ones, which a resumed agent is told not to
+    /// repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each `[[program]]`, its `names` and how its
+    /// arguments begin: `begins = ["prod"]`
+    #[arg(long, value_name = "FILE")]
+    pub effects: Option<PathBuf>,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,

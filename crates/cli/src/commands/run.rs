@@ -7,10 +7,10 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{home, prompt, runtime, signals};
+use crate::{home, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
-use longhaul_agent::claude::{Claude, RESERVED};
+use longhaul_agent::claude::RESERVED;
 use longhaul_agent::{Order, Program, near};
 use longhaul_core::{Fault, OutcomeKind, RunId, SessionId, SessionLoss};
 use std::path::PathBuf;
@@ -26,16 +26,20 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if args.detached {
         super::detach::leave_terminal();
     }
-    let resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
+    let mut resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
+    for (name, table) in [("prices", &args.prices), ("effects", &args.effects)] {
+        resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
+    }
     let order = order(args, &resolved)?;
     let session = session(args, &resolved)?;
+    let dialect = tables::claude(args)?;
     if args.dry_run {
         return super::dry_run::print(&order, &session, &resolved, format);
     }
     let home = home::open()?;
     let request = Request {
         home,
-        dialect: Arc::new(Claude::new()),
+        dialect: Arc::new(dialect),
         order,
         environment: Environment::default(),
         session,

@@ -18,4 +18,5 @@ mod server;
 mod stage;
 mod stopping;
 mod streams;
+mod tables;
 mod tidy;

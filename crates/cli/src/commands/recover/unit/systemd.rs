@@ -3,7 +3,7 @@
 use super::{MARK, Unit};
 
 pub(super) fn text(unit: &Unit) -> String {
-    let env_program = needs_env(&unit.program).then_some("/usr/bin/env ").unwrap_or_default();
+    let env_program = if needs_env(&unit.program) { "/usr/bin/env " } else { "" };
     let words = [&unit.program].into_iter().chain(&unit.args);
     let command = words.map(|word| argument(word)).collect::<Vec<_>>().join(" ");
     let env: String = unit
