@@ -96,6 +96,10 @@ impl Dialect for Claude {
         transcript::of_attempts(&attempts, &[])
     }
 
+    fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript> {
+        transcript::of_file(bytes)
+    }
+
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::new(decode::ClaudeDecoder::new(self.prices.clone(), Arc::clone(&self.effects)))
     }

@@ -20,6 +20,10 @@ pub trait Dialect: Send + Sync {
     /// What was said and done in attempts, by their records.
     fn transcript(&self, attempts: &[Recorded]) -> Transcript;
 
+    /// What was said and done by a file of the agent's own, or by the stream of one attempt; nothing if it is
+    /// neither. The stream does not tell the task.
+    fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript>;
+
     /// A decoder for the stream of one attempt.
     fn decoder(&self) -> Box<dyn Decoder>;
 

@@ -221,8 +221,18 @@ pub struct CancelArgs {
 #[derive(Debug, Args)]
 pub struct SeedArgs {
     /// The run: the first letters of its id, `@` for the last one
-    #[arg(value_name = "RUN")]
-    pub run: String,
+    #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
+    pub run: Option<String>,
+    /// Instead of a run: a session file of Claude Code (`~/.claude/projects/*/*.jsonl`), or the stream of an attempt
+    /// (`attempts/*/stream.jsonl` of a run). Several are told one after the other
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    pub from_transcript: Vec<PathBuf>,
+    /// What was to be done [default: what the session was first asked, or the prompt in the plan of the run]
+    #[arg(long, value_name = "TEXT", requires = "from_transcript", conflicts_with = "run")]
+    pub task: Option<String>,
+    /// Read what was to be done from a file
+    #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
+    pub task_file: Option<PathBuf>,
     /// How long it may be, in tokens
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
     pub seed_tokens: u64,

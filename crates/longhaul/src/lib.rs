@@ -22,6 +22,6 @@ pub use live::{RUN_MARK, marked, sweep};
 pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};
 pub use report::Report;
-pub use seeding::seed_of;
+pub use seeding::{SeedError, seed_from, seed_of};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
 pub use world::World;

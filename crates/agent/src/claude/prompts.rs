@@ -1,9 +1,13 @@
 //! What the agent is told at the start of an attempt. Short, true, and never an order to stop: it stays
 //! in the conversation for good.
 
-use super::reminder::{Listener, reminder};
+use super::reminder::{Listener, is_reminder, reminder};
+use crate::seed::BEHIND_TASK;
 use crate::{About, Past, Reason, seed};
 use longhaul_core::{Fault, Nudge, Say};
+
+/// What stands between the task and the rest where nothing is on record.
+const AGAIN: &str = "\n\n(An earlier session worked on this and could not be continued: ";
 
 /// The words for what is to be said. An agent that goes on is reminded of the deeds so far; one that does
 /// not remember the work is given a seed of at most so many tokens, if anything is on record.
@@ -23,8 +27,7 @@ pub fn prompt(task: &str, say: Say, past: &Past, seed_tokens: u64) -> String {
         }
         // The task comes first: it may begin with a slash command.
         Say::TaskAgain(fault) => format!(
-            "{task}\n\n(An earlier session worked on this and could not be continued: {}. Parts of the work \
-             may be done already. Look at the state of the workspace first, keep what is good, and do not \
+            "{task}{AGAIN}{}. Parts of the work may be done already. Look at the state of the workspace first, keep what is good, and do not \
              repeat what has taken effect.){}",
             interruption(fault),
             reminder(deeds, Listener::Stranger)
@@ -46,6 +49,24 @@ pub fn prompt(task: &str, say: Say, past: &Past, seed_tokens: u64) -> String {
                 .to_owned()
         }
     }
+}
+
+/// Whether a prompt of a session is one that we sent on our own behalf: one of our texts as a whole, with or
+/// without a reminder behind it.
+pub(super) fn is_ours(text: &str) -> bool {
+    let nudges = [Say::Nudge(Nudge::Finish), Say::Nudge(Nudge::SmallerSteps)];
+    let mut says = Fault::ALL.iter().map(|fault| Say::Continue(*fault)).chain(nudges);
+    says.any(|say| {
+        let behind = text.strip_prefix(prompt("", say, &Past::default(), 0).as_str());
+        behind.is_some_and(|behind| behind.is_empty() || is_reminder(behind))
+    })
+}
+
+/// The task, and what we told of the work on it, where a prompt of a session is a task that was told again.
+pub(super) fn parted(text: &str) -> Option<(&str, &str)> {
+    let behind_task = BEHIND_TASK.into_iter().chain([AGAIN]);
+    let at = behind_task.filter_map(|opening| text.find(opening)).min()?;
+    Some((&text[..at], text[at..].trim_start()))
 }
 
 /// What happened, in words for the model: it must be able to tell what its tools may have suffered.

@@ -7,6 +7,14 @@ use std::fmt::Write;
 // With a heading and a line for the rest, two lists of so many are 20 lines.
 const LINES_EACH_MAX: usize = 8;
 
+const DONE: &str = "Done already, do not repeat for the same work:";
+const UNSURE: &str = "Outcome unknown, check first:";
+
+/// Whether this is how a reminder goes on behind a prompt.
+pub(super) fn is_reminder(text: &str) -> bool {
+    text.strip_prefix("\n\n").is_some_and(|text| text.starts_with(DONE) || text.starts_with(UNSURE))
+}
+
 /// Whom the reminder is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listener {
@@ -24,8 +32,7 @@ pub(super) fn reminder(deeds: &Deeds, listener: Listener) -> String {
         Listener::Stranger => failed_lines(deeds),
     };
     let unsure = Lines { all: [failed, unknown_lines(deeds)].concat(), dropped: deeds.unknown.dropped };
-    done.under("Done already, do not repeat for the same work:")
-        + &unsure.under("Outcome unknown, check first:")
+    done.under(DONE) + &unsure.under(UNSURE)
 }
 
 /// The lines of one list, the oldest first.

@@ -9,7 +9,7 @@ use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
 use crate::{home, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
-use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
+use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
 use longhaul_agent::{Order, Program, near};
 use longhaul_core::{Fault, OutcomeKind, RunId, SessionId, SessionLoss};
@@ -81,7 +81,11 @@ pub fn supervise_here(request: Request, observer: &mut dyn Observer) -> Result<R
 pub fn failure(error: RunError) -> Failure {
     match error {
         RunError::Refused(source) => {
-            Failure { hint: source.hint(), ..Failure::refused(source.to_string(), "", None) }
+            let hint = match &source {
+                SuperviseError::Store(error) => home::hint(error),
+                _ => source.hint(),
+            };
+            Failure { hint, ..Failure::refused(source.to_string(), "", None) }
         }
         RunError::Broken { ref run, .. } => Failure {
             hint: Some(format!("make room, and go on with it by `longhaul recover {run}`")),

@@ -20,3 +20,4 @@ mod stopping;
 mod streams;
 mod tables;
 mod tidy;
+mod unreadable;
