@@ -25,7 +25,10 @@ mod turn;
 mod wire;
 mod words;
 
-use crate::{Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Sessions, Transcript};
+use crate::{
+    Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Sessions, Tables, TablesError,
+    Transcript,
+};
 use longhaul_core::SpawnPlan;
 use std::sync::Arc;
 
@@ -41,22 +44,26 @@ const SYNTHETIC: &str = "<synthetic>";
 pub struct Claude {
     prices: Prices,
     effects: Arc<Effects>,
+    tables: Tables,
 }
 
 impl Claude {
     /// With the bundled tables.
     pub fn new() -> Claude {
-        Claude { prices: Prices::bundled().clone(), effects: Arc::new(Effects::bundled().clone()) }
+        Claude {
+            prices: Prices::bundled().clone(),
+            effects: Arc::new(Effects::bundled().clone()),
+            tables: Tables::default(),
+        }
     }
 
-    /// With other prices, for what the agent did not live to state.
-    pub fn with_prices(self, prices: Prices) -> Claude {
-        Claude { prices, ..self }
-    }
-
-    /// With other patterns of calls that must not be repeated.
-    pub fn with_effects(self, effects: Effects) -> Claude {
-        Claude { effects: Arc::new(effects), ..self }
+    /// With tables of the user's own: prices for what the agent did not live to state, and patterns of
+    /// calls that must not be repeated.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    pub fn with_tables(tables: Tables) -> Result<Claude, TablesError> {
+        Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?), tables })
     }
 }
 
@@ -69,6 +76,10 @@ impl Default for Claude {
 impl Dialect for Claude {
     fn name(&self) -> &'static str {
         "claude"
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
     }
 
     fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
@@ -88,6 +99,10 @@ impl Dialect for Claude {
 
     fn sessions(&self) -> Option<&dyn Sessions> {
         Some(&sessions::ClaudeSessions)
+    }
+
+    fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript> {
+        transcript::of_file(bytes)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {

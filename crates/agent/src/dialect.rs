@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Sessions, Transcript};
+use crate::{Deeds, Glance, Sessions, Tables, TablesError, Transcript};
 use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,6 +12,9 @@ pub trait Dialect: Send + Sync {
     /// The agent's name, as people and `--agent` write it.
     fn name(&self) -> &'static str;
 
+    /// The user's own tables that it was made with: a run that is recovered is read by the same.
+    fn tables(&self) -> &Tables;
+
     /// How to start the agent for one attempt, and what to write to it first. An agent that goes on is told
     /// what the past forbids to repeat, and what to check.
     fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation;
@@ -21,6 +24,10 @@ pub trait Dialect: Send + Sync {
 
     /// How the agent keeps its sessions; nothing for one whose sessions only it can read.
     fn sessions(&self) -> Option<&dyn Sessions>;
+
+    /// What was said and done by a file of the agent's own, or by the stream of one attempt; nothing if it is
+    /// neither. The stream does not tell the task.
+    fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript>;
 
     /// A decoder for the stream of one attempt.
     fn decoder(&self) -> Box<dyn Decoder>;
@@ -144,10 +151,21 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
 }
 
-/// The dialect of the agent of that name.
+/// The dialect of the agent of that name, with the tables of this program.
 pub fn dialect(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "claude" => Some(Box::new(Claude::new())),
         _ => None,
+    }
+}
+
+/// The dialect of the agent of that name, with tables of the user's own.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn dialect_with(name: &str, tables: Tables) -> Result<Option<Box<dyn Dialect>>, TablesError> {
+    match name {
+        "claude" => Ok(Some(Box::new(Claude::with_tables(tables)?))),
+        _ => Ok(None),
     }
 }

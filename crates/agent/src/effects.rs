@@ -10,11 +10,13 @@ mod program;
 mod shell;
 mod wrapped;
 
+use crate::table::{self, TableError};
 use pattern::Pattern;
-use program::{Program, Row};
+use program::{OptionPattern, Program, Row};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
+use toml::Spanned;
 
 static BUNDLED: LazyLock<Effects> =
     // The bundled table is parsed by a test; an empty one only means that nothing is remembered.
@@ -48,23 +50,20 @@ pub enum Reach {
     Commands(Vec<String>),
 }
 
-/// A table of effects that cannot be read.
+/// What is wrong with a row.
 #[derive(Debug, thiserror::Error)]
-pub enum EffectsError {
-    /// It is no TOML, or has other fields.
-    #[error("read the table of effects: {0}")]
-    Form(#[from] toml::de::Error),
-    /// A row is about no program.
-    #[error("read the table of effects: a program without names")]
+enum Slip {
+    /// It is about no program.
+    #[error("a program without names, expected for example names = [\"deploy.sh\"]")]
     Nameless,
     /// A program is called by something that is no name.
-    #[error("read the table of effects: \"{0}\" is no program's name (letters, digits and -_.+@)")]
+    #[error("\"{0}\" is no program's name (letters, digits and -_.+@, without its directory)")]
     Name(String),
     /// A pattern would fit nothing.
-    #[error("read the table of effects: empty pattern in \"{0}\" (write \"*\" for anything)")]
+    #[error("empty pattern in \"{0}\" (write \"*\" for anything)")]
     Empty(String),
     /// A pattern for options would fit none.
-    #[error("read the table of effects: \"{0}\" is no option (options begin with \"-\")")]
+    #[error("\"{0}\" is no option (options begin with \"-\")")]
     NoOption(String),
 }
 
@@ -72,13 +71,13 @@ pub enum EffectsError {
 #[serde(deny_unknown_fields)]
 struct Table {
     #[serde(default)]
-    tools: Vec<String>,
+    tools: Vec<Spanned<String>>,
     #[serde(default)]
-    looking: Vec<String>,
+    looking: Vec<Spanned<String>>,
     #[serde(default)]
-    harmless: Vec<String>,
+    harmless: Vec<Spanned<String>>,
     #[serde(default)]
-    program: Vec<Row>,
+    program: Vec<Spanned<Row>>,
 }
 
 impl Effects {
@@ -88,15 +87,28 @@ impl Effects {
     }
 
     /// Reads a table in the form of the bundled one, which explains it.
-    pub fn parse(text: &str) -> Result<Effects, EffectsError> {
-        let table: Table = toml::from_str(text)?;
-        let program = |row: Row| Program::new(row, &table.harmless);
-        let programs: Vec<Program> = table.program.into_iter().map(program).collect::<Result<_, _>>()?;
-        let names: BTreeSet<String> = programs.iter().flat_map(|program| program.names.clone()).collect();
-        if let Some(name) = names.iter().find(|name| !name.chars().all(is_of_name)) {
-            return Err(EffectsError::Name(name.clone()));
-        }
-        Ok(Effects { tools: patterns(&table.tools)?, looking: patterns(&table.looking)?, programs, names })
+    ///
+    /// # Errors
+    /// If it has another form, or a pattern in it fits nothing.
+    pub fn parse(text: &str) -> Result<Effects, TableError> {
+        let table: Table = table::parse(text)?;
+        let pattern = |text: String| pattern(&text);
+        let harmless = table::each(text, table.harmless, |text| OptionPattern::new(&text))?;
+        let programs = table::each(text, table.program, |row: Row| Program::new(row, &harmless))?;
+        let names = programs.iter().flat_map(|program| program.names.clone()).collect();
+        let tools = table::each(text, table.tools, pattern)?;
+        let looking = table::each(text, table.looking, pattern)?;
+        Ok(Effects { tools, looking, programs, names })
+    }
+
+    /// What reaches outside by this table or by another one.
+    #[must_use]
+    pub fn besides(mut self, others: Effects) -> Effects {
+        self.tools.extend(others.tools);
+        self.looking.extend(others.looking);
+        self.programs.extend(others.programs);
+        self.names.extend(others.names);
+        self
     }
 
     /// How far a call of a tool reaches. `script` is what the tool was given to run in a shell, if
@@ -112,7 +124,8 @@ impl Effects {
 
     /// Whether a tool changes nothing at all.
     pub fn only_looks(&self, tool: &str) -> bool {
-        self.looking.iter().any(|pattern| pattern.fits(tool))
+        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(tool));
+        any(&self.looking) && !any(&self.tools)
     }
 
     /// Adds the commands of a script that reach outside.
@@ -144,8 +157,12 @@ fn is_of_name(sign: char) -> bool {
     sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.' | '+' | '@')
 }
 
-fn patterns(texts: &[String]) -> Result<Vec<Pattern>, EffectsError> {
-    texts.iter().map(|text| Pattern::new(text).ok_or_else(|| EffectsError::Empty(text.clone()))).collect()
+fn pattern(text: &str) -> Result<Pattern, Slip> {
+    Pattern::new(text).ok_or_else(|| Slip::Empty(text.to_owned()))
+}
+
+fn patterns(texts: &[String]) -> Result<Vec<Pattern>, Slip> {
+    texts.iter().map(|text| pattern(text)).collect()
 }
 
 #[cfg(test)]

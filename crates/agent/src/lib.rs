@@ -18,16 +18,22 @@ mod prices;
 mod report;
 mod seed;
 mod sessions;
+mod table;
+mod tables;
 pub mod transcript;
 
 pub use claude::session_file::{Damage, DamageKind, Health};
 pub use deeds::{Deeds, Done, Ended, Latest, Unfinished};
-pub use dialect::{Decoder, Dialect, Invocation, Order, Past, Program, Recorded, dialect, whole_task};
-pub use effects::{Effects, EffectsError, Reach};
+pub use dialect::{
+    Decoder, Dialect, Invocation, Order, Past, Program, Recorded, dialect, dialect_with, whole_task,
+};
+pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};
 pub use near::near;
-pub use prices::{Prices, PricesError};
+pub use prices::Prices;
 pub use report::{Report, report};
 pub use seed::{About, Reason, SEED_TOKENS_MAX, estimated_tokens, seed};
 pub use sessions::Sessions;
+pub use table::TableError;
+pub use tables::{Tables, TablesError};
 pub use transcript::Transcript;

@@ -1,14 +1,20 @@
 //! What tokens cost, for messages that no statement of the vendor covers. A dated table, not an
 //! oracle: what it yields is always marked as an estimate.
 
+use crate::table::{self, TableError};
 use longhaul_core::{Tokens, Usd};
 use serde::Deserialize;
 use std::iter;
 use std::sync::LazyLock;
+use toml::Spanned;
 
 static BUNDLED: LazyLock<Prices> =
     // The bundled table is parsed by a test; an empty one only means that nothing can be priced.
     LazyLock::new(|| Prices::parse(include_str!("prices.toml")).unwrap_or_default());
+
+// More is a slip of the pen; it also keeps every sum far from overflow.
+const DOLLARS_MAX: f64 = 1e6;
+const FACTOR_MAX: f64 = 1e3;
 
 /// A price table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,11 +23,6 @@ pub struct Prices {
     pub dated: String,
     models: Vec<Model>,
 }
-
-/// A price table that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("read the price table: {0}")]
-pub struct PricesError(#[from] toml::de::Error);
 
 /// The tokens of one message, with what only its price depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,8 +36,8 @@ pub struct Billed {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    dated: String,
-    model: Vec<Row>,
+    dated: Spanned<String>,
+    model: Vec<Spanned<Row>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -77,9 +78,20 @@ impl Prices {
     }
 
     /// Reads a table in the form of the bundled one.
-    pub fn parse(text: &str) -> Result<Prices, PricesError> {
-        let table: Table = toml::from_str(text)?;
-        Ok(Prices { dated: table.dated, models: table.model.into_iter().map(Model::from).collect() })
+    ///
+    /// # Errors
+    /// If it has another form, or a price is no price.
+    pub fn parse(text: &str) -> Result<Prices, TableError> {
+        let table: Table = table::parse(text)?;
+        let dated = table::each(text, vec![table.dated], day)?.concat();
+        Ok(Prices { dated, models: table::each(text, table.model, Model::new)? })
+    }
+
+    /// These, and those of another table for all models that are not among these. The day stays this one.
+    #[must_use]
+    pub fn before(mut self, others: Prices) -> Prices {
+        self.models.extend(others.models);
+        self
     }
 
     /// What a message costs, in billionths of a dollar; nothing if the model is not in the table.
@@ -117,8 +129,27 @@ impl Model {
     }
 }
 
-impl From<Row> for Model {
-    fn from(row: Row) -> Model {
+impl Model {
+    fn new(row: Row) -> Result<Model, String> {
+        let prices = [
+            ("input", row.input),
+            ("output", row.output),
+            ("cache_write", row.cache_write),
+            ("cache_write_hour", row.cache_write_hour),
+            ("cache_read", row.cache_read),
+        ];
+        if row.names.is_empty() || row.names.iter().any(|name| name.trim().is_empty()) {
+            return Err("a model without names, expected for example names = [\"claude-opus-5\"]".to_owned());
+        }
+        if let Some((name, price)) = prices.iter().find(|(_, price)| !(0.0..=DOLLARS_MAX).contains(price)) {
+            return Err(format!("{name} = {price}, expected dollars per million tokens, 0 to {DOLLARS_MAX}"));
+        }
+        if row.above.is_some() != row.above_factor.is_some() {
+            return Err("`above` and `above_factor` go together, expected both or none".to_owned());
+        }
+        if let Some(factor) = row.above_factor.filter(|factor| !(0.0..=FACTOR_MAX).contains(factor)) {
+            return Err(format!("above_factor = {factor}, expected a factor from 0 to {FACTOR_MAX}"));
+        }
         let rates = |factor: f64| {
             let nano = |dollars: f64| (dollars * factor * 1000.0).round() as u64;
             Rates {
@@ -130,8 +161,15 @@ impl From<Row> for Model {
             }
         };
         let long = row.above.zip(row.above_factor).map(|(above, factor)| (above, rates(factor)));
-        Model { rates: rates(1.0), long, names: row.names }
+        Ok(Model { rates: rates(1.0), long, names: row.names })
     }
+}
+
+/// A date, as it was written.
+fn day(text: String) -> Result<String, &'static str> {
+    let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    let is_day = shape.eq(b"0000-00-00".iter().copied());
+    if is_day { Ok(text) } else { Err("`dated` is no date, expected for example dated = \"2026-11-21\"") }
 }
 
 impl Rates {
@@ -153,6 +191,7 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::{Billed, Prices, usd_from_nano};
+    use expect_test::{Expect, expect};
     use longhaul_core::{Tokens, Usd};
 
     fn check(model: &str, tokens: Tokens, cache_write_hour: u64, dollars: Option<f64>) {
@@ -176,6 +215,80 @@ mod tests {
         // A long prompt on a model that charges more for it.
         check("claude-haiku-5-5", Tokens { input: 100_000, ..Tokens::default() }, 0, Some(0.01));
         check("claude-haiku-5-5", Tokens { input: 200_000, ..Tokens::default() }, 0, Some(0.1));
+    }
+
+    const OWN: &str = r#"
+dated = "2027-01-05"
+[[model]]
+names = ["house-7b", "claude-opus-5-5"]
+input = 1
+output = 2.5
+cache_write = 1
+cache_write_hour = 1
+cache_read = 0
+"#;
+
+    #[test]
+    fn ones_own_before_the_bundled_ones() {
+        let prices = Prices::parse(OWN).expect("the table is valid").before(Prices::bundled().clone());
+        let tokens = Tokens { input: 1_000_000, output: 1_000_000, ..Tokens::default() };
+        let price =
+            |model: &str| prices.price(model, Billed { tokens, ..Billed::default() }).map(usd_from_nano);
+        assert_eq!(price("house-7b"), Usd::from_dollars(3.5));
+        assert_eq!(price("claude-opus-5-5[1m]"), Usd::from_dollars(3.5));
+        assert_eq!(price("claude-sonnet-5-5"), Usd::from_dollars(12.0));
+        assert_eq!(price("house-70b"), None);
+        assert_eq!(prices.dated, "2027-01-05");
+    }
+
+    #[test]
+    fn tables_that_cannot_be_read() {
+        let check = |from: &str, to: &str, expected: Expect| {
+            let text = OWN.replace(from, to);
+            let error = Prices::parse(&text).expect_err("the table is not valid");
+            expected.assert_eq(&error.to_string());
+        };
+        check(OWN, "", expect!["line 1: missing field `dated`"]);
+        check(
+            "2027-01-05",
+            "today",
+            expect![[r#"line 2: `dated` is no date, expected for example dated = "2026-11-21""#]],
+        );
+        check(
+            "input =",
+            "inptu =",
+            expect![
+                "line 5: unknown field `inptu`, expected one of `names`, `input`, `output`, `cache_write`, `cache_write_hour`, `cache_read`, `above`, `above_factor`"
+            ],
+        );
+        check("output = 2.5\n", "", expect!["line 3: missing field `output`"]);
+        check(
+            "2.5",
+            "-2.5",
+            expect!["line 3: output = -2.5, expected dollars per million tokens, 0 to 1000000"],
+        );
+        check(
+            "2.5",
+            "nan",
+            expect!["line 3: output = NaN, expected dollars per million tokens, 0 to 1000000"],
+        );
+        check("2.5", "\"2.5\"", expect![[r#"line 6: invalid type: string "2.5", expected f64"#]]);
+        check(
+            "names = [\"house-7b\", \"claude-opus-5-5\"]",
+            "names = []",
+            expect![[r#"line 3: a model without names, expected for example names = ["claude-opus-5"]"#]],
+        );
+        check(
+            "input = 1\n",
+            "input = 1\nabove = 100\n",
+            expect!["line 3: `above` and `above_factor` go together, expected both or none"],
+        );
+        check(
+            "input = 1\n",
+            "input = 1\nabove = 100\nabove_factor = -1\n",
+            expect!["line 3: above_factor = -1, expected a factor from 0 to 1000"],
+        );
+        check("input = 1\n", "input = = 1\n", expect!["line 5: extra `=`, expected nothing"]);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use room::Room;
 use steps::Steps;
 
 pub use measure::estimated_tokens;
+pub(crate) use opening::BEHIND_TASK;
 
 /// How long a seed may be, in tokens, where nothing else is wanted: a few percent of the smallest context
 /// window, and more than enough for the end of any work.

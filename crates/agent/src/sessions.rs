@@ -2,7 +2,7 @@
 //! nothing here looks at a file.
 
 use crate::claude::session_file::Health;
-use longhaul_core::{History, SessionId};
+use longhaul_core::{Continuity, SessionId};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,5 +35,5 @@ pub trait Sessions {
     fn end(&self, bytes: &[u8]) -> Option<String>;
 
     /// Whether a file that held `before` and now holds `after` went on from where it was.
-    fn history(&self, before: &[u8], after: &[u8]) -> History;
+    fn continuity(&self, before: &[u8], after: &[u8]) -> Continuity;
 }

@@ -108,6 +108,16 @@ pub struct RunArgs {
     /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX, hide_default_value = true)]
     pub seed_tokens: u64,
+    /// Prices of tokens that hold before the bundled ones, model by model: a TOML file with `dated` and, for each
+    /// `[[model]]`, its `names` and what `input`, `output`, `cache_write`, `cache_write_hour` and `cache_read` cost, in
+    /// dollars per million tokens
+    #[arg(long, value_name = "FILE")]
+    pub prices: Option<PathBuf>,
+    /// Calls with effects outside of the workspace, besides the bundled ones, which a resumed agent is told not to
+    /// repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each `[[program]]`, its `names` and how its
+    /// arguments begin: `begins = ["prod"]`
+    #[arg(long, value_name = "FILE")]
+    pub effects: Option<PathBuf>,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,
@@ -219,6 +229,15 @@ pub struct RecoverArgs {
     /// Print the runs that would be recovered, and start nothing
     #[arg(long)]
     pub list: bool,
+    /// Have this done at every boot, or at every login where user services begin with one
+    #[arg(long, conflicts_with_all = ["run", "list"])]
+    pub install: bool,
+    /// Take back --install
+    #[arg(long, conflicts_with_all = ["run", "list", "within", "install"])]
+    pub uninstall: bool,
+    /// Print the service that --install would write, and change nothing
+    #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
+    pub print: bool,
 }
 
 #[derive(Debug, Args)]
@@ -241,8 +260,18 @@ pub struct CancelArgs {
 #[derive(Debug, Args)]
 pub struct SeedArgs {
     /// The run: the first letters of its id, `@` for the last one
-    #[arg(value_name = "RUN")]
-    pub run: String,
+    #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
+    pub run: Option<String>,
+    /// Instead of a run: a session file of Claude Code (`~/.claude/projects/*/*.jsonl`), or the stream of an attempt
+    /// (`attempts/*/stream.jsonl` of a run). Several are told one after the other
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    pub from_transcript: Vec<PathBuf>,
+    /// What was to be done [default: what the session was first asked, or the prompt in the plan of the run]
+    #[arg(long, value_name = "TEXT", requires = "from_transcript", conflicts_with = "run")]
+    pub task: Option<String>,
+    /// Read what was to be done from a file
+    #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
+    pub task_file: Option<PathBuf>,
     /// How long it may be, in tokens
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
     pub seed_tokens: u64,

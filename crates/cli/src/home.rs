@@ -1,9 +1,12 @@
 //! The user's runs: opening their home, finding the one that was meant.
 
+use crate::commands::dry_run::quoted;
 use crate::failure::Failure;
+use longhaul::agents::{claude_config_dir, claude_session_file};
 use longhaul_agent::near;
 use longhaul_store::{Home, RunDir, StoreError};
-use std::env;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// The home, made if it is not there.
 pub fn open() -> Result<Home, Failure> {
@@ -40,6 +43,27 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
 
 /// What is wrong on disk, with what to do about it.
 pub fn of_store(error: &StoreError) -> Failure {
-    let hint = error.hint();
-    Failure { hint, ..Failure::refused(error.to_string(), "", None) }
+    Failure { hint: hint(error), ..Failure::refused(error.to_string(), "", None) }
+}
+
+/// What to do about it. Of a run that cannot be understood the work can still be gone on with.
+pub fn hint(error: &StoreError) -> Option<String> {
+    let record = error.broken_run().and_then(record_of);
+    let seed = record.map(|path| {
+        let path = quoted(&path.display().to_string());
+        format!("what was done is still told by: longhaul seed --from-transcript {path}")
+    });
+    let hints: Vec<String> = error.hint().into_iter().chain(seed).collect();
+    (!hints.is_empty()).then(|| hints.join("; "))
+}
+
+/// The file that tells most of a run's work: that of its session, else the last stream with something in it.
+fn record_of(dir: &Path) -> Option<PathBuf> {
+    let run = locate().ok()?.find(dir.file_name()?.to_str()?).ok()?;
+    let begun = || run.plan().ok()?.session.map(|session| session.id().clone());
+    let session = run.status().ok().and_then(|status| status.session_id).or_else(begun);
+    let file = session.and_then(|session| claude_session_file(&claude_config_dir()?, session.as_str()));
+    let is_told = |stream: &PathBuf| fs::metadata(stream).is_ok_and(|found| found.len() > 0);
+    let streams = run.attempts().unwrap_or_default().into_iter().rev().map(|attempt| attempt.stream_path());
+    file.or_else(|| streams.into_iter().find(is_told))
 }

@@ -11,6 +11,7 @@ mod policy;
 mod prompt;
 mod runtime;
 mod signals;
+mod tables;
 
 use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};

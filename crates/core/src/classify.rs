@@ -6,7 +6,7 @@
 //! without one. Exit codes and the vendor's `subtype` alone prove nothing, and no prose is looked at.
 
 use crate::{
-    ApiError, Ending, Evidence, Exit, Fault, History, MessageError, RateLimitStatus, StartupError,
+    ApiError, Continuity, Ending, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError,
     StopReason, StopWhy, TurnResult,
 };
 
@@ -24,7 +24,7 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     }
     // What was done in another conversation than this run's was done without knowing the work.
     let elsewhere = evidence.stopped == Some(StopWhy::OtherSession);
-    if elsewhere || evidence.history == Some(History::Separate) {
+    if elsewhere || evidence.continuity == Some(Continuity::Separate) {
         return Some(Fault::SessionLost);
     }
     if let Some(fault) = by_our_stop(evidence.stopped).filter(|_| !outlasts_a_stop(evidence, settled)) {

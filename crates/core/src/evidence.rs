@@ -2,7 +2,7 @@
 //!
 //! A dialect turns vendor fields into these closed words; an agent's prose never gets here.
 
-use crate::{History, RateLimit, SessionId, Span, StopWhy, Tokens, Usd};
+use crate::{Continuity, RateLimit, SessionId, Span, StopWhy, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
 /// How a process ended.
@@ -46,7 +46,7 @@ pub struct Evidence {
     /// Whether the session went on from where it was; nothing where that cannot be read. Filled in by the
     /// world, which has the session's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history: Option<History>,
+    pub continuity: Option<Continuity>,
     /// Whether a turn or a tool call was completed: the supervisor may not have been there to see it.
     #[serde(default)]
     pub progressed: bool,
@@ -68,7 +68,7 @@ impl Evidence {
             retry_after: None,
             guard_lapsed: false,
             session: None,
-            history: None,
+            continuity: None,
             progressed: false,
             tally: Tally::default(),
         }

@@ -72,7 +72,7 @@ pub enum Because {
 /// Whether the conversation in which an attempt ended is the one that it was to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum History {
+pub enum Continuity {
     /// What was said since follows the end of what was there before.
     Continued,
     /// Nothing is written of what was said since.

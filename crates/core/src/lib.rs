@@ -37,7 +37,7 @@ pub use evidence::{
 };
 pub use fault::{Fault, ParseFaultError};
 pub use ids::{RunId, SessionId};
-pub use ladder::{Because, History, Rung, RungSet, SessionFound};
+pub use ladder::{Because, Continuity, Rung, RungSet, SessionFound};
 pub use money::Usd;
 pub use outcome::{By, Outcome, OutcomeKind};
 pub use policy::{Backoff, Jitter, Policy, ServerBound, SessionLoss, TimeoutRule};

@@ -2,7 +2,7 @@
 //! with defaults, and a variant is never renamed.
 
 use crate::{
-    Ask, Because, By, Evidence, Fault, History, Moment, Outcome, Proc, Remedy, Rung, SessionId, Span,
+    Ask, Because, By, Continuity, Evidence, Fault, Moment, Outcome, Proc, Remedy, Rung, SessionId, Span,
     SpawnPlan, StopLevel, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ pub enum Record {
         result: Option<TurnResult>,
         /// Whether it continued the conversation that it was to continue, where that could be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        history: Option<History>,
+        continuity: Option<Continuity>,
         /// What was seen, kept for a fault that nobody could name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<Box<Evidence>>,

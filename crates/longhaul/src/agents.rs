@@ -91,6 +91,13 @@ pub fn claude_sessions(config_dir: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The file of the session of this id, if Claude Code keeps one under this configuration directory.
+pub fn claude_session_file(config_dir: &Path, id: &str) -> Option<PathBuf> {
+    let projects = fs::read_dir(config_dir.join("projects")).ok()?;
+    let files = projects.flatten().map(|project| project.path().join(format!("{id}.jsonl")));
+    files.into_iter().find(|path| path.is_file())
+}
+
 /// Where Claude Code keeps its files: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn claude_config_dir() -> Option<PathBuf> {
     env::var_os("CLAUDE_CONFIG_DIR")

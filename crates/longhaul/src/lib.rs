@@ -24,6 +24,6 @@ pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};
 pub use report::Report;
 pub use resume::{branch, resume};
-pub use seeding::seed_of;
+pub use seeding::{SeedError, seed_from, seed_of};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
 pub use world::World;

@@ -1,12 +1,17 @@
 //! What is on record of a run, for sessions that do not remember it.
 
+mod files;
+
 use crate::SuperviseError;
 use crate::supervisor::dialect_of;
 use longhaul_agent::{About, Dialect, Reason, Recorded, Transcript, seed, whole_task};
 use longhaul_core::{Ask, Fault, Record, Run, Say};
-use longhaul_store::{AttemptDir, Journal, RunDir, StoreError};
+use longhaul_store::{Journal, RunDir, StoreError};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+pub use files::{SeedError, seed_from};
 
 // Of one attempt's stream, from its end: a seed tells of the latest work, and this much is hours of it.
 const STREAM_BYTES_MAX: u64 = 64 << 20;
@@ -28,7 +33,8 @@ pub(crate) fn transcript_of(
         match record {
             Record::RunReopened { ask: Ask::Prompt(text), .. } => asked.push(text.clone()),
             Record::AttemptStarted { plan, .. } if plan.attempt <= attempts => {
-                let stream = stream_end(&dir.attempt(plan.attempt)).unwrap_or_default();
+                let end = end_of(&dir.attempt(plan.attempt).stream_path());
+                let stream = end.map(|end| end.bytes).unwrap_or_default();
                 let asked = match plan.say {
                     Say::Task | Say::TaskAgain(_) => Some(whole_task(prompt, &asked).into_owned()),
                     Say::Asked => asked.last().cloned(),
@@ -69,9 +75,16 @@ pub fn seed_of(dir: &RunDir, tokens_max: u64) -> Result<String, SuperviseError> 
     Ok(seed(&transcript, &about, tokens_max))
 }
 
-/// The end of an attempt's stream, from the beginning of a line on.
-fn stream_end(attempt: &AttemptDir) -> io::Result<Vec<u8>> {
-    let mut file = File::open(attempt.stream_path())?;
+/// The end of a file of lines.
+struct End {
+    bytes: Vec<u8>,
+    /// Whether there is more before it.
+    cut: bool,
+}
+
+/// The end of a stream or a session file, from the beginning of a line on.
+fn end_of(path: &Path) -> io::Result<End> {
+    let mut file = File::open(path)?;
     let cut = file.metadata()?.len().saturating_sub(STREAM_BYTES_MAX);
     file.seek(SeekFrom::Start(cut))?;
     let mut bytes = Vec::new();
@@ -80,5 +93,5 @@ fn stream_end(attempt: &AttemptDir) -> io::Result<Vec<u8>> {
         let whole = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
         bytes.drain(..whole);
     }
-    Ok(bytes)
+    Ok(End { bytes, cut: cut > 0 })
 }

@@ -5,7 +5,7 @@ use crate::live::{LiveWorld, Setup, seed};
 use crate::observer::Observer;
 use crate::report::{Report, settle};
 use jiff::Zoned;
-use longhaul_agent::{Dialect, Order, dialect};
+use longhaul_agent::{Dialect, Order, Tables, TablesError, dialect_with};
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, Prompt, StoreError};
 use std::collections::BTreeMap;
@@ -66,6 +66,9 @@ pub enum SuperviseError {
     /// The plan names an agent that this version does not know.
     #[error("speak to the agent `{0}`: this version does not know it")]
     UnknownAgent(String),
+    /// A table of the plan cannot be read by this version.
+    #[error("{0}")]
+    Tables(#[from] TablesError),
     /// The directory to work in is gone.
     #[error("work in {}: {source}", path.display())]
     Workspace {
@@ -98,7 +101,9 @@ impl SuperviseError {
     pub fn hint(&self) -> Option<String> {
         match self {
             SuperviseError::Store(error) => error.hint(),
-            SuperviseError::UnknownAgent(_) => Some("use the longhaul that began the run".to_owned()),
+            SuperviseError::UnknownAgent(_) | SuperviseError::Tables(_) => {
+                Some("use the longhaul that began the run".to_owned())
+            }
             SuperviseError::Workspace { .. } => {
                 Some("put it back, or name where it is now by `longhaul resume RUN --cwd DIR`".to_owned())
             }
@@ -116,7 +121,9 @@ impl SuperviseError {
 
 /// How to speak to the agent of a plan.
 pub(crate) fn dialect_of(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError> {
-    dialect(&plan.agent.name).ok_or_else(|| SuperviseError::UnknownAgent(plan.agent.name.clone()))
+    let tables = Tables { prices: plan.prices.clone(), effects: plan.effects.clone() };
+    let dialect = dialect_with(&plan.agent.name, tables)?;
+    dialect.ok_or_else(|| SuperviseError::UnknownAgent(plan.agent.name.clone()))
 }
 
 /// A run that was never begun, or one that broke off.
@@ -230,6 +237,8 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         policy: policy.clone(),
         seed_tokens: order.seed_tokens,
         keep_stream: *keep_stream,
+        prices: dialect.tables().prices.clone(),
+        effects: dialect.tables().effects.clone(),
         origins: origins.clone(),
     }
 }

@@ -111,6 +111,8 @@ fn plan() -> Plan {
         permission_mode: None,
         seed_tokens: 12_000,
         keep_stream: false,
+        prices: None,
+        effects: None,
         argv: vec!["-p".into(), "--verbose".into()],
         env: EnvNames::default(),
         policy: Preset::Default.policy(),

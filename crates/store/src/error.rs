@@ -143,6 +143,31 @@ impl StoreError {
         matches!(self, StoreError::Io { cause, .. } if is_full(cause.kind()))
     }
 
+    /// The directory of the run whose plan or journal is missing or cannot be understood. What its agent
+    /// wrote may still be there.
+    pub fn broken_run(&self) -> Option<&Path> {
+        let path = match self {
+            StoreError::JournalDamaged { path, .. }
+            | StoreError::JournalNewer { path, .. }
+            | StoreError::JournalGap { path, .. }
+            | StoreError::Unreadable { path, .. } => path,
+            StoreError::Io { path, cause, .. } if !is_full(cause.kind()) => path,
+            StoreError::Io { .. }
+            | StoreError::HomeUnknown
+            | StoreError::HomeNotDirectory { .. }
+            | StoreError::NoSuchRun { .. }
+            | StoreError::AmbiguousRun { .. }
+            | StoreError::MalformedRun { .. }
+            | StoreError::JournalLocked { .. }
+            | StoreError::JournalBroken { .. }
+            | StoreError::SessionBusy { .. }
+            | StoreError::SessionOrphaned { .. }
+            | StoreError::StreamBusy { .. } => return None,
+        };
+        let is_ours = path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
+        path.parent().filter(|_| is_ours)
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {

@@ -46,6 +46,12 @@ pub struct Plan {
     /// Whether partial messages stay in the stream files after the run.
     #[serde(default)]
     pub keep_stream: bool,
+    /// The user's own table of prices, as it was written: its file may have changed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<String>,
+    /// The user's own table of effects, as it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effects: Option<String>,
     /// Where each setting came from: `stall_timeout` → `flag --stall-timeout`.
     #[serde(default)]
     pub origins: BTreeMap<String, String>,

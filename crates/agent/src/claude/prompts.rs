@@ -1,9 +1,13 @@
 //! What the agent is told at the start of an attempt. Short, true, and never an order to stop: it stays
 //! in the conversation for good.
 
-use super::reminder::{Listener, reminder};
+use super::reminder::{Listener, is_reminder, reminder};
+use crate::seed::BEHIND_TASK;
 use crate::{About, Order, Past, Reason, seed};
 use longhaul_core::{Fault, Nudge, Rung, Say, SpawnPlan};
+
+/// What stands between the task and the rest where nothing is on record.
+const AGAIN: &str = "\n\n(An earlier session worked on this and could not be continued: ";
 
 /// The words for what is to be said. An agent that goes on is reminded of the deeds so far; one that does
 /// not remember the work is given a seed, if anything is on record.
@@ -29,29 +33,53 @@ pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
         }
         // The task comes first: it may begin with a slash command.
         Say::TaskAgain(fault) => format!(
-            "{task}\n\n(An earlier session worked on this and could not be continued: {}. Parts of the work \
-             may be done already. Look at the state of the workspace first, keep what is good, and do not \
+            "{task}{AGAIN}{}. Parts of the work may be done already. Look at the state of the workspace first, keep what is good, and do not \
              repeat what has taken effect.){}",
             interruption(fault),
             reminder(past, Listener::Stranger)
         ),
-        Say::Continue(fault) => format!(
-            "The work was interrupted: {}. Continue with the task. Before you repeat a step, look whether it \
-             has taken effect already: the last commands may have run in full, in part or not at all.{}",
-            interruption(fault),
-            reminder(past, Listener::Itself)
-        ),
-        Say::Nudge(Nudge::Finish) => {
+        Say::Continue(fault) => interrupted(fault) + &reminder(past, Listener::Itself),
+        Say::Nudge(nudge) => nudged(nudge).to_owned(),
+    }
+}
+
+/// What an agent is told that goes on after a fault.
+fn interrupted(fault: Fault) -> String {
+    format!(
+        "The work was interrupted: {}. Continue with the task. Before you repeat a step, look whether it has \
+         taken effect already: the last commands may have run in full, in part or not at all.",
+        interruption(fault)
+    )
+}
+
+fn nudged(nudge: Nudge) -> &'static str {
+    match nudge {
+        Nudge::Finish => {
             "The last turn ended without an answer. If the task is done, say what was done and with what \
              result; if it is not, continue with it until it is."
-                .to_owned()
         }
-        Say::Nudge(Nudge::SmallerSteps) => {
+        Nudge::SmallerSteps => {
             "The last answer was cut by the limit on output tokens. Continue in smaller steps: write long \
              files in several parts, and keep each answer short."
-                .to_owned()
         }
     }
+}
+
+/// Whether a prompt of a session is one that we sent on our own behalf: one of our texts as a whole, with or
+/// without a reminder behind it.
+pub(super) fn is_ours(text: &str) -> bool {
+    let nudges = [Nudge::Finish, Nudge::SmallerSteps].map(|nudge| nudged(nudge).to_owned());
+    Fault::ALL.iter().map(|fault| interrupted(*fault)).chain(nudges).any(|ours| {
+        let behind = text.strip_prefix(ours.as_str());
+        behind.is_some_and(|behind| behind.is_empty() || is_reminder(behind))
+    })
+}
+
+/// The task, and what we told of the work on it, where a prompt of a session is a task that was told again.
+pub(super) fn parted(text: &str) -> Option<(&str, &str)> {
+    let behind_task = BEHIND_TASK.into_iter().chain([AGAIN]);
+    let at = behind_task.filter_map(|opening| text.find(opening)).min()?;
+    Some((&text[..at], text[at..].trim_start()))
 }
 
 /// What happened, in words for the model: it must be able to tell what its tools may have suffered.

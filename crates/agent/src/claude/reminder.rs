@@ -7,6 +7,16 @@ use std::fmt::Write;
 // With a heading and a line for the rest, two lists of so many are 20 lines.
 const LINES_EACH_MAX: usize = 8;
 
+const DONE: &str = "Done already, do not repeat for the same work:";
+const UNSHOWN: &str = "Ended already, though this conversation does not show it; look before you repeat:";
+const UNSURE: &str = "Outcome unknown, check first:";
+
+/// Whether this is how a reminder goes on behind a prompt.
+pub(super) fn is_reminder(text: &str) -> bool {
+    let behind = text.strip_prefix("\n\n");
+    behind.is_some_and(|text| [DONE, UNSHOWN, UNSURE].iter().any(|heading| text.starts_with(heading)))
+}
+
 /// Whom the reminder is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listener {
@@ -26,9 +36,7 @@ pub(super) fn reminder(past: &Past, listener: Listener) -> String {
     };
     let unsure = Lines { all: [failed, unknown_lines(deeds)].concat(), dropped: deeds.unknown.dropped };
     let unshown = Lines { all: unshown_lines(past), dropped: 0 };
-    done.under("Done already, do not repeat for the same work:")
-        + &unshown.under("Ended already, though this conversation does not show it; look before you repeat:")
-        + &unsure.under("Outcome unknown, check first:")
+    done.under(DONE) + &unshown.under(UNSHOWN) + &unsure.under(UNSURE)
 }
 
 /// The lines of one list, the oldest first.

@@ -3,7 +3,7 @@
 use super::session::session_file;
 use super::session_file::{Health, continues, facts, health, repaired};
 use crate::Sessions;
-use longhaul_core::{History, SessionId};
+use longhaul_core::{Continuity, SessionId};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ impl Sessions for ClaudeSessions {
         facts(bytes).last().map(str::to_owned)
     }
 
-    fn history(&self, before: &[u8], after: &[u8]) -> History {
+    fn continuity(&self, before: &[u8], after: &[u8]) -> Continuity {
         continues(&facts(before), after)
     }
 }

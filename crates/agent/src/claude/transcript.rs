@@ -3,6 +3,7 @@
 //! Who speaks is told by fields that the vendor sets. What Longhaul sent is known by the exact texts.
 //! Conversations of sub-agents are left out: what they brought is the result of the call that began them.
 
+mod file;
 mod session;
 mod stream;
 
@@ -10,6 +11,7 @@ use super::activity;
 use super::wire::{Part, Raw, ToolInput, parse};
 use crate::transcript::{AnswerKind, Argument, Call, Provenance};
 
+pub use file::of_file;
 pub use session::of_session;
 pub use stream::{Attempt, of_attempts};
 

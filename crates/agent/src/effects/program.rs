@@ -1,7 +1,7 @@
 //! One row of the table: a program, and what makes a command of it reach outside.
 
 use super::pattern::Pattern;
-use super::{EffectsError, patterns};
+use super::{Slip, is_of_name, patterns};
 use serde::Deserialize;
 
 /// A row as it is written. What its fields mean stands in `effects.toml`.
@@ -40,7 +40,7 @@ pub(super) struct Program {
 
 /// An option, and which values of it; nothing for any or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct OptionPattern {
+pub(super) struct OptionPattern {
     name: Pattern,
     value: Option<Pattern>,
 }
@@ -55,9 +55,12 @@ struct Arguments<'a> {
 
 impl Program {
     /// A row with the options that are harmless for all programs.
-    pub(super) fn new(row: Row, harmless: &[String]) -> Result<Program, EffectsError> {
+    pub(super) fn new(row: Row, harmless: &[OptionPattern]) -> Result<Program, Slip> {
         if row.names.is_empty() || row.names.iter().any(String::is_empty) {
-            return Err(EffectsError::Nameless);
+            return Err(Slip::Nameless);
+        }
+        if let Some(name) = row.names.iter().find(|name| !name.chars().all(is_of_name)) {
+            return Err(Slip::Name(name.clone()));
         }
         let begin = |text: &String| text.split(' ').map(|word| pattern(word, text)).collect();
         Ok(Program {
@@ -65,8 +68,8 @@ impl Program {
             begins: row.begins.iter().map(begin).collect::<Result<_, _>>()?,
             has: patterns(&row.has)?,
             ends: patterns(&row.ends)?,
-            options: options(row.options.iter())?,
-            harmless: options(row.harmless.iter().chain(harmless))?,
+            options: options(&row.options)?,
+            harmless: [options(&row.harmless)?.as_slice(), harmless].concat(),
             inside: patterns(&row.inside)?,
             valued: row.valued,
         })
@@ -92,7 +95,7 @@ impl Program {
 }
 
 impl OptionPattern {
-    fn new(text: &str) -> Result<OptionPattern, EffectsError> {
+    pub(super) fn new(text: &str) -> Result<OptionPattern, Slip> {
         let (name, value) = match text.split_once(' ') {
             Some((name, value)) => (name, Some(pattern(value, text)?)),
             None => (text, None),
@@ -101,7 +104,7 @@ impl OptionPattern {
         if name.is_option() {
             Ok(OptionPattern { name, value })
         } else {
-            Err(EffectsError::NoOption(text.to_owned()))
+            Err(Slip::NoOption(text.to_owned()))
         }
     }
 
@@ -145,14 +148,14 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn options<'a>(texts: impl Iterator<Item = &'a String>) -> Result<Vec<OptionPattern>, EffectsError> {
-    texts.map(|text| OptionPattern::new(text)).collect()
+fn options(texts: &[String]) -> Result<Vec<OptionPattern>, Slip> {
+    texts.iter().map(|text| OptionPattern::new(text)).collect()
 }
 
 fn begins(words: &[&str], patterns: &[Pattern]) -> bool {
     words.len() >= patterns.len() && patterns.iter().zip(words).all(|(pattern, word)| pattern.fits(word))
 }
 
-fn pattern(word: &str, whole: &str) -> Result<Pattern, EffectsError> {
-    Pattern::new(word).ok_or_else(|| EffectsError::Empty(whole.to_owned()))
+fn pattern(word: &str, whole: &str) -> Result<Pattern, Slip> {
+    Pattern::new(word).ok_or_else(|| Slip::Empty(whole.to_owned()))
 }

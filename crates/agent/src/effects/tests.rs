@@ -148,32 +148,58 @@ fn a_table_of_ones_own() {
 }
 
 #[test]
+fn ones_own_besides_the_bundled_ones() {
+    let text = "tools = [\"WebFetch\"]\n[[program]]\nnames = [\"deploy.sh\", \"git\"]\nbegins = [\"prod\"]\n";
+    let effects = Effects::parse(text).expect("the table is valid").besides(Effects::bundled().clone());
+    let reach = |script: &str| match effects.reach("Bash", script) {
+        Reach::Commands(commands) => commands.join(" + "),
+        Reach::Inside | Reach::Tool => String::new(),
+    };
+    assert_eq!(reach("make && ./deploy.sh prod"), "./deploy.sh prod");
+    assert_eq!(reach("./deploy.sh test; bash deploy.sh prod"), "bash deploy.sh prod");
+    assert_eq!(reach("sh -eo pipefail ./deploy.sh prod; . deploy.sh prod").matches("prod").count(), 2);
+    assert_eq!(reach("cat deploy.sh; bash -s deploy.sh prod < x; bash -c 'echo deploy.sh prod'"), "");
+    assert_eq!(reach("git push; git prod; git pull"), "git push + git prod");
+    assert_eq!(effects.reach("mcp__mail__send", ""), Reach::Tool);
+    // What the user says of a tool holds.
+    assert_eq!(effects.reach("WebFetch", ""), Reach::Tool);
+    assert!(!effects.only_looks("WebFetch") && effects.only_looks("Read"));
+}
+
+#[test]
 fn tables_that_cannot_be_read() {
     let check = |text: &str, expected: Expect| {
         let error = Effects::parse(text).expect_err("the table is not valid");
         expected.assert_eq(&error.to_string());
     };
-    check("[[program]]\nnames = []", expect!["read the table of effects: a program without names"]);
     check(
-        "tools = [\"\"]",
-        expect![[r#"read the table of effects: empty pattern in "" (write "*" for anything)"#]],
+        "[[program]]\nnames = []",
+        expect![[r#"line 1: a program without names, expected for example names = ["deploy.sh"]"#]],
     );
     check(
+        "[[program]]\nnames = [\"x\"]\n\n[[program]]\nnames = [\"/opt/x\"]",
+        expect![[
+            r#"line 4: "/opt/x" is no program's name (letters, digits and -_.+@, without its directory)"#
+        ]],
+    );
+    check(
+        "# mine\ntools = [\n    \"a\",\n    \"\",\n]",
+        expect![[r#"line 4: empty pattern in "" (write "*" for anything)"#]],
+    );
+    check("harmless = [\"-n\", \"n\"]", expect![[r#"line 1: "n" is no option (options begin with "-")"#]]);
+    check(
         "[[program]]\nnames = [\"x\"]\nbegins = [\"a||b\"]",
-        expect![[r#"read the table of effects: empty pattern in "a||b" (write "*" for anything)"#]],
+        expect![[r#"line 1: empty pattern in "a||b" (write "*" for anything)"#]],
     );
     check(
         "[[program]]\nnames = [\"x\"]\noptions = [\"X POST\"]",
-        expect![[r#"read the table of effects: "X POST" is no option (options begin with "-")"#]],
+        expect![[r#"line 1: "X POST" is no option (options begin with "-")"#]],
     );
     check(
         "[[program]]\nname = [\"x\"]",
-        expect![[r#"
-            read the table of effects: TOML parse error at line 2, column 1
-              |
-            2 | name = ["x"]
-              | ^^^^
-            unknown field `name`, expected one of `names`, `begins`, `has`, `ends`, `options`, `harmless`, `inside`, `valued`
-        "#]],
+        expect![
+            "line 2: unknown field `name`, expected one of `names`, `begins`, `has`, `ends`, `options`, `harmless`, `inside`, `valued`"
+        ],
     );
+    check("tools = [\"a\",\n= 3", expect!["line 2: unexpected `=` in array, expected value, `]`"]);
 }

@@ -27,6 +27,7 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: &["flock"], valued: &["-w", "--timeout", "-E"], words: 1 },
     Wrapper { names: &["python", "python3"], valued: &[], words: 0 },
     Wrapper { names: &["npx", "bunx", "uvx", "pipx"], valued: &["-p", "--package", "--from"], words: 0 },
+    Wrapper { names: &[".", "source"], valued: &[], words: 0 },
     Wrapper { names: &["exec"], valued: &["-a"], words: 0 },
     Wrapper { names: &["command", "builtin", "nohup", "setsid", "time", "unbuffer"], valued: &[], words: 0 },
 ];
@@ -40,6 +41,8 @@ pub(super) fn unwrapped(mut words: &[String]) -> &[String] {
             words = behind;
         } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name(first))) {
             words = behind_options(behind, wrapper);
+        } else if let Some(file) = script_file(name(first), behind) {
+            words = file;
         } else {
             break;
         }
@@ -68,6 +71,22 @@ pub(super) fn script(words: &[String], command: &Command) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// The words from the file on that a shell is given to run: `bash -e deploy.sh prod`.
+fn script_file<'a>(shell: &str, behind: &'a [String]) -> Option<&'a [String]> {
+    if shell == "su" || !SHELLS.contains(&shell) {
+        return None;
+    }
+    let mut words = behind;
+    while let Some((option, rest)) = words.split_first().filter(|(word, _)| is_option(word)) {
+        // With these the script is a word, or comes over the input.
+        if !option.starts_with("--") && option.contains(['c', 's']) {
+            return None;
+        }
+        words = rest.get(usize::from(option.ends_with('o'))..).unwrap_or_default();
+    }
+    (!words.is_empty()).then_some(words)
 }
 
 fn behind_options<'a>(mut words: &'a [String], wrapper: &Wrapper) -> &'a [String] {

@@ -7,6 +7,12 @@ use crate::claude::interruption;
 /// A reason is a sentence, not a report.
 const REASON_CHARS_MAX: usize = 400;
 
+/// What stands between the task and the rest, in a seed and in the shortest one.
+pub(crate) const BEHIND_TASK: [&str; 2] = [
+    "\n\n(This goes on with earlier work on the task above. The earlier session could not be continued: ",
+    "\n\n(Earlier work on this could not be continued. Look at the state of the workspace first, and do not ",
+];
+
 /// The last words of a seed.
 pub(super) const CLOSING: &str = "\nGo on with the task from here.\n";
 
@@ -24,11 +30,11 @@ pub(super) fn opening(about: &About<'_>, known: bool) -> String {
     };
     // The task stands first and as it is: it may begin with a slash command.
     format!(
-        "{}\n\n(This goes on with earlier work on the task above. The earlier session could not be \
-         continued: {reason}. Parts of the work may be done already. Look at the state of the workspace \
+        "{}{}{reason}. Parts of the work may be done already. Look at the state of the workspace \
          before you repeat a step: the last commands may have run in full, in part or not at all. Keep \
          what is good, and do not repeat what has taken effect.{} {record})\n",
         about.task,
+        BEHIND_TASK[0],
         left(about)
     )
 }
@@ -45,8 +51,5 @@ fn left(about: &About<'_>) -> String {
 
 /// The task and the least that must be said with it.
 pub(super) fn minimal(task: &str) -> String {
-    format!(
-        "{task}\n\n(Earlier work on this could not be continued. Look at the state of the workspace first, \
-         and do not repeat what has taken effect.)\n"
-    )
+    format!("{task}{}repeat what has taken effect.)\n", BEHIND_TASK[1])
 }

@@ -89,7 +89,7 @@ fn policy_lines(policy: &Policy) -> String {
 }
 
 /// A word as a shell would need it, to be copied.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -4,7 +4,7 @@ pub mod attach;
 pub mod cancel;
 pub mod detach;
 pub mod drill;
-mod dry_run;
+pub mod dry_run;
 pub mod recover;
 pub mod resume;
 pub mod run;

@@ -1,5 +1,8 @@
 //! `longhaul recover`: goes on with the runs whose supervisor died, all at once.
 
+mod install;
+mod unit;
+
 use super::run::failure;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
@@ -11,7 +14,7 @@ use crate::signals;
 use crate::{home, runtime};
 use longhaul::{Environment, Observer, Report, recover as take_over, recoverable};
 use longhaul_core::{By, Outcome, OutcomeKind, Span};
-use longhaul_store::{Home, RunDir};
+use longhaul_store::{Home, Journal, RunDir};
 use std::fs;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, LocalSet};
@@ -20,20 +23,30 @@ use tokio::task::{JoinSet, LocalSet};
 pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = home::locate()?;
+    if args.install || args.print {
+        let unit = install::unit(&home, args.within)?;
+        return if args.print { Ok(install::print(&unit)) } else { install::install(&unit, global) };
+    }
+    if args.uninstall {
+        return install::uninstall(global);
+    }
     let runs = match &args.run {
         Some(asked) => vec![home::find_run(&home, asked)?],
         None => all(&home, args.within, global)?,
     };
+    let unreadable =
+        if args.run.is_none() { complain_of_unreadable(&home, args.within)? } else { Vec::new() };
     if args.list {
         for run in &runs {
             output::print_text(&format!("{}\n", run.id()));
         }
         return Ok(0);
     }
-    if runs.is_empty() && !global.quiet {
+    if runs.is_empty() && unreadable.is_empty() && !global.quiet {
         talk("nothing to recover: every run has ended or is supervised");
     }
-    let ended = carry_on(&home, runs, global, format)?;
+    let mut ended = carry_on(&home, runs, global, format)?;
+    ended.extend(unreadable);
     match ended.as_slice() {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
@@ -45,9 +58,7 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
 /// have been given up on purpose, and going on costs money.
 fn all(home: &Home, within: Option<Span>, global: &Global) -> Result<Vec<RunDir>, Failure> {
     let runs = recoverable(home).map_err(|error| home::of_store(&error))?;
-    let (recent, old): (Vec<_>, Vec<_>) = runs
-        .into_iter()
-        .partition(|run| within.is_none_or(|within| within == Span::ZERO || age(run) <= within));
+    let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, within));
     for run in old.iter().filter(|_| !global.quiet) {
         talk(&format!(
             "left alone: {} was last active {} ago; `longhaul recover {0}` goes on with it",
@@ -58,9 +69,27 @@ fn all(home: &Home, within: Option<Span>, global: &Global) -> Result<Vec<RunDir>
     Ok(recent)
 }
 
+/// Says of each recent run that may not be over, and that nobody can go on with, why that is. Returns an exit code for
+/// each.
+fn complain_of_unreadable(home: &Home, within: Option<Span>) -> Result<Vec<u8>, Failure> {
+    let runs = home.runs_newest_first().map_err(|error| home::of_store(&error))?;
+    let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
+    let failures = open.filter(|run| is_recent(run, within)).filter_map(|run| {
+        let failure = home::of_store(&Journal::load(&run.journal_path()).err()?);
+        output::complain(&failure.error, failure.hint.as_deref());
+        Some(failure.exit_code)
+    });
+    Ok(failures.collect())
+}
+
+fn is_recent(run: &RunDir, within: Option<Span>) -> bool {
+    within.is_none_or(|within| within == Span::ZERO || age(run) <= within)
+}
+
 /// Since when nothing was decided.
 fn age(run: &RunDir) -> Span {
-    let modified = fs::metadata(run.journal_path()).and_then(|found| found.modified());
+    let found = fs::metadata(run.journal_path()).or_else(|_| fs::metadata(run.path()));
+    let modified = found.and_then(|found| found.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
     Span::from_secs(age.as_secs())
 }

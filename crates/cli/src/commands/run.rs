@@ -7,10 +7,10 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{home, prompt, runtime, signals};
+use crate::{home, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
-use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, supervise};
-use longhaul_agent::claude::{Claude, RESERVED};
+use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
+use longhaul_agent::claude::RESERVED;
 use longhaul_agent::{Order, Program, near};
 use longhaul_core::{By, Fault, OutcomeKind, RunId, SessionId, SessionLoss};
 use std::path::PathBuf;
@@ -27,16 +27,20 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if args.detached {
         super::detach::leave_terminal();
     }
-    let resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
+    let mut resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
+    for (name, table) in [("prices", &args.prices), ("effects", &args.effects)] {
+        resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
+    }
     let order = order(args, &resolved)?;
     let session = session(args, &resolved)?;
+    let dialect = tables::claude(args)?;
     if args.dry_run {
         return super::dry_run::print(&order, &session, &resolved, format);
     }
     let home = home::open()?;
     let request = Request {
         home,
-        dialect: Arc::new(Claude::new()),
+        dialect: Arc::new(dialect),
         order,
         environment: Environment::default(),
         session,
@@ -89,7 +93,11 @@ pub fn carry(
 pub fn failure(error: RunError) -> Failure {
     match error {
         RunError::Refused(source) => {
-            Failure { hint: source.hint(), ..Failure::refused(source.to_string(), "", None) }
+            let hint = match &source {
+                SuperviseError::Store(error) => home::hint(error),
+                _ => source.hint(),
+            };
+            Failure { hint, ..Failure::refused(source.to_string(), "", None) }
         }
         RunError::Broken { ref run, .. } => Failure {
             hint: Some(format!("make room, and go on with it by `longhaul recover {run}`")),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::words;
 use crate::{home, output};
 use longhaul_core::{
-    Because, Fault, History, Next, OutcomeKind, Record, Remedy, Run, Rung, SessionPlan, Tally,
+    Because, Continuity, Fault, Next, OutcomeKind, Record, Remedy, Run, Rung, SessionPlan, Tally,
 };
 use longhaul_store::{Journal, Plan, rfc3339};
 use serde::Serialize;
@@ -41,7 +41,7 @@ struct Attempt {
     ended_at: Option<String>,
     fault: Option<Fault>,
     /// Whether it continued the conversation that it was to continue, where that could be read.
-    history: Option<History>,
+    continuity: Option<Continuity>,
     /// What was done about the fault.
     remedy: Option<Remedy>,
     total_cost_usd: f64,
@@ -88,16 +88,16 @@ fn attempts(records: &[&Record]) -> Vec<Attempt> {
                 because: None,
                 ended_at: None,
                 fault: None,
-                history: None,
+                continuity: None,
                 remedy: None,
                 total_cost_usd: 0.0,
             }),
             (Record::RungTaken { rung, because, .. }, Some(attempt)) => {
                 (attempt.rung, attempt.because) = (Some(*rung), Some(*because));
             }
-            (Record::AttemptEnded { at, fault, tally, history, next, .. }, Some(attempt)) => {
+            (Record::AttemptEnded { at, fault, tally, continuity, next, .. }, Some(attempt)) => {
                 attempt.ended_at = Some(rfc3339(*at));
-                (attempt.fault, attempt.history) = (*fault, *history);
+                (attempt.fault, attempt.continuity) = (*fault, *continuity);
                 attempt.total_cost_usd = dollars(*tally);
                 if let Next::Attempt { remedy, .. } = next {
                     attempt.remedy = Some(*remedy);

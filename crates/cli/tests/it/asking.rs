@@ -159,6 +159,16 @@ fn the_help_of_run() {
                   How long the account of lost work may be that a fresh session goes on with, in tokens
                   [default: 12000]
 
+              --prices <FILE>
+                  Prices of tokens that hold before the bundled ones, model by model: a TOML file with
+                  `dated` and, for each `[[model]]`, its `names` and what `input`, `output`, `cache_write`,
+                  `cache_write_hour` and `cache_read` cost, in dollars per million tokens
+
+              --effects <FILE>
+                  Calls with effects outside of the workspace, besides the bundled ones, which a resumed
+                  agent is told not to repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each
+                  `[[program]]`, its `names` and how its arguments begin: `begins = ["prod"]`
+
               --keep-stream
                   Keep the partial messages in the stream file after the run
 

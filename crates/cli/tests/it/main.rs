@@ -6,6 +6,7 @@
 
 mod asking;
 mod bad_input;
+mod boot;
 mod call;
 mod drills;
 mod kill_sweep;
@@ -19,4 +20,6 @@ mod server;
 mod stage;
 mod stopping;
 mod streams;
+mod tables;
 mod tidy;
+mod unreadable;

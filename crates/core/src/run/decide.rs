@@ -4,9 +4,9 @@
 use super::State;
 use crate::schedule::after_reset;
 use crate::{
-    ApiError, Ask, Backoff, Evidence, Fault, History, Jitter, Moment, Next, Now, Nudge, Outcome, OutcomeKind,
-    Policy, RateLimitStatus, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan, Span, SpawnPlan,
-    TimeoutRule, draw_uuid, ends_as, remedy,
+    ApiError, Ask, Backoff, Continuity, Evidence, Fault, Jitter, Moment, Next, Now, Nudge, Outcome,
+    OutcomeKind, Policy, RateLimitStatus, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan, Span,
+    SpawnPlan, TimeoutRule, draw_uuid, ends_as, remedy,
 };
 
 const SALT_SESSION: u64 = 16;
@@ -283,7 +283,7 @@ impl Case<'_> {
 
     /// Whether nothing of what was to be said has reached the session.
     fn is_unheard(&self, say: Say) -> bool {
-        self.evidence.history == Some(History::Unchanged) && !matches!(say, Say::Continue(_))
+        self.evidence.continuity == Some(Continuity::Unchanged) && !matches!(say, Say::Continue(_))
     }
 
     fn new_session(&self) -> SessionPlan {

@@ -215,9 +215,12 @@ impl Run {
         }
         let fault = classify(&evidence);
         let next = decide::next(&self.state, policy, now, &evidence, fault);
-        let Evidence { tally, result, history, .. } = evidence;
+        let Evidence { tally, result, continuity, .. } = evidence;
         let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));
-        self.record(step, Record::AttemptEnded { at: now.at, fault, tally, result, history, evidence, next });
+        self.record(
+            step,
+            Record::AttemptEnded { at: now.at, fault, tally, result, continuity, evidence, next },
+        );
         step.actions.push(Action::Sweep);
     }
 

@@ -4,7 +4,7 @@
 
 use crate::Environment;
 use longhaul_agent::{Health, Sessions};
-use longhaul_core::{History, Rung, SessionFound, SessionId, SessionPlan, SpawnPlan};
+use longhaul_core::{Continuity, Rung, SessionFound, SessionId, SessionPlan, SpawnPlan};
 use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, replace};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -117,7 +117,7 @@ impl<'a> SessionFiles<'a> {
 
     /// What became of the history with which this attempt began, now that its agent is gone; nothing if it
     /// began with none or cannot be read. That the file was there is written down.
-    pub(crate) fn look_back(&self, attempt: &AttemptDir) -> Option<History> {
+    pub(crate) fn look_back(&self, attempt: &AttemptDir) -> Option<Continuity> {
         let begun = attempt.session().ok()??;
         let now = self.read(begun.file.as_path()).ok()?;
         if !begun.kept {
@@ -133,10 +133,10 @@ impl<'a> SessionFiles<'a> {
         }
         match before.get(..usize::try_from(begun.bytes).ok()?) {
             Some(before) if self.sessions.end(before) == begun.end => {
-                Some(self.sessions.history(before, &now))
+                Some(self.sessions.continuity(before, &now))
             }
             // The agent only ever adds: this is another file.
-            Some(_) | None => Some(History::Separate),
+            Some(_) | None => Some(Continuity::Separate),
         }
     }
 

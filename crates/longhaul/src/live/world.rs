@@ -15,8 +15,8 @@ use crate::seeding::transcript_of;
 use crate::{Environment, SuperviseError, World};
 use longhaul_agent::{Decoder, Dialect, Glance, Order, Past};
 use longhaul_core::{
-    Action, By, Event, Evidence, Exit, Found, History, Moment, Notice, Now, Phase, Policy, Proc, Record, Run,
-    RunId, Say, SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
+    Action, By, Continuity, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record,
+    Run, RunId, Say, SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
     Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
@@ -410,7 +410,7 @@ impl LiveWorld<'_> {
             sweep(self.setup.dir.id()).await?;
         }
         let evidence = self.read_again(&dir)?;
-        Ok(Found::Gone(Evidence { history: self.look_back(&dir), ..evidence }))
+        Ok(Found::Gone(Evidence { continuity: self.look_back(&dir), ..evidence }))
     }
 
     /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
@@ -440,13 +440,13 @@ impl LiveWorld<'_> {
         let Some(attempt) = self.attempt.take() else { return Ok(None) };
         let (ended_at, memory_kill) = (self.clock.at(), attempt.memory.saw_kill(exit));
         attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill })?;
-        let history = self.look_back(&attempt.dir);
+        let continuity = self.look_back(&attempt.dir);
         let evidence = self.conclude(attempt.dir, attempt.decoder, exit, memory_kill);
-        Ok(Some(Evidence { history, ..evidence }))
+        Ok(Some(Evidence { continuity, ..evidence }))
     }
 
     /// Whether the attempt continued the conversation that it was to continue.
-    fn look_back(&self, dir: &AttemptDir) -> Option<History> {
+    fn look_back(&self, dir: &AttemptDir) -> Option<Continuity> {
         self.session_files()?.look_back(dir)
     }
 

@@ -156,7 +156,7 @@ impl Watch {
             plainer: self.ladder.has_plainer(),
         };
         self.bounds.check(&case, next)?;
-        self.sessions.check_next(&plan, fault, ended.evidence.history, next)?;
+        self.sessions.check_next(&plan, fault, ended.evidence.continuity, next)?;
         if let Next::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;

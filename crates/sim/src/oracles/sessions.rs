@@ -3,7 +3,7 @@
 
 use super::{Oracle, Verdict, ensure};
 use crate::world::Ended;
-use longhaul_core::{Fault, History, Next, Remedy, Say, SessionId, SessionPlan, SpawnPlan};
+use longhaul_core::{Continuity, Fault, Next, Remedy, Say, SessionId, SessionPlan, SpawnPlan};
 
 /// The sessions of one run, as they truly were.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,7 @@ impl SessionWatch {
         &mut self,
         before: &SpawnPlan,
         fault: Fault,
-        history: Option<History>,
+        continuity: Option<Continuity>,
         next: &Next,
     ) -> Verdict {
         let Next::Attempt { remedy, plan, .. } = next else { return Ok(()) };
@@ -66,7 +66,7 @@ impl SessionWatch {
             | Remedy::ResumeWhileProgressing => match &self.line {
                 Some(line) => {
                     let unheard =
-                        history == Some(History::Unchanged) && !matches!(before.say, Say::Continue(_));
+                        continuity == Some(Continuity::Unchanged) && !matches!(before.say, Say::Continue(_));
                     let say = if unheard { before.say } else { Say::Continue(fault) };
                     resumes(plan, line) && plan.say == say
                 }

@@ -7,8 +7,8 @@ use super::{Ended, Happening, World};
 use crate::Reach;
 use crate::mix::Point;
 use longhaul_core::{
-    ApiError, Exit, Fault, History, Moment, Notice, RateLimit, RateLimitStatus, SessionPlan, Span, StopLevel,
-    Tally, Tokens, TurnResult, draw_uuid,
+    ApiError, Continuity, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, SessionPlan, Span,
+    StopLevel, Tally, Tokens, TurnResult, draw_uuid,
 };
 
 // The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to a quarter.
@@ -388,7 +388,7 @@ impl World {
     /// The process is gone. Its tools and shells may not be.
     fn ends(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Happening> {
         self.orphans += agent.shells + u32::from(agent.tool_open && self.dice.one_in(2));
-        agent.evidence.history = self.history(&agent);
+        agent.evidence.continuity = self.continuity(&agent);
         let truth = agent.truth(cause);
         self.billed = self.billed.plus(agent.evidence.tally);
         self.ended = Some(Ended { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
@@ -396,14 +396,16 @@ impl World {
     }
 
     /// What its session's file tells of the history that the agent was to go on with.
-    fn history(&mut self, agent: &Agent) -> Option<History> {
+    fn continuity(&mut self, agent: &Agent) -> Option<Continuity> {
         if matches!(agent.plan.session, SessionPlan::New(_)) {
             return None;
         }
         match agent.evidence.tally.is_silent() {
-            _ if agent.forgets => Some(History::Separate),
-            false => Some(self.dice.pick(&[History::Continued, History::Continued, History::Branched])),
-            true => self.dice.one_in(2).then_some(History::Unchanged),
+            _ if agent.forgets => Some(Continuity::Separate),
+            false => {
+                Some(self.dice.pick(&[Continuity::Continued, Continuity::Continued, Continuity::Branched]))
+            }
+            true => self.dice.one_in(2).then_some(Continuity::Unchanged),
         }
     }
 

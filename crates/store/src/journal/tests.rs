@@ -1,7 +1,7 @@
 use super::*;
 use longhaul_core::{
-    By, Evidence, Exit, Fault, Next, Outcome, OutcomeKind, Proc, Remedy, Say, SessionId, SessionPlan, Span,
-    SpawnPlan, StopLevel, StopWhy, Tally, TurnResult, Usd,
+    Ask, Because, By, Continuity, Evidence, Exit, Fault, Next, Outcome, OutcomeKind, Proc, Remedy, Rung, Say,
+    SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally, TurnResult, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -16,6 +16,7 @@ fn plan(attempt: u32, session: &str) -> SpawnPlan {
         attempt,
         session: SessionPlan::Fork { from: SessionId::from("é\n\"\u{0}"), to: SessionId::from(session) },
         say: Say::Continue(Fault::Overloaded),
+        rung: Some(Rung::Fork),
     }
 }
 
@@ -27,6 +28,7 @@ fn steps() -> Vec<Vec<Record>> {
         fault,
         tally: Tally { cost: Usd(1_234), ..Tally::default() },
         result: fault.is_none().then_some(TurnResult::COMPLETED),
+        continuity: Some(Continuity::Continued),
         evidence,
         next,
     };
@@ -41,6 +43,7 @@ fn steps() -> Vec<Vec<Record>> {
                     attempt: 1,
                     session: SessionPlan::New(SessionId::from("a")),
                     say: Say::Task,
+                    rung: None,
                 },
             },
         ],
@@ -57,6 +60,8 @@ fn steps() -> Vec<Vec<Record>> {
             Record::StopOrdered { at, why: StopWhy::Cancelled, level: StopLevel::Interrupt },
             Record::InputEnded { at },
         ],
+        vec![Record::RungTaken { at, rung: Rung::Repair, because: Because::Found(SessionFound::Damaged) }],
+        vec![Record::RunReopened { at, ask: Ask::Prompt("é\n\"\u{0}".to_owned()) }],
         vec![
             ended(None, None, Next::Finish(cancelled)),
             Record::RunFinished {
@@ -105,7 +110,7 @@ fn a_line_is_what_the_design_says() {
     let path = dir.path().join("journal.jsonl");
     write(&path, &steps()[1..2]);
     expect_test::expect![[r#"
-        {"seq":1,"at":1,"records":[{"record":"attempt_spawned","at":1763775245120,"proc":{"pid":7,"start_ticks":18446744073709551615}}]}
+        {"seq":1,"at":1,"records":[{"record":"rung_taken","at":1763775245120,"rung":"repair","because":{"found":"damaged"}}]}
     "#]]
     .assert_eq(&fs::read_to_string(&path).expect("text"));
 }
@@ -281,6 +286,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                     attempt,
                     session: SessionPlan::Resume(session),
                     say: Say::TaskAgain(Fault::ALL[fault]),
+                    rung: None,
                 },
             }
         ),
@@ -290,6 +296,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 fault: Some(Fault::Unknown),
                 tally: Tally { cost: Usd(cost), ..Tally::default() },
                 result: None,
+                continuity: None,
                 evidence: Some(Box::new(Evidence::of_exit(Exit::Code(code)))),
                 next: Next::Attempt { at, remedy: Remedy::ALL[remedy], plan: plan(1, session.as_str()) },
             }

@@ -29,6 +29,8 @@ pub(crate) fn plan() -> Plan {
         policy: Preset::Drill.policy(),
         seed_tokens: 12_000,
         keep_stream: false,
+        prices: None,
+        effects: None,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
     }
 }

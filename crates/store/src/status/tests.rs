@@ -14,7 +14,7 @@ fn check(records: &[Record], expected: &Expect) {
 fn records() -> Vec<Record> {
     let at = Moment(1_000);
     let session = SessionId::from("s");
-    let plan = |attempt, session| SpawnPlan { attempt, session, say: Say::Task };
+    let plan = |attempt, session| SpawnPlan { attempt, session, say: Say::Task, rung: None };
     vec![
         Record::RunStarted { at },
         Record::AttemptStarted { at, plan: plan(1, SessionPlan::New(session.clone())) },
@@ -25,6 +25,7 @@ fn records() -> Vec<Record> {
             fault: Some(Fault::Overloaded),
             tally: Tally::default(),
             result: None,
+            continuity: None,
             evidence: None,
             next: Next::Attempt {
                 at: Moment(9_000),

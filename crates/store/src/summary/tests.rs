@@ -15,6 +15,7 @@ fn the_names_are_those_of_the_harness() {
             started: Moment(1_000),
             waiting: Span::from_secs(30),
             suspended: Span::from_secs(5),
+            over: Span::ZERO,
         },
         tally: Tally {
             tokens: tokens(100),

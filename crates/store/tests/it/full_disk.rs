@@ -33,6 +33,8 @@ fn plan(prompt: String) -> Plan {
         permission_mode: None,
         seed_tokens: 12_000,
         keep_stream: false,
+        prices: None,
+        effects: None,
         argv: Vec::new(),
         env: EnvNames::default(),
         policy: Preset::Default.policy(),

@@ -3,31 +3,31 @@
 
 use super::{Facts, facts, rows};
 use crate::claude::wire::Row;
-use longhaul_core::History;
+use longhaul_core::Continuity;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether the session went on from its end. Of several branches the last counts: it is the one that the
 /// next resume goes on with.
-pub fn continues(before: &Facts, after: &[u8]) -> History {
+pub fn continues(before: &Facts, after: &[u8]) -> Continuity {
     let known: BTreeSet<&str> = before.rows.iter().map(String::as_str).collect();
     let later = facts(after);
     let Some(newest) = later.rows.iter().rev().find(|uuid| !known.contains(uuid.as_str())) else {
-        return History::Unchanged;
+        return Continuity::Unchanged;
     };
     let parents: BTreeMap<String, String> = rows(after).filter_map(|row| parent(&row)).collect();
     let mut here = newest.as_str();
     // A damaged file may hold a circle; no way up is longer than there are rows.
     for _ in 0..=later.rows.len() {
         if before.end.contains(here) {
-            return History::Continued;
+            return Continuity::Continued;
         }
         if known.contains(here) {
-            return History::Branched;
+            return Continuity::Branched;
         }
         let Some(above) = parents.get(here) else { break };
         here = above;
     }
-    History::Separate
+    Continuity::Separate
 }
 
 /// A row and its parent. After a compaction the rows begin anew; what came before is still named.

@@ -1,7 +1,7 @@
 use super::{Damage, DamageKind, Health, continues, facts, health, repaired};
 use crate::Prices;
 use expect_test::expect;
-use longhaul_core::{History, Tokens};
+use longhaul_core::{Continuity, Tokens};
 use proptest::prelude::*;
 
 const KILLED: &[u8] = include_bytes!("../../../fixtures/claude/sessions/killed-in-parallel-tools.jsonl");
@@ -108,47 +108,47 @@ fn each_message_counts_once() {
     assert!(!tally.unpriced);
 }
 
-fn check_continues(before: &[u8], after: &[u8], expected: History) {
+fn check_continues(before: &[u8], after: &[u8], expected: Continuity) {
     assert_eq!(continues(&facts(before), after), expected);
 }
 
 #[test]
 fn resumes_go_on_from_the_end() {
-    check_continues(KILLED, RESUMED, History::Continued);
-    check_continues(KILLED, KILLED, History::Unchanged);
+    check_continues(KILLED, RESUMED, Continuity::Continued);
+    check_continues(KILLED, KILLED, Continuity::Unchanged);
     for file in [MANY_TURNS, RESUMED] {
         for prompt in 1..String::from_utf8_lossy(file).lines().count() {
             let before = first_lines(file, prompt);
             let expected = match facts(before).rows.len() {
-                0 => History::Separate,
-                rows if rows == facts(file).rows.len() => History::Unchanged,
-                _ => History::Continued,
+                0 => Continuity::Separate,
+                rows if rows == facts(file).rows.len() => Continuity::Unchanged,
+                _ => Continuity::Continued,
             };
             check_continues(before, file, expected);
         }
     }
     // Compaction begins the rows anew.
-    check_continues(until(COMPACTED, "compact_boundary"), COMPACTED, History::Continued);
+    check_continues(until(COMPACTED, "compact_boundary"), COMPACTED, Continuity::Continued);
     // A row torn from the end is missed by nobody.
     let torn = until(MANY_TURNS, "34f226");
-    check_continues(torn, MANY_TURNS, History::Continued);
+    check_continues(torn, MANY_TURNS, Continuity::Continued);
 }
 
 #[test]
 fn lost_history_is_found_out() {
     let a_answered = until(FORKED, "\"Prompt B.\"");
-    check_continues(until(FORKED, "\"Prompt A.\""), a_answered, History::Continued);
+    check_continues(until(FORKED, "\"Prompt A.\""), a_answered, Continuity::Continued);
     // B was written by another process, and hangs beside A.
-    check_continues(a_answered, FORKED, History::Branched);
-    check_continues(KILLED, MANY_TURNS, History::Separate);
-    check_continues(b"", MANY_TURNS, History::Separate);
+    check_continues(a_answered, FORKED, Continuity::Branched);
+    check_continues(KILLED, MANY_TURNS, Continuity::Separate);
+    check_continues(b"", MANY_TURNS, Continuity::Separate);
     // A prompt that is not in the history any more was lost.
     let prompt = ROW.replace("\"a\"", "\"b\"").replace("null", "\"a\"");
     let other = ROW.replace("\"a\"", "\"c\"").replace("null", "\"a\"");
     let before = format!("{ROW}\n{prompt}\n");
-    check_continues(before.as_bytes(), format!("{before}{other}\n").as_bytes(), History::Branched);
+    check_continues(before.as_bytes(), format!("{before}{other}\n").as_bytes(), Continuity::Branched);
     let circle = ROW.replace("\"a\"", "\"d\"").replace("null", "\"d\"");
-    check_continues(before.as_bytes(), format!("{before}{circle}\n").as_bytes(), History::Separate);
+    check_continues(before.as_bytes(), format!("{before}{circle}\n").as_bytes(), Continuity::Separate);
 }
 
 proptest! {
@@ -176,6 +176,6 @@ proptest! {
     fn any_bytes_are_read(bytes in any::<Vec<u8>>()) {
         let facts = facts(&bytes);
         prop_assert_eq!(health(&bytes), Health::Empty);
-        prop_assert_eq!(continues(&facts, &bytes), History::Unchanged);
+        prop_assert_eq!(continues(&facts, &bytes), Continuity::Unchanged);
     }
 }

@@ -1,6 +1,10 @@
-use super::{Attempt, of_attempts, of_session};
+use super::{Attempt, of_attempts, of_file, of_session};
+use crate::claude::invocation::tests::order;
+use crate::claude::prompts::prompt;
 use crate::transcript::{Answer, Provenance, Transcript, What};
+use crate::{Order, Past};
 use expect_test::{Expect, expect};
+use longhaul_core::{Fault, Say, SessionId, SessionPlan, SpawnPlan};
 use proptest::prelude::*;
 
 macro_rules! session {
@@ -118,6 +122,57 @@ fn the_streams_tell_what_the_session_tells() {
     check(session!("killed-sigint-mid-tool"), stream!("killed-sigint-mid-tool"));
     check(session!("overloaded-exhausted-midrun"), stream!("overloaded-exhausted-midrun"));
     check(session!("auto-compacted"), stream!("success-auto-compacted"));
+}
+
+#[test]
+fn a_file_says_what_it_is() {
+    let check = |file: &[u8], expected: Option<&Transcript>| {
+        let told = of_file(file);
+        assert_eq!(told.as_ref().map(self::told), expected.map(self::told));
+    };
+    let session = session!("killed-in-parallel-tools-resumed");
+    check(session, Some(&of_session(session, &[])));
+    let stream = stream!("killed-sigkill-mid-tool");
+    check(stream, Some(&of_attempts(&[Attempt { prompt: None, stream }], &[])));
+    check(b"garbage\n\n{\"type\":\"summary\"}\n", None);
+    check(b"", None);
+}
+
+#[test]
+fn what_a_run_sent_is_told_apart_in_its_session() {
+    let session = |prompts: &[&str]| {
+        let row = |text: &&str| {
+            let text = serde_json::Value::from(*text);
+            format!(
+                r#"{{"type":"user","uuid":"a","sessionId":"s","turnOrigin":"sdk","promptSource":"sdk","message":{{"content":{text}}}}}"#
+            )
+        };
+        let rows: Vec<String> = prompts.iter().map(row).collect();
+        of_file(rows.join("\n").as_bytes()).expect("it is a session file")
+    };
+    let past = Past::default();
+    let order = Order { prompt: "Do it.".to_owned(), seed_tokens: 9_000, ..order() };
+    let said = |say, past: &Past| {
+        let session = SessionPlan::New(SessionId::from("a"));
+        prompt(&order, &SpawnPlan { attempt: 2, session, say, rung: None }, past)
+    };
+    let again = said(Say::Continue(Fault::Crashed), &past);
+    let reminded = format!("{again}\n\nOutcome unknown, check first:\n- Bash: git push");
+    let persons = format!("{again} What does that mean?");
+    let transcript = session(&["Do it.", &again, &reminded, &persons]);
+    let provenance: Vec<_> = transcript.entries.iter().map(|entry| entry.provenance).collect();
+    assert_eq!(provenance, [Provenance::Work, Provenance::Ours, Provenance::Ours, Provenance::Work]);
+
+    let seeded = |past: &Past| said(Say::TaskAgain(Fault::SessionLost), past);
+    let with_record = Past { transcript, ..Past::default() };
+    for (seed, account) in
+        [(seeded(&past), "An earlier session"), (seeded(&with_record), "This goes on with")]
+    {
+        let transcript = session(&[&seed]);
+        assert_eq!(transcript.task(), Some("Do it."));
+        let account = format!("Work summarised \"({account}");
+        assert!(told(&transcript).contains(&account), "{}", told(&transcript));
+    }
 }
 
 #[test]

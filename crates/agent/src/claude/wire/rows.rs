@@ -43,6 +43,12 @@ records! {
         "summary" => summary: Raw<'a>,
     }
 
+    /// What tells a session file's row from a stream's event.
+    Sign {
+        "sessionId" => of_row: Text<'a>,
+        "session_id" => of_event: Text<'a>,
+    }
+
     /// A message, its content unread.
     RowMessage {
         "id" => id: Text<'a>,

@@ -7,7 +7,7 @@
 //! is `found`, or something comes in between.
 
 use crate::{
-    Action, ApiError, Ask, Because, By, Ending, Event, Evidence, Exit, Fault, Found, History, Jitter,
+    Action, ApiError, Ask, Because, By, Continuity, Ending, Event, Evidence, Exit, Fault, Found, Jitter,
     MessageError, Moment, Next, Notice, Now, Outcome, Policy, Preset, Proc, RateLimit, RateLimitStatus,
     Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError, SpawnPlan, StartupError, Step,
     StopReason, Tally, Tokens, TurnResult, Usd,
@@ -176,10 +176,10 @@ impl Story<'_> {
                 return None;
             }
             "history" => {
-                self.evidence.history = Some(match rest {
-                    "unchanged" => History::Unchanged,
-                    "branched" => History::Branched,
-                    "separate" => History::Separate,
+                self.evidence.continuity = Some(match rest {
+                    "unchanged" => Continuity::Unchanged,
+                    "branched" => Continuity::Branched,
+                    "separate" => Continuity::Separate,
                     _ => panic!("what became of the history: `{rest}`?"),
                 });
                 return None;

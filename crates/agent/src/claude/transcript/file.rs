@@ -1,0 +1,33 @@
+//! A transcript from a file that a person names: it says itself whether it is a session's or a stream.
+
+use super::{Attempt, of_attempts, of_session};
+use crate::claude::prompts::{is_ours, parted};
+use crate::claude::session_file::lines;
+use crate::claude::wire::{Sign, parse};
+use crate::transcript::{Entry, Provenance, Transcript, What};
+
+/// Reads a session file, or the stream of one attempt; nothing if it is neither.
+pub fn of_file(bytes: &[u8]) -> Option<Transcript> {
+    let is_session = lines(bytes).filter_map(parse::<Sign<'_>>).find_map(|sign| {
+        let (of_row, of_event) = (sign.of_row.stated(), sign.of_event.stated());
+        (of_row.is_some() || of_event.is_some()).then_some(of_row.is_some())
+    })?;
+    if !is_session {
+        return Some(of_attempts(&[Attempt { prompt: None, stream: bytes }], &[]));
+    }
+    let mut transcript = of_session(bytes, &[]);
+    transcript.entries = transcript.entries.into_iter().flat_map(without_us).collect();
+    Some(transcript)
+}
+
+/// What a run asked of its session on its own behalf is told apart from what a person asked. A seed becomes
+/// the task that it began with, and a summary of what was before.
+fn without_us(entry: Entry) -> Vec<Entry> {
+    let What::Asked(text) = &entry.what else { return vec![entry] };
+    if is_ours(text) {
+        return vec![Entry { provenance: Provenance::Ours, ..entry }];
+    }
+    let Some((task, account)) = parted(text) else { return vec![entry] };
+    let with = |what: What| Entry { what, ..entry.clone() };
+    vec![with(What::Asked(task.to_owned())), with(What::Summarised(account.to_owned()))]
+}

@@ -1,0 +1,211 @@
+//! `longhaul recover --install`: has the user's own service manager start `longhaul recover` at boot.
+//! It touches one file, which is ours, and starts nothing now.
+
+use super::unit::{LABEL, MARK, Unit, Unwritable};
+use crate::args::Global;
+use crate::failure::Failure;
+use crate::home;
+use crate::output::{self, talk};
+use longhaul_core::Span;
+use longhaul_store::{Durability, Home, replace};
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const SERVICE: &str = "longhaul-recover.service";
+
+/// What agents commonly need and a service does not have. Some are secrets, so that none is written down.
+const WANTED: [&str; 10] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "AWS_PROFILE",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_VERTEX",
+    "HTTPS_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "SSH_AUTH_SOCK",
+];
+
+/// What would be started: this program, with these runs, this search path and this agent's folder.
+pub fn unit(home: &Home, within: Option<Span>) -> Result<Unit, Failure> {
+    let refused = |Unwritable(what)| {
+        Failure::refused(
+            format!("write a service: {what} has signs that its file cannot hold"),
+            "use names that are plain text",
+            None,
+        )
+    };
+    let mut args = vec!["recover".to_owned(), "--verbose".to_owned()];
+    args.extend(within.map(|within| format!("--within={}s", within.to_std().as_secs_f64())));
+    let mut unit = Unit::new(program()?.as_os_str(), args).map_err(refused)?;
+    // Services begin with a bare environment: these say which runs, where the agent and its tools are,
+    // and where it has its login and its sessions.
+    unit = unit.with_env("LONGHAUL_HOME", home.path().as_os_str()).map_err(refused)?;
+    for name in ["PATH", "CLAUDE_CONFIG_DIR"] {
+        if let Some(value) = variable(name) {
+            unit = unit.with_env(name, &value).map_err(refused)?;
+        }
+    }
+    Ok(unit)
+}
+
+/// Prints the file.
+pub fn print(unit: &Unit) -> u8 {
+    output::print_text(&text(unit));
+    0
+}
+
+/// Writes the file and has it started at boot.
+pub fn install(unit: &Unit, global: &Global) -> Result<u8, Failure> {
+    let tell = |text: &str| say(global, text);
+    let path = path()?;
+    is_ours(&path)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let written = DirBuilder::new().mode(0o700).recursive(true).create(folder);
+    written.map_err(|error| {
+        Failure::refused(format!("create directory {}: {error}", folder.display()), "see who owns it", None)
+    })?;
+    replace(&path, text(unit).as_bytes(), Durability::Power).map_err(|error| home::of_store(&error))?;
+    tell(&format!("wrote {}", path.display()));
+    let missing: Vec<&str> = WANTED.into_iter().filter(|name| variable(name).is_some()).collect();
+    if is_macos() {
+        tell("it goes on with runs whose supervisor died from the next login on");
+        if !missing.is_empty() {
+            tell(&format!(
+                "it has no {}, which may be secret: see `man launchctl`, setenv",
+                missing.join(", ")
+            ));
+        }
+        return Ok(0);
+    }
+    let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
+    enabled.map_err(|error| {
+        Failure::refused(
+            format!("enable {SERVICE}: {error}"),
+            format!("{} is written; have it started by `systemctl --user enable {SERVICE}`", path.display()),
+            None,
+        )
+    })?;
+    tell(&format!("enabled {SERVICE}: it goes on with runs whose supervisor died from the next login on"));
+    if !lingers() {
+        tell("to have it do so at boot, before anybody logs in: loginctl enable-linger");
+    }
+    if !missing.is_empty() {
+        tell(&format!(
+            "it has no {}, which may be secret: set what agents need by `systemctl --user edit {SERVICE}`",
+            missing.join(", ")
+        ));
+    }
+    Ok(0)
+}
+
+/// Takes all of it back. A supervisor that was started so goes on.
+pub fn uninstall(global: &Global) -> Result<u8, Failure> {
+    let path = path()?;
+    if !is_ours(&path)? {
+        say(global, &format!("nothing to remove: there is no {}", path.display()));
+        return Ok(0);
+    }
+    if !is_macos() {
+        // What cannot be asked, is not running either.
+        if let Err(error) = systemctl(&["disable", SERVICE]) {
+            say(
+                global,
+                &format!("could not disable {SERVICE} ({error}); without its file it is not started"),
+            );
+        }
+    }
+    fs::remove_file(&path).map_err(|error| {
+        Failure::refused(format!("remove {}: {error}", path.display()), "remove it yourself", None)
+    })?;
+    if !is_macos() {
+        let _ = systemctl(&["daemon-reload"]);
+    }
+    say(global, &format!("removed {}", path.display()));
+    Ok(0)
+}
+
+fn say(global: &Global, text: &str) {
+    if !global.quiet {
+        talk(text);
+    }
+}
+
+fn text(unit: &Unit) -> String {
+    if is_macos() { unit.launchd() } else { unit.systemd() }
+}
+
+const fn is_macos() -> bool {
+    cfg!(target_os = "macos")
+}
+
+/// Where the user's services are.
+fn path() -> Result<PathBuf, Failure> {
+    let user_home = variable("HOME").map(PathBuf::from);
+    let path = if is_macos() {
+        user_home.map(|home| home.join("Library/LaunchAgents").join(format!("{LABEL}.plist")))
+    } else {
+        let config = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let config = config.or_else(|| Some(user_home?.join(".config")));
+        config.map(|config| config.join("systemd/user").join(SERVICE))
+    };
+    path.ok_or_else(|| Failure::refused("find the services of this user: HOME is not set", "set it", None))
+}
+
+/// Whether our file is there; refused if it is somebody else's.
+fn is_ours(path: &Path) -> Result<bool, Failure> {
+    match fs::read(path) {
+        Ok(bytes) if String::from_utf8_lossy(&bytes).contains(MARK) => Ok(true),
+        Ok(_) => Err(Failure::refused(
+            format!("replace or remove {}: longhaul did not write it", path.display()),
+            "move it out of the way if it is not needed",
+            None,
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => {
+            Err(Failure::refused(format!("read {}: {error}", path.display()), "see who owns it", None))
+        }
+    }
+}
+
+/// This program, by the name that a newer version will have too: an installer's link rather than what
+/// it points to today.
+fn program() -> Result<PathBuf, Failure> {
+    let broken = |error: io::Error| Failure::unexpected(format!("find this program: {error}"));
+    let this = env::current_exe().map_err(broken)?;
+    let name = this.file_name().map(OsString::from).unwrap_or_default();
+    let path = variable("PATH").unwrap_or_default();
+    let places = env::split_paths(&path).filter(|place| place.is_absolute()).map(|place| place.join(&name));
+    let real = fs::canonicalize(&this).map_err(broken)?;
+    let is_this = |place: &PathBuf| fs::canonicalize(place).is_ok_and(|found| found == real);
+    Ok(places.into_iter().find(is_this).unwrap_or(this))
+}
+
+/// Asks the user's service manager. It gives up by itself where nobody answers.
+fn systemctl(args: &[&str]) -> Result<(), String> {
+    let call = Command::new("systemctl").arg("--user").args(args).stdin(Stdio::null()).output();
+    let output = call.map_err(|error| format!("start systemctl: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().map_or_else(|| output.status.to_string(), str::to_owned);
+    Err(format!("systemctl says: {said}"))
+}
+
+/// Whether this user's services are started at boot.
+fn lingers() -> bool {
+    let user = variable("USER").or_else(|| variable("LOGNAME"));
+    user.is_some_and(|user| Path::new("/var/lib/systemd/linger").join(user).exists())
+}
+
+/// One that is set to something.
+fn variable(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}

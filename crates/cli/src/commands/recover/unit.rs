@@ -1,0 +1,62 @@
+//! What is started at boot, and how each system wants it written. Text only: nothing here is installed,
+//! and the forms of all systems are made on any of them.
+
+mod launchd;
+mod systemd;
+
+use std::ffi::OsStr;
+
+pub use launchd::LABEL;
+
+/// Files with these words are ours: only they are replaced or removed. No two hyphens, which end a comment
+/// of XML.
+pub const MARK: &str = "Written by longhaul, which replaces and removes it as a whole.";
+
+/// The program that a system starts, with its arguments and what it would not find in its environment.
+#[derive(Debug)]
+pub struct Unit {
+    program: String,
+    args: Vec<String>,
+    env: Vec<(&'static str, String)>,
+}
+
+/// Something that no unit file can hold: what it is for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unwritable(pub &'static str);
+
+impl Unit {
+    /// The program by its absolute path.
+    pub fn new(program: &OsStr, args: Vec<String>) -> Result<Unit, Unwritable> {
+        let what = "the path of longhaul";
+        let program = plain(what, program)?;
+        if systemd::needs_env(&program) && program.contains('=') {
+            return Err(Unwritable(what));
+        }
+        Ok(Unit { program, args, env: Vec::new() })
+    }
+
+    /// With this variable, whose value everybody may know.
+    pub fn with_env(mut self, name: &'static str, value: &OsStr) -> Result<Unit, Unwritable> {
+        self.env.push((name, plain(name, value)?));
+        Ok(self)
+    }
+
+    /// As a systemd unit file (240 or newer).
+    pub fn systemd(&self) -> String {
+        systemd::text(self)
+    }
+
+    /// As a launchd property list.
+    pub fn launchd(&self) -> String {
+        launchd::text(self)
+    }
+}
+
+/// Neither system's files can hold bytes that are no text, and XML no control characters either.
+fn plain(what: &'static str, text: &OsStr) -> Result<String, Unwritable> {
+    let text = text.to_str().filter(|text| !text.contains(char::is_control));
+    text.map(str::to_owned).ok_or(Unwritable(what))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+//! An agent of launchd: a property list in `~/Library/LaunchAgents`.
+
+use super::{MARK, Unit};
+
+/// The agent's name, and that of its file.
+pub const LABEL: &str = "longhaul.recover";
+
+pub(super) fn text(unit: &Unit) -> String {
+    let words = [&unit.program].into_iter().chain(&unit.args);
+    let words: String = words.map(|word| format!("    <string>{}</string>\n", escaped(word))).collect();
+    let env: String = unit
+        .env
+        .iter()
+        .map(|(name, value)| format!("    <key>{name}</key>\n    <string>{}</string>\n", escaped(value)))
+        .collect();
+    format!(
+        r#"<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- {MARK} -->
+<plist version="1.0">
+<dict>
+  <key>Label</key>
+  <string>{LABEL}</string>
+  <key>ProgramArguments</key>
+  <array>
+{words}  </array>
+  <key>EnvironmentVariables</key>
+  <dict>
+{env}  </dict>
+  <key>RunAtLoad</key>
+  <true/>
+  <!-- A supervisor that crashed is replaced; one that said how its runs ended is not. -->
+  <key>KeepAlive</key>
+  <dict>
+    <key>Crashed</key>
+    <true/>
+  </dict>
+  <!-- Agents outlive their supervisor, and the next one adopts them. -->
+  <key>AbandonProcessGroup</key>
+  <true/>
+</dict>
+</plist>
+"#
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

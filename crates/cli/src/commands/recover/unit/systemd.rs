@@ -1,0 +1,63 @@
+//! A unit of systemd's user manager.
+
+use super::{MARK, Unit};
+
+pub(super) fn text(unit: &Unit) -> String {
+    let env_program = if needs_env(&unit.program) { "/usr/bin/env " } else { "" };
+    let words = [&unit.program].into_iter().chain(&unit.args);
+    let command = words.map(|word| argument(word)).collect::<Vec<_>>().join(" ");
+    let env: String = unit
+        .env
+        .iter()
+        .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"))))
+        .collect();
+    format!(
+        "# {MARK}
+[Unit]
+Description=Longhaul: go on with runs whose supervisor died
+# A supervisor that dies again and again is left to a person.
+StartLimitIntervalSec=600
+StartLimitBurst=5
+
+[Service]
+# Started is started: it supervises for as long as the runs take.
+Type=exec
+ExecStart={env_program}{command}
+# A supervisor that was killed is replaced. One that said how its runs ended has done its work.
+Restart=on-abnormal
+RestartSec=10
+# Agents outlive their supervisor, and the next one adopts them.
+KillMode=process
+# A supervisor that is asked to end cancels its runs. At a logout or a shutdown they are to go on later.
+KillSignal=SIGKILL
+# A tool that took too much memory is between the agent and its supervisor.
+OOMPolicy=continue
+# What agents say is in the directories of their runs, for nobody else to read.
+StandardOutput=null
+{env}
+[Install]
+WantedBy=default.target
+"
+    )
+}
+
+/// Whether systemd (252) refuses a program of that name, and takes it as an argument only. `env` takes
+/// everything for a program but what holds a `=`.
+pub(super) fn needs_env(program: &str) -> bool {
+    program.contains(['"', '\'', '\\', '*', '?', '[', '$'])
+}
+
+/// A word of a command. `$` begins a variable there.
+fn argument(word: &str) -> String {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./:=@,+".contains(sign);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        quoted(&word.replace('$', "$$"))
+    }
+}
+
+/// In quotes; `%` begins a specifier everywhere.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%"))
+}

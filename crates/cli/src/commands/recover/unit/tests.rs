@@ -1,0 +1,115 @@
+use super::{Unit, Unwritable};
+use expect_test::expect;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// A unit with everything in it that some form has a meaning for.
+fn awkward() -> Unit {
+    let args = ["recover", "--within", "168h", "50% of $HOME", r#"a "b" \c"#, "<&>", ""];
+    Unit::new(OsStr::new(r#"/opt/my 100% "tools"/$x/it's\longhaul"#), args.map(str::to_owned).to_vec())
+        .and_then(|unit| unit.with_env("LONGHAUL_HOME", OsStr::new("/home/me/run s/50%$HOME/\"é\"")))
+        .and_then(|unit| unit.with_env("PATH", OsStr::new("/usr/bin:/home/me/a&b/<bin>")))
+        .expect("it can be written")
+}
+
+#[test]
+fn for_systemd() {
+    expect![[r##"
+        # Written by longhaul, which replaces and removes it as a whole.
+        [Unit]
+        Description=Longhaul: go on with runs whose supervisor died
+        # A supervisor that dies again and again is left to a person.
+        StartLimitIntervalSec=600
+        StartLimitBurst=5
+
+        [Service]
+        # Started is started: it supervises for as long as the runs take.
+        Type=exec
+        ExecStart=/usr/bin/env "/opt/my 100%% \"tools\"/$$x/it's\\longhaul" recover --within 168h "50%% of $$HOME" "a \"b\" \\c" "<&>" ""
+        # A supervisor that was killed is replaced. One that said how its runs ended has done its work.
+        Restart=on-abnormal
+        RestartSec=10
+        # Agents outlive their supervisor, and the next one adopts them.
+        KillMode=process
+        # A supervisor that is asked to end cancels its runs. At a logout or a shutdown they are to go on later.
+        KillSignal=SIGKILL
+        # A tool that took too much memory is between the agent and its supervisor.
+        OOMPolicy=continue
+        # What agents say is in the directories of their runs, for nobody else to read.
+        StandardOutput=null
+        Environment="LONGHAUL_HOME=/home/me/run s/50%%$HOME/\"é\""
+        Environment="PATH=/usr/bin:/home/me/a&b/<bin>"
+
+        [Install]
+        WantedBy=default.target
+    "##]].assert_eq(&awkward().systemd());
+}
+
+#[test]
+fn programs_that_systemd_takes_as_they_are_and_others() {
+    let check = |program: &str, expected: &str| {
+        let unit = Unit::new(OsStr::new(program), vec!["recover".to_owned()]).expect("it can be written");
+        let text = unit.systemd();
+        let line = text.lines().find_map(|line| line.strip_prefix("ExecStart="));
+        assert_eq!(line, Some(expected));
+    };
+    check("/usr/bin/longhaul", "/usr/bin/longhaul recover");
+    check("/home/me/a b/50%/longhaul", r#""/home/me/a b/50%%/longhaul" recover"#);
+    check("/home/o'neil/$x/longhaul", r#"/usr/bin/env "/home/o'neil/$$x/longhaul" recover"#);
+    let both = Unit::new(OsStr::new("/home/o'neil/a=b/longhaul"), Vec::new());
+    assert_eq!(both.expect_err("env sets a variable"), Unwritable("the path of longhaul"));
+}
+
+#[test]
+fn for_launchd() {
+    expect![[r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+        <!-- Written by longhaul, which replaces and removes it as a whole. -->
+        <plist version="1.0">
+        <dict>
+          <key>Label</key>
+          <string>longhaul.recover</string>
+          <key>ProgramArguments</key>
+          <array>
+            <string>/opt/my 100% "tools"/$x/it's\longhaul</string>
+            <string>recover</string>
+            <string>--within</string>
+            <string>168h</string>
+            <string>50% of $HOME</string>
+            <string>a "b" \c</string>
+            <string>&lt;&amp;&gt;</string>
+            <string></string>
+          </array>
+          <key>EnvironmentVariables</key>
+          <dict>
+            <key>LONGHAUL_HOME</key>
+            <string>/home/me/run s/50%$HOME/"é"</string>
+            <key>PATH</key>
+            <string>/usr/bin:/home/me/a&amp;b/&lt;bin&gt;</string>
+          </dict>
+          <key>RunAtLoad</key>
+          <true/>
+          <!-- A supervisor that crashed is replaced; one that said how its runs ended is not. -->
+          <key>KeepAlive</key>
+          <dict>
+            <key>Crashed</key>
+            <true/>
+          </dict>
+          <!-- Agents outlive their supervisor, and the next one adopts them. -->
+          <key>AbandonProcessGroup</key>
+          <true/>
+        </dict>
+        </plist>
+    "#]]
+    .assert_eq(&awkward().launchd());
+}
+
+#[test]
+fn what_no_file_can_hold_is_named() {
+    let unit = || Unit::new(OsStr::new("/bin/longhaul"), Vec::new()).expect("it can be written");
+    for text in [OsStr::from_bytes(b"/\xff"), OsStr::new("/a\nExecStart=/bin/evil"), OsStr::new("a\u{7}")] {
+        assert_eq!(Unit::new(text, Vec::new()).expect_err("no text"), Unwritable("the path of longhaul"));
+        assert_eq!(unit().with_env("PATH", text).expect_err("no text"), Unwritable("PATH"));
+    }
+}

@@ -1,0 +1,47 @@
+//! The user's own tables of prices and effects: read whole, and refused before anything is started.
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Tables, TablesError};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+// The bundled ones have a few kilobytes; the text is kept with every run.
+const TABLE_BYTES_MAX: u64 = 1 << 20;
+
+const PRICES_HINT: &str = "it begins with `dated = \"2026-11-21\"`; a `[[model]]` has `names = [\"…\"]` and, in dollars per million \
+                           tokens, input, output, cache_write, cache_write_hour and cache_read";
+const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
+                            `begins = [\"prod\"]`";
+
+/// The dialect with the tables that the flags name.
+pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
+    let tables = Tables {
+        prices: args.prices.as_deref().map(|path| read("--prices", path)).transpose()?,
+        effects: args.effects.as_deref().map(|path| read("--effects", path)).transpose()?,
+    };
+    Claude::with_tables(tables).map_err(|error| {
+        let (path, hint) = match &error {
+            TablesError::Prices(_) => (&args.prices, PRICES_HINT),
+            TablesError::Effects(_) => (&args.effects, EFFECTS_HINT),
+        };
+        let (TablesError::Prices(error) | TablesError::Effects(error)) = &error;
+        let path = path.as_deref().unwrap_or(Path::new("")).display();
+        Failure::usage(format!("read {path}: {error}"), hint)
+    })
+}
+
+fn read(flag: &str, path: &Path) -> Result<String, Failure> {
+    let read = || -> io::Result<String> {
+        let mut text = String::new();
+        File::open(path)?.take(TABLE_BYTES_MAX + 1).read_to_string(&mut text)?;
+        if text.len() as u64 > TABLE_BYTES_MAX {
+            return Err(io::Error::other(format!("it is longer than {TABLE_BYTES_MAX} bytes")));
+        }
+        Ok(text)
+    };
+    read()
+        .map_err(|error| Failure::usage(format!("read {}: {error}", path.display()), format!("check {flag}")))
+}

@@ -1,0 +1,145 @@
+//! Runs are gone on with at boot: the service is written, enabled by a systemctl that stands in for the real one, and
+//! taken back, and nothing else of the user's is touched.
+#![cfg(target_os = "linux")]
+
+use crate::call::{Call, Ended};
+use crate::stage::Stage;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+/// A stage with a systemctl that writes down what it is asked, and then does this.
+fn stage(systemctl: &str) -> Stage {
+    let stage = Stage::new();
+    fs::create_dir(stage.folder().join("bin")).expect("the stage is new");
+    let asked = stage.folder().join("asked");
+    stage.script("bin/systemctl", &format!("echo \"$@\" >> '{}'\n{systemctl}", asked.display()));
+    stage
+}
+
+fn recover(stage: &Stage, args: &[&str]) -> Call {
+    stage.longhaul(["recover"]).args(args).env("PATH", stage.folder().join("bin"))
+}
+
+fn asked(stage: &Stage) -> String {
+    fs::read_to_string(stage.folder().join("asked")).unwrap_or_default()
+}
+
+fn service(stage: &Stage) -> PathBuf {
+    stage.user_home().join(".config/systemd/user/longhaul-recover.service")
+}
+
+fn fine(ended: &Ended, words: &[&str]) {
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
+    for word in words {
+        assert!(ended.stderr.contains(word), "no `{word}` in {ended:?}");
+    }
+}
+
+#[test]
+fn the_service_is_installed_and_taken_back() {
+    let stage = stage("");
+    let install = ["--install", "--within", "36h"];
+    let call =
+        recover(&stage, &install).env("ANTHROPIC_API_KEY", "sk-secret").env("CLAUDE_CONFIG_DIR", "/c d");
+    let path = service(&stage);
+    let told = [
+        path.to_str().expect("a plain name"),
+        "loginctl enable-linger",
+        "ANTHROPIC_API_KEY",
+        "systemctl --user edit",
+    ];
+    fine(&call.end(), &told);
+    let enable = "--user daemon-reload\n--user enable longhaul-recover.service\n";
+    assert_eq!(asked(&stage), enable);
+    let written = fs::read_to_string(&path).expect("the service is written");
+    let mode = fs::metadata(&path).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    for line in [
+        " recover --verbose --within=129600s\n".to_owned(),
+        "Environment=\"CLAUDE_CONFIG_DIR=/c d\"\n".to_owned(),
+        format!("Environment=\"LONGHAUL_HOME={}\"\n", stage.home().display()),
+        format!("Environment=\"PATH={}\"\n", stage.folder().join("bin").display()),
+    ] {
+        assert!(written.contains(&line), "no `{line}` in {written}");
+    }
+    assert!(!written.contains("sk-secret"), "a secret is in {written}");
+
+    // Once more is as good as once.
+    fine(&recover(&stage, &install).env("CLAUDE_CONFIG_DIR", "/c d").end(), &[]);
+    assert_eq!(fs::read_to_string(&path).expect("it is there"), written);
+    fine(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
+    let disable = "--user disable longhaul-recover.service\n--user daemon-reload\n";
+    assert_eq!(asked(&stage), [enable, enable, disable].concat());
+    assert!(!path.exists());
+    fine(&recover(&stage, &["--uninstall"]).end(), &["nothing to remove"]);
+    assert!(!stage.home().exists(), "the runs are none of its business");
+}
+
+#[test]
+fn printing_changes_nothing() {
+    let stage = stage("");
+    let config = stage.folder().join("config");
+    let printed = recover(&stage, &["--print"]).env("XDG_CONFIG_HOME", &config).end();
+    assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
+    assert!(!config.exists() && asked(&stage).is_empty());
+    fine(&recover(&stage, &["--install", "--quiet"]).env("XDG_CONFIG_HOME", &config).end(), &[]);
+    let path = config.join("systemd/user/longhaul-recover.service");
+    assert_eq!(fs::read_to_string(path).expect("it is written there"), printed.stdout);
+    assert!(!stage.user_home().join(".config").exists());
+}
+
+#[test]
+fn what_longhaul_did_not_write_is_left_alone() {
+    let stage = stage("");
+    let path = service(&stage);
+    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the stage can be written");
+    fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("the stage can be written");
+    for flag in ["--install", "--uninstall"] {
+        let refused = recover(&stage, &[flag]).end();
+        refused.envelope(25);
+        refused.says(&["longhaul did not write it", "hint: move it"]);
+    }
+    assert_eq!(fs::read_to_string(&path).expect("it is there"), "[Service]\nExecStart=/bin/true\n");
+    assert_eq!(asked(&stage), "");
+}
+
+/// As in a container, or over a connection without a session.
+#[test]
+fn a_manager_that_does_not_answer_is_no_success() {
+    let stage = stage("echo 'Failed to connect to bus: No medium found' >&2; exit 1");
+    let refused = recover(&stage, &["--install"]).end();
+    refused.envelope(25);
+    refused.says(&[
+        "Failed to connect to bus",
+        "is written",
+        "systemctl --user enable longhaul-recover.service",
+    ]);
+    assert!(service(&stage).exists());
+    fine(&recover(&stage, &["--uninstall"]).end(), &["could not disable", "removed"]);
+    assert!(!service(&stage).exists());
+
+    fs::remove_file(stage.folder().join("bin/systemctl")).expect("the file is ours");
+    let refused = recover(&stage, &["--install"]).end();
+    refused.envelope(25);
+    refused.says(&["start systemctl", "systemctl --user enable longhaul-recover.service"]);
+}
+
+#[test]
+fn flags_that_contradict_each_other() {
+    let stage = stage("");
+    for args in [
+        ["--install", "@"],
+        ["--install", "--list"],
+        ["--install", "--uninstall"],
+        ["--install", "--print"],
+        ["--uninstall", "--print"],
+        ["--uninstall", "--within=1h"],
+        ["--print", "@"],
+    ] {
+        let ended = recover(&stage, &args).end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
+        ended.says(&["cannot be used with"]);
+    }
+    assert_eq!(asked(&stage), "");
+}
