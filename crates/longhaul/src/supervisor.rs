@@ -216,5 +216,6 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         seed_tokens: order.seed_tokens,
         keep_stream: *keep_stream,
         origins: origins.clone(),
+        imported: None,
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn plan() -> Plan {
         seed_tokens: 12_000,
         keep_stream: false,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
+        imported: None,
     }
 }
 

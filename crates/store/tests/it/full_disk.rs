@@ -37,6 +37,7 @@ fn plan(prompt: String) -> Plan {
         env: EnvNames::default(),
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
+        imported: None,
     }
 }
 
