@@ -193,7 +193,10 @@ impl StoreError {
                     "go on with it by `longhaul recover {run}`, or set LONGHAUL_HOME to another directory"
                 )
             }
-            StoreError::StreamBusy { .. } | StoreError::ForeignId { .. } => return None,
+            StoreError::ForeignId { .. } => {
+                "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
+            }
+            StoreError::StreamBusy { .. } => return None,
         };
         Some(hint)
     }
