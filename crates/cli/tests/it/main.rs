@@ -9,6 +9,7 @@ mod bad_input;
 mod call;
 mod drills;
 mod kill_sweep;
+mod moving;
 mod output;
 mod readme;
 mod recovering;

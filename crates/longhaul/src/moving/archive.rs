@@ -10,12 +10,14 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use tar::{Archive, Builder, EntryType, Header};
 
 // A hundred thousand members are named in less.
 const MANIFEST_BYTES_MAX: u64 = 32 << 20;
+// How every gzip file begins.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 // What follows the last file: zeros, to the end of tar's block.
 const PADDING_BYTES_MAX: u64 = 1 << 20;
 
@@ -81,7 +83,11 @@ pub(super) fn read(
 ) -> Result<Manifest, MoveError> {
     let unsound = |why: &str| MoveError::unsound(path, why);
     let file = File::open(path).map_err(MoveError::io("read", path))?;
-    let mut tar = Archive::new(GzDecoder::new(BufReader::new(file)));
+    let mut file = BufReader::new(file);
+    if !file.fill_buf().map_err(|error| broken(path, &error))?.starts_with(&GZIP) {
+        return Err(unsound("it is no exported run"));
+    }
+    let mut tar = Archive::new(GzDecoder::new(file));
     // Raw: no extension of tar is followed, so that a header is all that there is to an entry.
     let mut entries = tar.entries().map_err(|error| broken(path, &error))?.raw(true);
     let mut next = || entries.next().transpose().map_err(|error| broken(path, &error));

@@ -68,7 +68,7 @@ impl Snapshot {
         borrow(scratch, &repository, &object_format, &place("objects")?)?;
         // Beginning with a copy of the user's index, git need not read again what has not changed.
         let index = scratch.join("index");
-        copy_if_there(&place("index")?, &index)?;
+        copy_index(&place("index")?, &index)?;
         copy_if_there(&shallow, &repository.join("shallow"))?;
         let ours = Git::at(&repository).with("GIT_DIR", &repository);
         // Their settings and ignored files, our index and objects.
@@ -149,6 +149,15 @@ fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, MoveError> {
     let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(GITLINK));
     let path = |entry: &[u8]| entry.splitn(2, |byte| *byte == b'\t').nth(1).map(<[u8]>::to_vec);
     Ok(entries.filter_map(path).map(|path| OsString::from_vec(path).into()).collect())
+}
+
+/// A copy of an index with the time of the original: a file that was changed in the second in which the
+/// index was written is only recognised by that time.
+fn copy_index(from: &Path, to: &Path) -> Result<(), MoveError> {
+    copy_if_there(from, to)?;
+    let Ok(copy) = fs::File::options().write(true).open(to) else { return Ok(()) };
+    let original = fs::metadata(from).and_then(|found| found.modified());
+    original.and_then(|modified| copy.set_modified(modified)).map_err(MoveError::io("write", to))
 }
 
 fn copy_if_there(from: &Path, to: &Path) -> Result<(), MoveError> {

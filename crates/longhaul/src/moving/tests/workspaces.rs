@@ -110,6 +110,13 @@ fn workspaces_come_back_as_they_were() {
     let unborn = check("unborn", "git init -qb trunk; printf a > a; git add a; printf b > b; printf c >> a");
     assert_eq!((unborn.head, unborn.branch.as_deref()), (None, Some("trunk")));
     check("empty", "git init -qb trunk");
+    // A change that git tells by the index's time alone: same size, same second.
+    let then = "touch -d @1000000000";
+    let racy = format!(
+        "{COMMITS}; git config core.trustctime false; printf one > f; {then} f; git add f; printf two > f
+         {then} f .git/index"
+    );
+    check("racy", &format!("git init -qb main; {racy}"));
     check("other objects", &format!("git init -qb main --object-format=sha256; {COMMITS}; {CHANGES}"));
     check("a branch with slashes", &format!("git init -qb feat/x; {COMMITS}; {CHANGES}"));
     check(
