@@ -226,10 +226,18 @@ fn a_supervised_run_stays_where_it_is() {
 
 #[test]
 fn an_ended_run_moves_too() {
-    let (_here, file) = exported();
+    let (here, file) = exported();
     let there = Stage::new();
+    // As if it went on in another home of this machine.
+    let id = here.only_run().id().to_string();
+    let tool = there.program("tail").args(["-f", "/dev/null"]).env("LONGHAUL_RUN", &id).start();
+    until("the tool runs", || !marked(here.only_run().id()).is_empty());
+    let at_work = import(&there, &file, &[]).end();
+    at_work.envelope(25);
+    at_work.says(&["1 of its processes work on this machine", "longhaul cancel"]);
+    drop(tool);
     let told = json(&import(&there, &file, &["--quiet"]).end());
-    let id = there.only_run().id().to_string();
+    assert_eq!(there.only_run().id().as_str(), id);
     assert_eq!(told["run"]["outcome"], "done");
     assert_eq!(told["next"], format!("longhaul attach {id}"));
     there.longhaul(["attach", "@"]).end().envelope(0);

@@ -12,6 +12,7 @@ use longhaul_core::{Moment, Outcome, Run};
 use longhaul_store::{Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
 
@@ -90,7 +91,7 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
         manifest.members.push(archive::member(name, source)?);
     }
     if let Some(flaw) = manifest.flaw() {
-        return Err(MoveError::unsound(&to, flaw));
+        return Err(MoveError::io("write", &to)(io::Error::other(flaw)));
     }
     let bytes = put(&to, overwrite, &manifest, &sources)?;
     Ok(Exported { file: to, bytes, manifest, outcome, no_workspace })
@@ -108,7 +109,7 @@ fn put(to: &Path, overwrite: bool, manifest: &Manifest, sources: &[PathBuf]) -> 
     let bytes = file.metadata().map_err(failed)?.len();
     let placed = if overwrite { name.persist(to) } else { name.persist_noclobber(to) };
     placed.map_err(|error| match error.error.kind() {
-        std::io::ErrorKind::AlreadyExists => MoveError::FileExists(to.to_owned()),
+        io::ErrorKind::AlreadyExists => MoveError::FileExists(to.to_owned()),
         _ => failed(error.error),
     })?;
     Ok(bytes)
