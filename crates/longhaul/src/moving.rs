@@ -8,8 +8,8 @@
 //! workspace.bundle       the workspace as a git bundle, if it is in a git repository
 //! ```
 //!
-//! All of this is a gzipped tar with plain files only. [`export`] changes neither the run nor the workspace;
-//! [`import`] checks everything before it creates anything.
+//! All of this is a gzipped tar with plain files only. [`export()`] changes neither the run nor the workspace;
+//! [`import()`] checks everything before it creates anything.
 
 mod archive;
 mod checkout;

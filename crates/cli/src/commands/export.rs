@@ -8,8 +8,12 @@ use crate::output::{self, talk};
 use longhaul::agents::AgentError;
 use longhaul::moving::{Exported, Manifest, MoveError, NoWorkspace, export as pack};
 use longhaul_core::Fault;
+use longhaul_store::OsText;
 use serde_json::json;
 use std::path::PathBuf;
+
+// As many as fit a line or two.
+const NAMES_MAX: usize = 8;
 
 /// Carries out the command and returns its exit code.
 pub fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
@@ -71,12 +75,24 @@ fn remarks(exported: &Exported) -> Vec<String> {
     remarks
 }
 
-/// What git does not have of the workspace, besides what it ignores.
-pub fn left_out(manifest: &Manifest) -> Option<String> {
-    let left_out = &manifest.workspace.as_ref()?.left_out;
-    let names: Vec<String> = left_out.iter().map(|path| path.as_path().display().to_string()).collect();
-    (!names.is_empty())
-        .then(|| format!("not in the file, being repositories of their own: {}", names.join(", ")))
+/// What the file does not have of the workspace, besides what git ignores.
+pub fn left_out(manifest: &Manifest) -> Vec<String> {
+    let Some(workspace) = &manifest.workspace else { return Vec::new() };
+    let named = |paths: &[OsText]| {
+        let names = paths.iter().take(NAMES_MAX).map(|path| path.as_path().display().to_string());
+        let more = paths.len().checked_sub(NAMES_MAX + 1).map(|more| format!("{} more", more + 1));
+        names.chain(more).collect::<Vec<_>>().join(", ")
+    };
+    let mut remarks = Vec::new();
+    if !workspace.left_out.is_empty() {
+        let names = named(&workspace.left_out);
+        remarks.push(format!("not in the file, being repositories of their own: {names}"));
+    }
+    if !workspace.filtered.is_empty() {
+        let names = named(&workspace.filtered);
+        remarks.push(format!("in the file only as git's filters make them: {names}"));
+    }
+    remarks
 }
 
 /// What a run that could not be moved is to the person who wanted it.

@@ -65,13 +65,12 @@ fn arrival(arrival: Arrival) -> &'static str {
 /// What a person should know before going on.
 fn remarks(imported: &Imported) -> Vec<String> {
     let cwd = imported.cwd.display();
-    let remark = match imported.workspace {
+    match imported.workspace {
         Arrival::Unpacked => left_out(&imported.manifest),
-        Arrival::Same => None,
-        Arrival::Different => Some(format!("the files in {cwd} are not those that were exported")),
+        Arrival::Same => Vec::new(),
+        Arrival::Different => vec![format!("the files in {cwd} are not those that were exported")],
         Arrival::Unknown => {
-            Some(format!("whether the files in {cwd} are those that the agent left, git cannot tell"))
+            vec![format!("whether the files in {cwd} are those that the agent left, git cannot tell")]
         }
-    };
-    remark.into_iter().collect()
+    }
 }

@@ -314,6 +314,24 @@ fn a_workspace_that_is_there_is_used_as_it_is() {
 }
 
 #[test]
+fn what_git_does_not_have_is_told_on_both_sides() {
+    let (here, _) = exported();
+    shell(
+        &here,
+        &here.work(),
+        "for n in 1 2 3 4 5 6 7 8 9; do git init -q nested$n; git -C nested$n -c user.name=me -c user.email=me@example.com \
+         commit -q --allow-empty -m $n; done",
+    );
+    let told = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
+    let packed = export(&here, &["@", "--force", "-o", "run.longhaul"]).end();
+    assert!(packed.stderr.contains(told), "{packed:?}");
+    assert_eq!(json(&packed)["workspace"]["left_out"][8], "nested9");
+    let there = Stage::new();
+    let arrived = import(&there, &here.folder().join("run.longhaul"), &[]).end();
+    assert!(arrived.code == 0 && arrived.stderr.contains(told), "{arrived:?}");
+}
+
+#[test]
 fn an_agent_that_is_elsewhere_is_found_or_named() {
     let (here, server) = (Stage::new(), Server::plays(STEPS));
     let agent = here.agent();

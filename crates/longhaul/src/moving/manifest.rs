@@ -72,6 +72,10 @@ pub struct Workspace {
     /// Repositories inside of this one, submodules too: their files are not in the bundle.
     #[serde(default)]
     pub left_out: Vec<OsText>,
+    /// Files that git keeps through a filter (large files kept elsewhere, encrypted ones): the bundle has
+    /// what the filter made of them.
+    #[serde(default)]
+    pub filtered: Vec<OsText>,
 }
 
 /// One file.

@@ -21,6 +21,9 @@ const NO_REPOSITORY: &str = "fatal: not a git repository (or any";
 /// How git marks a directory that is a repository of its own.
 const GITLINK: &[u8] = b"160000 ";
 
+/// Lists the files of an index that have a filter.
+const FILTERED: [&str; 5] = ["ls-files", "-z", "--", ".", ":(exclude,attr:!filter)"];
+
 /// A workspace's state, in a repository of ours.
 pub(super) struct Snapshot {
     pub(super) workspace: Workspace,
@@ -91,6 +94,7 @@ impl Snapshot {
         commit(&ours, SNAPSHOT, &tree, head.as_deref())?;
         let workspace = Workspace {
             left_out: gitlinks(&ours, &tree)?,
+            filtered: paths(&adding.call(&FILTERED)?).map(os_text).collect(),
             head,
             branch: branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
             tree,
@@ -146,9 +150,8 @@ fn add_all(top: &Path, excluded: &[PathBuf]) -> Vec<OsString> {
 /// The directories in a tree that are repositories of their own.
 fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, MoveError> {
     let listed = git.call(&["ls-tree", "-r", "-z", "--full-tree", tree])?;
-    let entries = listed.split(|byte| *byte == 0).filter(|entry| entry.starts_with(GITLINK));
-    let path = |entry: &[u8]| entry.splitn(2, |byte| *byte == b'\t').nth(1).map(<[u8]>::to_vec);
-    Ok(entries.filter_map(path).map(|path| OsString::from_vec(path).into()).collect())
+    let links = paths(&listed).filter(|entry| entry.starts_with(GITLINK));
+    Ok(links.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1)).map(os_text).collect())
 }
 
 /// A copy of an index with the time of the original: a file that was changed in the second in which the
@@ -158,6 +161,15 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), MoveError> {
     let Ok(copy) = fs::File::options().write(true).open(to) else { return Ok(()) };
     let original = fs::metadata(from).and_then(|found| found.modified());
     original.and_then(|modified| copy.set_modified(modified)).map_err(MoveError::io("write", to))
+}
+
+/// What git lists with `-z`.
+fn paths(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
+    listed.split(|byte| *byte == 0).filter(|path| !path.is_empty())
+}
+
+fn os_text(path: &[u8]) -> OsText {
+    OsString::from_vec(path.to_vec()).into()
 }
 
 fn copy_if_there(from: &Path, to: &Path) -> Result<(), MoveError> {

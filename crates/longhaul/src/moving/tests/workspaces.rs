@@ -155,6 +155,20 @@ fn repositories_inside_are_named_and_left_out() {
 }
 
 #[test]
+fn files_behind_a_filter_are_named() {
+    let place = Place::new();
+    let work = fs::canonicalize(place.path("work")).expect("a path");
+    shell(
+        &work,
+        "git init -qb main; printf '*.big filter=away' > .gitattributes; printf x > plain; printf x > a.big
+         git config filter.away.clean 'printf pointer'; git add -A; git commit -qm 1; printf y > 'b c.big'",
+    );
+    fs::create_dir(place.path("scratch")).expect("a new directory");
+    let snapshot = Snapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
+    assert_eq!(snapshot.workspace.filtered, ["a.big".into(), "b c.big".into()]);
+}
+
+#[test]
 fn conflicts_come_back_as_files() {
     let place = Place::new();
     let work = fs::canonicalize(place.path("work")).expect("a path");
