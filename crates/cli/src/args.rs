@@ -63,6 +63,12 @@ pub enum Command {
     Cancel(CancelArgs),
     /// Print what a fresh session would be told of a run's work
     Seed(SeedArgs),
+    /// Pack a run into one file: its record, its sessions and its workspace
+    #[command(after_help = EXPORTED)]
+    Export(ExportArgs),
+    /// Take in a run that was exported on another machine or from another directory
+    #[command(after_help = TRUSTED)]
+    Import(ImportArgs),
     /// Inject faults into a practice run, without an agent, a key or money
     Drill(DrillArgs),
     /// Forecast what a policy does under faults, by simulation
@@ -275,6 +281,43 @@ pub struct SeedArgs {
     /// How long it may be, in tokens
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
     pub seed_tokens: u64,
+}
+
+/// Said at the end of the help of `export`.
+const EXPORTED: &str = "Of a workspace in git the file has HEAD with its whole history, what is staged, and every other file \
+                        that is not ignored; not its remotes, settings, hooks and other branches. Nothing is changed.";
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run: the first letters of its id, `@` for the last one
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// The file to write [default: the run's id, with `.longhaul`, in this directory]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite the file if it is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Said at the end of the help of `import`.
+const TRUSTED: &str = "The run goes on with the prompt, the agent arguments and the files that are in the file: import only \
+                       what you would run yourself.";
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// What `longhaul export` wrote
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The directory for the workspace, new or empty
+    #[arg(long, value_name = "DIR")]
+    pub into: PathBuf,
+    /// Use the workspace that is in the directory already
+    #[arg(long)]
+    pub as_is: bool,
+    /// The agent's program [default: the recorded one, or where that is missing, `claude`]
+    #[arg(long, value_name = "FILE")]
+    pub agent_path: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -40,6 +40,8 @@ fn main() -> ExitCode {
         Command::Show(args) => commands::show::show(&cli.global, &args),
         Command::Seed(args) => commands::seed::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
+        Command::Export(args) => commands::export::export(&cli.global, &args),
+        Command::Import(args) => commands::import::import(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),

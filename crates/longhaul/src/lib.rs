@@ -9,6 +9,7 @@ mod crash;
 mod driver;
 mod follow;
 mod live;
+pub mod moving;
 mod observer;
 mod recover;
 mod report;

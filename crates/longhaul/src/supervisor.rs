@@ -240,5 +240,6 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         prices: dialect.tables().prices.clone(),
         effects: dialect.tables().effects.clone(),
         origins: origins.clone(),
+        imported: None,
     }
 }

@@ -117,6 +117,7 @@ fn plan() -> Plan {
         env: EnvNames::default(),
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
+        imported: None,
     }
 }
 

@@ -62,6 +62,7 @@ pub(crate) fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, St
 
 /// A name beside a file or directory in the making. What is there is removed unless it was put in
 /// its place.
+#[derive(Debug)]
 pub(crate) struct Scratch {
     pub(crate) path: PathBuf,
 }

@@ -8,7 +8,7 @@ use crate::{Day, Home, Journal, Plan, RunDir, StoreError};
 use longhaul_core::RunId;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A run that has just been created. Its journal is empty and locked, so that nobody can take the
 /// run for one whose supervisor died.
@@ -27,36 +27,46 @@ impl Home {
     /// # Errors
     /// [`StoreError::Io`]; nothing of the run is then left.
     pub fn create_run(&self, day: &Day, roll: u64, plan: &Plan) -> Result<NewRun, StoreError> {
-        let day_path = self.runs_path().join(day.as_str());
-        let first_of_day = !day_path.exists();
-        make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
-
+        let (day_path, first_of_day) = self.open_day(day)?;
         let scratch = Scratch::beside(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
         let mut journal = fill(&RunDir::new(scratch.path.clone(), RunId::from("")), plan)?;
         let dir = self.settle(&scratch, &day_path, roll)?;
         journal.moved_to(dir.journal_path());
 
-        let durable = sync_dir(&day_path).and_then(|()| {
+        self.keep(&dir, &day_path, first_of_day)?;
+        Ok(NewRun { dir, journal })
+    }
+
+    /// The directory of a day, made if it is not there, and whether it was made.
+    pub(crate) fn open_day(&self, day: &Day) -> Result<(PathBuf, bool), StoreError> {
+        let day_path = self.runs_path().join(day.as_str());
+        let first_of_day = !day_path.exists();
+        make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
+        Ok((day_path, first_of_day))
+    }
+
+    /// Makes the name of a run's directory durable, or removes the run.
+    pub(crate) fn keep(&self, dir: &RunDir, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
+        let durable = sync_dir(day_path).and_then(|()| {
             if first_of_day {
                 sync_dir(&self.runs_path()).and_then(|()| sync_dir(self.path()))
             } else {
                 Ok(())
             }
         });
-        if let Err(error) = durable {
+        if durable.is_err() {
             // The error is what counts; a directory that cannot be removed either is a run that
             // never began.
             drop(fs::remove_dir_all(dir.path()));
-            return Err(error);
         }
-        Ok(NewRun { dir, journal })
+        durable
     }
 
     /// Gives the directory in the making the first id that is free.
     fn settle(&self, scratch: &Scratch, day_path: &Path, roll: u64) -> Result<RunDir, StoreError> {
         for id in ids(roll) {
-            if self.is_taken(&id)? {
+            if self.taken(&id)?.is_some() {
                 continue;
             }
             let path = day_path.join(id.as_str());
@@ -90,7 +100,8 @@ fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
     Ok(journal)
 }
 
-fn is_occupied(kind: io::ErrorKind) -> bool {
+/// Whether a name could not be given because it is another's.
+pub(crate) fn is_occupied(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
     matches!(kind, AlreadyExists | DirectoryNotEmpty | NotADirectory)
 }

@@ -124,6 +124,20 @@ pub enum StoreError {
         /// The run.
         run: RunId,
     },
+    /// What should become a run's directory has no run's id.
+    #[error("take in run `{id}`: that is no run's id")]
+    ForeignId {
+        /// What stands in its place.
+        id: String,
+    },
+    /// A run of this id is here already.
+    #[error("take in run {run}: a run of this id is in {}", dir.display())]
+    RunTaken {
+        /// The id.
+        run: RunId,
+        /// The directory that has it.
+        dir: PathBuf,
+    },
     /// A stream was written to while it was being compacted; it was left as it is.
     #[error("compact {}: it is still being written to", path.display())]
     StreamBusy {
@@ -199,6 +213,14 @@ impl StoreError {
                 format!("go on with it by `longhaul recover {run}`, or end it by `longhaul cancel {run}`")
             }
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
+            StoreError::RunTaken { run, .. } => {
+                format!(
+                    "go on with it by `longhaul recover {run}`, or set LONGHAUL_HOME to another directory"
+                )
+            }
+            StoreError::ForeignId { .. } => {
+                "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
+            }
             StoreError::StreamBusy { .. } => return None,
         };
         Some(hint)

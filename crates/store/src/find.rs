@@ -61,9 +61,10 @@ impl Home {
             .is_ok_and(|history| Run::replay(history.records()).state().outcome().is_none())
     }
 
-    /// Whether any day has a run of this id.
-    pub(crate) fn is_taken(&self, id: &RunId) -> Result<bool, StoreError> {
-        Ok(self.days_newest_first()?.iter().any(|day| day.join(id.as_str()).exists()))
+    /// The directory that has this id, whatever is in it.
+    pub(crate) fn taken(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
+        let mut named = self.days_newest_first()?.into_iter().map(|day| day.join(id.as_str()));
+        Ok(named.find(|path| path.exists()))
     }
 
     fn days_newest_first(&self) -> Result<Vec<PathBuf>, StoreError> {

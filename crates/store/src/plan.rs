@@ -55,6 +55,9 @@ pub struct Plan {
     /// Where each setting came from: `stall_timeout` → `flag --stall-timeout`.
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
+    /// Where the run was before it was brought here; nothing if it was begun here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
 }
 
 /// What plans of older versions mean.
@@ -71,6 +74,16 @@ pub struct Prompt {
     /// The file they came from, absolute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<OsText>,
+}
+
+/// That a run was brought from another directory or machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// Where the agent worked before, absolute there.
+    pub from_cwd: OsText,
+    /// When it was brought here.
+    #[serde(with = "stamp")]
+    pub at: Moment,
 }
 
 /// The agent CLI that carries the run out.

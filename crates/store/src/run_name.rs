@@ -22,6 +22,11 @@ pub(crate) fn ids(roll: u64) -> impl Iterator<Item = RunId> {
         .map(move |(length, turn)| id(roll, length, turn))
 }
 
+/// Whether this could be the id of a run: it names a directory wherever it goes.
+pub(crate) fn is_id(text: &str) -> bool {
+    (1..=LETTERS_MAX).contains(&text.len()) && text.bytes().all(|byte| LETTERS.contains(&byte))
+}
+
 fn id(roll: u64, length: usize, turn: u64) -> RunId {
     let letter = |place: usize| {
         // A salt of its own for every letter of every id of this roll.
@@ -44,6 +49,14 @@ mod tests {
         assert_eq!(drawn[3].as_str().len(), 6);
         assert_eq!(drawn[4].as_str().len(), 7);
         assert!(drawn.iter().all(|id| id.as_str().bytes().all(|byte| LETTERS.contains(&byte))));
+    }
+
+    #[test]
+    fn what_is_drawn_is_an_id_and_no_path_is() {
+        assert!(ids(7).all(|id| is_id(id.as_str())));
+        for text in ["", ".", "..", "../bcd", "b/c", "bcdfghb/", "kmzxqpkmzxqpk", "Bcd", "bcdé"] {
+            assert!(!is_id(text), "{text}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! attempts/001/    argv.json, stream.jsonl, stderr.log, exit.json
 //! logs/            cost_summary.json, session.json, derived when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
+//! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
 //! ```
 
 use crate::atomic::{Durability, replace_json};
@@ -63,7 +64,8 @@ impl RunDir {
         self.path.join("requests")
     }
 
-    /// Where session files are that came with the run from elsewhere.
+    /// Where the agent's sessions are that came with a run from elsewhere, as `<session id>.jsonl`. A run
+    /// that was begun here has none: the agent keeps its own.
     pub fn sessions_path(&self) -> PathBuf {
         self.path.join("sessions")
     }

@@ -5,6 +5,8 @@ pub mod cancel;
 pub mod detach;
 pub mod drill;
 pub mod dry_run;
+pub mod export;
+pub mod import;
 pub mod recover;
 pub mod resume;
 pub mod run;

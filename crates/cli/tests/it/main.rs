@@ -11,6 +11,7 @@ mod call;
 mod drills;
 mod kill_sweep;
 mod ladder;
+mod moving;
 mod output;
 mod readme;
 mod recovering;

@@ -79,7 +79,8 @@ fn flags(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
-    let others = ["drill", "recover", "attach", "cancel", "seed"].map(|command| help(&[command, "--help"]));
+    let others = ["drill", "recover", "resume", "show", "attach", "cancel", "seed", "export", "import"]
+        .map(|command| help(&[command, "--help"]));
     let ours: BTreeSet<&str> = others.iter().chain([&run]).flat_map(|help| flags(help)).collect();
     // Of cargo and of the agent.
     let others = ["--release", "--path", "--max-turns"];

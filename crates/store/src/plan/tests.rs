@@ -32,6 +32,7 @@ pub(crate) fn plan() -> Plan {
         prices: None,
         effects: None,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
+        imported: None,
     }
 }
 

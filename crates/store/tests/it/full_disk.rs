@@ -39,6 +39,7 @@ fn plan(prompt: String) -> Plan {
         env: EnvNames::default(),
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
+        imported: None,
     }
 }
 

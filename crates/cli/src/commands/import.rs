@@ -1,0 +1,78 @@
+//! `longhaul import`: takes in a run that was exported elsewhere.
+
+use super::export::{failure, left_out};
+use crate::args::{Global, ImportArgs, OutputFormat};
+use crate::failure::Failure;
+use crate::home;
+use crate::output::{self, talk};
+use longhaul::moving::{Arrival, Destination, Imported, import as unpack};
+use longhaul_core::OutcomeKind;
+use serde_json::json;
+
+/// Carries out the command and returns its exit code.
+pub fn import(global: &Global, args: &ImportArgs) -> Result<u8, Failure> {
+    // Made by the run that comes, if it comes.
+    let home = home::locate()?;
+    let destination =
+        Destination { into: &args.into, as_is: args.as_is, agent_path: args.agent_path.as_deref() };
+    let imported = unpack(&home, &args.file, destination).map_err(failure)?;
+    print(&imported, output::format(global));
+    if !global.quiet {
+        for line in remarks(&imported) {
+            talk(&line);
+        }
+    }
+    Ok(0)
+}
+
+fn print(imported: &Imported, format: OutputFormat) {
+    let Imported { dir, cwd, manifest, outcome, workspace } = imported;
+    let next = next(imported);
+    let text = match format {
+        OutputFormat::Text => {
+            format!("Run: {}\nDirectory: {}\nNext: {next}\n", dir.id(), cwd.display())
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let value = json!({
+                "run": { "id": dir.id(), "dir": dir.path().display().to_string(),
+                         "outcome": outcome.map(|outcome| outcome.kind) },
+                "cwd": cwd.display().to_string(),
+                "workspace": arrival(*workspace),
+                "sessions": manifest.sessions,
+                "next": next,
+            });
+            format!("{value:#}\n")
+        }
+    };
+    output::print_text(&text);
+}
+
+/// The command that goes on with the run, or tells how it ended.
+fn next(imported: &Imported) -> String {
+    let is_done = imported.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
+    let command = if is_done { "show" } else { "resume" };
+    format!("longhaul {command} {}", imported.dir.id())
+}
+
+/// How the workspace got there, in one word for programs.
+fn arrival(arrival: Arrival) -> &'static str {
+    match arrival {
+        Arrival::Unpacked => "unpacked",
+        Arrival::Same => "same",
+        Arrival::Different => "different",
+        Arrival::Unknown => "unknown",
+    }
+}
+
+/// What a person should know before going on.
+fn remarks(imported: &Imported) -> Vec<String> {
+    let cwd = imported.cwd.display();
+    match imported.workspace {
+        Arrival::Unpacked => left_out(&imported.manifest),
+        Arrival::Same => Vec::new(),
+        Arrival::Different => vec![format!("the files in {cwd} are not those that were exported")],
+        Arrival::Unknown => {
+            vec![format!("whether the files in {cwd} are those that the agent left, git cannot tell")]
+        }
+    }
+}

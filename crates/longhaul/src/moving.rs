@@ -1,0 +1,31 @@
+//! A run moves to another directory or another machine in one file: what is on record of it, the agent's
+//! sessions, and the workspace with its changes. It goes on there as the same run.
+//!
+//! ```text
+//! manifest.json          what is in the file, with sizes and hashes
+//! run/…                  the run's directory
+//! run/sessions/ID.jsonl  the sessions that were found on the machine it comes from
+//! workspace.bundle       the workspace as a git bundle, if it is in a git repository
+//! ```
+//!
+//! All of this is a gzipped tar with plain files only. [`export()`] changes neither the run nor the workspace;
+//! [`import()`] checks everything before it creates anything.
+
+mod archive;
+mod checkout;
+mod error;
+mod export;
+mod git;
+mod import;
+mod manifest;
+mod place;
+mod sessions;
+mod snapshot;
+
+pub use error::MoveError;
+pub use export::{Exported, NoWorkspace, export};
+pub use import::{Arrival, Destination, Imported, import};
+pub use manifest::{CarriedSession, FORMAT, Manifest, Member, Workspace};
+
+#[cfg(test)]
+mod tests;

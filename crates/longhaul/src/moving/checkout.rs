@@ -1,0 +1,64 @@
+//! A repository made from an exported workspace: the same branch at the same commit, the same files, and
+//! what was not committed is not committed again. It has no remotes, no other branches and no settings of
+//! the old one.
+
+use super::MoveError;
+use super::git::{Git, text};
+use super::manifest::Workspace;
+use super::snapshot::{HEAD, SNAPSHOT, STAGED};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+
+/// Makes the repository in the empty directory `into`. `from` is the file that is told of if the bundle is
+/// not what its manifest says.
+///
+/// # Errors
+/// If git cannot, or if the bundle holds something else.
+pub(super) fn check_out(
+    bundle: &Path,
+    workspace: &Workspace,
+    into: &Path,
+    from: &Path,
+) -> Result<(), MoveError> {
+    let git = Git::at(into);
+    let mut init =
+        vec!["init".to_owned(), "--quiet".to_owned(), format!("--object-format={}", workspace.object_format)];
+    init.extend(workspace.branch.as_ref().map(|branch| format!("--initial-branch={branch}")));
+    git.call(&init)?;
+    if !workspace.shallow.is_empty() {
+        let shallow = into.join(".git/shallow");
+        let lines = workspace.shallow.join("\n") + "\n";
+        fs::write(&shallow, lines).map_err(MoveError::io("write", &shallow))?;
+    }
+    let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"].map(OsString::from);
+    let refs = "+refs/longhaul/*:refs/longhaul/*".into();
+    git.call(&fetch.into_iter().chain([bundle.into(), refs]).collect::<Vec<_>>())?;
+
+    let named =
+        |name: &str| Ok::<_, MoveError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
+    let tree = named(&format!("{SNAPSHOT}^{{tree}}"))?;
+    if named(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
+        return Err(MoveError::unsound(from, "its bundle holds another workspace than its manifest says"));
+    }
+    if let Some(head) = &workspace.head {
+        match &workspace.branch {
+            Some(branch) => git.call(&["update-ref", &format!("refs/heads/{branch}"), head])?,
+            None => git.call(&["update-ref", "--no-deref", "HEAD", head])?,
+        };
+    }
+    // All files as they were; then the index as it was, so that what was not staged is not.
+    git.call(&["read-tree", "--reset", "-u", SNAPSHOT])?;
+    let staged = named(STAGED)?;
+    match (&staged, &workspace.head) {
+        (Some(_), _) => git.call(&["read-tree", STAGED])?,
+        (None, Some(_)) => git.call(&["read-tree", HEAD])?,
+        (None, None) => git.call(&["read-tree", "--empty"])?,
+    };
+    // It says by its exit code that some files differ from the index, as they should.
+    git.ask(&["update-index", "-q", "--refresh"])?;
+    for name in [SNAPSHOT, STAGED, HEAD] {
+        git.call(&["update-ref", "-d", name])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Calling git: never through a shell, without the repository's hooks, and without whatever a calling git
+//! has put into our environment. What it refuses is told in its own words.
+
+use super::MoveError;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+// Of its complaint: the first lines name what is wrong.
+const SAID_LINES_MAX: usize = 4;
+
+/// Settings of the user's that would run programs, write beside the files that we name, or put the work
+/// off to a process that outlives us.
+const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    // Said where somebody converts line ends: it would refuse to add what does not come back the same.
+    "core.safecrlf=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// What binds git to another repository: as `git rev-parse --local-env-vars` lists it.
+const FOREIGN: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Commits of ours are nobody's work: they are never in a history.
+const SIGNED: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "longhaul"),
+    ("GIT_AUTHOR_EMAIL", "longhaul@localhost"),
+    ("GIT_COMMITTER_NAME", "longhaul"),
+    ("GIT_COMMITTER_EMAIL", "longhaul@localhost"),
+];
+
+/// Git, in one directory, with one environment.
+#[derive(Clone, Debug)]
+pub(super) struct Git {
+    dir: PathBuf,
+    env: Vec<(&'static str, OsString)>,
+}
+
+impl Git {
+    /// Git in the repository that `dir` belongs to.
+    pub(super) fn at(dir: &Path) -> Git {
+        Git { dir: dir.to_owned(), env: Vec::new() }
+    }
+
+    /// The same with a variable.
+    pub(super) fn with(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
+        self.env.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    /// What it prints.
+    ///
+    /// # Errors
+    /// [`MoveError::NoGit`] and [`MoveError::Git`].
+    pub(super) fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, MoveError> {
+        let output = self.output(args)?;
+        if output.status.success() { Ok(output.stdout) } else { Err(refusal(args, &output)) }
+    }
+
+    /// What it prints, if it does not say no by its exit code 1.
+    ///
+    /// # Errors
+    /// As [`Git::call`].
+    pub(super) fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, MoveError> {
+        let output = self.output(args)?;
+        match output.status.code() {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            Some(_) | None => Err(refusal(args, &output)),
+        }
+    }
+
+    /// What it prints in one line, as text.
+    ///
+    /// # Errors
+    /// As [`Git::call`].
+    pub(super) fn word<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, MoveError> {
+        Ok(text(self.call(args)?))
+    }
+
+    /// The path that it prints.
+    ///
+    /// # Errors
+    /// As [`Git::call`].
+    pub(super) fn path<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<PathBuf, MoveError> {
+        let mut line = self.call(args)?;
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        Ok(OsString::from_vec(line).into())
+    }
+
+    fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Output, MoveError> {
+        let mut command = Command::new("git");
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        for name in FOREIGN {
+            command.env_remove(name);
+        }
+        command
+            .args(args)
+            .current_dir(&self.dir)
+            .stdin(Stdio::null())
+            .envs(SIGNED)
+            .envs([
+                ("GIT_OPTIONAL_LOCKS", "0"),
+                ("GIT_NO_REPLACE_OBJECTS", "1"),
+                ("GIT_TERMINAL_PROMPT", "0"),
+            ])
+            // Large files that are kept elsewhere stay pointers: a moved repository has nowhere to fetch from.
+            .env("GIT_LFS_SKIP_SMUDGE", "1")
+            .env("LC_ALL", "C")
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.output().map_err(MoveError::NoGit)
+    }
+}
+
+/// A line of git's as text.
+pub(super) fn text(line: Vec<u8>) -> String {
+    String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
+}
+
+fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> MoveError {
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
+    let said = match lines.len() {
+        0 => output.status.to_string(),
+        count => lines[..count.min(SAID_LINES_MAX)].join("; "),
+    };
+    let doing = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
+    MoveError::Git { doing, said }
+}
