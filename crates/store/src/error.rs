@@ -176,6 +176,8 @@ impl StoreError {
             | StoreError::JournalBroken { .. }
             | StoreError::SessionBusy { .. }
             | StoreError::SessionOrphaned { .. }
+            | StoreError::ForeignId { .. }
+            | StoreError::RunTaken { .. }
             | StoreError::StreamBusy { .. } => return None,
         };
         let is_ours = path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
@@ -214,9 +216,7 @@ impl StoreError {
             }
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
             StoreError::RunTaken { run, .. } => {
-                format!(
-                    "go on with it by `longhaul recover {run}`, or set LONGHAUL_HOME to another directory"
-                )
+                format!("go on with it by `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
             }
             StoreError::ForeignId { .. } => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()

@@ -110,7 +110,7 @@ fn a_line_is_what_the_design_says() {
     let path = dir.path().join("journal.jsonl");
     write(&path, &steps()[1..2]);
     expect_test::expect![[r#"
-        {"seq":1,"at":1,"records":[{"record":"rung_taken","at":1763775245120,"rung":"repair","because":{"found":"damaged"}}]}
+        {"seq":1,"at":1,"records":[{"record":"attempt_spawned","at":1763775245120,"proc":{"pid":7,"start_ticks":18446744073709551615}}]}
     "#]]
     .assert_eq(&fs::read_to_string(&path).expect("text"));
 }
