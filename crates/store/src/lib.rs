@@ -15,6 +15,7 @@ mod atomic;
 mod compact;
 mod create;
 mod day;
+mod disk;
 mod dollars;
 mod error;
 mod exit;

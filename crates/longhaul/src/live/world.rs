@@ -217,9 +217,15 @@ impl LiveWorld<'_> {
         &self.setup.dir
     }
 
-    /// Ends everything of a run that cannot go on. Nothing is journalled: the journal is what broke.
+    /// Whether an agent was started, be it one whose start is not written down.
+    pub(crate) fn has_started(&self) -> bool {
+        self.attempt.is_some() || !self.ended.is_empty()
+    }
+
+    /// Ends everything of a run that cannot go on, politely first, so that the agent's session is whole.
+    /// Nothing is journalled: the journal is what broke.
     pub(crate) async fn abandon(&mut self) {
-        self.stop(StopLevel::Kill);
+        self.stop(StopLevel::Term);
         let _ = sweep(self.setup.dir.id()).await;
     }
 
@@ -249,12 +255,13 @@ impl LiveWorld<'_> {
         let mut env_set = self.setup.environment.set.clone();
         env_set.extend(invocation.env_set);
         env_set.insert(RUN_MARK.to_owned(), mark(self.setup.dir.id()));
-        dir.write_argv(&Argv {
+        // For people; the attempt is none the worse for it.
+        let _ = dir.write_argv(&Argv {
             program: invocation.program.as_path().into(),
             args: invocation.args.iter().map(|arg| arg.as_str().into()).collect(),
             cwd: self.setup.order.cwd.as_path().into(),
             env: EnvNames::new(env_set.keys().map(String::as_str), invocation.env_remove.iter().copied()),
-        })?;
+        });
         let launch = Launch {
             program: invocation.program,
             args: invocation.args.into_iter().map(Into::into).collect(),
@@ -394,7 +401,9 @@ impl LiveWorld<'_> {
         let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
         let Some(attempt) = self.attempt.take() else { return Ok(None) };
         let (ended_at, memory_kill) = (self.clock.at(), attempt.memory.saw_kill(exit));
-        attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill })?;
+        // The journal says the same in a moment.
+        let _ =
+            attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill });
         Ok(Some(self.conclude(attempt.dir, attempt.decoder, exit, memory_kill)))
     }
 
