@@ -7,7 +7,9 @@
 mod asking;
 mod bad_input;
 mod call;
+mod cut_journal;
 mod drills;
+mod full_disk;
 mod output;
 mod readme;
 mod recovering;

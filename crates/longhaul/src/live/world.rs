@@ -5,6 +5,7 @@ use super::clock::Clock;
 use super::found::{exit_of, live_agent};
 use super::memory::MemoryWatch;
 use super::requests::Requests;
+use super::room;
 use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
 use super::watch::{Changes, Watch};
@@ -85,6 +86,8 @@ struct Attempt {
     memory: MemoryWatch,
     /// Whether it stood still when we last looked.
     halted: bool,
+    /// Whether the disk was full when we last looked.
+    unheard: bool,
     exit: Option<Exit>,
 }
 
@@ -255,13 +258,18 @@ impl LiveWorld<'_> {
         let mut env_set = self.setup.environment.set.clone();
         env_set.extend(invocation.env_set);
         env_set.insert(RUN_MARK.to_owned(), mark(self.setup.dir.id()));
-        // For people; the attempt is none the worse for it.
-        let _ = dir.write_argv(&Argv {
+        let recorded = dir.write_argv(&Argv {
             program: invocation.program.as_path().into(),
             args: invocation.args.iter().map(|arg| arg.as_str().into()).collect(),
             cwd: self.setup.order.cwd.as_path().into(),
             env: EnvNames::new(env_set.keys().map(String::as_str), invocation.env_remove.iter().copied()),
         });
+        // A disk without room for this has none for what the agent says: it would work, and nobody would hear it.
+        if let Err(error) = recorded
+            && error.is_full()
+        {
+            return Err(error.into());
+        }
         let launch = Launch {
             program: invocation.program,
             args: invocation.args.into_iter().map(Into::into).collect(),
@@ -281,8 +289,17 @@ impl LiveWorld<'_> {
                 crash::agent_is(proc.pid);
                 crash::pass(Point::Spawned);
                 let decoder = self.setup.dialect.decoder();
-                self.attempt =
-                    Some(Attempt { agent, tail, decoder, dir, proc, memory, halted: false, exit: None });
+                self.attempt = Some(Attempt {
+                    agent,
+                    tail,
+                    decoder,
+                    dir,
+                    proc,
+                    memory,
+                    halted: false,
+                    unheard: false,
+                    exit: None,
+                });
                 self.events.push_back(Event::Spawned(proc));
             }
             Err((kind, error)) => {
@@ -374,8 +391,17 @@ impl LiveWorld<'_> {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
                 let (decoder, memory) = (self.setup.dialect.decoder(), MemoryWatch::begin());
-                self.attempt =
-                    Some(Attempt { agent, tail, decoder, dir, proc, memory, halted: false, exit: None });
+                self.attempt = Some(Attempt {
+                    agent,
+                    tail,
+                    decoder,
+                    dir,
+                    proc,
+                    memory,
+                    halted: false,
+                    unheard: false,
+                    exit: None,
+                });
                 return Ok(Found::Live(proc));
             }
         }
@@ -439,6 +465,11 @@ impl LiveWorld<'_> {
                         self.events.push_back(Event::Noticed(Notice::Halted));
                     }
                     attempt.halted = halted;
+                    // Once may be a build that cleans up after itself.
+                    match room::check(&self.setup.dir) {
+                        Err(error) if attempt.unheard => return Err(error.into()),
+                        looked => attempt.unheard = looked.is_err(),
+                    }
                 }
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
                 changes = changed => note(&mut self.requests, changes?),
