@@ -8,9 +8,9 @@
 mod bars;
 mod case;
 mod figures;
-mod journal;
+pub mod journal;
 mod play;
-mod processes;
+pub mod processes;
 mod sessions;
 mod table;
 
@@ -95,7 +95,7 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
 }
 
 /// A debug build: nothing here is about the supervisor's own speed.
-fn build(root: &Path) -> io::Result<PathBuf> {
+pub fn build(root: &Path) -> io::Result<PathBuf> {
     let status =
         cargo().args(["build", "--quiet", "--package", "longhaul-cli"]).current_dir(root).status()?;
     if !status.success() {

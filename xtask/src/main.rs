@@ -8,6 +8,7 @@ mod mutants;
 mod real_agent;
 mod resilience;
 mod sim;
+mod stories;
 mod sweep;
 mod test;
 
@@ -26,6 +27,8 @@ const USAGE: &str = "cargo xtask COMMAND
                                                 signals and full disks at N points each of a run and each seed (3 fresh
                                                 ones; 7 points with the real agent, 20 with the scripted one), written
                                                 to benches/RESILIENCE.md
+  stories                                       the real agent in a git repository, killed in mid-tool and recovered by
+                                                hand, written to benches/RESILIENCE.md
   sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
   sim --seed SEED                               tell the story of one seed
   sim --walls                                   how soon a run goes on after an overload
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         "bench" => told(bench::bench(&root(), &args)),
         "faults" => told(faults::faults(&root(), &args)),
         "sweep" => told(sweep::sweep(&root(), &args)),
+        "stories" => told(stories::stories(&root(), &args)),
         "sim" => sim::run(&args),
         "mutants" => mutants::run(&args),
         "decode" => told(decode::decode(&args)),
