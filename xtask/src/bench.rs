@@ -16,6 +16,7 @@ mod longline;
 pub mod machine;
 pub mod place;
 mod process;
+mod recover;
 mod sample;
 pub mod section;
 mod stream;
@@ -53,6 +54,7 @@ type Run = fn(&Bench) -> io::Result<Section>;
 const BENCHES: &[(&str, Run)] = &[
     ("version", version::bench),
     ("launch", launch::bench),
+    ("recover", recover::bench),
     ("instant", instant::bench),
     ("stream", stream::bench),
     ("longline", longline::bench),

@@ -8,14 +8,15 @@
 mod bars;
 mod case;
 mod figures;
-mod journal;
+pub mod journal;
 mod play;
-mod processes;
+pub mod processes;
 mod sessions;
 mod table;
 
 use crate::bench::machine::{self, Ticks};
 use crate::bench::section::Section;
+use crate::resilience::{Part, save};
 use crate::{cargo, real_agent};
 use case::Case;
 use figures::Figures;
@@ -23,9 +24,9 @@ use longhaul_core::draw;
 use play::{Rig, play};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, fs, io};
+use std::{env, io};
 
-const HEAD: &str = "# Resilience\n\nWritten by `cargo xtask faults`. Each scenario is a small piece of work of ten turns \
+const HEAD: &str = "## Faults\n\nWritten by `cargo xtask faults`. Each scenario is a small piece of work of ten turns \
     that the real Claude Code does under `longhaul run` and its default policy, against a loopback API whose model goes \
     on from the conversation it is sent. Six commands leave a line each in a file of effects.\n\n\
     completed: the workspace is as the work leaves it · clean: every effect is there exactly once, no process of the run \
@@ -84,17 +85,17 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
     let missed = bars.missed();
     let taken = format!("{machine} · {}", Ticks::stolen_since(ticks));
     let table = table::table(&[&ideals[..], &rows[..]], &of);
-    let markdown = format!("{HEAD}\n{table}\n{}", bars.markdown("Bars", &taken));
+    let markdown = format!("{HEAD}\n{table}\n{}", bars.markdown("Bars of the faults", &taken));
     println!("{markdown}");
     if asked.only.is_empty() && !asked.quick && !asked.scripted {
-        fs::write(root.join("benches/RESILIENCE.md"), markdown)?;
+        save(root, Part::Faults, &markdown)?;
     }
     eprintln!("{missed} bars missed");
     Ok(())
 }
 
 /// A debug build: nothing here is about the supervisor's own speed.
-fn build(root: &Path) -> io::Result<PathBuf> {
+pub fn build(root: &Path) -> io::Result<PathBuf> {
     let status =
         cargo().args(["build", "--quiet", "--package", "longhaul-cli"]).current_dir(root).status()?;
     if !status.success() {
@@ -162,14 +163,15 @@ fn asked(args: &[String]) -> io::Result<Asked> {
     Ok(asked)
 }
 
-fn number(flag: &str, value: Option<&String>) -> io::Result<u64> {
+/// The number behind a flag.
+pub fn number(flag: &str, value: Option<&String>) -> io::Result<u64> {
     value
         .and_then(|value| value.parse().ok())
         .ok_or_else(|| io::Error::other(format!("{flag} needs a number")))
 }
 
 /// Short enough to be typed again.
-fn fresh_seeds(count: u64) -> Vec<u64> {
+pub fn fresh_seeds(count: u64) -> Vec<u64> {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     (0..count).map(|salt| draw(nanos, salt, 999_999)).collect()
 }

@@ -6,7 +6,10 @@ mod decode;
 mod faults;
 mod mutants;
 mod real_agent;
+mod resilience;
 mod sim;
+mod stories;
+mod sweep;
 mod test;
 
 use std::io;
@@ -20,6 +23,12 @@ const USAGE: &str = "cargo xtask COMMAND
   faults [--agent scripted|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
                                                 what becomes of a run under every fault that can be survived,
                                                 written to benches/RESILIENCE.md
+  sweep [--agent scripted|claude] [--points N] [--seeds N | --seed SEED]
+                                                signals and full disks at N points each of a run and each seed (3 fresh
+                                                ones; 7 points with the real agent, 20 with the scripted one), written
+                                                to benches/RESILIENCE.md
+  stories                                       the real agent in a git repository, killed in mid-tool and recovered by
+                                                hand, written to benches/RESILIENCE.md
   sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
   sim --seed SEED                               tell the story of one seed
   sim --walls                                   how soon a run goes on after an overload
@@ -34,6 +43,8 @@ fn main() -> ExitCode {
         "test" => told(test::test(&root())),
         "bench" => told(bench::bench(&root(), &args)),
         "faults" => told(faults::faults(&root(), &args)),
+        "sweep" => told(sweep::sweep(&root(), &args)),
+        "stories" => told(stories::stories(&root(), &args)),
         "sim" => sim::run(&args),
         "mutants" => mutants::run(&args),
         "decode" => told(decode::decode(&args)),

@@ -1,6 +1,6 @@
 //! A command that could not do what was asked: what to say, what to do about it, how to exit.
 
-use longhaul_core::{Fault, Outcome, OutcomeKind};
+use longhaul_core::{Fault, Outcome, OutcomeKind, RunId};
 
 /// The exit code of wrong usage: bad flags, a missing prompt, a directory that is not there.
 pub const USAGE: u8 = 2;
@@ -15,6 +15,8 @@ pub struct Failure {
     pub exit_code: u8,
     pub outcome: OutcomeKind,
     pub fault: Option<Fault>,
+    /// The run that broke off and can be recovered.
+    pub run: Option<RunId>,
 }
 
 impl Failure {
@@ -26,14 +28,34 @@ impl Failure {
             exit_code: USAGE,
             outcome: OutcomeKind::Refused,
             fault: None,
+            run: None,
         }
     }
 
     /// The run cannot be begun here and now. Nothing was started, nothing was spent.
     pub fn refused(error: impl Into<String>, hint: impl Into<String>, fault: Option<Fault>) -> Failure {
         let outcome = OutcomeKind::Refused;
-        let exit_code = Outcome { kind: outcome, fault: None, retry_at: None, by: None }.exit_code();
-        Failure { error: error.into(), hint: Some(hint.into()), exit_code, outcome, fault }
+        Failure {
+            error: error.into(),
+            hint: Some(hint.into()),
+            exit_code: code(outcome),
+            outcome,
+            fault,
+            run: None,
+        }
+    }
+
+    /// The run could not be carried to an end, and `longhaul recover` can go on with it.
+    pub fn broken_off(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
+        let outcome = OutcomeKind::Incomplete;
+        Failure {
+            error: error.into(),
+            hint: Some(hint.into()),
+            exit_code: code(outcome),
+            outcome,
+            fault: None,
+            run: Some(run),
+        }
     }
 
     /// Something broke that should not.
@@ -44,6 +66,11 @@ impl Failure {
             exit_code: UNEXPECTED,
             outcome: OutcomeKind::Bug,
             fault: None,
+            run: None,
         }
     }
+}
+
+fn code(kind: OutcomeKind) -> u8 {
+    Outcome { kind, fault: None, retry_at: None, by: None }.exit_code()
 }

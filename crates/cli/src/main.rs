@@ -52,8 +52,12 @@ fn main() -> ExitCode {
             output::complain(&failure.error, failure.hint.as_deref());
             // A program that reads JSON gets an envelope whatever happened; wrong usage is for people.
             if format != OutputFormat::Text && failure.exit_code != failure::USAGE {
-                let envelope =
+                let mut envelope =
                     Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);
+                if let Some(run) = failure.run {
+                    envelope.run.resume = Some(format!("longhaul recover {run}"));
+                    envelope.run.id = Some(run.to_string());
+                }
                 output::print(&envelope, format);
             }
             ExitCode::from(failure.exit_code)

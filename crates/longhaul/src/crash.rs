@@ -1,9 +1,10 @@
-//! Points at which tests let the supervisor, its agent or both die by SIGKILL. Without the feature
-//! `crash-points`, which only tests switch on, nothing of this is compiled.
+//! Points at which tests let the supervisor, its agent or both die by SIGKILL, or send them another
+//! signal. Without the feature `crash-points`, which only tests switch on, nothing of this is compiled.
 //!
 //! `LONGHAUL_CRASH=supervisor@12` dies when the twelfth point is passed; `agent@12` kills the agent
-//! there, `both@12` the one and then the other. With `LONGHAUL_CRASH_LOG` each point that is passed is
-//! appended to that file, so that a test can count them.
+//! there, `both@12` the one and then the other. `agent:term@12` and `agent:stop@12` send SIGTERM and
+//! SIGSTOP instead. With `LONGHAUL_CRASH_LOG` each point that is passed is appended to that file, and
+//! `struck` where somebody is hit, so that a test can count the ones and believe in the other.
 
 /// A point in a supervisor's life, by what was done last.
 #[derive(Clone, Copy, Debug)]
@@ -49,21 +50,33 @@ mod crashing {
     /// Passes a point, or dies at it.
     pub(crate) fn pass(point: Point) {
         let number = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
-        if let Ok(log) = env::var("LONGHAUL_CRASH_LOG") {
-            let log = File::options().append(true).create(true).open(log);
-            let _ = log.and_then(|mut log| writeln!(log, "{number} {point:?}"));
-        }
+        log(&format!("{number} {point:?}"));
         let Ok(order) = env::var("LONGHAUL_CRASH") else { return };
-        let Some((who, at)) = order.split_once('@') else { return };
+        let Some((whom, at)) = order.split_once('@') else { return };
         if at.parse() != Ok(number) {
             return;
         }
+        let (who, signal) = match whom.split_once(':') {
+            Some((who, "term")) => (who, Signal::TERM),
+            Some((who, "stop")) => (who, Signal::STOP),
+            Some(_) => return,
+            None => (whom, Signal::KILL),
+        };
         let agent = Pid::from_raw(AGENT.load(Ordering::Relaxed).cast_signed());
-        if let Some(agent) = agent.filter(|_| matches!(who, "agent" | "both")) {
-            let _ = kill_process(agent, Signal::KILL);
+        if let Some(agent) = agent.filter(|_| matches!(who, "agent" | "both"))
+            && kill_process(agent, signal).is_ok()
+        {
+            log("struck");
         }
         if matches!(who, "supervisor" | "both") {
-            let _ = kill_process(getpid(), Signal::KILL);
+            log("struck");
+            let _ = kill_process(getpid(), signal);
         }
+    }
+
+    fn log(line: &str) {
+        let Ok(log) = env::var("LONGHAUL_CRASH_LOG") else { return };
+        let log = File::options().append(true).create(true).open(log);
+        let _ = log.and_then(|mut log| writeln!(log, "{line}"));
     }
 }

@@ -6,6 +6,7 @@ mod clock;
 mod found;
 mod memory;
 mod requests;
+mod room;
 mod sessions;
 mod sweep;
 mod tail;

@@ -9,9 +9,9 @@ use longhaul_agent::{Dialect, Order, Tables, TablesError, dialect_with};
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, Prompt, StoreError};
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{fs, io};
 use thiserror::Error;
 use tokio::sync::mpsc;
 
@@ -97,6 +97,11 @@ pub enum SuperviseError {
 }
 
 impl SuperviseError {
+    /// Whether there was no room on the disk.
+    pub fn is_full(&self) -> bool {
+        matches!(self, SuperviseError::Store(error) if error.is_full())
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -163,9 +168,15 @@ pub async fn supervise(
     order.run = dir.id().clone();
     observer.began(dir.id(), dir.path());
 
+    let path = dir.path().to_owned();
     let setup = Setup { home: &home, dir, journal, dialect, order, environment, cancels, observer };
     let supervised = Supervised { run: Run::new(), policy, world: LiveWorld::new(setup), keep_stream };
-    supervised.carry(Event::Started(session)).await
+    let ended = supervised.carry(Event::Started(session)).await;
+    if matches!(ended, Err(RunError::Refused(_))) {
+        // Nothing was started, and whoever was told so may begin another: `recover` must not find this one.
+        let _ = fs::remove_dir_all(path);
+    }
+    ended
 }
 
 /// A run with its world, on its way to an outcome.
@@ -193,7 +204,7 @@ impl Supervised<'_> {
             }
             Err(source) => {
                 world.abandon().await;
-                let begun = run.state().proc.is_some() || run.state().attempts() > 1;
+                let begun = world.has_started() || run.state().proc.is_some() || run.state().attempts() > 1;
                 Err(if begun {
                     RunError::Broken { run: world.dir().id().clone(), source }
                 } else {

@@ -1,11 +1,11 @@
 //! Replacing a file as a whole: a reader sees the old content or the new, never a part.
 //! A failure leaves the old file as it was and nothing beside it.
 
-use crate::StoreError;
 use crate::files::{private, sync_dir};
+use crate::{StoreError, disk};
 use serde::Serialize;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,11 +26,11 @@ pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<()
     let scratch = Scratch::beside(path);
     scratch
         .create()
-        .and_then(|mut file| {
-            file.write_all(content)?;
+        .and_then(|file| {
+            disk::write_all(&file, path, content)?;
             match durability {
                 Durability::Process => Ok(()),
-                Durability::Power => file.sync_all(),
+                Durability::Power => disk::sync_all(&file, path),
             }
         })
         .and_then(|()| scratch.put(path))
@@ -80,12 +80,12 @@ impl Scratch {
 
     pub(crate) fn create(&self) -> io::Result<File> {
         // A process of our number that was killed may have left one: it is nobody's.
-        private().write(true).create(true).truncate(true).open(&self.path)
+        disk::open(private().write(true).create(true).truncate(true), &self.path)
     }
 
     /// Gives what was made its final name.
     pub(crate) fn put(&self, path: &Path) -> io::Result<()> {
-        fs::rename(&self.path, path)
+        disk::rename(&self.path, path)
     }
 }
 

@@ -4,10 +4,10 @@
 use crate::atomic::{Scratch, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
 use crate::run_name::ids;
-use crate::{Day, Home, Journal, Plan, RunDir, StoreError};
+use crate::{Day, Home, Journal, Plan, RunDir, StoreError, disk};
 use longhaul_core::RunId;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A run that has just been created. Its journal is empty and locked, so that nobody can take the
@@ -90,11 +90,11 @@ fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
     let path = dir.plan_path();
     let text = to_json(&path, plan)?;
     let write = || {
-        let mut file = private().write(true).create_new(true).open(&path)?;
-        file.write_all(&text)?;
+        let file = disk::open(private().write(true).create_new(true), &path)?;
+        disk::write_all(&file, &path, &text)?;
         // Nobody knows this directory yet, so the plan needs no rename of its own. Its first flush
         // also makes its name durable, and the journal's, which is older (ext4, XFS, btrfs, APFS).
-        file.sync_all()
+        disk::sync_all(&file, &path)
     };
     write().map_err(StoreError::io("write plan", &path))?;
     Ok(journal)

@@ -10,12 +10,12 @@ mod history;
 pub use follower::JournalFollower;
 pub use history::{Entry, History};
 
-use crate::StoreError;
 use crate::files::private;
+use crate::{StoreError, disk};
 use longhaul_core::{Moment, Record};
 use serde::Serialize;
 use std::fs::{File, TryLockError};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A journal open for appending. It is locked until it is dropped or its process dies, so that two
@@ -50,10 +50,7 @@ impl Journal {
     /// # Errors
     /// [`StoreError::Io`], also if one is already there.
     pub fn create(path: &Path) -> Result<Journal, StoreError> {
-        let file = private()
-            .append(true)
-            .create_new(true)
-            .open(path)
+        let file = disk::open(private().append(true).create_new(true), path)
             .map_err(StoreError::io("create journal", path))?;
         Journal::locked(file, path)
     }
@@ -116,7 +113,7 @@ impl Journal {
         serde_json::to_writer(&mut self.line, &Line { seq: self.next_seq, at, records })
             .map_err(|cause| StoreError::io("write journal", &self.path)(cause.into()))?;
         self.line.push(b'\n');
-        if let Err(cause) = self.file.write_all(&self.line) {
+        if let Err(cause) = disk::write_all(&self.file, &self.path, &self.line) {
             // Half a line may be there, and another line after it would make it damage.
             self.broken = self.file.set_len(self.whole_bytes).is_err();
             return Err(StoreError::io("write journal", &self.path)(cause));
@@ -135,7 +132,7 @@ impl Journal {
     pub fn sync(&mut self) -> Result<(), StoreError> {
         self.check()?;
         if self.unsynced {
-            let synced = self.file.sync_data();
+            let synced = disk::sync_data(&self.file, &self.path);
             self.broken = synced.is_err();
             synced.map_err(StoreError::io("sync journal", &self.path))?;
             self.unsynced = false;

@@ -16,6 +16,7 @@ mod attempt_session;
 mod compact;
 mod create;
 mod day;
+mod disk;
 mod dollars;
 mod error;
 mod exit;

@@ -12,7 +12,7 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, private, read_json};
-use crate::{Argv, AttemptExit, AttemptSession, CostSummary, Plan, SessionSummary, Status, StoreError};
+use crate::{Argv, AttemptExit, AttemptSession, CostSummary, Plan, SessionSummary, Status, StoreError, disk};
 use longhaul_core::RunId;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -263,7 +263,7 @@ impl AttemptDir {
 }
 
 fn open_append(path: &Path) -> Result<File, StoreError> {
-    private().append(true).create(true).open(path).map_err(StoreError::io("create", path))
+    disk::open(private().append(true).create(true), path).map_err(StoreError::io("create", path))
 }
 
 #[cfg(test)]

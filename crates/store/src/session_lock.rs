@@ -3,12 +3,12 @@
 //! behind; the file's content only names the holder for an error message.
 
 use crate::files::{make_dirs, private};
-use crate::{Home, StoreError};
+use crate::{Home, StoreError, disk};
 use longhaul_core::{RunId, SessionId};
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 // A name of a file may have 255 bytes. Ids that differ only beyond this length share a lock, which
@@ -71,7 +71,7 @@ impl SessionLock {
     /// Writes the holder's id over the last one's, first written, then cut: never empty meanwhile.
     fn sign(&self, run: &RunId) -> io::Result<()> {
         let line = format!("{run}\n");
-        self.file.write_all_at(line.as_bytes(), 0)?;
+        disk::write_over(&self.file, &self.path, line.as_bytes())?;
         self.file.set_len(line.len() as u64)
     }
 }
@@ -87,7 +87,7 @@ impl Drop for SessionLock {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    private().read(true).write(true).create(true).truncate(false).open(path)
+    disk::open(private().read(true).write(true).create(true).truncate(false), path)
 }
 
 /// Whom the lock's file names.

@@ -99,10 +99,11 @@ pub fn failure(error: RunError) -> Failure {
             };
             Failure { hint, ..Failure::refused(source.to_string(), "", None) }
         }
-        RunError::Broken { ref run, .. } => Failure {
-            hint: Some(format!("make room, and go on with it by `longhaul recover {run}`")),
-            ..Failure::unexpected(error.to_string())
-        },
+        RunError::Broken { ref run, ref source } => {
+            let first = if source.is_full() { "make room" } else { "see to the cause" };
+            let hint = format!("{first}, and go on with it by `longhaul recover {run}`");
+            Failure::broken_off(run.clone(), error.to_string(), hint)
+        }
     }
 }
 

@@ -2,10 +2,10 @@
 //! each agent that there is, and nothing that was done is done twice.
 
 use crate::call::until;
-use crate::kill_sweep;
 use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage};
+use crate::sweep;
 use crate::tidy;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -95,7 +95,7 @@ fn a_damaged_session_is_resumed_from_a_repaired_copy() {
 /// An agent that begins anew where it should go on, under the same id, and says nothing of it.
 #[test]
 fn a_history_that_did_not_arrive_is_noticed() {
-    let (stage, server) = (Stage::new(), Server::plays(kill_sweep::WORK));
+    let (stage, server) = (Stage::new(), Server::plays(sweep::WORK));
     let forgetful = stage.script(
         "forgetful",
         &format!(
@@ -110,7 +110,7 @@ fn a_history_that_did_not_arrive_is_noticed() {
     let agent = agent_of(&stage.only_run());
     kill_process(agent, Signal::KILL).expect("it was started by this test");
     let envelope = run.end().envelope(0);
-    assert_eq!(envelope["result"], kill_sweep::DONE, "{envelope}");
+    assert_eq!(envelope["result"], sweep::DONE, "{envelope}");
     assert_eq!(steps(&stage), "one\ntwo\nthree\nfour\n");
     assert_eq!(
         rungs(&stage),

@@ -2,9 +2,9 @@
 //! one file.
 
 use crate::call::{Call, Ended, until};
-use crate::kill_sweep::DONE;
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
+use crate::sweep::DONE;
 use crate::tidy;
 use longhaul::marked;
 use longhaul_store::RunDir;

@@ -2,9 +2,9 @@
 //! run. Every story is told with each agent that there is.
 
 use crate::call::{Started, until};
-use crate::kill_sweep;
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
+use crate::sweep;
 use crate::tidy;
 use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
@@ -123,7 +123,7 @@ fn when_both_die_the_session_goes_on() {
 #[test]
 fn a_lost_session_is_seeded_from_the_record() {
     with_each_agent("seeding", |stage, agent, _| {
-        let server = Server::plays(kill_sweep::WORK);
+        let server = Server::plays(sweep::WORK);
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let run = stage.run(agent, &args).against(&server).start();
         until("the first step is taken", || steps(stage).contains("one"));
@@ -139,10 +139,7 @@ fn a_lost_session_is_seeded_from_the_record() {
 
         let ended = recover(stage, &server, &["--verbose"]).end();
         let envelope = ended.envelope(0);
-        assert_eq!(
-            (&envelope["result"], &envelope["run"]["attempts"]),
-            (&kill_sweep::DONE.into(), &3.into())
-        );
+        assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&sweep::DONE.into(), &3.into()));
         assert!(ended.stderr.contains("the agent does not know the session"), "{ended:?}");
         assert_eq!(steps(stage), "one\ntwo\nthree\nfour\n");
         let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));

@@ -4,16 +4,17 @@ use crate::call::poll;
 use crate::stage::Stage;
 use longhaul_core::{Outcome, Run};
 use longhaul_store::{Journal, RunDir};
+use rustix::process::{Pid, getpid};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::panic::{self, RefUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::process;
 
 /// Asserts all of it.
 pub fn check(stage: &Stage) {
     let left = || processes(stage.folder());
-    assert!(poll(|| left().is_empty().then_some(())).is_some(), "processes are left: {:?}", left());
+    let are_left = || left().into_iter().map(|(_, command)| command).collect::<Vec<_>>();
+    assert!(poll(|| left().is_empty().then_some(())).is_some(), "processes are left: {:?}", are_left());
     let home = stage.home();
     if home.is_dir() {
         whole(&home);
@@ -46,25 +47,19 @@ pub fn everything(folder: &Path) -> Vec<PathBuf> {
 
 /// The processes that name the folder in their environment, by number and command. It does not rely on the run's mark:
 /// that is what is tested.
-fn processes(folder: &Path) -> Vec<String> {
+pub fn processes(folder: &Path) -> Vec<(Pid, String)> {
     let folder = folder.as_os_str().as_encoded_bytes();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
-        .filter(|entry| {
-            entry.file_name().to_string_lossy().parse().is_ok_and(|pid: u32| pid != process::id())
-        })
-        // One that has ended meanwhile, or only waits to be noticed, has no environment.
-        .filter(|entry| {
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            environment.windows(folder.len()).any(|part| part == folder)
-        })
-        .map(|entry| {
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
+            let pid = pid.filter(|pid| *pid != getpid())?;
+            // One that has ended meanwhile, or only waits to be noticed, has no environment.
+            let environment = fs::read(entry.path().join("environ")).ok()?;
+            environment.windows(folder.len()).any(|part| part == folder).then_some(())?;
             let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            format!(
-                "{}: {}",
-                entry.file_name().display(),
-                String::from_utf8_lossy(&command).replace('\0', " ")
-            )
+            let command = String::from_utf8_lossy(&command).replace('\0', " ");
+            Some((pid, format!("{}: {command}", pid.as_raw_nonzero())))
         })
         .collect()
 }

@@ -51,14 +51,15 @@ impl SseEvent {
     }
 }
 
-/// The content of a turn: its text, then its tools.
+/// The content of a turn: its text, then its tools but those that have their results.
 pub(super) fn content(turn: &Turn, place: Place) -> Vec<Value> {
     let text =
         turn.text.iter().filter(|text| !text.is_empty()).map(|text| json!({"type": "text", "text": text}));
-    let tools = turn.tools.iter().enumerate().map(|(index, tool)| {
-        let (name, input) = call(tool);
-        json!({"type": "tool_use", "id": tool_id(place, index), "name": name, "input": input})
-    });
+    let tools =
+        turn.tools.iter().enumerate().filter(|(index, _)| !place.is_done(*index)).map(|(index, tool)| {
+            let (name, input) = call(tool);
+            json!({"type": "tool_use", "id": tool_id(place, index), "name": name, "input": input})
+        });
     text.chain(tools).collect()
 }
 

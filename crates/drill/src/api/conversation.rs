@@ -20,11 +20,20 @@ pub(super) struct Place {
     pub(super) turn: u32,
     /// How often this turn has been served before; it makes the ids of its tool calls new.
     pub(super) repeat: u32,
+    /// Which of its calls have their results already, one bit each: they are not made again.
+    pub(super) done: u64,
+}
+
+impl Place {
+    /// Whether the call at this place among the turn's has its result.
+    pub(super) fn is_done(self, index: usize) -> bool {
+        index < 64 && self.done >> index & 1 == 1
+    }
 }
 
 /// The id of a scripted tool call.
 pub(super) fn tool_id(place: Place, index: usize) -> String {
-    let Place { turn, repeat } = place;
+    let Place { turn, repeat, done: _ } = place;
     if repeat == 0 {
         format!("toolu_drill_{turn}_{index}")
     } else {
@@ -33,22 +42,28 @@ pub(super) fn tool_id(place: Place, index: usize) -> String {
 }
 
 /// The turn to serve after `messages`, in a script of `turns` turns: one more than the last turn with results, or that
-/// turn again if one of its calls was interrupted; the final turn for whatever comes after it.
+/// turn again, without the calls that were not, if one of its calls was interrupted; the final turn for whatever comes
+/// after it.
 pub(super) fn place(messages: &Value, turns: u32) -> Place {
-    let mut last = Place { turn: 0, repeat: 0 };
+    let mut last = Place { turn: 0, repeat: 0, done: 0 };
     let mut interrupted = false;
     let mut called = Vec::new();
     for block in blocks(messages) {
         match block.get("type").and_then(Value::as_str) {
-            Some("tool_use") => called.extend(scripted(block.get("id"))),
+            Some("tool_use") => called.extend(scripted(block.get("id")).map(|(call, _)| call)),
             Some("tool_result") => {
-                let Some(result) = scripted(block.get("tool_use_id")) else { continue };
+                let Some((result, index)) = scripted(block.get("tool_use_id")) else { continue };
                 let newer = (result.turn, result.repeat) > (last.turn, last.repeat);
                 if newer {
-                    (last, interrupted) = (result, false);
+                    let done = if result.turn == last.turn { last.done } else { 0 };
+                    (last, interrupted) = (Place { done, ..result }, false);
                 }
-                if result == last {
-                    interrupted |= was_interrupted(block.get("content"));
+                if (result.turn, result.repeat) == (last.turn, last.repeat) {
+                    if was_interrupted(block.get("content")) {
+                        interrupted = true;
+                    } else {
+                        last.done |= 1_u64.checked_shl(index).unwrap_or(0);
+                    }
                 }
             }
             _ => {}
@@ -57,7 +72,7 @@ pub(super) fn place(messages: &Value, turns: u32) -> Place {
     let turn = if interrupted { last.turn } else { last.turn + 1 }.min(turns);
     let repeat =
         called.iter().filter(|call| call.turn == turn).map(|call| call.repeat + 1).max().unwrap_or(0);
-    Place { turn, repeat }
+    Place { turn, repeat, done: if interrupted { last.done } else { 0 } }
 }
 
 fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
@@ -65,13 +80,13 @@ fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
     messages.iter().filter_map(|message| message.get("content")?.as_array()).flatten()
 }
 
-/// Turn and repeat of a scripted tool id; `None` for any other.
-fn scripted(id: Option<&Value>) -> Option<Place> {
+/// The place that a scripted tool id names, and which of its calls it is; `None` for any other.
+fn scripted(id: Option<&Value>) -> Option<(Place, u32)> {
     let mut parts = id?.as_str()?.strip_prefix("toolu_drill_")?.split('_');
     let turn = parts.next()?.parse().ok()?;
-    parts.next()?;
+    let index = parts.next()?.parse().ok()?;
     let repeat = parts.next().and_then(|part| part.strip_prefix('r')?.parse().ok()).unwrap_or(0);
-    Some(Place { turn, repeat })
+    Some((Place { turn, repeat, done: 0 }, index))
 }
 
 fn was_interrupted(content: Option<&Value>) -> bool {
@@ -92,7 +107,7 @@ mod tests {
     use super::*;
 
     fn check(messages: Value, turn: u32, repeat: u32) {
-        assert_eq!(place(&messages, 3), Place { turn, repeat }, "{messages}");
+        assert_eq!(place(&messages, 3), Place { turn, repeat, done: 0 }, "{messages}");
     }
 
     fn call(id: &str) -> Value {
@@ -114,5 +129,20 @@ mod tests {
         check(json!([call("toolu_drill_3_1"), result("toolu_drill_3_1", "ok"), prompt]), 3, 1);
         check(json!([call("toolu_other"), result("toolu_other", "ok")]), 1, 0);
         check(json!("nonsense"), 1, 0);
+    }
+
+    #[test]
+    fn a_call_that_has_its_result_is_not_made_again() {
+        let cut = "[Tool call interrupted: x";
+        let first =
+            [call("toolu_drill_2_0"), result("toolu_drill_2_0", "ok"), result("toolu_drill_2_1", cut)]
+                .to_vec();
+        let again = place(&json!(first), 3);
+        assert_eq!(again, Place { turn: 2, repeat: 1, done: 1 });
+        assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(64));
+        let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", cut)].to_vec();
+        assert_eq!(place(&json!([first.clone(), second].concat()), 3), Place { turn: 2, repeat: 2, done: 1 });
+        let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", "ok")].to_vec();
+        assert_eq!(place(&json!([first, second].concat()), 3), Place { turn: 3, repeat: 0, done: 0 });
     }
 }

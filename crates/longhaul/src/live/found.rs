@@ -54,9 +54,7 @@ pub(crate) fn exit_of(dir: &AttemptDir) -> Result<Exit, StoreError> {
     if let Some(seen) = dir.exit()? {
         return Ok(seen.exit);
     }
-    // Its arguments are written before it is started.
-    let spawned = dir.argv_path().exists() && !is_silent(dir);
-    Ok(if spawned { Exit::Unseen } else { Exit::NeverSpawned })
+    Ok(if is_silent(dir) { Exit::NeverSpawned } else { Exit::Unseen })
 }
 
 /// Whether the process, if there ever was one, said nothing. An order that was carried out without a

@@ -5,6 +5,7 @@ use super::clock::Clock;
 use super::found::{exit_of, live_agent};
 use super::memory::MemoryWatch;
 use super::requests::Requests;
+use super::room;
 use super::sessions::{Begun, SessionFiles};
 use super::sweep::{RUN_MARK, sweep};
 use super::tail::Tail;
@@ -86,7 +87,16 @@ struct Attempt {
     memory: MemoryWatch,
     /// Whether it stood still when we last looked.
     halted: bool,
+    /// Whether the disk was full when we last looked.
+    unheard: bool,
     exit: Option<Exit>,
+}
+
+impl Attempt {
+    fn of(agent: Agent, proc: Proc, tail: Tail, decoder: Box<dyn Decoder>, dir: AttemptDir) -> Attempt {
+        let memory = MemoryWatch::begin();
+        Attempt { agent, tail, decoder, dir, proc, memory, halted: false, unheard: false, exit: None }
+    }
 }
 
 impl<'a> LiveWorld<'a> {
@@ -223,9 +233,15 @@ impl LiveWorld<'_> {
         &self.setup.dir
     }
 
-    /// Ends everything of a run that cannot go on. Nothing is journalled: the journal is what broke.
+    /// Whether an agent was started, be it one whose start is not written down.
+    pub(crate) fn has_started(&self) -> bool {
+        self.attempt.is_some() || !self.ended.is_empty()
+    }
+
+    /// Ends everything of a run that cannot go on, politely first, so that the agent's session is whole.
+    /// Nothing is journalled: the journal is what broke.
     pub(crate) async fn abandon(&mut self) {
-        self.stop(StopLevel::Kill);
+        self.stop(StopLevel::Term);
         let _ = sweep(self.setup.dir.id()).await;
     }
 
@@ -254,17 +270,24 @@ impl LiveWorld<'_> {
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         if let Some(session) = &begun.session {
-            dir.write_session(session)?;
+            // Without it nobody can tell later whether the history arrived; the work does not need it.
+            let _ = dir.write_session(session);
         }
         let mut env_set = self.setup.environment.set.clone();
         env_set.extend(invocation.env_set);
         env_set.insert(RUN_MARK.to_owned(), mark(self.setup.dir.id()));
-        dir.write_argv(&Argv {
+        let recorded = dir.write_argv(&Argv {
             program: invocation.program.as_path().into(),
             args: invocation.args.iter().map(|arg| arg.as_str().into()).collect(),
             cwd: self.setup.order.cwd.as_path().into(),
             env: EnvNames::new(env_set.keys().map(String::as_str), invocation.env_remove.iter().copied()),
-        })?;
+        });
+        // A disk without room for this has none for what the agent says: it would work, and nobody would hear it.
+        if let Err(error) = recorded
+            && error.is_full()
+        {
+            return Err(error.into());
+        }
         let launch = Launch {
             program: invocation.program,
             args: invocation.args.into_iter().map(Into::into).collect(),
@@ -284,8 +307,7 @@ impl LiveWorld<'_> {
                 crash::agent_is(proc.pid);
                 crash::pass(Point::Spawned);
                 let decoder = self.setup.dialect.decoder();
-                self.attempt =
-                    Some(Attempt { agent, tail, decoder, dir, proc, memory, halted: false, exit: None });
+                self.attempt = Some(Attempt { memory, ..Attempt::of(agent, proc, tail, decoder, dir) });
                 self.events.push_back(Event::Spawned(proc));
             }
             Err((kind, error)) => {
@@ -399,9 +421,8 @@ impl LiveWorld<'_> {
             if let Ok(agent) = Agent::adopt(proc) {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
-                let (decoder, memory) = (self.setup.dialect.decoder(), MemoryWatch::begin());
-                self.attempt =
-                    Some(Attempt { agent, tail, decoder, dir, proc, memory, halted: false, exit: None });
+                let decoder = self.setup.dialect.decoder();
+                self.attempt = Some(Attempt::of(agent, proc, tail, decoder, dir));
                 return Ok(Found::Live(proc));
             }
         }
@@ -439,7 +460,9 @@ impl LiveWorld<'_> {
         let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
         let Some(attempt) = self.attempt.take() else { return Ok(None) };
         let (ended_at, memory_kill) = (self.clock.at(), attempt.memory.saw_kill(exit));
-        attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill })?;
+        // The journal says the same in a moment.
+        let _ =
+            attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill });
         let continuity = self.look_back(&attempt.dir);
         let evidence = self.conclude(attempt.dir, attempt.decoder, exit, memory_kill);
         Ok(Some(Evidence { continuity, ..evidence }))
@@ -482,6 +505,11 @@ impl LiveWorld<'_> {
                         self.events.push_back(Event::Noticed(Notice::Halted));
                     }
                     attempt.halted = halted;
+                    // Once may be a build that cleans up after itself.
+                    match room::check(&self.setup.dir) {
+                        Err(error) if attempt.unheard => return Err(error.into()),
+                        looked => attempt.unheard = looked.is_err(),
+                    }
                 }
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
                 changes = changed => note(&mut self.requests, changes?),

@@ -1,0 +1,88 @@
+//! What strikes, and how the binary under test is told to let it.
+
+/// What goes wrong at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strike {
+    KillSupervisor,
+    KillAgent,
+    KillBoth,
+    TermSupervisor,
+    TermAgent,
+    StopSupervisor,
+    StopAgent,
+    /// The disk is full from a call of the store on, until the supervisor has ended.
+    FullDisk,
+    /// One call of the store finds room for half of it.
+    ShortWrite,
+}
+
+impl Strike {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Strike::KillSupervisor => "SIGKILL of the supervisor",
+            Strike::KillAgent => "SIGKILL of the agent",
+            Strike::KillBoth => "SIGKILL of both",
+            Strike::TermSupervisor => "SIGTERM of the supervisor",
+            Strike::TermAgent => "SIGTERM of the agent",
+            Strike::StopSupervisor => "SIGSTOP of the supervisor for 5 s",
+            Strike::StopAgent => "SIGSTOP of the agent for 5 s",
+            Strike::FullDisk => "no room from a store call on",
+            Strike::ShortWrite => "half a write in a store call",
+        }
+    }
+
+    /// The variable that orders it at a point, and its value.
+    pub fn order(self, point: u64) -> (&'static str, String) {
+        let (name, what) = match self {
+            Strike::KillSupervisor => ("LONGHAUL_CRASH", "supervisor"),
+            Strike::KillAgent => ("LONGHAUL_CRASH", "agent"),
+            Strike::KillBoth => ("LONGHAUL_CRASH", "both"),
+            Strike::TermSupervisor => ("LONGHAUL_CRASH", "supervisor:term"),
+            Strike::TermAgent => ("LONGHAUL_CRASH", "agent:term"),
+            Strike::StopSupervisor => ("LONGHAUL_CRASH", "supervisor:stop"),
+            Strike::StopAgent => ("LONGHAUL_CRASH", "agent:stop"),
+            Strike::FullDisk => ("LONGHAUL_STORE_FAULT", "enospc"),
+            Strike::ShortWrite => ("LONGHAUL_STORE_FAULT", "short"),
+        };
+        (name, format!("{what}@{point}"))
+    }
+
+    /// The variable that names the file in which the points are counted.
+    pub fn log(self) -> &'static str {
+        if self.is_of_the_disk() { "LONGHAUL_STORE_LOG" } else { "LONGHAUL_CRASH_LOG" }
+    }
+
+    /// How many points a plain test takes.
+    pub fn sample(self) -> u64 {
+        match self {
+            Strike::KillSupervisor | Strike::KillAgent | Strike::KillBoth => 6,
+            Strike::TermSupervisor | Strike::TermAgent => 4,
+            // Each takes five seconds.
+            Strike::StopSupervisor | Strike::StopAgent => 2,
+            Strike::FullDisk | Strike::ShortWrite => 6,
+        }
+    }
+
+    /// How many turns may be asked for again: one, where an agent ended.
+    pub fn wasted_max(self) -> u64 {
+        match self {
+            Strike::KillSupervisor | Strike::StopSupervisor => 0,
+            Strike::KillAgent
+            | Strike::KillBoth
+            | Strike::TermSupervisor
+            | Strike::TermAgent
+            | Strike::StopAgent
+            | Strike::FullDisk
+            | Strike::ShortWrite => 1,
+        }
+    }
+
+    pub fn is_of_the_disk(self) -> bool {
+        matches!(self, Strike::FullDisk | Strike::ShortWrite)
+    }
+
+    pub fn is_stop(self) -> bool {
+        matches!(self, Strike::StopSupervisor | Strike::StopAgent)
+    }
+}

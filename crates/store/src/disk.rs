@@ -1,0 +1,109 @@
+//! The calls that need room on the disk, each in one place, so that tests can let them fail. Without the
+//! feature `store-faults`, which only tests switch on, they are the system's own and nothing else.
+//!
+//! `LONGHAUL_STORE_FAULT=enospc@12` lets the twelfth call and every later one fail: a full disk stays full.
+//! `short@12` lets the twelfth alone fail, after half of its bytes: somebody made room meanwhile. With
+//! `LONGHAUL_STORE_LOG` each call is appended to that file, so that a test can count them.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Opens a file that may have to be made.
+pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    faults::pass("open", path)?;
+    options.open(path)
+}
+
+/// Makes a directory.
+pub(crate) fn make_dir(builder: &DirBuilder, path: &Path) -> io::Result<()> {
+    faults::pass("mkdir", path)?;
+    builder.create(path)
+}
+
+/// Writes all of it; after a failure, part of it may be there.
+pub(crate) fn write_all(mut file: &File, path: &Path, content: &[u8]) -> io::Result<()> {
+    if let Err(cause) = faults::pass("write", path) {
+        file.write_all(&content[..faults::written(content.len())])?;
+        return Err(cause);
+    }
+    file.write_all(content)
+}
+
+/// Writes over the beginning of a file.
+pub(crate) fn write_over(file: &File, path: &Path, content: &[u8]) -> io::Result<()> {
+    faults::pass("write", path)?;
+    file.write_all_at(content, 0)
+}
+
+/// Makes the content survive a power cut.
+pub(crate) fn sync_data(file: &File, path: &Path) -> io::Result<()> {
+    faults::pass("sync", path)?;
+    file.sync_data()
+}
+
+/// Makes content and metadata survive a power cut.
+pub(crate) fn sync_all(file: &File, path: &Path) -> io::Result<()> {
+    faults::pass("sync", path)?;
+    file.sync_all()
+}
+
+/// Gives a file or a directory another name.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    faults::pass("rename", to)?;
+    fs::rename(from, to)
+}
+
+#[cfg(not(feature = "store-faults"))]
+mod faults {
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn pass(_call: &str, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Of a write that failed here: none ever does.
+    pub(super) fn written(_bytes: usize) -> usize {
+        0
+    }
+}
+
+#[cfg(feature = "store-faults")]
+mod faults {
+    use std::env;
+    use std::fs::File;
+    use std::io::{self, Write};
+    use std::path::Path;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+
+    /// Counts the call, and lets it fail if it is its turn.
+    pub(super) fn pass(call: &str, path: &Path) -> io::Result<()> {
+        let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Ok(log) = env::var("LONGHAUL_STORE_LOG") {
+            let log = File::options().append(true).create(true).open(log);
+            let name = path.file_name().unwrap_or_default().display();
+            let _ = log.and_then(|mut log| writeln!(log, "{number} {call} {name}"));
+        }
+        let fails = ordered().is_some_and(|(kind, at)| match kind.as_str() {
+            "enospc" => number >= at,
+            "short" => number == at,
+            _ => false,
+        });
+        if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
+    /// How many bytes of a write that failed here are written.
+    pub(super) fn written(bytes: usize) -> usize {
+        if ordered().is_some_and(|(kind, _)| kind == "short") { bytes / 2 } else { 0 }
+    }
+
+    fn ordered() -> Option<(String, u32)> {
+        let order = env::var("LONGHAUL_STORE_FAULT").ok()?;
+        let (kind, at) = order.split_once('@')?;
+        Some((kind.to_owned(), at.parse().ok()?))
+    }
+}

@@ -1,0 +1,103 @@
+//! How soon an agent asks its API again after both it and its supervisor were killed.
+
+use super::Bench;
+use super::api::Api;
+use super::place::Place;
+use super::process::{Guarded, timed};
+use super::sample::{median, ms};
+use super::section::{Row, Section};
+use crate::faults::{journal, processes};
+use rustix::process::Signal;
+use std::io;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const BAR_MS: f64 = 1000.0;
+const PROMPT: &str = "Say that you are done.";
+const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+// The agent is killed while it waits for this to pass, with its session begun; it retries for longer by itself.
+const WALL: Duration = Duration::from_millis(2500);
+// It writes its session file some time after the fact.
+const WRITES_WITHIN: Duration = Duration::from_secs(1);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+// Many times what the agent takes to its first request.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let (mut recovered, mut bare) = (Vec::new(), Vec::new());
+    let place = Place::new()?;
+    // The first start writes the agent's configuration and fills the page cache.
+    asked_first(&place, bench, None)?;
+    for _ in 0..bench.count(10, 2) {
+        let (session, took) = recover(&place, bench)?;
+        recovered.push(ms(took));
+        bare.push(ms(asked_first(&place, bench, Some(&session))?));
+    }
+    let (recovered, bare) = (median(&recovered), median(&bare));
+    Ok(Section {
+        about: "The real Claude Code and its supervisor are killed while the agent waits for its API. From the start of \
+                `longhaul recover` to the first request of the resumed agent, against the same from the start of \
+                `claude -p --resume` on the same session, in turn.",
+        rows: vec![
+            Row::at_most(
+                "`longhaul recover` to the first request, over bare",
+                BAR_MS,
+                "ms",
+                recovered - bare,
+            )
+            .against(recovered / bare, "bare"),
+            Row::told("`longhaul recover` to the first request", "ms", recovered),
+            Row::told("bare `claude -p --resume` to its first request", "ms", bare),
+        ],
+        appendix: String::new(),
+    })
+}
+
+/// Kills a run in its first request and recovers it: its session, and the time to the next request.
+fn recover(place: &Place, bench: &Bench) -> io::Result<(String, Duration)> {
+    let api = Api::start(WALL)?;
+    let mut run = place.agent_command(&bench.longhaul, &api);
+    run.args(["run", PROMPT, "--output-format", "json", "--agent-path"]).arg(&bench.claude).args(PERMISSION);
+    let run = Guarded(run.spawn()?);
+    let first = until("the first request", || api.asked().first)?;
+    let agent = until("the agent is known", || journal::agent(place))?;
+    sleep(WRITES_WITHIN);
+    // Kills longhaul, and waits for its end.
+    drop(run);
+    processes::signal(agent, Signal::KILL, place);
+    until("the agent is gone", || processes::of(place).is_empty().then_some(()))?;
+    sleep(WALL.saturating_sub(first.elapsed()) + LOOK_EVERY);
+
+    let begun = Instant::now();
+    timed(place.agent_command(&bench.longhaul, &api).args(["recover", "@"]))?;
+    let answered =
+        api.asked().answered.ok_or_else(|| io::Error::other("the resumed agent asked for nothing"))?;
+    let records = journal::records(place);
+    let session = records.iter().rev().find_map(|record| record["plan"]["session"]["resume"].as_str());
+    let session = session.ok_or_else(|| io::Error::other("no session was resumed"))?;
+    Ok((session.to_owned(), answered - begun))
+}
+
+/// How long the agent alone takes to its first request, on this session or a new one.
+fn asked_first(place: &Place, bench: &Bench, session: Option<&str>) -> io::Result<Duration> {
+    let api = Api::start(Duration::ZERO)?;
+    let mut bare: Command = place.agent_command(&bench.claude, &api);
+    bare.args(["-p", "Go on.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
+    bare.args(session.into_iter().flat_map(|session| ["--resume", session]));
+    let begun = Instant::now();
+    timed(&mut bare)?;
+    let answered = api.asked().answered;
+    answered.map(|answered| answered - begun).ok_or_else(|| io::Error::other("the agent asked for nothing"))
+}
+
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> io::Result<T> {
+    let begun = Instant::now();
+    while begun.elapsed() < PATIENCE {
+        if let Some(found) = look() {
+            return Ok(found);
+        }
+        sleep(LOOK_EVERY);
+    }
+    Err(io::Error::other(format!("waited {PATIENCE:?} in vain until {what}")))
+}

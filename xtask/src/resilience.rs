@@ -1,0 +1,80 @@
+//! `benches/RESILIENCE.md`: each command that measures what a run survives has a part of it between marks of its own,
+//! and replaces that part and no other.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{fs, io};
+
+const TITLE: &str = "# Resilience\n";
+
+/// A part of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Faults,
+    SweepsClaude,
+    SweepsScripted,
+    Stories,
+}
+
+impl Part {
+    /// Every part, in the order of the file.
+    const ALL: [Part; 4] = [Part::Faults, Part::SweepsClaude, Part::SweepsScripted, Part::Stories];
+
+    fn mark(self) -> &'static str {
+        match self {
+            Part::Faults => "faults",
+            Part::SweepsClaude => "sweeps claude",
+            Part::SweepsScripted => "sweeps scripted",
+            Part::Stories => "stories",
+        }
+    }
+}
+
+/// Puts a part into the file of the workspace.
+pub fn save(root: &Path, part: Part, text: &str) -> io::Result<()> {
+    let file = root.join("benches/RESILIENCE.md");
+    let old = match fs::read_to_string(&file) {
+        Ok(old) => old,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    fs::write(file, with(&old, part, text))
+}
+
+/// The file with this part as `text`.
+fn with(old: &str, part: Part, text: &str) -> String {
+    let mut file = TITLE.to_owned();
+    for each in Part::ALL {
+        let mark = each.mark();
+        if let Some(text) = if each == part { Some(text) } else { kept(old, mark) } {
+            // Writing to a string cannot fail.
+            let _ = write!(file, "\n<!-- {mark} -->\n{}\n<!-- /{mark} -->\n", text.trim());
+        }
+    }
+    file
+}
+
+fn kept<'a>(old: &'a str, mark: &str) -> Option<&'a str> {
+    let (_, from) = old.split_once(&format!("<!-- {mark} -->\n"))?;
+    Some(from.split_once(&format!("\n<!-- /{mark} -->"))?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_replaces_itself_and_no_other() {
+        let mut file = String::new();
+        for (part, text) in
+            [(Part::Stories, "a"), (Part::Faults, "b\n\nb"), (Part::Stories, "c"), (Part::SweepsClaude, "d")]
+        {
+            file = with(&file, part, text);
+        }
+        assert_eq!(
+            file,
+            "# Resilience\n\n<!-- faults -->\nb\n\nb\n<!-- /faults -->\n\n<!-- sweeps claude -->\nd\n\
+             <!-- /sweeps claude -->\n\n<!-- stories -->\nc\n<!-- /stories -->\n"
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! The table of a sweep, its bars, and the points that failed.
+
+use super::told::{Figures, Told};
+use crate::bench::section::Row;
+use std::fmt::Write as _;
+
+pub const ABOUT: &str = "Written by `cargo xtask sweep`. Four steps in three turns, struck at one named point of the \
+    supervisor (or one call of its store), and gone on with: by itself, by `longhaul recover`, or by `longhaul run --resume` \
+    where somebody ended it. Points are drawn from all that an undisturbed run passes.\n\nstruck: the agent was there to \
+    be hit · workspace: it has the hash that the undisturbed work leaves · completed calls repeated: their result was in the \
+    session file before · unnamed: repeated, and neither the prompt nor a result in the session said that they had been made \
+    · named: it did · wasted: turns asked for again · tokens off, completed: of messages that are whole in the agent's stream \
+    · in all: with those that were cut, against the API's own count, the differences of all points added.";
+
+const WASTED_BAR: f64 = 1.0;
+const IN_ALL_BAR: f64 = 2.0;
+const KILLS_LEAST: usize = 60;
+
+const HEAD: &str = "| agent | strike | seeds | points / of | struck | workspace | processes left | sessions with branches \
+                    | completed calls repeated | unnamed | named | wasted, most | tokens off, completed | in all |\n\
+                    |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+
+/// A row for each thing that struck, in the order in which they came.
+pub fn table(told: &[Told], seeds_played: &[u64]) -> String {
+    let mut strikes: Vec<&str> = Vec::new();
+    for one in told {
+        if !strikes.contains(&one.strike.as_str()) {
+            strikes.push(&one.strike);
+        }
+    }
+    strikes.sort_unstable();
+    let mut out = HEAD.to_owned();
+    for strike in strikes {
+        let points: Vec<&Told> = told.iter().filter(|one| one.strike == strike).collect();
+        let (all, of) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
+        let figures = figures(&points);
+        let sum = |figure: &dyn Fn(&Figures) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
+        let cells = [
+            points.first().map_or_else(String::new, |one| one.agent.clone()),
+            strike.to_owned(),
+            seeds(seeds_played),
+            format!("{all} / {of}"),
+            sum(&|one| u64::from(one.struck)).to_string(),
+            format!("{} of {all}", sum(&|one| u64::from(one.reached))),
+            sum(&|one| one.left).to_string(),
+            sum(&|one| u64::from(one.branches > 0)).to_string(),
+            sum(&|one| one.repeated.completed).to_string(),
+            sum(&|one| one.repeated.unnamed).to_string(),
+            sum(&|one| one.repeated.named).to_string(),
+            wasted(&figures).to_string(),
+            format!("{:.2} %", off_completed(&figures)),
+            format!("{:.2} %", off_in_all(&figures)),
+        ];
+        let _ = writeln!(out, "| {} |", cells.join(" | "));
+    }
+    let hashes = figures(&told.iter().collect::<Vec<_>>());
+    if let Some(whole) = hashes.iter().find(|one| one.reached) {
+        let _ = write!(out, "\nThe workspace's hash: `{}`\n", whole.workspace);
+    }
+    out
+}
+
+/// What is promised of all points together.
+pub fn bars(told: &[Told], is_real: bool) -> Vec<Row> {
+    let all: Vec<&Told> = told.iter().collect();
+    let killed: Vec<&Told> = all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
+    let of = |who: &str| all.iter().copied().filter(|one| one.strike.contains(who)).collect::<Vec<_>>();
+    let alone: Vec<&Told> =
+        of("of the supervisor").into_iter().filter(|one| !is_ended(&one.strike)).collect();
+    let others: Vec<&Told> =
+        all.iter().copied().filter(|one| !alone.iter().any(|it| same(it, one))).collect();
+    let whole = figures(&all);
+    let none = |what: &str, figure: &dyn Fn(&Figures) -> u64| {
+        let found: u64 = whole.iter().map(|one| figure(one)).sum();
+        Row::must(what, "0", found.to_string(), found == 0)
+    };
+    let held = all.iter().filter(|one| one.failed.is_empty()).count();
+    let reached = whole.iter().filter(|one| one.reached).count();
+    let every = |what: &str, count: usize| {
+        let bar = format!("{0} of {0}", all.len());
+        Row::must(what, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
+    };
+    let mut rows = vec![
+        every("points at which everything held", held),
+        every("runs that reached the expected workspace", reached),
+        none("processes left", &|one| one.left),
+        none("sessions with two branches", &|one| u64::from(one.branches > 0)),
+        none("completed tool calls repeated", &|one| one.repeated.completed),
+        none("other calls repeated that nobody named", &|one| one.repeated.unnamed),
+        Row::at_most(
+            "turns wasted, where an agent ended, most",
+            WASTED_BAR,
+            "",
+            wasted(&figures(&others)) as f64,
+        ),
+        Row::at_most(
+            "turns wasted, supervisor alone killed or stopped, most",
+            0.0,
+            "",
+            wasted(&figures(&alone)) as f64,
+        ),
+        Row::at_most("tokens of completed messages off", 0.0, "%", off_completed(&whole)),
+        Row::at_most("tokens off with cut messages", IN_ALL_BAR, "%", off_in_all(&whole)),
+    ];
+    if is_real {
+        let count = killed.len();
+        rows.insert(
+            0,
+            Row::must(
+                "points of SIGKILL",
+                format!("≥ {KILLS_LEAST}"),
+                count.to_string(),
+                count >= KILLS_LEAST,
+            ),
+        );
+    }
+    rows
+}
+
+/// The points that failed, each with its reason.
+pub fn failed(told: &[Told], broken: &[String]) -> String {
+    let mut out = String::new();
+    for one in told.iter().filter(|one| !one.failed.is_empty()) {
+        // A reason may be a whole report; its first line tells enough.
+        let reasons: Vec<&str> = one.failed.iter().filter_map(|reason| reason.lines().next()).collect();
+        let Told { strike, point, seed, .. } = one;
+        let _ = writeln!(out, "- **{strike} at point {point}** (seed {seed}): {}", reasons.join("; "));
+    }
+    for reason in broken {
+        let _ = writeln!(out, "- **{}**", reason.lines().next().unwrap_or_default());
+    }
+    if out.is_empty() { out } else { format!("\nPoints that failed:\n\n{out}") }
+}
+
+/// In words.
+pub fn seeds(seeds: &[u64]) -> String {
+    seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether somebody told the supervisor to end: its agent ends with it.
+fn is_ended(strike: &str) -> bool {
+    strike.starts_with("SIGTERM")
+}
+
+fn same(left: &Told, right: &Told) -> bool {
+    (&left.strike, left.seed, left.point) == (&right.strike, right.seed, right.point)
+}
+
+fn figures<'a>(points: &[&'a Told]) -> Vec<&'a Figures> {
+    points.iter().filter_map(|one| one.figures.as_ref()).collect()
+}
+
+fn wasted(figures: &[&Figures]) -> u64 {
+    figures.iter().map(|one| one.wasted).max().unwrap_or(0)
+}
+
+fn off_completed(figures: &[&Figures]) -> f64 {
+    off(figures.iter().map(|one| (one.reported, one.billed)))
+}
+
+fn off_in_all(figures: &[&Figures]) -> f64 {
+    off(figures.iter().map(|one| (one.reported_in_all, one.billed_in_all)))
+}
+
+/// The differences of what was reported and what was billed, added so that none makes up for another, in percent.
+fn off(pairs: impl Iterator<Item = (u64, u64)>) -> f64 {
+    let (mut off, mut billed) = (0, 0);
+    for (ours, theirs) in pairs {
+        off += ours.abs_diff(theirs);
+        billed += theirs;
+    }
+    // Nothing measured is no figure, and meets no bar.
+    100.0 * off as f64 / billed as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::told;
+    use super::*;
+
+    fn line(strike: &str, wasted: u64, reported: u64, failed: &str) -> String {
+        format!(
+            "{{\"agent\":\"claude\",\"seed\":1,\"strike\":\"{strike}\",\"point\":3,\"points\":9,\"failed\":[{failed}],\
+             \"figures\":{{\"struck\":true,\"workspace\":\"ab\",\"reached\":true,\"left\":0,\"branches\":0,\"repeated\":\
+             {{\"completed\":0,\"named\":1,\"unnamed\":0}},\"wasted\":{wasted},\"reported\":{reported},\"billed\":100,\
+             \"reported_in_all\":{reported},\"billed_in_all\":100}}}}\n"
+        )
+    }
+
+    #[test]
+    fn a_missed_bar_is_seen_and_a_failed_point_is_told() {
+        let check = |lines: &[String], missed: usize| {
+            let told = told::read(&lines.concat()).expect("lines of JSON");
+            let section = crate::bench::section::Section {
+                about: "",
+                rows: bars(&told, false),
+                appendix: String::new(),
+            };
+            assert_eq!(section.missed(), missed, "{}", section.markdown("x", "y"));
+            failed(&told, &[]) + &table(&told, &[1])
+        };
+        let (agent, alone) = ("SIGKILL of the agent", "SIGKILL of the supervisor");
+        check(&[line(agent, 1, 100, ""), line(alone, 0, 100, "")], 0);
+        check(&[line(agent, 2, 100, ""), line(alone, 0, 100, "")], 1);
+        check(&[line(agent, 1, 100, ""), line(alone, 1, 100, "")], 1);
+        check(&[line(agent, 1, 99, ""), line(alone, 0, 100, "")], 1);
+        check(&[line(agent, 1, 90, ""), line(alone, 0, 100, "")], 2);
+        let told = check(&[line(agent, 1, 100, ""), line(alone, 0, 100, "\"why\\nand how\"")], 1);
+        assert!(told.contains("at point 3** (seed 1): why\n"), "{told}");
+        assert!(told.contains("| claude | SIGKILL of the agent | 1 | 1 / 9 |"), "{told}");
+    }
+}

@@ -1,0 +1,51 @@
+//! What the test binary tells of each point: a line of JSON.
+
+use serde::Deserialize;
+use std::io;
+
+/// One point.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Told {
+    pub agent: String,
+    pub seed: u64,
+    /// What struck: `SIGKILL of the agent`.
+    pub strike: String,
+    pub point: u64,
+    /// How many there are.
+    pub points: u64,
+    /// What did not hold.
+    pub failed: Vec<String>,
+    /// Nothing where it could not be played to its end.
+    pub figures: Option<Figures>,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Figures {
+    pub struck: bool,
+    pub workspace: String,
+    pub reached: bool,
+    pub left: u64,
+    pub branches: u64,
+    pub repeated: Repeated,
+    pub wasted: u64,
+    /// Tokens of completed messages.
+    pub reported: u64,
+    pub billed: u64,
+    /// With those of cut ones.
+    pub reported_in_all: u64,
+    pub billed_in_all: u64,
+}
+
+/// Calls that were made again.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Repeated {
+    pub completed: u64,
+    pub named: u64,
+    pub unnamed: u64,
+}
+
+/// The points of a report.
+pub fn read(report: &str) -> io::Result<Vec<Told>> {
+    report.lines().map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
+}
