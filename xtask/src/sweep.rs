@@ -12,7 +12,7 @@ use crate::bench::section::Section;
 use crate::faults::{fresh_seeds, number};
 use crate::resilience::{Part, save};
 use crate::{cargo, real_agent};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
@@ -32,8 +32,10 @@ struct Asked {
 pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     let asked = asked(args)?;
     let claude = if asked.scripted { None } else { Some(installed(root)?) };
-    let mut build = tests();
-    succeed(build.arg("--no-run").current_dir(root))?;
+    let built = tests().arg("--no-run").current_dir(root).status()?;
+    if !built.success() {
+        return Err(io::Error::other(format!("build the tests: {built}")));
+    }
     let longhaul = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let longhaul = longhaul.join("debug/longhaul");
     let (machine, ticks) =
@@ -52,8 +54,9 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
         if let Some(claude) = &claude {
             play.env("LONGHAUL_TEST_CLAUDE", claude);
         }
-        if let Err(error) = succeed(&mut play) {
-            broken.push(format!("seed {seed} broke off: {error}"));
+        let status = play.status()?;
+        if !status.success() {
+            broken.push(format!("seed {seed} broke off: the test binary ended with {status}"));
         }
     }
     let told = told::read(&fs::read_to_string(report.path())?)?;
@@ -79,7 +82,7 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
 }
 
 /// The real agent that the tests use, else the pinned one.
-fn installed(root: &Path) -> io::Result<std::path::PathBuf> {
+fn installed(root: &Path) -> io::Result<PathBuf> {
     env::var_os("LONGHAUL_TEST_CLAUDE").map_or_else(|| real_agent::install(root), |path| Ok(path.into()))
 }
 
@@ -87,11 +90,6 @@ fn tests() -> Command {
     let mut command = cargo();
     command.args(["test", "--quiet", "--package", "longhaul-cli", "--test", "it"]);
     command
-}
-
-fn succeed(command: &mut Command) -> io::Result<()> {
-    let status = command.status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
 }
 
 fn asked(args: &[String]) -> io::Result<Asked> {

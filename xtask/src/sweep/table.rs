@@ -64,11 +64,8 @@ pub fn table(told: &[Told], seeds_played: &[u64]) -> String {
 pub fn bars(told: &[Told], is_real: bool) -> Vec<Row> {
     let all: Vec<&Told> = told.iter().collect();
     let killed: Vec<&Told> = all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
-    let of = |who: &str| all.iter().copied().filter(|one| one.strike.contains(who)).collect::<Vec<_>>();
-    let alone: Vec<&Told> =
-        of("of the supervisor").into_iter().filter(|one| !is_ended(&one.strike)).collect();
-    let others: Vec<&Told> =
-        all.iter().copied().filter(|one| !alone.iter().any(|it| same(it, one))).collect();
+    let (alone, others): (Vec<&Told>, Vec<&Told>) =
+        all.iter().partition(|one| one.strike == "SIGKILL of the supervisor");
     let whole = figures(&all);
     let none = |what: &str, figure: &dyn Fn(&Figures) -> u64| {
         let found: u64 = whole.iter().map(|one| figure(one)).sum();
@@ -87,18 +84,8 @@ pub fn bars(told: &[Told], is_real: bool) -> Vec<Row> {
         none("sessions with two branches", &|one| u64::from(one.branches > 0)),
         none("completed tool calls repeated", &|one| one.repeated.completed),
         none("other calls repeated that nobody named", &|one| one.repeated.unnamed),
-        Row::at_most(
-            "turns wasted, where an agent ended, most",
-            WASTED_BAR,
-            "",
-            wasted(&figures(&others)) as f64,
-        ),
-        Row::at_most(
-            "turns wasted, supervisor alone killed or stopped, most",
-            0.0,
-            "",
-            wasted(&figures(&alone)) as f64,
-        ),
+        Row::at_most("turns wasted, most", WASTED_BAR, "", wasted(&figures(&others)) as f64),
+        Row::at_most("turns wasted, supervisor alone killed, most", 0.0, "", wasted(&figures(&alone)) as f64),
         Row::at_most("tokens of completed messages off", 0.0, "%", off_completed(&whole)),
         Row::at_most("tokens off with cut messages", IN_ALL_BAR, "%", off_in_all(&whole)),
     ];
@@ -135,15 +122,6 @@ pub fn failed(told: &[Told], broken: &[String]) -> String {
 /// In words.
 pub fn seeds(seeds: &[u64]) -> String {
     seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether somebody told the supervisor to end: its agent ends with it.
-fn is_ended(strike: &str) -> bool {
-    strike.starts_with("SIGTERM")
-}
-
-fn same(left: &Told, right: &Told) -> bool {
-    (&left.strike, left.seed, left.point) == (&right.strike, right.seed, right.point)
 }
 
 fn figures<'a>(points: &[&'a Told]) -> Vec<&'a Figures> {

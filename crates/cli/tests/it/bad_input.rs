@@ -194,7 +194,7 @@ fn a_disk_that_fills_up_ends_the_run() {
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p"]).args(policy);
     let call = call.args(["--agent-path".as_ref(), stage.agent().as_os_str()]);
     let ended = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").end();
-    ended.envelope(26);
+    assert_eq!(ended.envelope(26)["run"]["outcome"], "incomplete");
     ended.says(&["broke off", "journal.jsonl", "hint: make room"]);
     let history =
         Journal::load(&stage.only_run().journal_path()).expect("the journal is whole as far as it goes");

@@ -64,14 +64,16 @@ impl Strike {
         }
     }
 
-    /// How many turns may be asked for again: one, where an agent ended.
+    /// How many turns may be asked for again: one, where an agent ended. An agent whose supervisor stands still before it
+    /// has said what is to be done is silent, and is ended for it.
     pub fn wasted_max(self) -> u64 {
         match self {
-            Strike::KillSupervisor | Strike::StopSupervisor => 0,
+            Strike::KillSupervisor => 0,
             Strike::KillAgent
             | Strike::KillBoth
             | Strike::TermSupervisor
             | Strike::TermAgent
+            | Strike::StopSupervisor
             | Strike::StopAgent
             | Strike::FullDisk
             | Strike::ShortWrite => 1,
