@@ -24,15 +24,28 @@ const HEAD: &str = "## Stories\n\nWritten by `cargo xtask stories`: the real Cla
 struct Story {
     title: &'static str,
     typed: &'static [&'static str],
+    /// Where the work is at the end, beside the directory in which it began.
+    ends_in: &'static str,
 }
 
-/// A run that goes on in another directory belongs here too, as soon as runs can be taken there.
 const STORIES: &[Story] = &[
-    Story { title: "Longhaul is killed", typed: &["kill -9 $longhaul", "longhaul recover"] },
-    Story { title: "The agent is killed", typed: &["kill -9 $agent"] },
+    Story { title: "Longhaul is killed", typed: &["kill -9 $longhaul", "longhaul recover"], ends_in: "work" },
+    Story { title: "The agent is killed", typed: &["kill -9 $agent"], ends_in: "work" },
     Story {
         title: "Both are killed, and the session file is lost",
         typed: &["kill -9 $longhaul $agent", "rm ~/.claude/projects/*/$session.jsonl", "longhaul recover"],
+        ends_in: "work",
+    },
+    Story {
+        title: "Longhaul is killed, and the run goes on in another directory and another home",
+        typed: &[
+            "kill -9 $longhaul",
+            "longhaul cancel @",
+            "longhaul export @ --output ../run.longhaul",
+            "LONGHAUL_HOME=~/other longhaul import ../run.longhaul --into ../elsewhere",
+            "LONGHAUL_HOME=~/other longhaul resume @",
+        ],
+        ends_in: "elsewhere",
     },
 ];
 
@@ -48,7 +61,7 @@ pub fn stories(root: &Path, args: &[String]) -> io::Result<()> {
     let mut failed = 0;
     for story in STORIES {
         eprintln!("▶ {}", story.title);
-        let played = Stage::new(&longhaul, &claude)?.play(story.typed)?;
+        let played = Stage::new(&longhaul, &claude)?.play(story.typed, story.ends_in)?;
         failed += usize::from(!played.amiss.is_empty());
         text += &told(story, &played);
     }

@@ -87,8 +87,8 @@ impl Stage {
     }
 
     /// Plays the story to its end; nothing of it is left.
-    pub fn play(self, lines: &[&str]) -> io::Result<Played> {
-        let played = self.played(lines);
+    pub fn play(self, lines: &[&str], ends_in: &str) -> io::Result<Played> {
+        let played = self.played(lines, ends_in);
         let left = processes::of(&self.place).len();
         processes::end(&self.place);
         let mut played = played?;
@@ -98,7 +98,7 @@ impl Stage {
         Ok(played)
     }
 
-    fn played(&self, lines: &[&str]) -> io::Result<Played> {
+    fn played(&self, lines: &[&str], ends_in: &str) -> io::Result<Played> {
         let told = self.place.path().join("told");
         // The shell becomes longhaul: its number is the child's.
         let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&told)?).spawn()?;
@@ -124,9 +124,11 @@ impl Stage {
             printed = fs::read(told)?;
         }
         let envelope: Value = serde_json::from_slice(&printed).unwrap_or_default();
-        let commits = self.typed("git log --reverse --format=%s", &[])?;
+        let commits = self.typed(&format!("git -C ../{ends_in} log --reverse --format=%s"), &[])?;
         let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Begin").collect();
-        let steps = text_lines(&fs::read(self.place.work().join("steps")).unwrap_or_default());
+        let steps = text_lines(
+            &fs::read(self.place.work().with_file_name(ends_in).join("steps")).unwrap_or_default(),
+        );
         let mut amiss = Vec::new();
         if envelope["run"]["outcome"] != "done" {
             amiss.push("the run is not done".to_owned());
