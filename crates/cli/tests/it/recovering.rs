@@ -10,7 +10,8 @@ use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -117,6 +118,26 @@ fn when_both_die_the_session_goes_on() {
         // The second step was cut, its orphan ended before it could write, and it is not done twice.
         assert_eq!(steps(stage), "one\nthree\n");
     });
+}
+
+/// A power cut leaves files empty that were not flushed: all but the plan and the journal.
+#[test]
+fn what_a_power_cut_emptied_is_passed_over() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let run = stage.only_run();
+    let agent = agent_of(&run);
+    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    until("the agent is gone", || is_gone(agent));
+    for name in
+        ["attempts/001/exit.json", "attempts/001/session.json", "attempts/001/argv.json", "status.json"]
+    {
+        let path = run.path().join(name);
+        fs::write(&path, "").expect("it is ours");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
+    }
+    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
+    assert_eq!(steps(&stage), "one\nthree\n");
 }
 
 /// The session file is gone with everything that the agent knew: a new session is told what is on record.

@@ -3,7 +3,7 @@
 use super::child::start_ticks;
 use super::sweep::{RUN_MARK, carries_mark, marked, variable};
 use longhaul_core::{Exit, Phase, Proc, Run, RunId};
-use longhaul_store::{AttemptDir, StoreError};
+use longhaul_store::AttemptDir;
 use rustix::process::{Pid, getpgid, getsid};
 use std::fs;
 use std::path::PathBuf;
@@ -50,11 +50,13 @@ fn unwritten_agent(id: &RunId, attempt: u32) -> Option<Proc> {
 }
 
 /// How an attempt's process ended, as far as its directory tells.
-pub(crate) fn exit_of(dir: &AttemptDir) -> Result<Exit, StoreError> {
-    if let Some(seen) = dir.exit()? {
-        return Ok(seen.exit);
+pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
+    // A power cut may leave an empty file: that nobody saw the end is all that it says.
+    match dir.exit() {
+        Ok(Some(seen)) => seen.exit,
+        Ok(None) | Err(_) if is_silent(dir) => Exit::NeverSpawned,
+        Ok(None) | Err(_) => Exit::Unseen,
     }
-    Ok(if is_silent(dir) { Exit::NeverSpawned } else { Exit::Unseen })
 }
 
 /// Whether the process, if there ever was one, said nothing. An order that was carried out without a
