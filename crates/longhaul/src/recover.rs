@@ -12,7 +12,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
+
+// A process that is killed is gone within a few milliseconds; on a machine that swaps, within many.
+const DYING_LOOKS: u32 = 10;
+const DYING_LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Takes over the run of this directory and carries it to its outcome: follows its agent if it lives,
 /// else reads how it ended.
@@ -51,7 +56,7 @@ pub(crate) async fn take_up<'a>(
     cancels: mpsc::Receiver<By>,
 ) -> Result<(Supervised<'a>, Event), SuperviseError> {
     let mut plan = dir.plan()?;
-    let (journal, history) = Journal::open_append(&dir.journal_path())?;
+    let (journal, history) = take_lock(&dir).await?;
     let run = Run::replay(history.records());
     let reopened = match (going, run.state().outcome()) {
         (Going::Reopened { ask: Ask::Again | Ask::Prompt(_), .. }, None) => {
@@ -104,6 +109,18 @@ pub(crate) async fn take_up<'a>(
     Ok((Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
 }
 
+/// The run's journal, locked. A supervisor that was killed a moment ago has its lock until the kernel is done
+/// with it.
+async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
+    for _ in 0..DYING_LOOKS {
+        match Journal::open_append(&dir.journal_path()) {
+            Err(StoreError::JournalLocked { .. }) => tokio::time::sleep(DYING_LOOK_EVERY).await,
+            opened => return opened,
+        }
+    }
+    Journal::open_append(&dir.journal_path())
+}
+
 /// The runs that have no supervisor and no outcome, or one that nobody was told of, the newest first. A
 /// run whose files cannot be read is not among them.
 ///
@@ -111,13 +128,36 @@ pub(crate) async fn take_up<'a>(
 ///
 /// If the home cannot be read.
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
-    let is_recoverable = |dir: &RunDir| {
-        let open = Journal::open_append(&dir.journal_path());
-        open.is_ok_and(|(_, history)| {
-            Run::replay(history.records()).state().outcome().is_none() || !is_told(dir)
-        })
+    let looked: Vec<_> = home.runs_newest_first()?.map(|dir| (look(&dir), dir)).collect();
+    if looked.iter().any(|(look, _)| *look == Look::Supervised) {
+        // One of these may have been killed a moment ago.
+        std::thread::sleep(DYING_LOOK_EVERY * DYING_LOOKS);
+    }
+    let is_recoverable = |(first, dir): &(Look, RunDir)| match first {
+        Look::Supervised => look(dir) == Look::Orphaned,
+        Look::Orphaned => true,
+        Look::Over => false,
     };
-    Ok(home.runs_newest_first()?.filter(is_recoverable).collect())
+    Ok(looked.into_iter().filter(is_recoverable).map(|(_, dir)| dir).collect())
+}
+
+/// Who has a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Supervised,
+    Orphaned,
+    /// Nobody needs to have it; or it cannot be read.
+    Over,
+}
+
+fn look(dir: &RunDir) -> Look {
+    match Journal::open_append(&dir.journal_path()) {
+        Err(StoreError::JournalLocked { .. }) => Look::Supervised,
+        Ok((_, history)) if Run::replay(history.records()).state().outcome().is_none() || !is_told(dir) => {
+            Look::Orphaned
+        }
+        Ok(_) | Err(_) => Look::Over,
+    }
 }
 
 /// Whether an outcome has reached the files that people read. A supervisor that died just before leaves
