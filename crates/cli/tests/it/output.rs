@@ -165,8 +165,10 @@ fn text_of_a_run_that_failed_says_what_to_do() {
         Duration: …
         Run: …
         Hint: check the key or log in with `claude`, then resume the session
-        Resume: longhaul resume pbpcdh
-    "#]].assert_eq(&redacted(&stage, &ended.stdout, &["Duration:", "Run:"]));
+        Resume: longhaul resume RUN
+    "#]].assert_eq(
+        &redacted(&stage, &ended.stdout, &["Duration:", "Run:"]).replace(stage.only_run().id().as_str(), "RUN"),
+    );
 }
 
 #[test]
