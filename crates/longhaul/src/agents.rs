@@ -1,5 +1,7 @@
 //! Finds the agent's program and its sessions on this machine. It starts nothing and changes nothing.
 
+use longhaul_agent::Dialect;
+use longhaul_agent::claude::Claude;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -100,8 +102,5 @@ pub fn claude_session_file(config_dir: &Path, id: &str) -> Option<PathBuf> {
 
 /// Where Claude Code keeps its files: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn claude_config_dir() -> Option<PathBuf> {
-    env::var_os("CLAUDE_CONFIG_DIR")
-        .filter(|dir| !dir.is_empty())
-        .map(PathBuf::from)
-        .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".claude")))
+    Claude::new().sessions()?.config_dir(&|name| env::var_os(name))
 }
