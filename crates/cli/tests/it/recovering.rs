@@ -15,7 +15,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Three steps, each of which leaves a line; the second takes long enough to be interrupted in.
+/// Three steps, each of which leaves a line; the second takes long enough to be interrupted in. Each looks first, as the
+/// prompt of a resumed session asks for: the real agent's own record may lack its last step when it is killed.
 pub const STEPS: &str = r#"
 name = "steps"
 summary = "three steps, each of which leaves a line"
@@ -26,7 +27,7 @@ exit = 0
 [[turn]]
 text = "I take the first step."
 [[turn.tools]]
-bash = { command = "echo one >> steps" }
+bash = { command = "grep -qs one steps || echo one >> steps" }
 [[turn]]
 text = "The second one takes a while."
 [[turn.tools]]
@@ -34,7 +35,7 @@ bash = { command = "test -e begun && exit 0; touch begun; sleep 2; echo two >> s
 [[turn]]
 text = "Now the third."
 [[turn.tools]]
-bash = { command = "echo three >> steps" }
+bash = { command = "grep -qs three steps || echo three >> steps" }
 [[turn]]
 text = "All three steps are taken."
 "#;
