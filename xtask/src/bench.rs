@@ -82,7 +82,7 @@ pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
         longhaul: asked
             .longhaul
             .map_or_else(|| build(root, &["--package", "longhaul-cli"], "longhaul"), Ok)?,
-        claude: claude(root)?,
+        claude: real_agent::found(root)?,
         quick: asked.quick,
     };
     let mut missed = 0;
@@ -128,11 +128,6 @@ fn asked(args: &[String]) -> io::Result<Asked> {
         }
     }
     Ok(asked)
-}
-
-/// The real agent that the tests use, else the pinned one.
-fn claude(root: &Path) -> io::Result<PathBuf> {
-    env::var_os("LONGHAUL_TEST_CLAUDE").map_or_else(|| real_agent::install(root), |path| Ok(path.into()))
 }
 
 /// Builds a program in release and returns where it is.

@@ -2,10 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, io};
+use std::{env, fs, io};
 
 /// The version that every fact about the agent was measured with.
 pub const CLAUDE_VERSION: &str = "2.1.330";
+
+/// The agent that the tests use, else the pinned one.
+pub fn found(root: &Path) -> io::Result<PathBuf> {
+    env::var_os("LONGHAUL_TEST_CLAUDE").map_or_else(|| install(root), |path| Ok(path.into()))
+}
 
 /// Installs it unless it is there, and returns the native program.
 pub fn install(root: &Path) -> io::Result<PathBuf> {

@@ -11,8 +11,8 @@ use crate::real_agent;
 use crate::resilience::{Part, save};
 use stage::{Played, Stage};
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
-use std::{env, io};
 
 const HEAD: &str = "## Stories\n\nWritten by `cargo xtask stories`: the real Claude Code under `longhaul run` in a git \
     repository, against a loopback API. The work is three steps, each of which looks whether it is committed, else adds \
@@ -55,8 +55,7 @@ pub fn stories(root: &Path, args: &[String]) -> io::Result<()> {
         return Err(io::Error::other(format!("`{arg}` is not understood; see `cargo xtask`")));
     }
     let longhaul = build(root)?;
-    let claude = env::var_os("LONGHAUL_TEST_CLAUDE")
-        .map_or_else(|| real_agent::install(root), |path| Ok(path.into()))?;
+    let claude = real_agent::found(root)?;
     let mut text = format!("{HEAD}\n{}\n", machine::described(root, &longhaul, &claude));
     let mut failed = 0;
     for story in STORIES {

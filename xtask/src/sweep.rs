@@ -12,7 +12,7 @@ use crate::bench::section::Section;
 use crate::faults::{fresh_seeds, number};
 use crate::resilience::{Part, save};
 use crate::{cargo, real_agent};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::{env, fs, io};
 
@@ -31,7 +31,7 @@ struct Asked {
 /// Sweeps, prints the table, and writes it if it has enough points.
 pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     let asked = asked(args)?;
-    let claude = if asked.scripted { None } else { Some(installed(root)?) };
+    let claude = if asked.scripted { None } else { Some(real_agent::found(root)?) };
     let built = tests().arg("--no-run").current_dir(root).status()?;
     if !built.success() {
         return Err(io::Error::other(format!("build the tests: {built}")));
@@ -79,11 +79,6 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     eprintln!("{} bars missed", section.missed());
     let failing = told.iter().filter(|told| !told.failed.is_empty()).count() + broken.len();
     if failing > 0 { Err(io::Error::other(format!("{failing} points failed"))) } else { Ok(()) }
-}
-
-/// The real agent that the tests use, else the pinned one.
-fn installed(root: &Path) -> io::Result<PathBuf> {
-    env::var_os("LONGHAUL_TEST_CLAUDE").map_or_else(|| real_agent::install(root), |path| Ok(path.into()))
 }
 
 fn tests() -> Command {

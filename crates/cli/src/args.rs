@@ -2,7 +2,7 @@
 
 use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use longhaul_core::{Jitter, Preset, Span};
+use longhaul_core::{Jitter, Preset, SessionId, Span};
 use std::path::PathBuf;
 
 /// Brings an unattended coding-agent run to an honest end.
@@ -396,14 +396,5 @@ fn jitter(text: &str) -> Result<Jitter, String> {
 
 fn uuid(text: &str) -> Result<String, String> {
     let hint = "expected a UUID like 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; `uuidgen` draws one";
-    is_uuid(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
-}
-
-/// Whether the agent could take this for a session's id rather than a title.
-pub fn is_uuid(text: &str) -> bool {
-    let hyphens = [8, 13, 18, 23];
-    text.len() == 36
-        && text.bytes().enumerate().all(|(place, byte)| {
-            if hyphens.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() }
-        })
+    SessionId::from(text).is_uuid().then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }

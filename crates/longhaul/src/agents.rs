@@ -95,9 +95,17 @@ pub fn claude_sessions(config_dir: &Path) -> Vec<String> {
 
 /// The file of the session of this id, if Claude Code keeps one under this configuration directory.
 pub fn claude_session_file(config_dir: &Path, id: &str) -> Option<PathBuf> {
-    let projects = fs::read_dir(config_dir.join("projects")).ok()?;
-    let files = projects.flatten().map(|project| project.path().join(format!("{id}.jsonl")));
-    files.into_iter().find(|path| path.is_file())
+    files_in_folders(config_dir, Path::new("projects"), format!("{id}.jsonl").as_ref()).next()
+}
+
+/// The files of this name in all folders of sessions below a configuration directory.
+pub(crate) fn files_in_folders(
+    config_dir: &Path,
+    folders: &Path,
+    name: &OsStr,
+) -> impl Iterator<Item = PathBuf> {
+    let folders = fs::read_dir(config_dir.join(folders)).into_iter().flatten().flatten();
+    folders.map(move |folder| folder.path().join(name)).filter(|path| path.is_file())
 }
 
 /// Where Claude Code keeps its files: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.

@@ -4,7 +4,7 @@
 //! plan.json        what was asked for, written once; again where the run has moved
 //! journal.jsonl    the truth: see `journal.rs`
 //! status.json      derived, for people and other programs
-//! attempts/001/    argv.json, stream.jsonl, stderr.log, exit.json
+//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json
 //! logs/            cost_summary.json, session.json, derived when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`

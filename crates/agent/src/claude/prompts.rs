@@ -33,8 +33,8 @@ pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
         }
         // The task comes first: it may begin with a slash command.
         Say::TaskAgain(fault) => format!(
-            "{task}{AGAIN}{}. Parts of the work may be done already. Look at the state of the workspace first, keep what is good, and do not \
-             repeat what has taken effect.){}",
+            "{task}{AGAIN}{}. Parts of the work may be done already. Look at the state of the workspace first, \
+             keep what is good, and do not repeat what has taken effect.){}",
             interruption(fault),
             reminder(past, Listener::Stranger)
         ),

@@ -6,8 +6,8 @@
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
 use crate::output::{self, talk};
-use longhaul::Observer;
-use longhaul_core::RunId;
+use longhaul::{Observer, View};
+use longhaul_core::{RunId, Step};
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::OsString;
@@ -82,14 +82,24 @@ pub fn leave_terminal() {
 }
 
 /// Tells whoever started this supervisor that the run has begun; else says nothing.
-pub struct Announcing;
+#[derive(Default)]
+pub struct Announcing {
+    /// What is to be told once the first decision is written down: who attaches to a run that goes on must not
+    /// find it over.
+    line: Option<String>,
+}
 
 impl Observer for Announcing {
     fn began(&mut self, run: &RunId, dir: &Path) {
         let announcement = Announcement { run: Begun { id: run.to_string(), dir: dir.to_owned() } };
-        let mut line = serde_json::to_string(&announcement).expect("an announcement has only string keys");
-        line.push('\n');
-        output::print_text(&line);
+        let line = serde_json::to_string(&announcement).expect("an announcement has only string keys");
+        self.line = Some(line + "\n");
+    }
+
+    fn stepped(&mut self, _view: View<'_>, _step: &Step) {
+        if let Some(line) = self.line.take() {
+            output::print_text(&line);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `longhaul run`: one request, carried to an honest end.
 
-use crate::args::{Global, OutputFormat, RunArgs, is_uuid};
+use crate::args::{Global, OutputFormat, RunArgs};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
 use crate::output::screen::Screen;
@@ -71,7 +71,7 @@ pub fn carry(
     };
     if detached {
         // Whoever reads what became of it, attaches.
-        let ended = supervised(&mut super::detach::Announcing);
+        let ended = supervised(&mut super::detach::Announcing::default());
         return ended.map(|report| report.outcome.exit_code());
     }
     let mut screen = Screen::new(global, permission_named);
@@ -171,7 +171,8 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
         return Ok(SessionChoice::New);
     };
     // Refused before anything is started. A title, which is no UUID, only the agent can look up.
-    let looks_up = is_uuid(id) && resolved.policy.session_loss == SessionLoss::Ladder;
+    let looks_up =
+        SessionId::from(id.as_str()).is_uuid() && resolved.policy.session_loss == SessionLoss::Ladder;
     if looks_up && let Some(config) = claude_config_dir() {
         let known = claude_sessions(&config);
         if !known.contains(id) {

@@ -147,3 +147,17 @@ fn a_run_that_is_nowhere_is_refused() {
     }
     assert_eq!(resume(&stage, &server, &["@", "p", "--again"]).code, 2);
 }
+
+#[test]
+fn a_detached_one_takes_its_request_from_a_file() {
+    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0);
+    let asked = stage.file("asked", "Now the docs, please.");
+    let detached = resume(&stage, &server, &["@", "--detach", "--prompt-file", &asked.to_string_lossy()]);
+    assert_eq!(detached.code, 0, "{detached:?}");
+    let begun: Value = serde_json::from_str(&detached.stdout).expect("the run is named");
+    assert_eq!(begun["run"]["id"], stage.only_run().id().as_str());
+    let told_end = stage.longhaul(["attach", "@"]).end().envelope(0);
+    assert_eq!(told_end["run"]["attempts"], 2);
+    assert_eq!(told(&stage, "Now the docs, please."), 1);
+}

@@ -41,12 +41,16 @@ fn unwritten_agent(id: &RunId, attempt: u32) -> Option<Proc> {
         getpgid(Some(pid)) == Ok(pid)
             && getsid(Some(pid)).is_ok_and(|session| session != pid)
             && variable(pid, ATTEMPT_MARK).is_some_and(|mark| mark == attempt.to_string().as_bytes())
-            // A run inside of this one has its name behind ours.
-            && variable(pid, RUN_MARK).is_some_and(|mark| mark.rsplit(|byte| *byte == b':').next() == Some(id.as_str().as_bytes()))
+            && variable(pid, RUN_MARK).is_some_and(|mark| innermost(&mark) == id.as_str().as_bytes())
     };
     let (pid, _) = marked(id).into_iter().find(|(pid, _)| is_agent(*pid))?;
     let pid = pid.as_raw_nonzero().get() as u32;
     Some(Proc { pid, start_ticks: start_ticks(pid)? })
+}
+
+/// The run that a mark ends with: one inside of another has its name behind it.
+fn innermost(mark: &[u8]) -> &[u8] {
+    mark.rsplit(|byte| *byte == b':').next().unwrap_or_default()
 }
 
 /// How an attempt's process ended, as far as its directory tells.

@@ -3,6 +3,7 @@
 //! a copy.
 
 use crate::Environment;
+use crate::agents::files_in_folders;
 use longhaul_agent::{Health, Sessions};
 use longhaul_core::{Continuity, Rung, SessionFound, SessionId, SessionPlan, SpawnPlan};
 use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, replace};
@@ -162,8 +163,7 @@ impl<'a> SessionFiles<'a> {
         let name = place.file_name()?;
         let mut files = vec![self.run.sessions_path().join(name)];
         for config in [Some(&self.config), self.default_config.as_ref()].into_iter().flatten() {
-            let folders = fs::read_dir(config.join(self.sessions.folders())).into_iter().flatten().flatten();
-            files.extend(folders.map(|folder| folder.path().join(name)));
+            files.extend(files_in_folders(config, self.sessions.folders(), name));
         }
         files.extend(
             self.begun()

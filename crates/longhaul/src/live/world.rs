@@ -93,8 +93,13 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn of(agent: Agent, proc: Proc, tail: Tail, decoder: Box<dyn Decoder>, dir: AttemptDir) -> Attempt {
-        let memory = MemoryWatch::begin();
+    fn of(
+        (agent, proc): (Agent, Proc),
+        memory: MemoryWatch,
+        tail: Tail,
+        decoder: Box<dyn Decoder>,
+        dir: AttemptDir,
+    ) -> Attempt {
         Attempt { agent, tail, decoder, dir, proc, memory, halted: false, unheard: false, exit: None }
     }
 }
@@ -262,7 +267,7 @@ impl LiveWorld<'_> {
             Ok(begun) => begun,
             Err(error) => {
                 self.spawn_error = Some(format!("continue the session: {error}"));
-                self.refuse(StartupError::SessionUnknown);
+                self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
                 return Ok(());
             }
         };
@@ -307,7 +312,7 @@ impl LiveWorld<'_> {
                 crash::agent_is(proc.pid);
                 crash::pass(Point::Spawned);
                 let decoder = self.setup.dialect.decoder();
-                self.attempt = Some(Attempt { memory, ..Attempt::of(agent, proc, tail, decoder, dir) });
+                self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(proc));
             }
             Err((kind, error)) => {
@@ -339,12 +344,6 @@ impl LiveWorld<'_> {
         SessionFiles::of(dialect.sessions()?, dir, environment, &order.cwd)
     }
 
-    /// As if the agent had been started and had refused.
-    fn refuse(&mut self, startup: StartupError) {
-        let evidence = Evidence { startup: Some(startup), ..Evidence::of_exit(Exit::NeverSpawned) };
-        self.events.push_back(Event::Exited(evidence));
-    }
-
     /// Takes the session for this run; the evidence of a refusal if another run has it.
     fn lock_session(&mut self, plan: &SpawnPlan) -> Result<Option<Evidence>, SuperviseError> {
         let session = plan.session.id();
@@ -359,8 +358,7 @@ impl LiveWorld<'_> {
             Err(busy @ (StoreError::SessionBusy { .. } | StoreError::SessionOrphaned { .. })) => {
                 let hint = busy.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 self.spawn_error = Some(format!("{busy}{hint}"));
-                let startup = Some(StartupError::SessionHeld);
-                Ok(Some(Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) }))
+                Ok(Some(refused(StartupError::SessionHeld)))
             }
             Err(error) => Err(error.into()),
         }
@@ -421,8 +419,8 @@ impl LiveWorld<'_> {
             if let Ok(agent) = Agent::adopt(proc) {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
-                let decoder = self.setup.dialect.decoder();
-                self.attempt = Some(Attempt::of(agent, proc, tail, decoder, dir));
+                let (decoder, memory) = (self.setup.dialect.decoder(), MemoryWatch::begin());
+                self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
                 return Ok(Found::Live(proc));
             }
         }
@@ -523,6 +521,11 @@ impl LiveWorld<'_> {
         }
         Ok(())
     }
+}
+
+/// As if the agent had been started and had refused.
+fn refused(startup: StartupError) -> Evidence {
+    Evidence { startup: Some(startup), ..Evidence::of_exit(Exit::NeverSpawned) }
 }
 
 /// Requests are looked at when there may be one: a stream that grows is no reason.

@@ -1,5 +1,6 @@
 //! The agent's sessions that a run has worked on, and where their files are on this machine.
 
+use crate::agents::files_in_folders;
 use longhaul_agent::claude::session::session_file;
 use longhaul_core::{Record, SessionId, SessionPlan};
 use longhaul_store::{History, Plan};
@@ -43,9 +44,7 @@ pub(super) fn find(config_dir: &Path, cwd: &Path, session: &SessionId) -> Option
         return Some(own);
     }
     let name = format!("{session}.jsonl");
-    let projects = fs::read_dir(config_dir.join("projects")).ok()?;
-    let files = projects.flatten().map(|project| project.path().join(&name)).filter(|path| path.is_file());
-    files.max_by_key(|path| {
+    files_in_folders(config_dir, Path::new("projects"), name.as_ref()).max_by_key(|path| {
         fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     })
 }
