@@ -28,6 +28,10 @@ pub trait Sessions {
     /// The same bytes without what is damaged; nothing if nothing is.
     fn repaired(&self, bytes: &[u8]) -> Option<Vec<u8>>;
 
+    /// The rows that an attempt's stream tells and these bytes, which it wrote last, do not hold; they belong
+    /// behind them. `begun` is how many bytes there were when the attempt began, if it was this file.
+    fn missing(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8>;
+
     /// The tool calls whose results the conversation shows, by the agent's names for them.
     fn answered(&self, bytes: &[u8]) -> BTreeSet<String>;
 

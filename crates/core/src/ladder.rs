@@ -13,7 +13,7 @@ pub enum Rung {
     Resume,
     /// A copy of the session's file, placed where the agent looks for it.
     Place,
-    /// The session without what is damaged in its file; the original is kept.
+    /// The session without what is damaged in its file, and with what it lacks; the original is kept.
     Repair,
     /// A new session that begins with the history of the old one.
     Fork,
@@ -49,6 +49,8 @@ pub enum SessionFound {
     Ready,
     /// Its file is where the agent looks, and parts of it are no rows.
     Damaged,
+    /// Its file is where the agent looks, and ends before what the agent is on record to have said and done.
+    Behind,
     /// Its file is in another place: another working directory's, another configuration's, or the run's.
     Elsewhere,
     /// There is a file, and no conversation in it.
@@ -113,11 +115,12 @@ pub(crate) fn rung(plan: &SessionPlan, found: SessionFound, tried: RungSet) -> O
     let forks = matches!(plan, SessionPlan::Fork { .. });
     match found {
         SessionFound::Empty | SessionFound::Missing => None,
-        SessionFound::Ready | SessionFound::Damaged | SessionFound::Elsewhere if forks => Some(Rung::Fork),
+        _ if forks => Some(Rung::Fork),
         SessionFound::Ready => Some(Rung::Resume),
-        // The agent passes over what is no row, so that a repair that does not hold is no loss.
-        SessionFound::Damaged if tried.contains(Rung::Repair) => Some(Rung::Resume),
-        SessionFound::Damaged => Some(Rung::Repair),
+        // The agent passes over what is no row, and is told of what is missing: a repair that does not hold
+        // is no loss.
+        SessionFound::Damaged | SessionFound::Behind if tried.contains(Rung::Repair) => Some(Rung::Resume),
+        SessionFound::Damaged | SessionFound::Behind => Some(Rung::Repair),
         SessionFound::Elsewhere if tried.contains(Rung::Place) => None,
         SessionFound::Elsewhere => Some(Rung::Place),
     }

@@ -47,7 +47,7 @@ const STOPS: [&str; 6] =
     ["stalled", "attempt_timeout", "auth_rejected", "other_session", "lingered", "cancelled"];
 const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
 const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
-const SESSIONS: [&str; 5] = ["ready", "damaged", "elsewhere", "empty", "missing"];
+const SESSIONS: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
 const FOUND: [&str; 2] = ["live", "gone"];
 
 /// Counts of everything reached.

@@ -120,6 +120,7 @@ fn mix(dice: &mut Dice) -> Mix {
     mix.undying = if dice.one_in(16) { 300_000 } else { 0 };
     mix.moved = some(dice, 6);
     mix.damaged = some(dice, 6);
+    mix.behind = some(dice, 6);
     mix.hidden = some(dice, 6);
     mix.unwritable = some(dice, 8);
     mix.forgets = some(dice, 12);

@@ -114,9 +114,10 @@ pub(crate) struct Mix {
     pub(crate) deaf: u32,
     /// ... that nothing can end it ...
     pub(crate) undying: u32,
-    /// ... that the file of a session was moved, or damaged, since it was used ...
+    /// ... that the file of a session was moved, or damaged, since it was used, or lacks its end ...
     pub(crate) moved: u32,
     pub(crate) damaged: u32,
+    pub(crate) behind: u32,
     /// ... that nobody but the agent can look at it ...
     pub(crate) hidden: u32,
     /// ... that no copy of it can be written ...
@@ -174,6 +175,7 @@ impl Mix {
             undying: 0,
             moved: 0,
             damaged: 0,
+            behind: 0,
             hidden: 0,
             unwritable: 0,
             forgets: 0,

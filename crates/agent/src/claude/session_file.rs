@@ -5,6 +5,7 @@
 //! before it adds its own, and resumes if there is any row of the conversation. A copy under another
 //! directory's folder works as it is, rows unchanged: the agent goes by the file's name.
 
+mod completion;
 mod continuation;
 mod facts;
 
@@ -12,6 +13,7 @@ use super::wire::{Row, parse};
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
+pub use completion::missing;
 pub use continuation::continues;
 pub use facts::{Facts, MessageUsage, facts};
 

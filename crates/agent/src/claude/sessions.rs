@@ -1,7 +1,7 @@
 //! Claude Code's sessions, for those who look for their files.
 
 use super::session::session_file;
-use super::session_file::{Health, continues, facts, health, repaired};
+use super::session_file::{Health, continues, facts, health, missing, repaired};
 use crate::Sessions;
 use longhaul_core::{Continuity, SessionId};
 use std::collections::BTreeSet;
@@ -36,6 +36,10 @@ impl Sessions for ClaudeSessions {
 
     fn repaired(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         repaired(bytes)
+    }
+
+    fn missing(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
+        missing(bytes, begun, stream)
     }
 
     fn answered(&self, bytes: &[u8]) -> BTreeSet<String> {

@@ -57,7 +57,7 @@ macro_rules! records {
 // Below the macro, because it declares its records with it.
 mod rows;
 
-pub(super) use rows::{Heard, Part, Raw, Row, Sign};
+pub(super) use rows::{Heard, Part, Raw, Row, RowMessage, Setting, Sign, Told};
 
 records! {
     /// What every event has, and all of `stream_event`, `assistant` and `user`: nearly all events are one

@@ -22,11 +22,9 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
             plural(*ended, "process", "processes")
         )),
         Record::Suspended { span } => Some(format!("the machine was asleep for {span}")),
-        Record::RungTaken {
-            because: Because::Found(SessionFound::Damaged | SessionFound::Elsewhere),
-            rung,
-            ..
-        } => rung_news(*rung).map(str::to_owned),
+        Record::RungTaken { rung: Rung::Place | Rung::Repair, because: Because::Found(found), .. } => {
+            mended(*found).map(str::to_owned)
+        }
         Record::RunStarted { .. }
         | Record::RunReopened { .. }
         | Record::RungTaken { .. }
@@ -87,6 +85,7 @@ pub fn rung(rung: Option<Rung>, because: Option<Because>) -> String {
     let why = match because {
         Some(Because::Found(SessionFound::Ready)) | None => return how.to_owned(),
         Some(Because::Found(SessionFound::Damaged)) => "damaged",
+        Some(Because::Found(SessionFound::Behind)) => "behind its record",
         Some(Because::Found(SessionFound::Elsewhere)) => "found elsewhere",
         Some(Because::Found(SessionFound::Empty)) => "empty",
         Some(Because::Found(SessionFound::Missing)) => "missing",
@@ -97,13 +96,18 @@ pub fn rung(rung: Option<Rung>, because: Option<Because>) -> String {
 }
 
 /// What was done to a session that could not be resumed as it was.
-fn rung_news(rung: Rung) -> Option<&'static str> {
-    match rung {
-        Rung::Place => Some("the session's file was in another place; resuming from a copy of it"),
-        Rung::Repair => {
+fn mended(found: SessionFound) -> Option<&'static str> {
+    match found {
+        SessionFound::Elsewhere => {
+            Some("the session's file was in another place; resuming from a copy of it")
+        }
+        SessionFound::Damaged => {
             Some("the session's file was damaged; resuming from a repaired copy, the original is kept")
         }
-        Rung::Resume | Rung::Fork | Rung::Seed | Rung::Fresh => None,
+        SessionFound::Behind => Some(
+            "the agent had not saved the end of its session; resuming from a completed copy, the original is kept",
+        ),
+        SessionFound::Ready | SessionFound::Empty | SessionFound::Missing => None,
     }
 }
 

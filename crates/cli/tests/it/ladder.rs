@@ -92,6 +92,35 @@ fn a_damaged_session_is_resumed_from_a_repaired_copy() {
     });
 }
 
+/// The agent writes its session late: what its stream has told is not asked for again, and not done again.
+#[test]
+fn the_end_that_the_agent_had_not_saved_is_made_of_its_stream() {
+    with_each_agent("completing a session", |stage, agent, server| {
+        let place = dead(stage, agent, server);
+        let saved = fs::read_to_string(&place).expect("a session");
+        let unsaved: String = saved
+            .lines()
+            .take_while(|row| !row.contains(r#""role":"assistant""#))
+            .map(|row| row.to_owned() + "\n")
+            .collect();
+        fs::write(&place, &unsaved).expect("it can be written");
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert!(ended.stderr.contains("had not saved the end"), "{ended:?}");
+        assert_eq!(rungs(stage), ["null null", r#""repair" {"found":"behind"}"#]);
+        let asked: Vec<_> = server.api.account().messages.iter().map(|message| message.turn).collect();
+        // Of the call that was cut off nobody knows the outcome: only that turn is asked for again.
+        assert_eq!(asked, [1, 2, 2, 3, 4]);
+        let kept = place.with_extension("jsonl.behind");
+        assert_eq!(fs::read_to_string(&kept).expect("the original is kept"), unsaved);
+        assert!(
+            fs::read_to_string(&place).expect("a session").starts_with(&unsaved),
+            "the copy is another one"
+        );
+    });
+}
+
 /// An agent that begins anew where it should go on, under the same id, and says nothing of it.
 #[test]
 fn a_history_that_did_not_arrive_is_noticed() {

@@ -75,7 +75,9 @@ impl<'a> SessionFiles<'a> {
         if !session.is_uuid() {
             return SessionFound::Ready;
         }
-        match self.worth(&self.place(session)) {
+        let place = self.place(session);
+        match self.worth(&place) {
+            Worth::Whole if self.lacks_rows(session, &place) => SessionFound::Behind,
             Worth::Whole => SessionFound::Ready,
             Worth::Damaged => SessionFound::Damaged,
             Worth::Absent | Worth::Empty if self.elsewhere(session).is_some() => SessionFound::Elsewhere,
@@ -101,10 +103,10 @@ impl<'a> SessionFiles<'a> {
         };
         let place = self.place(from);
         match (plan.rung, self.worth(&place)) {
-            (Some(Rung::Repair | Rung::Fork), Worth::Damaged) => self.repair(&place)?,
+            (Some(Rung::Repair | Rung::Fork), Worth::Damaged | Worth::Whole) => self.repair(from, &place)?,
             (Some(Rung::Place | Rung::Fork), Worth::Absent | Worth::Empty) => {
                 let found = self.elsewhere(from).ok_or(io::ErrorKind::NotFound)?;
-                self.copy(&found, &place)?;
+                self.copy(from, &found, &place)?;
             }
             _ => {}
         }
@@ -165,11 +167,8 @@ impl<'a> SessionFiles<'a> {
         for config in [Some(&self.config), self.default_config.as_ref()].into_iter().flatten() {
             files.extend(files_in_folders(config, self.sessions.folders(), name));
         }
-        files.extend(
-            self.begun()
-                .filter(|begun| begun.session == *session)
-                .map(|begun| begun.file.as_path().to_owned()),
-        );
+        let begun = self.begun().map(|(_, begun)| begun).filter(|begun| begun.session == *session);
+        files.extend(begun.map(|begun| begun.file.as_path().to_owned()));
         let worth = |file: PathBuf| {
             let length = fs::metadata(&file).ok()?.len();
             Some((self.worth(&file), length, file))
@@ -180,12 +179,13 @@ impl<'a> SessionFiles<'a> {
 
     /// Whether an attempt of this run has seen the session's file.
     fn was_kept(&self, session: &SessionId) -> bool {
-        self.begun().any(|begun| begun.kept && begun.session == *session)
+        self.begun().any(|(_, begun)| begun.kept && begun.session == *session)
     }
 
-    fn begun(&self) -> impl Iterator<Item = AttemptSession> {
+    /// The attempts of which it is known what session they began with, in their order.
+    fn begun(&self) -> impl Iterator<Item = (AttemptDir, AttemptSession)> {
         let attempts = self.run.attempts().unwrap_or_default();
-        attempts.into_iter().filter_map(|attempt| attempt.session().ok().flatten())
+        attempts.into_iter().filter_map(|attempt| attempt.session().ok()?.map(|begun| (attempt, begun)))
     }
 
     fn worth(&self, file: &Path) -> Worth {
@@ -208,23 +208,59 @@ impl<'a> SessionFiles<'a> {
     }
 
     /// Replaces the file by a whole copy of itself; the original is kept beside it.
-    fn repair(&self, file: &Path) -> io::Result<()> {
+    fn repair(&self, session: &SessionId, file: &Path) -> io::Result<()> {
         let bytes = self.read(file)?;
-        let Some(whole) = self.sessions.repaired(&bytes) else { return Ok(()) };
-        write(&original(file), &bytes)?;
+        let Some(whole) = self.whole(session, &bytes) else { return Ok(()) };
+        write(&original(file, self.flaw(&bytes)), &bytes)?;
         write(file, &whole)
     }
 
     /// Copies a session's file to where the agent looks, whole. What was there is kept beside it.
-    fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn copy(&self, session: &SessionId, from: &Path, to: &Path) -> io::Result<()> {
         let bytes = self.read(from)?;
         if let Ok(there) = self.read(to) {
-            write(&original(to), &there)?;
+            write(&original(to, self.flaw(&there)), &there)?;
         }
         if let Some(folder) = to.parent() {
             DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
         }
-        write(to, &self.sessions.repaired(&bytes).unwrap_or(bytes))
+        write(to, &self.whole(session, &bytes).unwrap_or(bytes))
+    }
+
+    /// What the original of a file that is replaced is called by.
+    fn flaw(&self, bytes: &[u8]) -> &'static str {
+        match self.sessions.health(bytes) {
+            Health::Whole => "behind",
+            Health::Damaged(_) | Health::Empty => "damaged",
+        }
+    }
+
+    /// The session without what is damaged in it, and with what it lacks; nothing if it is whole.
+    fn whole(&self, session: &SessionId, bytes: &[u8]) -> Option<Vec<u8>> {
+        let repaired = self.sessions.repaired(bytes);
+        let rows = repaired.as_deref().unwrap_or(bytes);
+        let missing = self.missing(session, rows);
+        if missing.is_empty() {
+            return repaired;
+        }
+        // The last row may lack its newline, and is none the worse for it.
+        let newline: &[u8] = if rows.ends_with(b"\n") { b"" } else { b"\n" };
+        Some([rows, newline, &missing].concat())
+    }
+
+    fn lacks_rows(&self, session: &SessionId, file: &Path) -> bool {
+        self.read(file).is_ok_and(|bytes| !self.missing(session, &bytes).is_empty())
+    }
+
+    /// The rows that the agent was killed before it had written: its stream tells them.
+    fn missing(&self, session: &SessionId, bytes: &[u8]) -> Vec<u8> {
+        let Some((attempt, begun)) = self.begun().filter(|(_, begun)| begun.session == *session).last()
+        else {
+            return Vec::new();
+        };
+        let length = usize::try_from(begun.bytes).ok().filter(|_| begun.from.is_none());
+        let stream = self.read(&attempt.stream_path()).unwrap_or_default();
+        self.sessions.missing(bytes, length, &stream)
     }
 }
 
@@ -236,17 +272,14 @@ impl Environment {
     }
 }
 
-/// A name for the original of a file that is replaced: `….damaged`, or the first of its kind that is free.
-fn original(file: &Path) -> PathBuf {
-    let name = |suffix: String| {
+/// A name for the original of a file that is replaced: with this ending, or the first of its kind that is free.
+fn original(file: &Path, flaw: &str) -> PathBuf {
+    let name = |number: u32| {
         let mut name = file.as_os_str().to_owned();
-        name.push(suffix);
+        name.push(if number == 1 { format!(".{flaw}") } else { format!(".{flaw}-{number}") });
         PathBuf::from(name)
     };
-    let mut names = (1..=ORIGINALS_MAX)
-        .map(|number| name(if number == 1 { ".damaged".to_owned() } else { format!(".damaged-{number}") }));
-    let last = name(format!(".damaged-{ORIGINALS_MAX}"));
-    names.find(|name| !name.exists()).unwrap_or(last)
+    (1..=ORIGINALS_MAX).map(name).find(|name| !name.exists()).unwrap_or_else(|| name(ORIGINALS_MAX))
 }
 
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {

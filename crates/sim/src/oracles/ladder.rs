@@ -32,7 +32,7 @@ impl LadderWatch {
         match self.found {
             Some(SessionFound::Missing | SessionFound::Empty) => true,
             Some(SessionFound::Elsewhere) => self.placed && !forks,
-            Some(SessionFound::Ready | SessionFound::Damaged) | None => false,
+            Some(SessionFound::Ready | SessionFound::Damaged | SessionFound::Behind) | None => false,
         }
     }
 
@@ -94,8 +94,8 @@ impl LadderWatch {
             SessionPlan::Fork { .. } => Some(Rung::Fork),
             SessionPlan::Resume(_) => match self.found? {
                 SessionFound::Elsewhere => Some(Rung::Place),
-                SessionFound::Damaged if !self.repaired => Some(Rung::Repair),
-                SessionFound::Ready | SessionFound::Damaged => Some(Rung::Resume),
+                SessionFound::Damaged | SessionFound::Behind if !self.repaired => Some(Rung::Repair),
+                SessionFound::Ready | SessionFound::Damaged | SessionFound::Behind => Some(Rung::Resume),
                 SessionFound::Empty | SessionFound::Missing => None,
             },
         }

@@ -34,6 +34,7 @@ impl World {
         self.look_at = self.now + Span(self.dice.magnitude(lasts));
         self.lose_patience(self.look_at);
         let (moved, damaged) = (self.strikes_by(self.mix.moved), self.strikes_by(self.mix.damaged));
+        let behind = self.strikes_by(self.mix.behind);
         let visible = !self.dice.odds(self.mix.hidden);
         let session = self.sessions.open_if_there(id);
         self.found = match session {
@@ -43,11 +44,13 @@ impl World {
             Some(session) => {
                 session.elsewhere |= moved;
                 session.damaged |= damaged;
+                session.behind |= behind;
                 match *session {
                     Session { lost: true, .. } => SessionFound::Missing,
                     Session { spoken: false, .. } => SessionFound::Empty,
                     Session { elsewhere: true, .. } => SessionFound::Elsewhere,
                     Session { damaged: true, .. } => SessionFound::Damaged,
+                    Session { behind: true, .. } => SessionFound::Behind,
                     Session { .. } => SessionFound::Ready,
                 }
             }
@@ -76,8 +79,9 @@ impl World {
         };
         let fails = self.strikes_by(self.mix.unwritable);
         let Some(session) = self.sessions.open_if_there(from).filter(|_| !fails) else { return false };
-        // A copy is placed without what is damaged.
+        // A copy is placed whole.
         session.damaged &= !(repairs || places);
+        session.behind &= !(repairs || places);
         session.elsewhere &= !places;
         true
     }

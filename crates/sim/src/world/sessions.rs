@@ -16,6 +16,8 @@ pub(crate) struct Session {
     pub(crate) elsewhere: bool,
     /// Parts of its file are no rows.
     pub(crate) damaged: bool,
+    /// Its file lacks what the agent said last.
+    pub(crate) behind: bool,
     /// Something is written in it.
     pub(crate) spoken: bool,
 }
@@ -44,6 +46,7 @@ impl Sessions {
                 lost: false,
                 elsewhere: false,
                 damaged: false,
+                behind: false,
                 spoken: false,
             });
             self.0.len() - 1

@@ -2,7 +2,8 @@
 //! kept as it is on the wire until it is wanted: most of a session file is never looked at.
 
 use super::{Flag, Text, Usage, loose, parse};
-use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
 use std::marker::PhantomData;
@@ -41,6 +42,20 @@ records! {
         "message" => message: RowMessage<'a>,
         "tool_result_meta" => tool_result_meta: loose::List<NonExecution<'a>>,
         "summary" => summary: Raw<'a>,
+    }
+
+    /// An event of the stream, its message unread: a row is made of it.
+    Told {
+        "type" => kind: Text<'a>,
+        "subtype" => subtype: Text<'a>,
+        "uuid" => uuid: Text<'a>,
+        "session_id" => session_id: Text<'a>,
+        "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
+        "is_api_error_message" => is_api_error_message: Flag,
+        "timestamp" => timestamp: Text<'a>,
+        "message" => message: Raw<'a>,
+        "tool_use_result" => tool_use_result: Raw<'a>,
+        "tool_result_meta" => tool_result_meta: loose::List<NonExecution<'a>>,
     }
 
     /// What tells a session file's row from a stream's event.
@@ -89,6 +104,31 @@ records! {
     }
 }
 
+/// What every row of a session file repeats of its session.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(in crate::claude) struct Setting<'a> {
+    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
+    user_type: Raw<'a>,
+    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
+    entrypoint: Raw<'a>,
+    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
+    cwd: Raw<'a>,
+    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
+    session_id: Raw<'a>,
+    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
+    version: Raw<'a>,
+    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
+    git_branch: Raw<'a>,
+}
+
+impl Setting<'_> {
+    /// Whether it is that of this session.
+    pub(in crate::claude) fn is_of(&self, session: &str) -> bool {
+        self.session_id.text().is_some_and(|id| id == session)
+    }
+}
+
 /// A value as it is on the wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::claude) struct Raw<'a>(Option<&'a RawValue>);
@@ -99,7 +139,18 @@ impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     }
 }
 
+impl Serialize for Raw<'_> {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(output)
+    }
+}
+
 impl<'a> Raw<'a> {
+    /// Whether there is none.
+    pub(in crate::claude) fn is_missing(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The JSON text; a missing one is empty.
     pub(in crate::claude) fn json(self) -> &'a str {
         self.0.map_or("", RawValue::get)

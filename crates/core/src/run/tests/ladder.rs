@@ -76,6 +76,28 @@ fn a_damaged_session_is_repaired_once_and_then_resumed_as_it_is() {
 }
 
 #[test]
+fn a_session_that_lacks_its_end_is_completed() {
+    check_run(
+        "start; spawn; open; bill 9; signal 9; swept; tick; found behind; spawn; signal 9; swept; tick; found behind; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            found behind     rung repair (behind); > spawn 2
+            spawn            spawned 7
+            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (crashed); > look for s1
+            found behind     rung resume (behind); > spawn 3
+            spawn            spawned 7
+        "#]],
+    );
+}
+
+#[test]
 fn a_missing_session_is_replaced_without_starting_the_agent() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; found missing; swept; spawn; open; signal 9; swept; \

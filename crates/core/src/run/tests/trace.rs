@@ -126,6 +126,7 @@ impl Story<'_> {
             "found" => Event::Inspected(match rest {
                 "ready" => SessionFound::Ready,
                 "damaged" => SessionFound::Damaged,
+                "behind" => SessionFound::Behind,
                 "elsewhere" => SessionFound::Elsewhere,
                 "empty" => SessionFound::Empty,
                 "missing" => SessionFound::Missing,
