@@ -28,7 +28,8 @@ use std::{env, io};
 
 const HEAD: &str = "## Faults\n\nWritten by `cargo xtask faults`. Each scenario is a small piece of work of ten turns \
     that the real Claude Code does under `longhaul run` and its default policy, against a loopback API whose model goes \
-    on from the conversation it is sent. Six commands leave a line each in a file of effects.\n\n\
+    on from the conversation it is sent; a command that this conversation shows or names as called before, it runs \
+    only if a look tells that it has not been run. Six commands leave a line each in a file of effects.\n\n\
     completed: the workspace is as the work leaves it · clean: every effect is there exactly once, no process of the run \
     is left, there is one session file and its conversation has no branches · honest: success was told if and only if \
     the work is complete · ideal: the same work without faults in the same run of this command · tokens and billed cost \

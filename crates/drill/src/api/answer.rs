@@ -10,6 +10,8 @@ use crate::scenario::{Tool, Turn};
 
 /// Characters per token, about what English has.
 const CHARS_PER_TOKEN: u64 = 4;
+/// By how much of it a command is known; those of a scenario differ earlier.
+const NAMED_CHARS: usize = 32;
 
 /// A message, ready to be sent.
 #[derive(Debug, Clone)]
@@ -51,27 +53,38 @@ impl SseEvent {
     }
 }
 
-/// The content of a turn: its text, then its tools but those that have their results.
-pub(super) fn content(turn: &Turn, place: Place) -> Vec<Value> {
+/// The content of a turn: its text, then its tools but those that have their results. `told` is what the prompts say.
+pub(super) fn content(turn: &Turn, place: Place, told: &str) -> Vec<Value> {
     let text =
         turn.text.iter().filter(|text| !text.is_empty()).map(|text| json!({"type": "text", "text": text}));
     let tools =
         turn.tools.iter().enumerate().filter(|(index, _)| !place.is_done(*index)).map(|(index, tool)| {
-            let (name, input) = call(tool);
+            let (name, input) = call(tool, |command| place.repeat > 0 || names(told, command));
             json!({"type": "tool_use", "id": tool_id(place, index), "name": name, "input": input})
         });
     text.chain(tools).collect()
 }
 
-/// A tool call by the agent's name for the tool and with its input.
-fn call(tool: &Tool) -> (&'static str, Value) {
+/// Whether prompts name a command: lists of commands quote the beginning of each.
+fn names(told: &str, command: &str) -> bool {
+    let beginning: String = command.chars().take(NAMED_CHARS).collect();
+    told.contains(&beginning)
+}
+
+/// A tool call by the agent's name for the tool and with its input. `perhaps_run` tells of commands that may have been
+/// run already.
+fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&'static str, Value) {
     match tool {
         Tool::Write { path, content } => ("Write", json!({"file_path": path, "content": content})),
         Tool::Edit { path, old, new } => {
             ("Edit", json!({"file_path": path, "old_string": old, "new_string": new, "replace_all": false}))
         }
         Tool::Read { path } => ("Read", json!({"file_path": path})),
-        Tool::Bash { command, run_in_background } => {
+        Tool::Bash { command, unless, run_in_background } => {
+            let command = match unless {
+                Some(unless) if perhaps_run(command) => format!("{unless} || {{ {command}; }}"),
+                _ => command.clone(),
+            };
             let mut input = json!({"command": command, "description": "Run a step of the drill"});
             if *run_in_background {
                 input["run_in_background"] = json!(true);
@@ -185,6 +198,22 @@ fn usage(tokens: &Tokens) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_may_have_been_run_is_looked_for_first() {
+        let turn: Turn = toml::from_str(
+            "tools = [{ bash = { command = \"make; echo made >> log\", unless = \"grep -q made log\" } }]",
+        )
+        .expect("a turn");
+        let command = |repeat, told: &str| {
+            let place = Place { turn: 1, repeat, done: 0 };
+            content(&turn, place, told)[0]["input"]["command"].clone()
+        };
+        let looks = "grep -q made log || { make; echo made >> log; }";
+        assert_eq!(command(0, "Build it."), "make; echo made >> log");
+        assert_eq!(command(1, "Build it."), looks);
+        assert_eq!(command(0, "Outcome unknown, check first:\n- `make; echo made >> log`"), looks);
+    }
 
     #[test]
     fn the_events_carry_every_character_once() {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-/// How the agent words a tool call that did not run to its end. A model would look and run it again; so does the script.
+/// How the agent words a tool call that did not run to its end. A model would look, and run it again; so does the script.
 /// Seen with Claude Code 2.1.330.
 const INTERRUPTED: &[&str] = &[
     "[Tool call interrupted:",
@@ -75,6 +75,19 @@ pub(super) fn place(messages: &Value, turns: u32) -> Place {
     Place { turn, repeat, done: if interrupted { last.done } else { 0 } }
 }
 
+/// What the prompts of the conversation say, without what the agent's program says between the model's messages.
+pub(super) fn told(messages: &Value) -> String {
+    let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
+    let prompts =
+        messages.iter().filter(|message| message["role"] == "user").map(|message| &message["content"]);
+    let texts = prompts.flat_map(|content| match content {
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        _ => Vec::new(),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
 fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
     messages.iter().filter_map(|message| message.get("content")?.as_array()).flatten()
@@ -129,6 +142,14 @@ mod tests {
         check(json!([call("toolu_drill_3_1"), result("toolu_drill_3_1", "ok"), prompt]), 3, 1);
         check(json!([call("toolu_other"), result("toolu_other", "ok")]), 1, 0);
         check(json!("nonsense"), 1, 0);
+    }
+
+    #[test]
+    fn what_prompts_say_is_told() {
+        let parts = json!({"role": "user", "content": [{"type": "text", "text": "Outcome unknown: `make`"}]});
+        let said = json!({"role": "assistant", "content": [{"type": "text", "text": "I shall `rm`"}]});
+        let messages = json!([{"role": "user", "content": "Build it."}, said, parts, result("a", "`ls`")]);
+        assert_eq!(told(&messages), "Build it.\nOutcome unknown: `make`");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time;
 
 use super::account::{Account, RequestKind};
-use super::conversation::place;
+use super::conversation::{place, told};
 use super::doorway::{Caller, Doorway};
 use super::play::{self, Playing};
 use super::stage::{Asked, Stage};
@@ -199,12 +199,14 @@ fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
     // A body that is not JSON asks for nothing in particular; it gets the first turn.
     let request: Value = serde_json::from_slice(body).unwrap_or_default();
     let side = request["tools"].as_array().is_none_or(Vec::is_empty);
-    let place = place(&request["messages"], stage.scenario.turns.len() as u32);
+    let messages = &request["messages"];
+    let place = place(messages, stage.scenario.turns.len() as u32);
     let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
     let (entry, request_id) = stage.note(kind, (!side).then_some(place.turn), session.clone());
     Asked {
         place,
+        told: told(messages),
         side,
         stream: request["stream"] == true,
         model: request["model"].as_str().unwrap_or_default().to_owned(),

@@ -48,6 +48,8 @@ struct Books {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) place: Place,
+    /// What the prompts say.
+    pub(super) told: String,
     /// Whether it is a side request, which belongs to no turn.
     pub(super) side: bool,
     pub(super) stream: bool,
@@ -155,7 +157,7 @@ impl Stage {
         let turn = self.scenario.turns.get(asked.place.turn.saturating_sub(1) as usize);
         let (mut content, mut output) = match turn {
             _ if asked.side => (vec![json!({"type": "text", "text": "A drill"})], None),
-            Some(turn) => (answer::content(turn, asked.place), turn.output_tokens),
+            Some(turn) => (answer::content(turn, asked.place, &asked.told), turn.output_tokens),
             None => (Vec::new(), None),
         };
         let calls = content.iter().any(|block| block["type"] == "tool_use");

@@ -151,6 +151,10 @@ pub enum Tool {
     Bash {
         /// Which.
         command: String,
+        /// What succeeds once it has been run. The model looks first where the conversation shows that it may have
+        /// been run already: it was called there before, or a prompt names it.
+        #[serde(default)]
+        unless: Option<String>,
         /// Whether the agent goes on before it has ended.
         #[serde(default)]
         run_in_background: bool,
