@@ -14,7 +14,10 @@ fn main() {
     let (stream, messages) = stream();
     let in_stream = stream.iter().filter(|byte| **byte == b'\n').count();
     for (name, pieces) in [("64 KiB pieces", PIECE_BYTES), ("1 kB pieces", 1000)] {
-        let mut decoder = dialect("claude").map(|claude| claude.decoder()).into_iter().next();
+        let mut decoder = dialect("claude")
+            .map(|claude| claude.decoder(&longhaul_agent::Guards::default()))
+            .into_iter()
+            .next();
         let Some(decoder) = decoder.as_mut() else { return };
         let mut notices = Vec::new();
         let (mut fed, mut bytes) = (0, 0);

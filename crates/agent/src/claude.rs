@@ -8,6 +8,7 @@ mod calls;
 mod compact;
 mod control;
 mod decode;
+mod guarding;
 mod invocation;
 mod kinds;
 mod prompts;
@@ -26,8 +27,8 @@ mod wire;
 mod words;
 
 use crate::{
-    Decoder, Dialect, Effects, Invocation, Order, Past, Prices, Recorded, Sessions, Tables, TablesError,
-    Transcript,
+    Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded, Sessions, Tables,
+    TablesError, Transcript,
 };
 use longhaul_core::SpawnPlan;
 use std::sync::Arc;
@@ -105,17 +106,18 @@ impl Dialect for Claude {
         transcript::of_file(bytes)
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(decode::ClaudeDecoder::new(self.prices.clone(), Arc::clone(&self.effects)))
+    fn decoder(&self, guards: &Guards) -> Box<dyn Decoder> {
+        let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
+        Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone()))
     }
 
     fn interrupt(&self) -> Vec<u8> {
         interrupt()
     }
 
-    /// Nothing: closing the input ends an idle agent as fast as `end_session` does (65 ms either way),
-    /// but lets a background shell and the turn that follows it finish; `end_session` kills them.
-    fn end_input(&self) -> Vec<u8> {
-        Vec::new()
+    /// Only where the input cannot be closed: that ends an idle agent as fast (65 ms either way), but lets a
+    /// background shell and the turn that follows it finish; `end_session` kills them.
+    fn leave(&self) -> Vec<u8> {
+        end_session()
     }
 }

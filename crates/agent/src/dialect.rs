@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Sessions, Tables, TablesError, Transcript};
+use crate::{Deeds, Glance, Guards, Sessions, Tables, TablesError, Transcript};
 use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -29,14 +29,15 @@ pub trait Dialect: Send + Sync {
     /// neither. The stream does not tell the task.
     fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript>;
 
-    /// A decoder for the stream of one attempt.
-    fn decoder(&self) -> Box<dyn Decoder>;
+    /// A decoder for the stream of one attempt of an agent that is guarded like this.
+    fn decoder(&self, guards: &Guards) -> Box<dyn Decoder>;
 
     /// What to write to make the agent end its turn now, with a result.
     fn interrupt(&self) -> Vec<u8>;
 
-    /// What to write before its input is closed, once no turn is owed. Closing is what ends it.
-    fn end_input(&self) -> Vec<u8>;
+    /// What to write to end an agent that no turn is owed by, where its input cannot be closed. It also ends
+    /// what runs in its background.
+    fn leave(&self) -> Vec<u8>;
 }
 
 /// Understands the stream of one attempt.
@@ -44,6 +45,13 @@ pub trait Decoder: Send {
     /// Takes in some bytes of the stream, however they were cut. A run of lines that say nothing but
     /// that the agent lives becomes one [`Notice::Stirred`].
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>);
+
+    /// What the agent waits for, as lines to write to it; each is told once. One that was answered before and
+    /// has not ended yet is among them: a second answer to the same question is passed over.
+    fn take_answers(&mut self) -> Vec<Vec<u8>>;
+
+    /// Whether no turn is owed, and none will follow from what ran in the background.
+    fn rests(&self) -> bool;
 
     /// What a person may want to know of the attempt now. It decides nothing.
     fn glance(&self) -> &Glance;
@@ -99,6 +107,8 @@ pub struct Order {
     pub model: Option<String>,
     /// The permission mode; nothing for the user's own setting.
     pub permission_mode: Option<String>,
+    /// What the agent may not do.
+    pub guards: Guards,
     /// The user's own arguments to the agent. They come last, and so win.
     pub extra_args: Vec<String>,
     /// How long a seed may be, in estimated tokens.
@@ -149,6 +159,9 @@ pub struct Invocation {
     pub env_remove: Vec<&'static str>,
     /// What to write to its input first.
     pub stdin: Vec<u8>,
+    /// Whether its input must outlive its supervisor: without one, it would take a question that nobody
+    /// answers for a refusal.
+    pub waits: bool,
 }
 
 /// The dialect of the agent of that name, with the tables of this program.

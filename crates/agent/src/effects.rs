@@ -5,13 +5,12 @@
 //! script starts. Shell words are compared, never text: `echo "git push"` pushes nothing. The rows are
 //! in `effects.toml`, with their form.
 
-mod pattern;
 mod program;
 mod shell;
 mod wrapped;
 
+use crate::pattern::Pattern;
 use crate::table::{self, TableError};
-use pattern::Pattern;
 use program::{OptionPattern, Program, Row};
 use serde::Deserialize;
 use std::collections::BTreeSet;

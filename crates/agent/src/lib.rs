@@ -12,8 +12,10 @@ mod deeds;
 mod dialect;
 mod effects;
 mod glance;
+mod guards;
 mod lines;
 mod near;
+mod pattern;
 mod prices;
 mod report;
 mod seed;
@@ -29,6 +31,7 @@ pub use dialect::{
 };
 pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};
+pub use guards::{GuardError, Guards, ToolPattern, Verdict};
 pub use near::near;
 pub use prices::Prices;
 pub use report::{Report, report};

@@ -2,6 +2,7 @@
 
 use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use longhaul_agent::ToolPattern;
 use longhaul_core::{Jitter, Preset, SessionId, Span};
 use std::path::PathBuf;
 
@@ -124,6 +125,12 @@ pub struct RunArgs {
     /// arguments begin: `begins = ["prod"]`
     #[arg(long, value_name = "FILE")]
     pub effects: Option<PathBuf>,
+    /// Let the agent use no other tools than these, whatever else permits them: names like `Read` or `mcp__github__*`
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    pub allow_tools: Vec<ToolPattern>,
+    /// Do not let the agent use these tools, whatever else permits them
+    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    pub deny_tools: Vec<ToolPattern>,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,

@@ -41,6 +41,9 @@ pub struct Evidence {
     pub retry_after: Option<Span>,
     /// Whether a hook gave no verdict or was cancelled unanswered.
     pub guard_lapsed: bool,
+    /// How many calls our guards denied.
+    #[serde(default, skip_serializing_if = "crate::record::is_zero")]
+    pub denied: u32,
     /// The session as the stream named it; nothing if the agent died before naming one.
     pub session: Option<SessionId>,
     /// Whether the session went on from where it was; nothing where that cannot be read. Filled in by the
@@ -67,6 +70,7 @@ impl Evidence {
             rate_limit: None,
             retry_after: None,
             guard_lapsed: false,
+            denied: 0,
             session: None,
             continuity: None,
             progressed: false,

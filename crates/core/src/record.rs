@@ -89,6 +89,9 @@ pub enum Record {
         tally: Tally,
         /// The last result, if there was one.
         result: Option<TurnResult>,
+        /// How many calls our guards denied.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        denied: u32,
         /// Whether it continued the conversation that it was to continue, where that could be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continuity: Option<Continuity>,
@@ -119,6 +122,12 @@ pub enum Record {
         /// How.
         outcome: Outcome,
     },
+}
+
+/// What most attempts have nothing of is not written.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+pub(crate) fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What follows an attempt.

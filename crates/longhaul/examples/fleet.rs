@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout)]
 
 use longhaul::{Environment, Observer, Request, SessionChoice, supervise};
-use longhaul_agent::{Order, Program, SEED_TOKENS_MAX, dialect};
+use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX, dialect};
 use longhaul_core::{OutcomeKind, Preset, RunId};
 use longhaul_store::Home;
 use std::cell::Cell;
@@ -148,6 +148,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
             prompt: "write".to_owned(),
             model: None,
             permission_mode: None,
+            guards: Guards::default(),
             extra_args: Vec::new(),
             seed_tokens: SEED_TOKENS_MAX,
             inner_retries: policy.inner_retries,

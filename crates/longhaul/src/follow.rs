@@ -5,8 +5,8 @@ use crate::live::{Tail, Watch};
 use crate::observer::{Observer, View};
 use crate::recover::is_told;
 use crate::report::Report;
-use crate::supervisor::dialect_of;
-use longhaul_agent::{Decoder, Dialect};
+use crate::supervisor::{dialect_of, guards_of};
+use longhaul_agent::{Decoder, Dialect, Guards};
 use longhaul_core::{Moment, Outcome, Run, Step};
 use longhaul_store::{Entry, Journal, JournalFollower, Plan, RunDir};
 use std::io;
@@ -34,7 +34,7 @@ pub enum Followed {
 /// If its files cannot be read, or its agent is of a kind that this version does not know.
 pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followed, SuperviseError> {
     let plan = dir.plan()?;
-    let dialect = dialect_of(&plan)?;
+    let (dialect, guards) = (dialect_of(&plan)?, guards_of(&plan)?);
     let journal_path = dir.journal_path();
     // Watched before it is read: what is written in between is seen.
     let mut watch = Watch::new();
@@ -45,6 +45,7 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
         dir,
         plan: &plan,
         dialect: &*dialect,
+        guards,
         run: Run::new(),
         watch,
         at: Moment(0),
@@ -81,6 +82,7 @@ struct Following<'a> {
     dir: &'a RunDir,
     plan: &'a Plan,
     dialect: &'a dyn Dialect,
+    guards: Guards,
     run: Run,
     watch: Watch,
     at: Moment,
@@ -102,7 +104,7 @@ impl Following<'_> {
             let stream = self.dir.attempt(attempt).stream_path();
             self.watch.file(&stream);
             let tail = Tail::open(&stream)?;
-            self.attempt = Some((tail, self.dialect.decoder()));
+            self.attempt = Some((tail, self.dialect.decoder(&self.guards)));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
         Ok(())

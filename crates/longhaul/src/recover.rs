@@ -3,9 +3,9 @@
 
 use crate::live::{LiveWorld, Setup, seed};
 use crate::seeding::asked_in;
-use crate::supervisor::{Supervised, dialect_of};
+use crate::supervisor::{Supervised, dialect_of, guards_of};
 use crate::{Environment, Observer, Report, RunError, SuperviseError};
-use longhaul_agent::{Order, Program};
+use longhaul_agent::{GuardError, Order, Program};
 use longhaul_core::{Ask, By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
@@ -84,7 +84,7 @@ pub(crate) async fn take_up<'a>(
     if let Some(Ask::Prompt(text)) = &reopened {
         asked.push(text.clone());
     }
-    let order = order(&plan, asked, dir.id());
+    let order = order(&plan, asked, dir.id())?;
     let mut world =
         LiveWorld::new(Setup { home, dir, journal, dialect, order, environment, cancels, observer });
     world.hold(sessions_of(&history).into_iter());
@@ -177,8 +177,8 @@ fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
     sessions
 }
 
-pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Order {
-    Order {
+pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Order, GuardError> {
+    Ok(Order {
         program: Program {
             path: plan.agent.program.as_path().to_owned(),
             leading_args: plan.agent.leading_args.clone(),
@@ -188,12 +188,13 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Order {
         asked,
         model: plan.model.clone(),
         permission_mode: plan.permission_mode.clone(),
+        guards: guards_of(plan)?,
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
         seed_tokens: plan.seed_tokens,
         inner_retries: plan.policy.inner_retries,
         run: run.clone(),
-    }
+    })
 }
 
 fn check_workspace(path: &Path) -> Result<(), SuperviseError> {

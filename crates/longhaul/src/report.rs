@@ -33,6 +33,8 @@ pub struct Report {
     pub ending: Option<TurnResult>,
     /// What the run used.
     pub tally: Tally,
+    /// How many tool calls its guards denied.
+    pub denied: u32,
     /// How it spent its time.
     pub clocks: Clocks,
     /// When it ended.
@@ -71,6 +73,7 @@ impl Report {
             fault: state.fault,
             ending: state.result,
             tally: state.tally,
+            denied: state.denied,
             clocks: state.clocks,
             ended,
         }

@@ -48,7 +48,7 @@ pub fn branch(
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
     let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
-    let mut order = order(&plan, asked_in(history.records()), dir.id());
+    let mut order = order(&plan, asked_in(history.records()), dir.id())?;
     order.prompt = prompt;
     order.asked = Vec::new();
     if let Some(cwd) = cwd {

@@ -5,9 +5,9 @@ use crate::live::{LiveWorld, Setup, seed};
 use crate::observer::Observer;
 use crate::report::{Report, settle};
 use jiff::Zoned;
-use longhaul_agent::{Dialect, Order, Tables, TablesError, dialect_with};
+use longhaul_agent::{Dialect, GuardError, Guards, Order, Tables, TablesError, dialect_with};
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
-use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, Prompt, StoreError};
+use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, PlanGuards, Prompt, StoreError};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -69,6 +69,9 @@ pub enum SuperviseError {
     /// A table of the plan cannot be read by this version.
     #[error("{0}")]
     Tables(#[from] TablesError),
+    /// A guard of the plan cannot be read by this version: the run must not go on without it.
+    #[error("guard the agent: {0}")]
+    Guard(#[from] GuardError),
     /// The directory to work in is gone.
     #[error("work in {}: {source}", path.display())]
     Workspace {
@@ -106,7 +109,7 @@ impl SuperviseError {
     pub fn hint(&self) -> Option<String> {
         match self {
             SuperviseError::Store(error) => error.hint(),
-            SuperviseError::UnknownAgent(_) | SuperviseError::Tables(_) => {
+            SuperviseError::UnknownAgent(_) | SuperviseError::Tables(_) | SuperviseError::Guard(_) => {
                 Some("use the longhaul that began the run".to_owned())
             }
             SuperviseError::Workspace { .. } => {
@@ -129,6 +132,12 @@ pub(crate) fn dialect_of(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError
     let tables = Tables { prices: plan.prices.clone(), effects: plan.effects.clone() };
     let dialect = dialect_with(&plan.agent.name, tables)?;
     dialect.ok_or_else(|| SuperviseError::UnknownAgent(plan.agent.name.clone()))
+}
+
+/// The guards of a plan.
+pub(crate) fn guards_of(plan: &Plan) -> Result<Guards, GuardError> {
+    let tools = |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
+    Ok(Guards { allow_tools: tools(&plan.guards.allow_tools)?, deny_tools: tools(&plan.guards.deny_tools)? })
 }
 
 /// A run that was never begun, or one that broke off.
@@ -244,6 +253,10 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
             binary: Binary::of(&order.program.path).ok(),
         },
         argv: order.extra_args.iter().map(|arg| arg.as_str().into()).collect(),
+        guards: PlanGuards {
+            allow_tools: order.guards.allow_tools.iter().map(ToString::to_string).collect(),
+            deny_tools: order.guards.deny_tools.iter().map(ToString::to_string).collect(),
+        },
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),
         seed_tokens: order.seed_tokens,

@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout)]
 
 use longhaul_core::{Moment, Preset, Proc, Record, RunId, SessionId};
-use longhaul_store::{Agent, Day, EnvNames, Home, Journal, Plan, Prompt, SessionLock, compact};
+use longhaul_store::{Agent, Day, EnvNames, Home, Journal, Plan, PlanGuards, Prompt, SessionLock, compact};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};
@@ -114,6 +114,7 @@ fn plan() -> Plan {
         prices: None,
         effects: None,
         argv: vec!["-p".into(), "--verbose".into()],
+        guards: PlanGuards::default(),
         env: EnvNames::default(),
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),

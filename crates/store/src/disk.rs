@@ -5,6 +5,7 @@
 //! `short@12` lets the twelfth alone fail, after half of its bytes: somebody made room meanwhile. With
 //! `LONGHAUL_STORE_LOG` each call is appended to that file, so that a test can count them.
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -20,6 +21,12 @@ pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
 pub(crate) fn make_dir(builder: &DirBuilder, path: &Path) -> io::Result<()> {
     faults::pass("mkdir", path)?;
     builder.create(path)
+}
+
+/// Makes a FIFO that only its owner may use.
+pub(crate) fn make_fifo(path: &Path) -> io::Result<()> {
+    faults::pass("mkfifo", path)?;
+    Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
 }
 
 /// Writes all of it; after a failure, part of it may be there.

@@ -47,7 +47,7 @@ pub use home::Home;
 pub use incoming::IncomingRun;
 pub use journal::{Entry, History, Journal, JournalFollower};
 pub use os_text::OsText;
-pub use plan::{Agent, Binary, Imported, Plan, Prompt};
+pub use plan::{Agent, Binary, Imported, Plan, PlanGuards, Prompt};
 pub use requests::RunRequest;
 pub use rundir::{AttemptDir, RunDir};
 pub use session_lock::SessionLock;

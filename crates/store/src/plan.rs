@@ -36,6 +36,9 @@ pub struct Plan {
     /// The agent's arguments that are the same in every attempt, the user's own included. What
     /// differs from attempt to attempt (session, prompt) is in `attempts/NNN/argv.json`.
     pub argv: Vec<OsText>,
+    /// What the agent may not do.
+    #[serde(default, skip_serializing_if = "PlanGuards::is_empty")]
+    pub guards: PlanGuards,
     /// The environment variables set for the agent and withheld from it.
     pub env: EnvNames,
     /// Limits and schedules, resolved.
@@ -58,6 +61,22 @@ pub struct Plan {
     /// Where the run was before it was brought here; nothing if it was begun here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+}
+
+/// The guards of a run, as they were written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlanGuards {
+    /// Patterns of tools; empty allows all.
+    pub allow_tools: Vec<String>,
+    /// Patterns of tools.
+    pub deny_tools: Vec<String>,
+}
+
+impl PlanGuards {
+    fn is_empty(&self) -> bool {
+        *self == PlanGuards::default()
+    }
 }
 
 /// What plans of older versions mean.

@@ -4,7 +4,8 @@
 //! plan.json        what was asked for, written once; again where the run has moved
 //! journal.jsonl    the truth: see `journal.rs`
 //! status.json      derived, for people and other programs
-//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json
+//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; while a guarded agent runs, its
+//!                  input as a FIFO: `input`
 //! logs/            cost_summary.json, session.json, derived when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
@@ -205,6 +206,29 @@ impl AttemptDir {
     /// [`StoreError::Io`].
     pub fn create_stderr(&self) -> Result<File, StoreError> {
         open_append(&self.stderr_path())
+    }
+
+    /// Where a guarded agent's standard input is while it runs.
+    pub fn input_path(&self) -> PathBuf {
+        self.path.join("input")
+    }
+
+    /// Makes the FIFO that a guarded agent reads its input from, and opens it for the agent: for reading and
+    /// writing, so that its input does not end with a supervisor.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create_input(&self) -> Result<File, StoreError> {
+        let path = self.input_path();
+        self.remove_input();
+        disk::make_fifo(&path).map_err(StoreError::io("create", &path))?;
+        File::options().read(true).write(true).open(&path).map_err(StoreError::io("open", &path))
+    }
+
+    /// Removes the FIFO, if there is one: nobody reads from it any more.
+    pub fn remove_input(&self) {
+        // One that stays is nothing but a name.
+        let _ = fs::remove_file(self.input_path());
     }
 
     /// Writes `argv.json`, without a disk flush.

@@ -30,6 +30,14 @@ pub fn end_session() -> Vec<u8> {
     request("longhaul-end", &json!({ "subtype": "end_session" }))
 }
 
+/// Answers a hook callback.
+pub(super) fn hook_answer(id: &str, answer: &Value) -> Vec<u8> {
+    line(&json!({
+        "type": "control_response",
+        "response": { "subtype": "success", "request_id": id, "response": answer },
+    }))
+}
+
 fn request(id: &str, request: &Value) -> Vec<u8> {
     line(&json!({ "type": "control_request", "request_id": id, "request": request }))
 }

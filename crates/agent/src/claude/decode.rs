@@ -6,6 +6,7 @@
 use super::SYNTHETIC;
 use super::activity;
 use super::calls;
+use super::guarding::Guarding;
 use super::kinds::Kind;
 use super::spend::Spend;
 use super::startup;
@@ -14,17 +15,14 @@ use super::turn::Turn;
 use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, parse};
 use super::words;
 use crate::lines::{Line, Lines};
-use crate::{Decoder, Deeds, Effects, Glance, Prices};
+use crate::{Decoder, Deeds, Effects, Glance, Guards, Prices};
 use longhaul_core::{
     Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, TurnResult,
 };
-use std::collections::BTreeSet;
 use std::mem;
 use std::sync::Arc;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
-// Hook callbacks that wait for an answer at once: one for each open tool.
-const ASKED_HOOKS_MAX: usize = 1024;
 
 /// A decoder of Claude Code's stream.
 #[derive(Debug)]
@@ -40,10 +38,14 @@ pub(super) struct ClaudeDecoder {
     result: Option<TurnResult>,
     /// Whether a turn is open: one began, and no result followed.
     turn_open: bool,
+    /// Whether the agent has said that no turn is owed, and nothing ran in its background then; nothing if it
+    /// never says so.
+    idle: Option<bool>,
+    /// What runs in its background.
+    background: u32,
     rate_limit: Option<RateLimit>,
     startup: Option<StartupError>,
-    /// Hook callbacks that the agent asked for and that it has not called off.
-    asked_hooks: BTreeSet<String>,
+    guarding: Guarding,
     /// Whether a hook gave no verdict.
     guard_lapsed: bool,
     /// Whether a turn or a tool call was completed.
@@ -66,6 +68,14 @@ impl Decoder for ClaudeDecoder {
         &self.deeds
     }
 
+    fn take_answers(&mut self) -> Vec<Vec<u8>> {
+        self.guarding.take_answers()
+    }
+
+    fn rests(&self) -> bool {
+        !self.turn_open && self.idle.unwrap_or(true)
+    }
+
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
         // The last line may lack its newline, and may be torn.
         let mut unheard = Vec::new();
@@ -77,7 +87,8 @@ impl Decoder for ClaudeDecoder {
             result: self.result,
             turn_open: self.result.is_some() && self.turn_open,
             rate_limit: self.rate_limit,
-            guard_lapsed: self.guard_lapsed || self.hides_a_lapse(),
+            guard_lapsed: self.guard_lapsed || self.guarding.lapsed || self.hides_a_lapse(),
+            denied: self.guarding.denied,
             session: self.glance.session.clone(),
             progressed: self.progressed,
             tally: self.glance.tally,
@@ -95,7 +106,7 @@ impl Decoder for ClaudeDecoder {
 }
 
 impl ClaudeDecoder {
-    pub(super) fn new(prices: Prices, effects: Arc<Effects>) -> ClaudeDecoder {
+    pub(super) fn new(prices: Prices, effects: Arc<Effects>, guards: Guards) -> ClaudeDecoder {
         ClaudeDecoder {
             lines: Lines::default(),
             glance: Glance::default(),
@@ -106,9 +117,11 @@ impl ClaudeDecoder {
             turn: Turn::default(),
             result: None,
             turn_open: false,
+            idle: None,
+            background: 0,
             rate_limit: None,
             startup: None,
-            asked_hooks: BTreeSet::new(),
+            guarding: Guarding::new(guards),
             guard_lapsed: false,
             progressed: false,
         }
@@ -153,14 +166,19 @@ impl ClaudeDecoder {
             Kind::ApiRetry => self.with(line, |own, retry| own.retry(&retry, out)),
             Kind::RateLimit => self.with(line, |own, event| own.rate_limit(&event, out)),
             Kind::SessionState => self.with(line, |own, note| own.session_state(&note, out)),
-            Kind::BackgroundTasks => self.with(line, |_, note| background(&note, out)),
+            Kind::BackgroundTasks => self.with(line, |own, note| own.background(&note, out)),
             Kind::Status => self.with(line, |own, note| own.status(&note)),
             Kind::Informational => self.with(line, |own, note| own.informational(&note)),
             Kind::Notification => self.with(line, |own, note| own.notification(&note)),
             Kind::PermissionDenied => self.with(line, |own, note| own.permission_denied(&note)),
             Kind::ModelFallback => self.with(line, |own, note| own.model_fallback(&note)),
-            Kind::ControlRequest => self.with(line, |own, note| own.control_request(&note)),
-            Kind::ControlCancel => self.with(line, |own, note| own.control_cancel(&note)),
+            Kind::ControlRequest => self.with(line, |own, note: Note<'_>| {
+                own.guarding.asked(note.request_id.as_str(), &note.request);
+            }),
+            Kind::ControlCancel => self.with(line, |own, note: Note<'_>| {
+                own.guarding.called_off(note.request_id.as_str());
+            }),
+            Kind::ControlResponse => self.with(line, |own, answered| own.guarding.answered(&answered)),
             Kind::TaskStarted => self.with(line, |own, note| own.task_started(&note)),
             Kind::TaskNotification => self.with(line, |own, note| own.task_notification(&note)),
             Kind::TaskProgress
@@ -171,7 +189,6 @@ impl ClaudeDecoder {
             | Kind::HookStarted
             | Kind::HookProgress
             | Kind::HookResponse
-            | Kind::ControlResponse
             | Kind::CommandLifecycle
             | Kind::CompactBoundary
             | Kind::ModelRefusal
@@ -281,6 +298,7 @@ impl ClaudeDecoder {
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             calls::answered(&mut self.deeds, block, row);
             if self.tools.end(block.tool_use_id.as_str()) {
+                self.guarding.ended(block.tool_use_id.as_str(), block.is_error.0);
                 self.progressed = true;
                 self.act("thinking");
                 out.push(Notice::ToolEnded);
@@ -306,7 +324,7 @@ impl ClaudeDecoder {
         self.glance.turns += 1;
         self.act("");
         self.tools.end_all();
-        self.asked_hooks.clear();
+        self.guarding.turn_ended();
         self.turn = Turn::default();
         self.turn_open = false;
         self.progressed |= result.is_progress();
@@ -362,10 +380,21 @@ impl ClaudeDecoder {
 
     fn session_state(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
         match note.state.as_str() {
-            "idle" => out.push(Notice::Idled),
-            "running" => self.begin_turn(out),
+            "idle" => {
+                self.idle = Some(self.background == 0);
+                out.push(Notice::Idled);
+            }
+            "running" => {
+                self.idle = Some(false);
+                self.begin_turn(out);
+            }
             _ => {}
         }
+    }
+
+    fn background(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        self.background = u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX);
+        out.push(Notice::BackgroundChanged(self.background));
     }
 
     fn informational(&mut self, note: &Note<'_>) {
@@ -406,17 +435,6 @@ impl ClaudeDecoder {
         self.glance.model = note.fallback_model.stated().map(str::to_owned);
     }
 
-    fn control_request(&mut self, note: &Note<'_>) {
-        if note.request.subtype.is("hook_callback") && self.asked_hooks.len() < ASKED_HOOKS_MAX {
-            self.asked_hooks.insert(note.request_id.as_str().to_owned());
-        }
-    }
-
-    /// The agent no longer waits for an answer to what it asked.
-    fn control_cancel(&mut self, note: &Note<'_>) {
-        self.guard_lapsed |= self.asked_hooks.remove(note.request_id.as_str());
-    }
-
     fn status(&mut self, note: &Note<'_>) {
         if let Some(mode) = note.permission_mode.stated() {
             self.glance.permission_mode = Some(mode.to_owned());
@@ -439,10 +457,6 @@ impl ClaudeDecoder {
     fn hides_a_lapse(&self) -> bool {
         self.tools.cancelled && !self.turn_open && self.result.is_some_and(|result| !result.is_error)
     }
-}
-
-fn background(note: &Note<'_>, out: &mut Vec<Notice>) {
-    out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
 }
 
 /// A sign of life; one says as much as many.

@@ -1,6 +1,7 @@
 //! How to start the agent for one attempt. The task goes over its input, never into its arguments.
 
 use super::control::user_line;
+use super::guarding::register;
 use super::prompts::prompt;
 use crate::{Invocation, Order, Past};
 use longhaul_core::{SessionPlan, SpawnPlan};
@@ -41,13 +42,15 @@ pub const RESERVED: &[&str] = &[
 ];
 
 pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
+    let guards = if order.guards.are_set() { register() } else { Vec::new() };
     Invocation {
         program: order.program.path.clone(),
         args: args(order, &plan.session),
         cwd: order.cwd.clone(),
         env_set: env_set(order, plan),
         env_remove: ENV_REMOVED.to_vec(),
-        stdin: user_line(&prompt(order, plan, past)),
+        stdin: [guards, user_line(&prompt(order, plan, past))].concat(),
+        waits: order.guards.are_set(),
     }
 }
 
@@ -93,7 +96,7 @@ fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::invocation;
-    use crate::{Order, Past, Program};
+    use crate::{Guards, Order, Past, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 
@@ -105,6 +108,7 @@ pub(super) mod tests {
             asked: Vec::new(),
             model: None,
             permission_mode: None,
+            guards: Guards::default(),
             extra_args: Vec::new(),
             seed_tokens: 12_000,
             inner_retries: 4,

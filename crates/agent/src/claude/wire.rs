@@ -267,6 +267,29 @@ records! {
     /// What a control request asks for.
     Request {
         "subtype" => subtype: Text<'a>,
+        "callback_id" => callback_id: Text<'a>,
+        "tool_use_id" => tool_use_id: Text<'a>,
+        "input" => input: HookInput<'a>,
+    }
+
+    /// The call that a hook is asked about.
+    HookInput {
+        "tool_name" => tool_name: Text<'a>,
+    }
+
+    /// The agent's answer to a control request.
+    Answered {
+        "response" => response: Response<'a>,
+    }
+
+    /// What it says.
+    Response {
+        "response" => response: Initialized<'a>,
+    }
+
+    /// What it says to `initialize`.
+    Initialized {
+        "hooks_applied" => hooks_applied: Flag,
     }
 }
 

@@ -1,7 +1,7 @@
 //! One row of the table: a program, and what makes a command of it reach outside.
 
-use super::pattern::Pattern;
 use super::{Slip, is_of_name, patterns};
+use crate::pattern::Pattern;
 use serde::Deserialize;
 
 /// A row as it is written. What its fields mean stands in `effects.toml`.

@@ -3,7 +3,7 @@
 use super::fixtures::{all, decoder};
 use expect_test::{Expect, expect};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Deeds, Dialect, Order, Past, Program, SEED_TOKENS_MAX};
+use longhaul_agent::{Deeds, Dialect, Guards, Order, Past, Program, SEED_TOKENS_MAX};
 use longhaul_core::{Exit, Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -170,6 +170,7 @@ fn said(past: &Past) -> String {
         asked: Vec::new(),
         model: None,
         permission_mode: None,
+        guards: Guards::default(),
         extra_args: Vec::new(),
         seed_tokens: SEED_TOKENS_MAX,
         inner_retries: 4,

@@ -11,7 +11,7 @@ use crate::{home, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
-use longhaul_agent::{Order, Program, near};
+use longhaul_agent::{Guards, Order, Program, near};
 use longhaul_core::{By, Fault, OutcomeKind, RunId, SessionId, SessionLoss};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -137,6 +137,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         asked: Vec::new(),
         model: args.model.clone(),
         permission_mode: args.permission_mode.clone(),
+        guards: Guards { allow_tools: args.allow_tools.clone(), deny_tools: args.deny_tools.clone() },
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,
         inner_retries: resolved.policy.inner_retries,

@@ -42,6 +42,8 @@ struct Attempt {
     fault: Option<Fault>,
     /// Whether it continued the conversation that it was to continue, where that could be read.
     continuity: Option<Continuity>,
+    /// How many of its tool calls our guards denied.
+    denied: u32,
     /// What was done about the fault.
     remedy: Option<Remedy>,
     total_cost_usd: f64,
@@ -89,13 +91,15 @@ fn attempts(records: &[&Record]) -> Vec<Attempt> {
                 ended_at: None,
                 fault: None,
                 continuity: None,
+                denied: 0,
                 remedy: None,
                 total_cost_usd: 0.0,
             }),
             (Record::RungTaken { rung, because, .. }, Some(attempt)) => {
                 (attempt.rung, attempt.because) = (Some(*rung), Some(*because));
             }
-            (Record::AttemptEnded { at, fault, tally, continuity, next, .. }, Some(attempt)) => {
+            (Record::AttemptEnded { at, fault, tally, denied, continuity, next, .. }, Some(attempt)) => {
+                attempt.denied = *denied;
                 attempt.ended_at = Some(rfc3339(*at));
                 (attempt.fault, attempt.continuity) = (*fault, *continuity);
                 attempt.total_cost_usd = dollars(*tally);

@@ -48,6 +48,8 @@ pub struct RunPart {
     /// The fault that decided the outcome.
     pub fault: Option<Fault>,
     pub attempts: u32,
+    /// How many of the agent's tool calls our guards denied.
+    pub denied: u32,
     /// When trying again makes sense (`retry_later`), as an RFC 3339 time.
     pub retry_at: Option<String>,
     pub active_ms: u64,
@@ -76,6 +78,7 @@ impl Envelope {
                 exit_code: outcome.exit_code(),
                 fault: outcome.fault,
                 attempts: report.attempts,
+                denied: report.denied,
                 retry_at: outcome
                     .retry_at
                     .and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
@@ -104,6 +107,7 @@ impl Envelope {
                 exit_code,
                 fault,
                 attempts: 0,
+                denied: 0,
                 retry_at: None,
                 active_ms: 0,
                 waiting_ms: 0,

@@ -11,6 +11,7 @@ mod call;
 mod cut_journal;
 mod drills;
 mod full_disk;
+mod guards;
 mod ladder;
 mod moving;
 mod output;

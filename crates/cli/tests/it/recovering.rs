@@ -51,8 +51,13 @@ pub fn with_each_agent(story: &str, tell: fn(&Stage, &Path, &Server)) {
 
 /// A run in the middle of its second step.
 pub fn in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
+    in_mid_tool_with(stage, agent, server, &[])
+}
+
+/// The same, with further arguments.
+pub fn in_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Started {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    let run = stage.run(agent, &args).against(server).start();
+    let run = stage.run(agent, &args).args(further).against(server).start();
     until("the tool runs", || stage.work().join("begun").exists());
     run
 }

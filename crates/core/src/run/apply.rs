@@ -91,8 +91,9 @@ impl State {
                     *since = *since + *span;
                 }
             }
-            Record::AttemptEnded { at, fault, tally, result, next, .. } => {
+            Record::AttemptEnded { at, fault, tally, result, denied, next, .. } => {
                 self.proc = None;
+                self.denied = self.denied.saturating_add(*denied);
                 self.fault = *fault;
                 self.result = *result;
                 self.tally = Tally::plus(self.tally, *tally);

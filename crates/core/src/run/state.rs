@@ -97,6 +97,8 @@ pub struct State {
     pub result: Option<TurnResult>,
     /// What all ended attempts used.
     pub tally: Tally,
+    /// How many calls our guards denied in them.
+    pub denied: u32,
     /// When it was over last.
     pub ended: Moment,
     /// Who asked for the end.

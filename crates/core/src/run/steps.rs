@@ -215,11 +215,11 @@ impl Run {
         }
         let fault = classify(&evidence);
         let next = decide::next(&self.state, policy, now, &evidence, fault);
-        let Evidence { tally, result, continuity, .. } = evidence;
+        let Evidence { tally, result, continuity, denied, .. } = evidence;
         let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));
         self.record(
             step,
-            Record::AttemptEnded { at: now.at, fault, tally, result, continuity, evidence, next },
+            Record::AttemptEnded { at: now.at, fault, tally, result, denied, continuity, evidence, next },
         );
         step.actions.push(Action::Sweep);
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT};
 
+use super::callbacks::Callbacks;
 use super::environment::Environment;
 use super::flags::Flags;
 use super::hooks::Hooks;
@@ -31,6 +32,7 @@ pub(super) struct Agent {
     pub(super) model: String,
     pub(super) mode: String,
     pub(super) hooks: Hooks,
+    pub(super) callbacks: Callbacks,
     /// What waits for a turn.
     pub(super) queue: VecDeque<Waiting>,
     pub(super) background: Vec<Background>,
@@ -89,10 +91,15 @@ impl Agent {
                 }
                 Happening::Answered(..) => return Ok(Some(happening)),
             }
-            if !self.in_turn {
+            if !self.in_turn || self.callbacks.is_answered() || self.lost_host() {
                 return Ok(None);
             }
         }
+    }
+
+    /// Whether it asked somebody who will never answer.
+    fn lost_host(&self) -> bool {
+        self.input_ended && self.callbacks.asked.is_some()
     }
 
     /// A line of stdin.
@@ -117,6 +124,10 @@ impl Agent {
                 Ok(())
             }
             Some("control_request") => self.control(&message),
+            Some("control_response") => {
+                self.callbacks.take(&message["response"]);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

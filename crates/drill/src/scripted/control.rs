@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
+use super::callbacks::Callbacks;
 use super::{VERSION, init};
 
 impl Agent {
@@ -13,7 +14,10 @@ impl Agent {
         let text = |field: &str| request[field].as_str().map(str::to_owned);
         let mut stop = None;
         let response = match request["subtype"].as_str().unwrap_or_default() {
-            "initialize" => init::answer(&self.environment, &self.mode, self.in_turn),
+            "initialize" => {
+                self.callbacks = Callbacks::read(&request["hooks"]);
+                init::answer(&self.environment, &self.mode, self.in_turn)
+            }
             "interrupt" => {
                 stop = self.in_turn.then_some(Stop::Interrupted { by_signal: false });
                 json!({"still_queued": []})

@@ -142,6 +142,13 @@ impl Ran {
         } else {
             json!({})
         };
+        Verdict::of(&said)
+    }
+}
+
+impl Verdict {
+    /// What a hook's answer says.
+    pub(super) fn of(said: &Value) -> Verdict {
         let decision = &said["hookSpecificOutput"];
         if decision["permissionDecision"] == "deny" {
             return Verdict::Deny(

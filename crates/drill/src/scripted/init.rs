@@ -26,7 +26,7 @@ pub(super) fn answer(environment: &Environment, mode: &str, in_turn: bool) -> Va
         "commands": [], "agents": [], "models": [], "output_style": "default", "available_output_styles": ["default"],
         "account": {"tokenSource": "none", "apiKeySource": environment.key_source(), "apiProvider": "firstParty"},
         "pid": std::process::id(), "claude_code_version": VERSION, "current_permission_mode": mode,
-        "hook_on_failure_supported": false, "hooks_when_unanswered_kept": 0, "analytics_disabled": true,
+        "hooks_applied": true, "hook_on_failure_supported": true, "hooks_when_unanswered_kept": 0, "analytics_disabled": true,
         "fast_mode_state": "off", "session_state": if in_turn { "running" } else { "idle" }, "capabilities": [],
     })
 }

@@ -7,6 +7,7 @@
 
 mod agent;
 mod ask;
+mod callbacks;
 mod calls;
 mod control;
 mod environment;

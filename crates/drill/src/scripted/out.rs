@@ -47,6 +47,20 @@ impl Out {
         }
     }
 
+    /// A question to the host.
+    pub(super) fn ask(&mut self, id: &str, request: &Value) {
+        if self.format == Output::Stream {
+            write(&json!({"type": "control_request", "request_id": id, "request": request}).to_string());
+        }
+    }
+
+    /// No longer waits for the answer to a question.
+    pub(super) fn cancel(&mut self, id: &str) {
+        if self.format == Output::Stream {
+            write(&json!({"type": "control_cancel_request", "request_id": id}).to_string());
+        }
+    }
+
     /// The result of a turn; `type` is not its first key, as with the real agent.
     pub(super) fn result(&mut self, mut fields: Value) {
         let identity = self.identity();

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::agent::{Agent, Stop, Waiting};
+use super::callbacks::Callbacks;
 use super::environment::Environment;
 use super::flags::{self, Flags, Output, is_uuid};
 use super::history::{self, History};
@@ -107,6 +108,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
         session,
         mode,
         hooks,
+        callbacks: Callbacks::default(),
     };
     if agent.flags.input_lines {
         agent.inbox.listen();

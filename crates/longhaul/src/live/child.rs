@@ -11,8 +11,9 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use tokio::io::AsyncWriteExt;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
 /// Everything that is needed to start one process.
@@ -25,6 +26,15 @@ pub(crate) struct Launch {
     pub(crate) env_remove: Vec<String>,
     pub(crate) stdout: File,
     pub(crate) stderr: File,
+    /// Where its input outlives us; a pipe if nowhere.
+    pub(crate) input: Option<Input>,
+}
+
+/// An input that outlives its writer: a FIFO that the agent itself holds open.
+pub(crate) struct Input {
+    /// The agent's end.
+    pub(crate) end: File,
+    pub(crate) path: PathBuf,
 }
 
 /// A live agent process.
@@ -33,6 +43,8 @@ pub(crate) struct Agent {
     pid: Pid,
     /// To the one writer of its standard input; dropped, the input ends once all is written.
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    /// Whether its input outlives us: then it is told to leave.
+    outlives: bool,
 }
 
 enum Process {
@@ -43,10 +55,13 @@ enum Process {
 }
 
 impl Agent {
-    /// Takes over a process that a dead supervisor started. Its input has ended with that supervisor.
-    pub(crate) fn adopt(proc: Proc) -> io::Result<Agent> {
+    /// Takes over a process that a dead supervisor started. Its input has ended with that supervisor, unless
+    /// it is this FIFO.
+    pub(crate) fn adopt(proc: Proc, input: &Path) -> io::Result<Agent> {
         let pid = Pid::from_raw(proc.pid as i32).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Agent { process: Process::Adopted(Adopted::new(pid)?), pid, input: None })
+        let process = Process::Adopted(Adopted::new(pid)?);
+        let input = open_input(input).ok().map(|input| writer(input, Vec::new()));
+        Ok(Agent { process, pid, outlives: input.is_some(), input })
     }
 
     /// Starts the process, with `first` on its standard input.
@@ -55,10 +70,13 @@ impl Agent {
         if launch.env_clear {
             command.env_clear();
         }
+        let resources = |error| (SpawnError::NoResources, error);
+        let outliving =
+            launch.input.as_ref().map(|input| open_input(&input.path)).transpose().map_err(resources)?;
         command
             .args(&launch.args)
             .current_dir(&launch.cwd)
-            .stdin(Stdio::piped())
+            .stdin(launch.input.map_or_else(Stdio::piped, |input| input.end.into()))
             .stdout(launch.stdout)
             .stderr(launch.stderr)
             .process_group(0)
@@ -70,9 +88,13 @@ impl Agent {
         let gone = || (SpawnError::NoResources, io::Error::other("the process ended before it was known"));
         let raw = child.id().ok_or_else(gone)?;
         let pid = Pid::from_raw(raw as i32).ok_or_else(gone)?;
-        let input = child.stdin.take().map(|stdin| writer(stdin, first));
+        let outlives = outliving.is_some();
+        let input = match (outliving, child.stdin.take()) {
+            (Some(fifo), _) => Some(writer(fifo, first)),
+            (None, pipe) => pipe.map(|pipe| writer(pipe, first)),
+        };
         let proc = Proc { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
-        Ok((Agent { process: Process::Ours(child), pid, input }, proc))
+        Ok((Agent { process: Process::Ours(child), pid, input, outlives }, proc))
     }
 
     /// Asks the agent to end its turn with a result: by this line, or by SIGINT where nobody holds its
@@ -80,6 +102,7 @@ impl Agent {
     pub(crate) fn interrupt(&self, line: Vec<u8>) {
         match self.process {
             Process::Ours(_) => self.say(line),
+            Process::Adopted(_) if self.outlives => self.say(line),
             Process::Adopted(_) => {
                 // One that is gone needs no interrupt.
                 let _ = kill_process(self.pid, Signal::INT);
@@ -95,9 +118,12 @@ impl Agent {
         }
     }
 
-    /// Ends the agent's input once everything said is written.
-    pub(crate) fn end_input(&mut self) {
-        self.input = None;
+    /// Ends the agent's input once everything said is written, where we hold it alone; whether we do.
+    pub(crate) fn end_input(&mut self) -> bool {
+        if !self.outlives {
+            self.input = None;
+        }
+        !self.outlives
     }
 
     /// Sends the signal of this level to the agent's process group.
@@ -121,7 +147,15 @@ impl Agent {
     }
 }
 
-fn writer(mut stdin: ChildStdin, first: Vec<u8>) -> mpsc::UnboundedSender<Vec<u8>> {
+/// Opens the writing end of a FIFO that an agent reads.
+fn open_input(path: &Path) -> io::Result<pipe::Sender> {
+    pipe::OpenOptions::new().open_sender(path)
+}
+
+fn writer(
+    mut stdin: impl AsyncWrite + Unpin + Send + 'static,
+    first: Vec<u8>,
+) -> mpsc::UnboundedSender<Vec<u8>> {
     let (sender, mut lines) = mpsc::unbounded_channel::<Vec<u8>>();
     tokio::spawn(async move {
         let mut next = Some(first);

@@ -1,6 +1,6 @@
 //! The world of one live run: performs actions, and turns files, exits and signals into events.
 
-use super::child::{Agent, Launch, is_halted};
+use super::child::{Agent, Input, Launch, is_halted};
 use super::clock::Clock;
 use super::found::{exit_of, live_agent};
 use super::memory::MemoryWatch;
@@ -89,6 +89,8 @@ struct Attempt {
     halted: bool,
     /// Whether the disk was full when we last looked.
     unheard: bool,
+    /// Whether it is to leave, as soon as no turn is owed.
+    leaves: bool,
     exit: Option<Exit>,
 }
 
@@ -100,7 +102,8 @@ impl Attempt {
         decoder: Box<dyn Decoder>,
         dir: AttemptDir,
     ) -> Attempt {
-        Attempt { agent, tail, decoder, dir, proc, memory, halted: false, unheard: false, exit: None }
+        let (halted, unheard, leaves) = (false, false, false);
+        Attempt { agent, tail, decoder, dir, proc, memory, halted, unheard, leaves, exit: None }
     }
 }
 
@@ -163,9 +166,9 @@ impl World for LiveWorld<'_> {
             Action::Spawn(plan) => self.spawn(&plan),
             Action::EndInput => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.agent.say(self.setup.dialect.end_input());
-                    attempt.agent.end_input();
+                    attempt.leaves = !attempt.agent.end_input();
                 }
+                self.answer();
                 Ok(())
             }
             Action::Stop(level) => {
@@ -302,6 +305,11 @@ impl LiveWorld<'_> {
             env_remove: invocation.env_remove.iter().map(ToString::to_string).collect(),
             stdout: dir.create_stream()?,
             stderr: dir.create_stderr()?,
+            input: invocation
+                .waits
+                .then(|| dir.create_input())
+                .transpose()?
+                .map(|end| Input { end, path: dir.input_path() }),
         };
         // Watched before the agent can write: nothing it says is missed.
         self.watch.file(&dir.stream_path());
@@ -311,7 +319,7 @@ impl LiveWorld<'_> {
             Ok((agent, proc)) => {
                 crash::agent_is(proc.pid);
                 crash::pass(Point::Spawned);
-                let decoder = self.setup.dialect.decoder();
+                let decoder = self.decoder();
                 self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(proc));
             }
@@ -383,6 +391,7 @@ impl LiveWorld<'_> {
         let Some(attempt) = &mut self.attempt else { return Ok(false) };
         let bytes = attempt.tail.read()?;
         if bytes.is_empty() {
+            self.answer();
             return Ok(false);
         }
         self.setup.observer.streamed(bytes);
@@ -390,6 +399,19 @@ impl LiveWorld<'_> {
         attempt.decoder.feed(bytes, &mut notices);
         self.events.extend(notices.into_iter().map(Event::Noticed));
         Ok(true)
+    }
+
+    /// Answers what the agent waits for, now that all is read that it has said: an adopted one may have been
+    /// answered before.
+    fn answer(&mut self) {
+        let Some(attempt) = &mut self.attempt else { return };
+        for answer in attempt.decoder.take_answers() {
+            attempt.agent.say(answer);
+        }
+        if attempt.leaves && attempt.decoder.rests() {
+            attempt.agent.say(self.setup.dialect.leave());
+            attempt.leaves = false;
+        }
     }
 
     /// Takes the sessions that a dead supervisor of this run held. One that another run has meanwhile is
@@ -416,10 +438,10 @@ impl LiveWorld<'_> {
                 return Ok(Found::Gone(busy));
             }
             // It may end at any moment: then its files tell.
-            if let Ok(agent) = Agent::adopt(proc) {
+            if let Ok(agent) = Agent::adopt(proc, &dir.input_path()) {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
-                let (decoder, memory) = (self.setup.dialect.decoder(), MemoryWatch::begin());
+                let (decoder, memory) = (self.decoder(), MemoryWatch::begin());
                 self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
                 return Ok(Found::Live(proc));
             }
@@ -446,7 +468,7 @@ impl LiveWorld<'_> {
         if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
             self.past.deeds.begin_session();
         }
-        let mut decoder = self.setup.dialect.decoder();
+        let mut decoder = self.decoder();
         if exit != Exit::NeverSpawned {
             decode(&dir.stream_path(), decoder.as_mut())?;
         }
@@ -461,9 +483,14 @@ impl LiveWorld<'_> {
         // The journal says the same in a moment.
         let _ =
             attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill });
+        attempt.dir.remove_input();
         let continuity = self.look_back(&attempt.dir);
         let evidence = self.conclude(attempt.dir, attempt.decoder, exit, memory_kill);
         Ok(Some(Evidence { continuity, ..evidence }))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        self.setup.dialect.decoder(&self.setup.order.guards)
     }
 
     /// Whether the attempt continued the conversation that it was to continue.

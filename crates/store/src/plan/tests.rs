@@ -25,6 +25,7 @@ pub(crate) fn plan() -> Plan {
             }),
         },
         argv: vec!["-p".into(), "--verbose".into()],
+        guards: PlanGuards { deny_tools: vec!["mcp__*".to_owned()], ..PlanGuards::default() },
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         policy: Preset::Drill.policy(),
         seed_tokens: 12_000,
@@ -69,6 +70,12 @@ fn a_plan_reads_well_and_holds_no_secret() {
             "-p",
             "--verbose"
           ],
+          "guards": {
+            "allow_tools": [],
+            "deny_tools": [
+              "mcp__*"
+            ]
+          },
           "env": {
             "set": [
               "ANTHROPIC_API_KEY",

@@ -25,6 +25,7 @@ fn records() -> Vec<Record> {
             fault: Some(Fault::Overloaded),
             tally: Tally::default(),
             result: None,
+            denied: 0,
             continuity: None,
             evidence: None,
             next: Next::Attempt {

@@ -4,7 +4,7 @@
 use crate::role;
 use longhaul_core::{Moment, Preset, Record, SessionId};
 use longhaul_store::{
-    Agent, Day, Durability, EnvNames, Home, Journal, Plan, Prompt, StoreError, compact, replace,
+    Agent, Day, Durability, EnvNames, Home, Journal, Plan, PlanGuards, Prompt, StoreError, compact, replace,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,6 +36,7 @@ fn plan(prompt: String) -> Plan {
         prices: None,
         effects: None,
         argv: Vec::new(),
+        guards: PlanGuards::default(),
         env: EnvNames::default(),
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),

@@ -1,5 +1,5 @@
 use super::ClaudeDecoder;
-use crate::{Decoder, Effects, Prices};
+use crate::{Decoder, Effects, Guards, Prices};
 use longhaul_core::{
     ApiError, Ending, Evidence, Exit, Fault, Notice, RateLimitStatus, StartupError, classify,
 };
@@ -9,7 +9,7 @@ const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"ter
 
 fn decoded(lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
     let effects = Effects::bundled().clone().into();
-    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects);
+    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects, Guards::default());
     let mut notices = Vec::new();
     for line in lines {
         decoder.feed(format!("{line}\n").as_bytes(), &mut notices);

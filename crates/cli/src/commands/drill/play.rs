@@ -8,7 +8,7 @@ use crate::output::screen::Screen;
 use crate::signals;
 use longhaul::{Environment, Observer, Report, Request, SessionChoice, View, marked, supervise};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Order, Program, SEED_TOKENS_MAX};
+use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX};
 use longhaul_core::{Fault, Moment, Next, Policy, Preset, Record, RunId, ServerBound, Span, Step};
 use longhaul_drill::{Account, Api, Scenario, announced, workspace};
 use longhaul_store::Home;
@@ -84,6 +84,7 @@ async fn played(
             permission_mode: Some(
                 scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
             ),
+            guards: Guards::default(),
             extra_args: agent_args(scenario),
             seed_tokens: SEED_TOKENS_MAX,
             inner_retries: policy.inner_retries,

@@ -2,24 +2,24 @@
 
 /// A pattern for one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     text: String,
 }
 
 impl Pattern {
     /// Nothing, if an alternative is empty: it would be a slip, and fit nothing.
-    pub(super) fn new(text: &str) -> Option<Pattern> {
+    pub(crate) fn new(text: &str) -> Option<Pattern> {
         let is_whole = text.split('|').all(|alternative| !alternative.is_empty());
         is_whole.then(|| Pattern { text: text.to_owned() })
     }
 
     /// Whether any alternative fits the whole word.
-    pub(super) fn fits(&self, word: &str) -> bool {
+    pub(crate) fn fits(&self, word: &str) -> bool {
         self.text.split('|').any(|alternative| fits(alternative, word))
     }
 
     /// Whether each alternative begins like an option.
-    pub(super) fn is_option(&self) -> bool {
+    pub(crate) fn is_option(&self) -> bool {
         self.text.split('|').all(|alternative| alternative.starts_with('-'))
     }
 }

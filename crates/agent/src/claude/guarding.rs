@@ -1,0 +1,213 @@
+//! Guards as hook callbacks: before each tool call the agent asks on its output, and waits for the answer on
+//! its input. One that nobody answers is not made (2.1.330).
+
+use super::compact::fingerprint;
+use super::control::{hook_answer, initialize};
+use super::wire::{Answered, Request};
+use crate::{Guards, Verdict};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+// Calls that wait for an answer at once: one for each open tool.
+const OPEN_MAX: usize = 1024;
+// Who is asked again after a restart must find the agent where it was: it waits for a day.
+const TIMEOUT_S: u32 = 86_400;
+const CALLBACK: &str = "longhaul-guard";
+
+/// Registers the guards; must come before the first user line.
+pub(super) fn register() -> Vec<u8> {
+    let before_tools = json!({
+        "matcher": null,
+        "hookCallbackIds": [CALLBACK],
+        "timeout": TIMEOUT_S,
+        // An error of ours must not let a tool run.
+        "onFailure": "block",
+    });
+    initialize(&json!({ "PreToolUse": [before_tools] }))
+}
+
+/// What the agent asked, and what it is answered.
+#[derive(Debug, Default)]
+pub(super) struct Guarding {
+    guards: Guards,
+    /// Whether the agent has said that it will ask.
+    registered: bool,
+    /// What it waits for, by the name of its question.
+    open: BTreeMap<String, Question>,
+    /// Calls that it asked about, and that have not ended.
+    judged: BTreeSet<u64>,
+    /// How many calls were denied.
+    pub(super) denied: u32,
+    /// Whether a call was made, or refused, without a verdict.
+    pub(super) lapsed: bool,
+}
+
+#[derive(Debug)]
+struct Question {
+    call: u64,
+    /// Taken when it is said.
+    answer: Option<Vec<u8>>,
+}
+
+impl Guarding {
+    pub(super) fn new(guards: Guards) -> Guarding {
+        Guarding { guards, ..Guarding::default() }
+    }
+
+    /// The agent asks.
+    pub(super) fn asked(&mut self, id: &str, request: &Request<'_>) {
+        if !request.subtype.is("hook_callback") {
+            return;
+        }
+        let call = fingerprint(request.tool_use_id.as_str());
+        let answer = request.callback_id.is(CALLBACK).then(|| {
+            let verdict = self.guards.verdict(request.input.tool_name.as_str());
+            self.denied += u32::from(verdict != Verdict::Pass);
+            self.judged.insert(call);
+            hook_answer(id, &response(&verdict))
+        });
+        if self.open.len() < OPEN_MAX {
+            self.open.insert(id.to_owned(), Question { call, answer });
+        }
+    }
+
+    /// The agent no longer waits for an answer.
+    pub(super) fn called_off(&mut self, id: &str) {
+        self.lapsed |= self.open.remove(id).is_some();
+    }
+
+    /// A call brought a result.
+    pub(super) fn ended(&mut self, call: &str, is_error: bool) {
+        let call = fingerprint(call);
+        self.open.retain(|_, question| question.call != call);
+        let judged = self.judged.remove(&call);
+        // One that failed may have been refused before anybody was asked.
+        self.lapsed |= self.guards.are_set() && !judged && !is_error;
+    }
+
+    /// The turn is over: nobody waits any more.
+    pub(super) fn turn_ended(&mut self) {
+        self.lapsed |= self.guards.are_set() && !self.registered;
+        self.open.clear();
+    }
+
+    /// The agent answers to what we sent.
+    pub(super) fn answered(&mut self, answered: &Answered<'_>) {
+        self.registered |= answered.response.response.hooks_applied.0;
+    }
+
+    /// What is to be said to the agent: one line for each question that it still waits with.
+    pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
+        self.open.values_mut().filter_map(|question| question.answer.take()).collect()
+    }
+}
+
+/// A verdict as the agent understands it.
+fn response(verdict: &Verdict) -> Value {
+    match verdict {
+        Verdict::Pass => json!({}),
+        Verdict::Deny(reason) => json!({ "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Guarding, register};
+    use crate::claude::wire::{Answered, Note, parse};
+    use crate::{Guards, ToolPattern};
+    use expect_test::expect;
+
+    const REGISTERED: &[u8] =
+        br#"{"type":"control_response","response":{"response":{"hooks_applied":true}}}"#;
+
+    fn guarded() -> Guarding {
+        let tools: ToolPattern = "Web*".parse().expect("a pattern");
+        let mut guarding = Guarding::new(Guards { deny_tools: vec![tools], ..Guards::default() });
+        guarding.answered(&parse::<Answered<'_>>(REGISTERED).expect("an answer"));
+        guarding
+    }
+
+    fn ask(guarding: &mut Guarding, id: &str, tool: &str) {
+        let line = format!(
+            r#"{{"type":"control_request","request_id":"{id}","request":{{"subtype":"hook_callback",
+            "callback_id":"longhaul-guard","tool_use_id":"call-{id}","input":{{"tool_name":"{tool}"}}}}}}"#
+        );
+        let note: Note<'_> = parse(line.as_bytes()).expect("a question");
+        guarding.asked(note.request_id.as_str(), &note.request);
+    }
+
+    fn answers(guarding: &mut Guarding) -> String {
+        String::from_utf8(guarding.take_answers().concat()).expect("JSON is UTF-8")
+    }
+
+    #[test]
+    fn it_registers_for_every_tool_and_fails_closed() {
+        expect![[r#"
+            {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
+        "#]].assert_eq(&String::from_utf8(register()).expect("JSON is UTF-8"));
+    }
+
+    #[test]
+    fn each_question_is_answered_once() {
+        let mut guarding = guarded();
+        ask(&mut guarding, "1", "Bash");
+        ask(&mut guarding, "2", "WebFetch");
+        expect![[r#"
+            {"response":{"request_id":"1","response":{},"subtype":"success"},"type":"control_response"}
+            {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run, and nobody is there to allow it. Go on without it."}},"subtype":"success"},"type":"control_response"}
+        "#]].assert_eq(&answers(&mut guarding));
+        assert_eq!(answers(&mut guarding), "");
+        assert_eq!((guarding.denied, guarding.lapsed), (1, false));
+    }
+
+    #[test]
+    fn a_line_to_the_agent_is_written_at_once_or_not_at_all() {
+        let mut guarding = guarded();
+        ask(&mut guarding, "1", &format!("Web{}", "x".repeat(100_000)));
+        // As much as a pipe takes in one piece: a half line would end the agent.
+        assert!(answers(&mut guarding).len() <= 4096);
+    }
+
+    #[test]
+    fn who_reads_it_again_answers_what_is_still_open() {
+        let mut guarding = guarded();
+        ask(&mut guarding, "1", "Bash");
+        ask(&mut guarding, "2", "Bash");
+        guarding.ended("call-1", false);
+        assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
+        guarding.ended("call-2", false);
+        assert!(!guarding.lapsed);
+    }
+
+    #[test]
+    fn a_call_without_a_verdict_is_a_lapse() {
+        let lapses = |then: fn(&mut Guarding)| {
+            let mut guarding = guarded();
+            then(&mut guarding);
+            guarding.lapsed
+        };
+        // It was made without a question.
+        assert!(lapses(|guarding| guarding.ended("call-1", false)));
+        // There is no such tool: nobody needed to be asked.
+        assert!(!lapses(|guarding| guarding.ended("call-1", true)));
+        // Nobody answered in time.
+        assert!(lapses(|guarding| {
+            ask(guarding, "1", "Bash");
+            guarding.called_off("1");
+        }));
+        // The agent never said that it would ask.
+        assert!(lapses(|guarding| {
+            guarding.registered = false;
+            guarding.turn_ended();
+        }));
+        assert!(!lapses(Guarding::turn_ended));
+        let mut unguarded = Guarding::default();
+        unguarded.ended("call-1", false);
+        unguarded.turn_ended();
+        assert!(!unguarded.lapsed);
+    }
+}

@@ -1,0 +1,128 @@
+//! What an agent may not do in a run, whatever it is permitted otherwise. A verdict is a matter of the call
+//! alone, so that whoever reads the agent's stream again comes to the same one.
+
+use crate::glance::beginning;
+use crate::pattern::Pattern;
+use std::fmt;
+use std::str::FromStr;
+
+// An answer must fit into one write to a pipe, whatever the model called for.
+const NAME_BYTES_MAX: usize = 200;
+
+/// The guards of a run; those of most runs allow everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Guards {
+    /// The tools that may be used; empty for all.
+    pub allow_tools: Vec<ToolPattern>,
+    /// The tools that may not be used, also if they are among the former.
+    pub deny_tools: Vec<ToolPattern>,
+}
+
+/// What a guard says to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing: the agent's own permissions decide.
+    Pass,
+    /// The call is not made. The agent is told why.
+    Deny(String),
+}
+
+/// A tool's name as the agent writes it, with `*` for anything: `Bash`, `mcp__*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolPattern {
+    text: String,
+    pattern: Pattern,
+}
+
+/// A pattern that fits nothing, or more than was meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GuardError {
+    /// It is empty, or an alternative of it is.
+    #[error("an empty name fits no tool")]
+    Empty,
+    /// It is written like a permission rule, which also names arguments.
+    #[error("`{0}` names arguments; a tool is named alone, as in `Bash` or `mcp__*`")]
+    Arguments(String),
+}
+
+impl Guards {
+    /// Whether there is anything to guard.
+    pub fn are_set(&self) -> bool {
+        *self != Guards::default()
+    }
+
+    /// What they say to a call of this tool.
+    pub fn verdict(&self, tool: &str) -> Verdict {
+        let fits = |patterns: &[ToolPattern]| patterns.iter().any(|tools| tools.pattern.fits(tool));
+        let allowed = self.allow_tools.is_empty() || fits(&self.allow_tools);
+        if allowed && !fits(&self.deny_tools) && !tool.is_empty() {
+            return Verdict::Pass;
+        }
+        let tool = beginning(tool, NAME_BYTES_MAX);
+        Verdict::Deny(format!(
+            "The tool {tool} is not allowed in this run, and nobody is there to allow it. Go on without it."
+        ))
+    }
+}
+
+impl FromStr for ToolPattern {
+    type Err = GuardError;
+
+    fn from_str(text: &str) -> Result<ToolPattern, GuardError> {
+        let text = text.trim();
+        if text.contains('(') {
+            return Err(GuardError::Arguments(text.to_owned()));
+        }
+        let pattern = Pattern::new(text).ok_or(GuardError::Empty)?;
+        Ok(ToolPattern { text: text.to_owned(), pattern })
+    }
+}
+
+impl fmt::Display for ToolPattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GuardError, Guards, ToolPattern, Verdict};
+
+    fn tools(patterns: &[&str]) -> Vec<ToolPattern> {
+        patterns.iter().map(|text| text.parse().expect("a pattern")).collect()
+    }
+
+    #[test]
+    fn tools_are_allowed_and_denied_by_name() {
+        let check = |allow: &[&str], deny: &[&str], tool: &str, passes: bool| {
+            let guards = Guards { allow_tools: tools(allow), deny_tools: tools(deny) };
+            assert_eq!(guards.verdict(tool) == Verdict::Pass, passes, "{guards:?} {tool}");
+        };
+        check(&[], &[], "Bash", true);
+        check(&[], &["WebFetch"], "Bash", true);
+        check(&[], &["WebFetch", "Web*"], "WebSearch", false);
+        check(&[], &["mcp__*"], "mcp__github__create_issue", false);
+        check(&["Read", "Grep|Glob"], &[], "Glob", true);
+        check(&["Read"], &[], "Bash", false);
+        check(&["*"], &["Bash"], "Bash", false);
+        // Names are compared as the agent writes them: another spelling is another tool.
+        check(&[], &["bash"], "Bash", true);
+        // A call without a name could be any.
+        check(&[], &["WebFetch"], "", false);
+    }
+
+    #[test]
+    fn a_pattern_is_a_name() {
+        let check = |text: &str, expected: Result<&str, GuardError>| {
+            assert_eq!(
+                text.parse::<ToolPattern>().map(|tools| tools.to_string()),
+                expected.map(str::to_owned),
+                "{text}"
+            );
+        };
+        check(" Bash ", Ok("Bash"));
+        check("", Err(GuardError::Empty));
+        check("Bash|", Err(GuardError::Empty));
+        check("Bash(git push:*)", Err(GuardError::Arguments("Bash(git push:*)".to_owned())));
+    }
+}

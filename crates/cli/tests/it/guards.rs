@@ -1,0 +1,273 @@
+//! What an agent may not do: denied whatever permits it, also by the supervisor that takes over from a dead one. While
+//! there is none, a guarded agent waits. Every story is told with each agent that there is.
+
+use crate::call::until;
+use crate::recovering::{agent_of, done_in, in_mid_tool_with, is_gone, recover, steps, with_each_agent};
+use crate::server::Server;
+use crate::stage::{LONGHAUL, Stage, claude_code};
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::path::Path;
+
+/// A guard that no step of the work meets.
+const GUARDED: [&str; 2] = ["--deny-tools", "WebFetch"];
+
+/// One step by a tool, one by another.
+const TOOLS: &str = r#"
+name = "tools"
+summary = "one step by a tool, one by another"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I run a command."
+[[turn.tools]]
+bash = { command = "touch run" }
+[[turn]]
+text = "I write a file."
+[[turn.tools]]
+write = { path = "written", content = "yes" }
+[[turn]]
+text = "That is all that I could do."
+"#;
+
+/// A step that takes a while, then one by another tool.
+const LATE: &str = r#"
+name = "late"
+summary = "a long step, then one by another tool"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "This takes a while."
+[[turn.tools]]
+bash = { command = "touch begun; sleep 1; echo two >> steps" }
+[[turn]]
+text = "I write a file."
+[[turn.tools]]
+write = { path = "written", content = "yes" }
+[[turn]]
+text = "That is all that I could do."
+"#;
+
+/// A command in the background that ends after the answer, and is answered in turn.
+const BACKGROUND: &str = r#"
+name = "background"
+summary = "a command outlives the answer"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I start it."
+[[turn.tools]]
+bash = { command = "sleep 1; touch late", run_in_background = true }
+[[turn]]
+text = "It runs."
+"#;
+
+fn with_tools(story: &str, tell: fn(&Stage, &Path, &Server)) {
+    let stage = Stage::new();
+    tell(&stage, &stage.agent(), &Server::plays(TOOLS));
+    if let Some(claude) = claude_code(story) {
+        tell(&Stage::new(), &claude, &Server::plays(TOOLS));
+    }
+}
+
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
+    let free = ["p", "--permission-mode", "bypassPermissions"];
+    let ended = stage.run(agent, &free).args(args).against(server).end();
+    let envelope = ended.envelope(0);
+    assert_eq!(envelope["run"]["outcome"], "done", "{ended:?}");
+    envelope
+}
+
+/// How often the agent has asked so far.
+fn questions(stage: &Stage) -> usize {
+    let stream = stage.only_run().attempt(1).stream_path();
+    fs::read_to_string(stream).unwrap_or_default().matches(r#""hook_callback""#).count()
+}
+
+#[test]
+fn a_denied_tool_is_not_used() {
+    with_tools("denying a tool", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--deny-tools", "Bash,Web*"]);
+        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert!(!stage.work().join("run").exists() && stage.work().join("written").exists());
+        let run = stage.only_run();
+        assert!(!run.attempt(1).input_path().exists(), "nobody reads from it any more");
+        let plan = run.plan().expect("the plan can be read");
+        assert_eq!(plan.guards.deny_tools, ["Bash", "Web*"]);
+        let shown = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
+        assert_eq!(shown["attempts"][0]["denied"], 1, "{shown}");
+    });
+}
+
+#[test]
+fn only_allowed_tools_are_used() {
+    with_tools("allowing a tool", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--allow-tools", "Read", "--allow-tools", "Bash"]);
+        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert!(stage.work().join("run").exists() && !stage.work().join("written").exists());
+    });
+}
+
+#[test]
+fn a_guarded_agent_waits_for_the_next_supervisor() {
+    with_each_agent("waiting at a guard", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        let run = stage.only_run();
+        let input = fs::symlink_metadata(run.attempt(1).input_path()).expect("it has an input of its own");
+        assert!(input.file_type().is_fifo() && input.permissions().mode() & 0o777 == 0o600);
+        until("it asks about its third step", || questions(stage) == 3);
+        // An agent whose input had ended would refuse itself every tool, and call that a success.
+        assert_eq!(steps(stage), "one\ntwo\n");
+        assert!(!is_gone(agent_of(&run)));
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 1);
+        assert_eq!(steps(stage), "one\ntwo\nthree\n");
+        assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
+    });
+}
+
+#[test]
+fn who_takes_over_denies_the_same() {
+    let tell = |stage: &Stage, agent: &Path| {
+        let server = Server::plays(LATE);
+        in_mid_tool_with(stage, agent, &server, &["--deny-tools", "Write"]).kill();
+        until("it asks about the tool that is denied", || questions(stage) == 2);
+        let envelope = recover(stage, &server, &[]).end().envelope(0);
+        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert_eq!(steps(stage), "two\n");
+        assert!(!stage.work().join("written").exists());
+    };
+    let stage = Stage::new();
+    tell(&stage, &stage.agent());
+    if let Some(claude) = claude_code("denying after a recovery") {
+        tell(&Stage::new(), &claude);
+    }
+}
+
+#[test]
+fn a_guarded_agent_is_adopted_in_mid_tool_and_its_turn_goes_on() {
+    with_each_agent("adopting a guarded agent", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 1);
+        assert_eq!(steps(stage), "one\ntwo\nthree\n");
+        assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
+    });
+}
+
+/// Its input has not ended: it does not leave by itself.
+#[test]
+fn a_guarded_agent_that_finished_alone_is_believed_and_let_go() {
+    let tell = |stage: &Stage, agent: &Path| {
+        let server = Server::plays(LATE);
+        in_mid_tool_with(stage, agent, &server, &GUARDED).kill();
+        // The guard passes what is asked meanwhile only when somebody is there again.
+        until("it asks about its second step", || questions(stage) == 2);
+        let second = recover(stage, &server, &[]);
+        until("the second step is taken", || stage.work().join("written").exists());
+        second.kill();
+        let stream = stage.only_run().attempt(1).stream_path();
+        let has_result = || fs::read_to_string(&stream).unwrap_or_default().contains(r#""type":"result""#);
+        until("its turn is over", has_result);
+        let ended = recover(stage, &server, &[]).end();
+        let envelope = ended.envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert_eq!(envelope["result"], "That is all that I could do.", "{envelope}");
+        assert_eq!(server.api.account().model_requests(), 3, "a turn was asked for again");
+    };
+    let stage = Stage::new();
+    tell(&stage, &stage.agent());
+    if let Some(claude) = claude_code("a guarded agent that finished alone") {
+        tell(&Stage::new(), &claude);
+    }
+}
+
+#[test]
+fn when_a_guarded_agent_and_its_supervisor_die_the_session_goes_on() {
+    with_each_agent("losing both, guarded", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        let agent = agent_of(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("it was started by this test");
+        until("the agent is gone", || is_gone(agent));
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+    });
+}
+
+#[test]
+fn a_guarded_run_is_cancelled_like_any_other() {
+    with_each_agent("cancelling a guarded run", |stage, agent, server| {
+        let run = in_mid_tool_with(stage, agent, server, &GUARDED);
+        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+        let envelope = run.end().envelope(130);
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
+    });
+}
+
+#[test]
+fn an_orphan_that_waits_at_a_guard_is_cancelled() {
+    with_each_agent("cancelling a waiting orphan", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        until("it asks about its third step", || questions(stage) == 3);
+        let agent = agent_of(&stage.only_run());
+        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+        assert!(is_gone(agent));
+        assert_eq!(steps(stage), "one\ntwo\n");
+    });
+}
+
+#[test]
+fn what_runs_in_the_background_of_a_guarded_agent_ends_first() {
+    let tell = |stage: &Stage, agent: &Path| {
+        let server = Server::plays(BACKGROUND);
+        run(stage, agent, &server, &GUARDED);
+        assert!(stage.work().join("late").exists(), "it was ended with the agent");
+        let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("a stream");
+        assert_eq!(stream.matches(r#""type":"result""#).count(), 2, "the model heard of the end");
+    };
+    let stage = Stage::new();
+    tell(&stage, &stage.agent());
+    if let Some(claude) = claude_code("a guarded agent's background") {
+        tell(&Stage::new(), &claude);
+    }
+}
+
+/// An agent that was never told to ask, whatever the reason: what it did was not guarded.
+#[test]
+fn an_agent_that_does_not_ask_is_no_success() {
+    let (stage, server) = (Stage::new(), Server::plays(TOOLS));
+    let careless = stage.script(
+        "careless",
+        &format!("grep --line-buffered -v longhaul-initialize | '{LONGHAUL}' drill-agent \"$@\""),
+    );
+    let args =
+        ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "WebFetch", "--preset", "drill"];
+    let envelope = stage.run(&careless, &args).against(&server).end().envelope(23);
+    assert_eq!(envelope["run"]["fault"], "guard_lapsed", "{envelope}");
+}
+
+#[test]
+fn what_names_no_tool_is_wrong_usage() {
+    let stage = Stage::new();
+    for (tools, says) in
+        [("", "fits no tool"), ("Bash(git push:*)", "names arguments"), ("Bash||", "fits no tool")]
+    {
+        let ended = stage.longhaul(["run", "p", "--deny-tools", tools]).end();
+        assert_eq!(ended.code, 2, "{ended:?}");
+        ended.says(&[says]);
+    }
+    assert!(stage.runs().is_empty());
+}
