@@ -65,7 +65,7 @@ pub fn bars(told: &[Told], is_real: bool) -> Vec<Row> {
     let all: Vec<&Told> = told.iter().collect();
     let killed: Vec<&Told> = all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
     let (alone, others): (Vec<&Told>, Vec<&Told>) =
-        all.iter().partition(|one| one.strike == "SIGKILL of the supervisor");
+        all.iter().partition(|one| one.strike.starts_with("SIGKILL of the supervisor"));
     let whole = figures(&all);
     let none = |what: &str, figure: &dyn Fn(&Figures) -> u64| {
         let found: u64 = whole.iter().map(|one| figure(one)).sum();

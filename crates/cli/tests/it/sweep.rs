@@ -61,6 +61,11 @@ fn whatever_is_killed_the_work_is_done_once() {
 }
 
 #[test]
+fn whatever_is_killed_a_guarded_agent_does_the_work_once() {
+    sweep(&[Strike::KillSupervisorGuarded, Strike::KillBothGuarded]);
+}
+
+#[test]
 fn whatever_is_told_to_end_the_work_can_be_finished() {
     sweep(&[Strike::TermSupervisor, Strike::TermAgent]);
 }

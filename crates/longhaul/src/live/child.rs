@@ -3,11 +3,13 @@
 
 use super::adopted::Adopted;
 use longhaul_core::{Exit, Proc, SpawnError, StopLevel};
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -70,13 +72,17 @@ impl Agent {
         if launch.env_clear {
             command.env_clear();
         }
-        let resources = |error| (SpawnError::NoResources, error);
-        let outliving =
-            launch.input.as_ref().map(|input| open_input(&input.path)).transpose().map_err(resources)?;
+        let (stdin, outliving) = match launch.input {
+            None => (Stdio::piped(), Err(first)),
+            Some(input) => {
+                let filled = filled(&input.path, first).map_err(|error| (SpawnError::NoResources, error))?;
+                (Stdio::from(input.end), Ok(filled))
+            }
+        };
         command
             .args(&launch.args)
             .current_dir(&launch.cwd)
-            .stdin(launch.input.map_or_else(Stdio::piped, |input| input.end.into()))
+            .stdin(stdin)
             .stdout(launch.stdout)
             .stderr(launch.stderr)
             .process_group(0)
@@ -88,10 +94,10 @@ impl Agent {
         let gone = || (SpawnError::NoResources, io::Error::other("the process ended before it was known"));
         let raw = child.id().ok_or_else(gone)?;
         let pid = Pid::from_raw(raw as i32).ok_or_else(gone)?;
-        let outlives = outliving.is_some();
-        let input = match (outliving, child.stdin.take()) {
-            (Some(fifo), _) => Some(writer(fifo, first)),
-            (None, pipe) => pipe.map(|pipe| writer(pipe, first)),
+        let outlives = outliving.is_ok();
+        let input = match outliving {
+            Ok((fifo, rest)) => Some(writer(fifo, rest)),
+            Err(first) => child.stdin.take().map(|pipe| writer(pipe, first)),
         };
         let proc = Proc { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
         Ok((Agent { process: Process::Ours(child), pid, input, outlives }, proc))
@@ -150,6 +156,21 @@ impl Agent {
 /// Opens the writing end of a FIFO that an agent reads.
 fn open_input(path: &Path) -> io::Result<pipe::Sender> {
     pipe::OpenOptions::new().open_sender(path)
+}
+
+/// The same for an agent that is about to be started, with as much of this in it as it holds: an agent whose
+/// supervisor dies at this moment has its prompt. What is left is still to be written.
+fn filled(path: &Path, mut first: Vec<u8>) -> io::Result<(pipe::Sender, Vec<u8>)> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let mut fifo = File::options().write(true).custom_flags(flags).open(path)?;
+    while !first.is_empty() {
+        match fifo.write(&first) {
+            Ok(written) => drop(first.drain(..written)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((pipe::Sender::from_file(fifo)?, first))
 }
 
 fn writer(

@@ -96,6 +96,9 @@ fn called(
     if strike.is_stop() {
         all.extend(["--stall-timeout", "2s"]);
     }
+    if strike.is_guarded() {
+        all.extend(["--deny-tools", "WebFetch"]);
+    }
     all.extend(args);
     let mut call = stage.run(&agent, &all).against(server);
     for (name, value) in env {

@@ -6,6 +6,9 @@ pub enum Strike {
     KillSupervisor,
     KillAgent,
     KillBoth,
+    /// The same, of a run whose agent asks before each tool.
+    KillSupervisorGuarded,
+    KillBothGuarded,
     TermSupervisor,
     TermAgent,
     StopSupervisor,
@@ -23,6 +26,8 @@ impl Strike {
             Strike::KillSupervisor => "SIGKILL of the supervisor",
             Strike::KillAgent => "SIGKILL of the agent",
             Strike::KillBoth => "SIGKILL of both",
+            Strike::KillSupervisorGuarded => "SIGKILL of the supervisor, the agent guarded",
+            Strike::KillBothGuarded => "SIGKILL of both, the agent guarded",
             Strike::TermSupervisor => "SIGTERM of the supervisor",
             Strike::TermAgent => "SIGTERM of the agent",
             Strike::StopSupervisor => "SIGSTOP of the supervisor for 5 s",
@@ -35,9 +40,9 @@ impl Strike {
     /// The variable that orders it at a point, and its value.
     pub fn order(self, point: u64) -> (&'static str, String) {
         let (name, what) = match self {
-            Strike::KillSupervisor => ("LONGHAUL_CRASH", "supervisor"),
+            Strike::KillSupervisor | Strike::KillSupervisorGuarded => ("LONGHAUL_CRASH", "supervisor"),
             Strike::KillAgent => ("LONGHAUL_CRASH", "agent"),
-            Strike::KillBoth => ("LONGHAUL_CRASH", "both"),
+            Strike::KillBoth | Strike::KillBothGuarded => ("LONGHAUL_CRASH", "both"),
             Strike::TermSupervisor => ("LONGHAUL_CRASH", "supervisor:term"),
             Strike::TermAgent => ("LONGHAUL_CRASH", "agent:term"),
             Strike::StopSupervisor => ("LONGHAUL_CRASH", "supervisor:stop"),
@@ -56,7 +61,11 @@ impl Strike {
     /// How many points a plain test takes.
     pub fn sample(self) -> u64 {
         match self {
-            Strike::KillSupervisor | Strike::KillAgent | Strike::KillBoth => 6,
+            Strike::KillSupervisor
+            | Strike::KillAgent
+            | Strike::KillBoth
+            | Strike::KillSupervisorGuarded
+            | Strike::KillBothGuarded => 6,
             Strike::TermSupervisor | Strike::TermAgent => 4,
             // Each takes five seconds.
             Strike::StopSupervisor | Strike::StopAgent => 2,
@@ -68,9 +77,10 @@ impl Strike {
     /// has said what is to be done is silent, and is ended for it.
     pub fn wasted_max(self) -> u64 {
         match self {
-            Strike::KillSupervisor => 0,
+            Strike::KillSupervisor | Strike::KillSupervisorGuarded => 0,
             Strike::KillAgent
             | Strike::KillBoth
+            | Strike::KillBothGuarded
             | Strike::TermSupervisor
             | Strike::TermAgent
             | Strike::StopSupervisor
@@ -78,6 +88,10 @@ impl Strike {
             | Strike::FullDisk
             | Strike::ShortWrite => 1,
         }
+    }
+
+    pub fn is_guarded(self) -> bool {
+        matches!(self, Strike::KillSupervisorGuarded | Strike::KillBothGuarded)
     }
 
     pub fn is_of_the_disk(self) -> bool {
