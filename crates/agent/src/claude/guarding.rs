@@ -81,13 +81,13 @@ impl Guarding {
         let call = fingerprint(call);
         self.open.retain(|_, question| question.call != call);
         let judged = self.judged.remove(&call);
-        // One that failed may have been refused before anybody was asked.
-        self.lapsed |= self.guards.are_set() && !judged && !is_error;
+        // Of an agent that does ask, one that failed was refused before anybody was asked.
+        let refused = self.registered && is_error;
+        self.lapsed |= self.guards.are_set() && !judged && !refused;
     }
 
     /// The turn is over: nobody waits any more.
     pub(super) fn turn_ended(&mut self) {
-        self.lapsed |= self.guards.are_set() && !self.registered;
         self.open.clear();
     }
 
@@ -199,12 +199,16 @@ mod tests {
             ask(guarding, "1", "Bash");
             guarding.called_off("1");
         }));
-        // The agent never said that it would ask.
+        // The agent never said that it would ask: what failed may have had its effect all the same.
         assert!(lapses(|guarding| {
+            guarding.registered = false;
+            guarding.ended("call-1", true);
+        }));
+        // A start that is refused answers to nothing, and calls nothing.
+        assert!(!lapses(|guarding| {
             guarding.registered = false;
             guarding.turn_ended();
         }));
-        assert!(!lapses(Guarding::turn_ended));
         let mut unguarded = Guarding::default();
         unguarded.ended("call-1", false);
         unguarded.turn_ended();
