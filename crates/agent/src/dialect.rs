@@ -135,12 +135,12 @@ pub fn whole_task<'a>(prompt: &'a str, asked: &[String]) -> Cow<'a, str> {
     Cow::Owned(prompt.to_owned() + &later.collect::<String>())
 }
 
-/// An agent's program.
+/// A program: an agent's, or one of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The file to run.
     pub path: PathBuf,
-    /// Arguments that come before all others, where the agent is a part of a larger program.
+    /// Arguments that come before all others, where it is a part of a larger program.
     pub leading_args: Vec<String>,
 }
 

@@ -75,6 +75,9 @@ pub enum Command {
     /// Forecast what a policy does under faults, by simulation
     #[command(after_help = DURATIONS)]
     Simulate(SimulateArgs),
+    /// Ends the agent of a run whose supervisor died and for whom nobody has come back
+    #[command(hide = true)]
+    Watchdog(WatchdogArgs),
     /// The scripted agent of the drills; speaks Claude Code's protocol
     #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
     DrillAgent {
@@ -182,6 +185,10 @@ pub struct PolicyArgs {
     /// How long the agent may be silent with no tool running
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub stall_timeout: Option<Span>,
+    /// How long the agent may be silent after Longhaul itself was killed and nobody has recovered the run; then a
+    /// watchdog ends it, and the run can still be recovered
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub orphan_timeout: Option<Span>,
     /// The longest wait for a usage window's reset; a later one ends the run with `retry_later`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub max_wait: Option<Span>,
@@ -251,6 +258,19 @@ pub struct RecoverArgs {
     /// Print the service that --install would write, and change nothing
     #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
     pub print: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WatchdogArgs {
+    /// The run's directory, absolute
+    #[arg(value_name = "RUN_DIR")]
+    pub run_dir: PathBuf,
+    /// The number of the supervisor's process
+    #[arg(value_name = "PID")]
+    pub supervisor: u32,
+    /// When that process started, in clock ticks since the boot: its number may be another's by now
+    #[arg(value_name = "START_TICKS")]
+    pub start_ticks: u64,
 }
 
 #[derive(Debug, Args)]

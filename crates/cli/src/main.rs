@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::import(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
+        Command::Watchdog(args) => commands::watchdog::watchdog(&args),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),
     };
     match ended {

@@ -28,6 +28,11 @@ pub struct Policy {
     pub attempt_timeout_rule: TimeoutRule,
     /// How long an agent may be silent with no tool running; nothing is unlimited.
     pub stall_timeout: Option<Span>,
+    /// How long an agent may be silent whose supervisor died and for whom nobody has come back: then a watchdog ends
+    /// it. Nothing is unlimited, and no watchdog is started. The core decides nothing by it. Plans of versions that
+    /// had no watchdog have none: nobody was told of one when they were made.
+    #[serde(default)]
+    pub orphan_timeout: Option<Span>,
     /// How long background shells may outlive the result.
     pub background_wait: Span,
     /// How long an agent without a turn may take to end by itself.

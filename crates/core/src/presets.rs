@@ -116,6 +116,8 @@ fn default() -> Policy {
         attempt_timeout_rule: TimeoutRule::WhileProgressing,
         // A network fault may be silent for six minutes by design of the agent; longer is a hang.
         stall_timeout: Some(Span::from_mins(7)),
+        // Nobody hears of a tool that works in silence, so that this must outlast most of them.
+        orphan_timeout: Some(Span::from_hours(1)),
         background_wait: Span::from_mins(10),
         linger: Span::from_secs(10),
         // SIGTERM in mid-tool takes up to 1.6 s; a loaded machine several times that.
@@ -148,6 +150,7 @@ fn drill() -> Policy {
         server_bound: ServerBound::Time(Some(Span::from_secs(60))),
         reset_jitter: Span(500),
         stall_timeout: Some(Span::from_secs(20)),
+        orphan_timeout: Some(Span::from_mins(1)),
         background_wait: Span::from_secs(5),
         linger: Span::from_secs(5),
         stop_grace: Span::from_secs(3),

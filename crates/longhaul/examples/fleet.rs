@@ -157,6 +157,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
         environment: Environment {
             clear: false,
             set: BTreeMap::from([("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood)]),
+            watchdog: None,
         },
         session: SessionChoice::New,
         policy,

@@ -16,6 +16,7 @@ mod report;
 mod resume;
 mod seeding;
 mod supervisor;
+pub mod watchdog;
 mod world;
 
 pub use driver::drive;

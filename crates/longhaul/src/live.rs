@@ -13,7 +13,11 @@ mod tail;
 mod watch;
 mod world;
 
-pub(crate) use clock::seed;
+pub(crate) use adopted::Adopted;
+pub(crate) use child::{Agent, start_ticks};
+pub(crate) use clock::{Clock, seed};
+pub(crate) use found::live_agent;
+pub(crate) use sweep::sweep_on;
 pub use sweep::{RUN_MARK, marked, sweep};
 pub(crate) use tail::Tail;
 pub(crate) use watch::Watch;

@@ -4,7 +4,7 @@
 use crate::live::{LiveWorld, Setup, seed};
 use crate::seeding::asked_in;
 use crate::supervisor::{Supervised, dialect_of, guards_of};
-use crate::{Environment, Observer, Report, RunError, SuperviseError};
+use crate::{Environment, Observer, Report, RunError, SuperviseError, watchdog};
 use longhaul_agent::{GuardError, Order, Program};
 use longhaul_core::{Ask, By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
@@ -16,8 +16,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 // A process that is killed is gone within a few milliseconds; on a machine that swaps, within many.
-const DYING_LOOKS: u32 = 10;
-const DYING_LOOK_EVERY: Duration = Duration::from_millis(25);
+pub(crate) const DYING_LOOKS: u32 = 10;
+pub(crate) const DYING_LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Takes over the run of this directory and carries it to its outcome: follows its agent if it lives,
 /// else reads how it ended.
@@ -85,8 +85,18 @@ pub(crate) async fn take_up<'a>(
         asked.push(text.clone());
     }
     let order = order(&plan, asked, dir.id())?;
-    let mut world =
-        LiveWorld::new(Setup { home, dir, journal, dialect, order, environment, cancels, observer });
+    let watchdog = watchdog::wanted(&environment, &plan.policy);
+    let mut world = LiveWorld::new(Setup {
+        home,
+        dir,
+        journal,
+        dialect,
+        order,
+        environment,
+        watchdog,
+        cancels,
+        observer,
+    });
     world.hold(sessions_of(&history).into_iter());
     if let Some(ask) = reopened {
         world.recall(run.state().attempts());

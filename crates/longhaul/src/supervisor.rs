@@ -4,8 +4,9 @@ use crate::driver::drive;
 use crate::live::{LiveWorld, Setup, seed};
 use crate::observer::Observer;
 use crate::report::{Report, settle};
+use crate::watchdog;
 use jiff::Zoned;
-use longhaul_agent::{Dialect, GuardError, Guards, Order, Tables, TablesError, dialect_with};
+use longhaul_agent::{Dialect, GuardError, Guards, Order, Program, Tables, TablesError, dialect_with};
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, PlanGuards, Prompt, StoreError};
 use std::collections::BTreeMap;
@@ -35,13 +36,21 @@ pub struct Request {
     pub keep_stream: bool,
 }
 
-/// The environment that an agent is started in, before its dialect adds and removes what it must.
+/// What surrounds an agent: the variables that it is started with, before its dialect adds and removes what it
+/// must, and who ends it should nobody else be there.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     /// Whether it begins empty instead of as ours.
     pub clear: bool,
     /// What is set in it. Values are never written down.
     pub set: BTreeMap<String, String>,
+    /// The program, by its absolute path, that ends an agent which hangs after our death and which nobody comes
+    /// back for: it calls [`watch`](crate::watchdog::watch) in a session of its own. It is started once, beside
+    /// the first agent, if the policy has an [`orphan_timeout`](Policy::orphan_timeout), with three arguments
+    /// behind its leading ones: the run's directory, the number of our process, and when that started, in clock
+    /// ticks. One that cannot be started fails nothing. Nothing: there is no watchdog, and such an agent stays
+    /// until somebody comes.
+    pub watchdog: Option<Program>,
 }
 
 /// Which session to begin with.
@@ -178,7 +187,8 @@ pub async fn supervise(
     observer.began(dir.id(), dir.path());
 
     let path = dir.path().to_owned();
-    let setup = Setup { home: &home, dir, journal, dialect, order, environment, cancels, observer };
+    let watchdog = watchdog::wanted(&environment, &policy);
+    let setup = Setup { home: &home, dir, journal, dialect, order, environment, watchdog, cancels, observer };
     let supervised = Supervised { run: Run::new(), policy, world: LiveWorld::new(setup), keep_stream };
     let ended = supervised.carry(Event::Started(session)).await;
     if matches!(ended, Err(RunError::Refused(_))) {
@@ -199,7 +209,13 @@ pub(crate) struct Supervised<'a> {
 impl Supervised<'_> {
     /// Carries the run from `first` to its outcome, and leaves its directory in order.
     pub(crate) async fn carry(mut self, first: Event) -> Result<Report, RunError> {
-        let Supervised { run, policy, world, keep_stream } = &mut self;
+        let ended = self.drive_on(first).await;
+        self.world.dismiss_watchdog().await;
+        ended
+    }
+
+    async fn drive_on(&mut self, first: Event) -> Result<Report, RunError> {
+        let Supervised { run, policy, world, keep_stream } = self;
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
                 let ended = crate::World::now(world).at;

@@ -87,6 +87,19 @@ impl Journal {
         }
     }
 
+    /// Keeps every supervisor from the run until the lock is dropped. Reads and changes nothing, so that a
+    /// journal that nobody understands can be held too.
+    ///
+    /// # Errors
+    /// [`StoreError::JournalLocked`] if another process has it, else [`StoreError::Io`].
+    pub fn hold(path: &Path) -> Result<JournalLock, StoreError> {
+        // Some file systems lock only for those who may write.
+        let file =
+            private().read(true).append(true).open(path).map_err(StoreError::io("open journal", path))?;
+        lock(&file, path)?;
+        Ok(JournalLock(file))
+    }
+
     /// Reads a journal, whether a supervisor has it or not. A torn last line is left out: one
     /// without a newline, or one that is not JSON.
     ///
@@ -146,11 +159,7 @@ impl Journal {
     }
 
     fn locked(file: File, path: &Path) -> Result<Journal, StoreError> {
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(StoreError::JournalLocked { path: path.to_owned() }),
-            Err(TryLockError::Error(cause)) => return Err(StoreError::io("lock journal", path)(cause)),
-        }
+        lock(&file, path)?;
         let path = path.to_owned();
         Ok(Journal {
             file,
@@ -173,6 +182,25 @@ impl Drop for Journal {
         // Closing is not enough: a child that another thread is just starting has a copy of the
         // file until it runs its program, and would keep the lock for that long.
         drop(self.file.unlock());
+    }
+}
+
+/// A journal that is held, and not written.
+#[derive(Debug)]
+pub struct JournalLock(File);
+
+impl Drop for JournalLock {
+    fn drop(&mut self) {
+        // As with a journal: closing is not enough.
+        drop(self.0.unlock());
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), StoreError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(StoreError::JournalLocked { path: path.to_owned() }),
+        Err(TryLockError::Error(cause)) => Err(StoreError::io("lock journal", path)(cause)),
     }
 }
 

@@ -4,8 +4,8 @@
 //! plan.json        what was asked for, written once; again where the run has moved
 //! journal.jsonl    the truth: see `journal.rs`
 //! status.json      derived, for people and other programs
-//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; while a guarded agent runs, its
-//!                  input as a FIFO: `input`
+//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; orphaned.json where a
+//!                  watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
 //! logs/            cost_summary.json, session.json, derived when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
@@ -13,7 +13,9 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, private, read_json};
-use crate::{Argv, AttemptExit, AttemptSession, CostSummary, Plan, SessionSummary, Status, StoreError, disk};
+use crate::{
+    Argv, AttemptExit, AttemptSession, CostSummary, Orphaned, Plan, SessionSummary, Status, StoreError, disk,
+};
 use longhaul_core::RunId;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -28,6 +30,13 @@ pub struct RunDir {
 impl RunDir {
     pub(crate) fn new(path: PathBuf, id: RunId) -> RunDir {
         RunDir { path, id }
+    }
+
+    /// The run whose directory is at this path, absolute, whether it is there or not; nothing if the path's
+    /// end cannot be an id.
+    pub fn at(path: PathBuf) -> Option<RunDir> {
+        let id = RunId::from(path.file_name()?.to_str()?);
+        path.is_absolute().then_some(RunDir { path, id })
     }
 
     /// The run's id, which is the directory's name.
@@ -283,6 +292,27 @@ impl AttemptDir {
     pub fn exit(&self) -> Result<Option<AttemptExit>, StoreError> {
         let path = self.path.join("exit.json");
         if path.exists() { read_json("exit", &path).map(Some) } else { Ok(None) }
+    }
+
+    /// Writes `orphaned.json`, durably: nothing else tells of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_orphaned(&self, orphaned: &Orphaned) -> Result<(), StoreError> {
+        replace_json(&self.orphaned_path(), orphaned, Durability::Power)
+    }
+
+    /// That a watchdog ended the agent, if one did.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn orphaned(&self) -> Result<Option<Orphaned>, StoreError> {
+        let path = self.orphaned_path();
+        if path.exists() { read_json("orphaned", &path).map(Some) } else { Ok(None) }
+    }
+
+    fn orphaned_path(&self) -> PathBuf {
+        self.path.join("orphaned.json")
     }
 }
 

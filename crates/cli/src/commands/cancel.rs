@@ -1,12 +1,13 @@
 //! `longhaul cancel`: ends a run, whoever supervises it.
 
 use super::run::failure;
+use super::watchdog::environment;
 use crate::args::{CancelArgs, Global};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
 use crate::output::{self, screen::Screen};
 use crate::{home, runtime};
-use longhaul::{Environment, Followed, Report, RunError, follow, recover};
+use longhaul::{Followed, Report, RunError, follow, recover};
 use longhaul_core::By;
 use longhaul_store::{Home, Journal, RunDir, RunRequest};
 use tokio::sync::mpsc;
@@ -37,7 +38,7 @@ async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Rep
     let (sender, cancels) = mpsc::channel(1);
     // Room for one, and nobody else sends.
     let _ = sender.try_send(if now { By::PersonNow } else { By::Person });
-    let ended = recover(home, dir, Environment::default(), &mut screen, cancels).await;
+    let ended = recover(home, dir, environment(), &mut screen, cancels).await;
     screen.close();
     ended.map_err(failure)
 }

@@ -13,3 +13,4 @@ pub mod run;
 pub mod seed;
 pub mod show;
 pub mod simulate;
+pub mod watchdog;

@@ -4,6 +4,7 @@ mod install;
 mod unit;
 
 use super::run::failure;
+use super::watchdog::environment;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
@@ -12,7 +13,7 @@ use crate::output::stream::Stream;
 use crate::output::{self, talk};
 use crate::signals;
 use crate::{home, runtime};
-use longhaul::{Environment, Observer, Report, recover as take_over, recoverable};
+use longhaul::{Observer, Report, recover as take_over, recoverable};
 use longhaul_core::{By, Outcome, OutcomeKind, Span};
 use longhaul_store::{Home, Journal, RunDir};
 use std::fs;
@@ -159,7 +160,7 @@ async fn one(
         }
         OutputFormat::Json | OutputFormat::Text => &mut screen,
     };
-    let ended = take_over(home, dir, Environment::default(), observer, cancels).await;
+    let ended = take_over(home, dir, environment(), observer, cancels).await;
     screen.close();
     ended.map_err(failure)
 }

@@ -1,10 +1,11 @@
 //! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
 
 use super::run::{carry, failure};
+use super::watchdog::environment;
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
 use crate::{home, prompt};
-use longhaul::{Environment, Observer, RunError, branch, resume as go_on, supervise};
+use longhaul::{Observer, Request, RunError, branch, resume as go_on, supervise};
 use longhaul_core::{Ask, OutcomeKind, Run, RunId};
 use longhaul_store::{Home, Journal, RunDir};
 use std::path::PathBuf;
@@ -36,7 +37,7 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
         }
     };
     let resumed = async |observer: &mut dyn Observer, cancels| {
-        go_on(&home, dir, (ask, cwd), Environment::default(), observer, cancels).await
+        go_on(&home, dir, (ask, cwd), environment(), observer, cancels).await
     };
     carry(global, args.detached, true, resumed)
 }
@@ -59,7 +60,8 @@ fn fork(
             GO_ON.to_owned()
         }
     };
-    let request = branch(home, dir, prompt, cwd).map_err(refused)?;
+    let branched = branch(home, dir, prompt, cwd).map_err(refused)?;
+    let request = Request { environment: environment(), ..branched };
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     carry(global, args.detached, true, branched)
 }

@@ -9,7 +9,7 @@ use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
 use crate::{home, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
-use longhaul::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
+use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
 use longhaul_agent::{Guards, Order, Program, near};
 use longhaul_core::{By, Fault, OutcomeKind, RunId, SessionId, SessionLoss};
@@ -42,7 +42,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         home,
         dialect: Arc::new(dialect),
         order,
-        environment: Environment::default(),
+        environment: super::watchdog::environment(),
         session,
         policy: resolved.policy,
         origins: resolved.origins,

@@ -7,7 +7,7 @@ use crate::{home, output};
 use longhaul_core::{
     Because, Continuity, Fault, Next, OutcomeKind, Record, Remedy, Run, Rung, SessionPlan, Tally,
 };
-use longhaul_store::{Journal, Plan, rfc3339};
+use longhaul_store::{Journal, Orphaned, Plan, RunDir, rfc3339};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -46,6 +46,8 @@ struct Attempt {
     denied: u32,
     /// What was done about the fault.
     remedy: Option<Remedy>,
+    /// That a watchdog ended it, because its supervisor had died and nobody had come back.
+    orphaned: Option<Orphaned>,
     total_cost_usd: f64,
 }
 
@@ -66,7 +68,7 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
         total_cost_usd: dollars(state.tally),
-        attempts: attempts(&records),
+        attempts: attempts(&dir, &records),
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&text(&shown)),
@@ -78,7 +80,7 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn attempts(records: &[&Record]) -> Vec<Attempt> {
+fn attempts(dir: &RunDir, records: &[&Record]) -> Vec<Attempt> {
     let mut attempts: Vec<Attempt> = Vec::new();
     for record in records {
         match (record, attempts.last_mut()) {
@@ -93,6 +95,8 @@ fn attempts(records: &[&Record]) -> Vec<Attempt> {
                 continuity: None,
                 denied: 0,
                 remedy: None,
+                // What cannot be read is told by nobody; the rest is.
+                orphaned: dir.attempt(plan.attempt).orphaned().unwrap_or_default(),
                 total_cost_usd: 0.0,
             }),
             (Record::RungTaken { rung, because, .. }, Some(attempt)) => {
@@ -135,6 +139,7 @@ fn write_text(out: &mut String, shown: &Shown) -> std::fmt::Result {
         let ended = match (attempt.fault, &attempt.ended_at) {
             (Some(fault), _) => fault.word(),
             (None, Some(_)) => "itself",
+            (None, None) if attempt.orphaned.is_some() => "watchdog",
             (None, None) => "-",
         };
         writeln!(
@@ -146,6 +151,11 @@ fn write_text(out: &mut String, shown: &Shown) -> std::fmt::Result {
             ended,
             attempt.total_cost_usd
         )?;
+    }
+    for attempt in &shown.attempts {
+        if let Some(orphaned) = &attempt.orphaned {
+            writeln!(out, "\n  attempt {}: {}", attempt.number, words::orphaned(orphaned))?;
+        }
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use longhaul_core::{
     Because, Fault, Moment, Next, Nudge, Policy, Record, Remedy, Rung, SessionFound, SessionPlan, StopLevel,
     StopWhy,
 };
+use longhaul_store::{Orphaned, rfc3339};
 
 /// What a record says to a person; nothing if it only says so with `--verbose`.
 pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
@@ -93,6 +94,18 @@ pub fn rung(rung: Option<Rung>, because: Option<Because>) -> String {
         Some(Because::NeverOpened) => "never opened",
     };
     format!("{how} ({why})")
+}
+
+/// Why an attempt was ended that nobody supervised.
+pub fn orphaned(orphaned: &Orphaned) -> String {
+    let Orphaned { at, silent_ms: silent, processes_ended } = orphaned;
+    let ended = processes_ended
+        .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
+        .unwrap_or_default();
+    format!(
+        "its supervisor had died, nobody had come back, and nothing was written for {silent}; a watchdog ended it at {}{ended}",
+        rfc3339(*at)
+    )
 }
 
 /// What was done to a session that could not be resumed as it was.

@@ -100,6 +100,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           inner_retries: 4
           linger: 10000
           max_wait: null
+          orphan_timeout: 3600000
           overload_cap: 15000
           overload_young: 180000
           progress_resets: true
@@ -209,6 +210,10 @@ fn the_help_of_run() {
 
               --stall-timeout <DURATION>
                   How long the agent may be silent with no tool running
+
+              --orphan-timeout <DURATION>
+                  How long the agent may be silent after Longhaul itself was killed and nobody has recovered
+                  the run; then a watchdog ends it, and the run can still be recovered
 
               --max-wait <DURATION>
                   The longest wait for a usage window's reset; a later one ends the run with `retry_later`

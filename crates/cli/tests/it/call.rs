@@ -75,6 +75,11 @@ fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     })
 }
 
+fn text(pipe: Option<JoinHandle<Vec<u8>>>) -> String {
+    let bytes = pipe.expect("it is read once").join().expect("reading does not panic");
+    String::from_utf8(bytes).expect("everything that is printed is UTF-8")
+}
+
 /// A program that runs. It does not outlive its test.
 pub struct Started {
     child: Option<Child>,
@@ -97,6 +102,15 @@ impl Started {
         child.wait().expect("a killed child ends");
     }
 
+    /// The same, and returns what it had printed on stdout and stderr, once nobody has these pipes any more.
+    pub fn killed(mut self) -> (String, String) {
+        let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
+        self.kill();
+        let is_finished = |pipe: &Option<JoinHandle<_>>| pipe.as_ref().is_none_or(JoinHandle::is_finished);
+        until("its pipes end", || is_finished(&stdout) && is_finished(&stderr));
+        (text(stdout), text(stderr))
+    }
+
     pub fn end(self) -> Ended {
         self.end_or_killed().expect("nobody kills it")
     }
@@ -113,10 +127,6 @@ impl Started {
         if status.signal() == Some(Signal::KILL.as_raw()) {
             return None;
         }
-        let text = |pipe: Option<JoinHandle<Vec<u8>>>| {
-            let bytes = pipe.expect("it is read once").join().expect("reading does not panic");
-            String::from_utf8(bytes).expect("everything that is printed is UTF-8")
-        };
         let ended = Ended {
             stdout: text(self.stdout.take()),
             stderr: text(self.stderr.take()),

@@ -14,6 +14,7 @@ mod full_disk;
 mod guards;
 mod ladder;
 mod moving;
+mod orphans;
 mod output;
 mod readme;
 mod recovering;

@@ -11,7 +11,12 @@ pub(crate) struct Adopted(AsyncFd<OwnedFd>);
 
 impl Adopted {
     pub(crate) fn new(pid: Pid) -> io::Result<Adopted> {
-        readable(pidfd_open(pid, PidfdFlags::NONBLOCK)?).map(Adopted)
+        Adopted::of(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
+    }
+
+    /// The process of this handle.
+    pub(crate) fn of(process: OwnedFd) -> io::Result<Adopted> {
+        readable(process).map(Adopted)
     }
 
     /// Returns when the process is gone.

@@ -23,7 +23,15 @@ const ROUND: Duration = Duration::from_millis(50);
 ///
 /// When some process of the run is still there after five seconds of SIGKILL.
 pub async fn sweep(run: &RunId) -> io::Result<u32> {
-    let mut ended: Vec<Pid> = Vec::new();
+    sweep_on(run, Vec::new()).await
+}
+
+/// The same, where `ended` were told to end before, and count whether they have by now or not.
+///
+/// # Errors
+///
+/// As [`sweep`].
+pub(crate) async fn sweep_on(run: &RunId, mut ended: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
         let marked = marked(run);
         if marked.is_empty() {

@@ -13,8 +13,9 @@ use super::watch::{Changes, Watch};
 use crate::crash::{self, Point};
 use crate::observer::{Observer, View};
 use crate::seeding::transcript_of;
+use crate::watchdog::Watchdog;
 use crate::{Environment, SuperviseError, World};
-use longhaul_agent::{Decoder, Dialect, Glance, Order, Past};
+use longhaul_agent::{Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
     Action, By, Continuity, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record,
     Run, RunId, Say, SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
@@ -46,6 +47,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) order: Order,
     pub(crate) environment: Environment,
+    /// Who is to be the watchdog, until it is started.
+    pub(crate) watchdog: Option<Program>,
     pub(crate) cancels: mpsc::Receiver<By>,
     pub(crate) observer: &'a mut dyn Observer,
 }
@@ -64,6 +67,11 @@ pub(crate) struct LiveWorld<'a> {
     attempt: Option<Attempt>,
     /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
+    /// Ends the agent if we die and nobody comes back.
+    watchdog: Option<Watchdog>,
+    /// Whether the status has named us as the supervisor. Who takes over a run that goes on has nothing to
+    /// record, and a dead supervisor's watchdog waits for a sign.
+    is_named: bool,
     /// Held until the run ends: a session that a run has used may be needed by it again.
     locks: Vec<(SessionId, SessionLock)>,
     /// Whether the due deadline has already waited for one more look at the stream.
@@ -121,6 +129,8 @@ impl<'a> LiveWorld<'a> {
             events: VecDeque::new(),
             attempt: None,
             ended: Vec::new(),
+            watchdog: None,
+            is_named: false,
             locks: Vec::new(),
             looked_when_due: false,
             glance: Glance::default(),
@@ -147,10 +157,11 @@ impl World for LiveWorld<'_> {
     fn stepped(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
         let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
         // The last status is written when all else is in order.
-        if !step.records.is_empty() && run.state().outcome().is_none() {
+        if (!step.records.is_empty() || !self.is_named) && run.state().outcome().is_none() {
             // Derived, for people; a failing recorder never fails the work it records.
             let status = Status::of(self.setup.dir.id(), run, policy, process::id(), at);
             let _ = self.setup.dir.write_status(&status);
+            self.is_named = true;
         }
         self.setup.observer.stepped(View { run, policy, at, glance }, step);
     }
@@ -210,6 +221,7 @@ impl World for LiveWorld<'_> {
                 return Ok(Event::Ticked);
             }
             self.sync()?;
+            self.set_watchdog().await;
             self.pause(until).await?;
             if let Some(span) = self.clock.slept() {
                 return Ok(Event::Suspended(span));
@@ -251,6 +263,25 @@ impl LiveWorld<'_> {
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
         let _ = sweep(self.setup.dir.id()).await;
+    }
+
+    /// Has somebody end the agent, should we die and nobody come back.
+    async fn set_watchdog(&mut self) {
+        if self.attempt.is_some()
+            && let Some(program) = self.setup.watchdog.take()
+        {
+            // An agent that was just started gets its prompt first: it waits for that.
+            tokio::task::yield_now().await;
+            // The work does not need it.
+            self.watchdog = Watchdog::start(&program, &self.setup.dir).ok();
+        }
+    }
+
+    /// Lets the watchdog go: nothing is left to be ended.
+    pub(crate) async fn dismiss_watchdog(&mut self) {
+        if let Some(watchdog) = self.watchdog.take() {
+            watchdog.dismiss().await;
+        }
     }
 
     fn sync(&mut self) -> Result<(), SuperviseError> {
@@ -464,6 +495,7 @@ impl LiveWorld<'_> {
 
     /// What an attempt without a process proves, by its files.
     fn read_again(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
+        dir.remove_input();
         let exit = exit_of(dir);
         if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
             self.past.deeds.begin_session();

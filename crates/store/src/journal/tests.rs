@@ -239,6 +239,23 @@ fn one_supervisor_a_run() {
 }
 
 #[test]
+fn a_held_journal_has_no_supervisor() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    drop(Journal::create(&path).expect("journal"));
+    // Half a line, as a crash leaves it: it is the next supervisor's to cut off.
+    fs::write(&path, "{\"seq\":").expect("written");
+    let held = Journal::hold(&path).expect("free");
+    for error in [Journal::open_append(&path).map(drop), Journal::hold(&path).map(drop)] {
+        assert!(matches!(error, Err(StoreError::JournalLocked { .. })), "{error:?}");
+    }
+    assert!(Journal::is_held(&path).expect("it is there"));
+    drop(held);
+    assert_eq!(fs::read_to_string(&path).expect("read"), "{\"seq\":");
+    Journal::open_append(&path).expect("free");
+}
+
+#[test]
 fn a_failed_write_is_taken_back() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");

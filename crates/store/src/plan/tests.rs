@@ -97,6 +97,14 @@ fn a_plan_comes_back_and_unknown_fields_are_ignored() {
 }
 
 #[test]
+fn a_plan_from_before_there_were_watchdogs_has_none() {
+    let mut value = serde_json::to_value(plan()).expect("JSON");
+    let timeout = value["policy"].as_object_mut().and_then(|policy| policy.remove("orphan_timeout"));
+    assert_eq!(timeout, Some(60_000.into()));
+    assert_eq!(serde_json::from_value::<Plan>(value).expect("plan").policy.orphan_timeout, None);
+}
+
+#[test]
 fn a_binary_is_its_file_and_not_the_link_to_it() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let (file, link) = (dir.path().join("agent-1.2"), dir.path().join("agent"));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::EnvNames;
-use longhaul_core::{Exit, Moment};
+use longhaul_core::{Exit, Moment, Span};
 use std::io::Write;
 
 fn run_dir() -> (tempfile::TempDir, RunDir) {
@@ -23,6 +23,14 @@ fn attempts_are_listed_in_order() {
 }
 
 #[test]
+fn a_directory_names_its_run() {
+    let (dir, run) = run_dir();
+    let path = dir.path().join("bcdfgh");
+    assert_eq!(RunDir::at(path.clone()), Some(RunDir { path, id: run.id }));
+    assert_eq!((RunDir::at("bcdfgh".into()), RunDir::at("/".into())), (None, None));
+}
+
+#[test]
 fn a_reopened_stream_keeps_what_came() {
     let (_dir, run) = run_dir();
     let attempt = run.create_attempt(1).expect("attempt");
@@ -40,6 +48,10 @@ fn what_an_attempt_leaves_comes_back() {
     let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), proc: None, memory_kill: true };
     attempt.write_exit(&exit).expect("written");
     assert_eq!(attempt.exit().expect("exit"), Some(exit));
+    assert_eq!(attempt.orphaned().expect("none yet"), None);
+    let orphaned = Orphaned { at: Moment(7), silent_ms: Span(2_000), processes_ended: Some(2) };
+    attempt.write_orphaned(&orphaned).expect("written");
+    assert_eq!(attempt.orphaned().expect("orphaned"), Some(orphaned));
     let argv = Argv {
         program: "/bin/agent".into(),
         args: vec!["-p".into()],

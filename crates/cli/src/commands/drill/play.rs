@@ -3,6 +3,7 @@
 
 use super::scorecard::{Scorecard, Survived};
 use crate::args::{DrillAgentKind, DrillArgs, Global};
+use crate::commands::watchdog;
 use crate::failure::Failure;
 use crate::output::screen::Screen;
 use crate::signals;
@@ -159,7 +160,7 @@ fn environment(api: &Api, home: &Path) -> Environment {
     set.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(), "1".to_owned());
     // The real agent refuses bypassPermissions as root unless it is told that this is a sandbox.
     set.insert("IS_SANDBOX".to_owned(), "1".to_owned());
-    Environment { clear: true, set }
+    Environment { clear: true, set, ..watchdog::environment() }
 }
 
 /// Sends the agent, and only the agent, its signal whenever the scenario's moment has come.

@@ -277,4 +277,5 @@ fn drill_is_the_default_in_a_hurry() {
     assert_eq!(drill.retries_max, default.retries_max);
     assert_eq!(drill.session_loss, default.session_loss);
     assert!(drill.stall_timeout < default.stall_timeout && drill.linger < default.linger);
+    assert!(drill.orphan_timeout.is_some() && drill.orphan_timeout < default.orphan_timeout);
 }

@@ -1,0 +1,35 @@
+//! `longhaul watchdog`: started by every supervisor beside its first agent; no person types it. Its three standard
+//! streams lead nowhere.
+
+use super::run::failure;
+use crate::args::WatchdogArgs;
+use crate::failure::Failure;
+use crate::runtime;
+use longhaul::watchdog::watch;
+use longhaul::{Environment, RunError};
+use longhaul_agent::Program;
+use longhaul_core::Proc;
+use longhaul_store::RunDir;
+use std::env;
+
+/// The hidden subcommand.
+const SUBCOMMAND: &str = "watchdog";
+
+/// What surrounds every agent that this program starts: our own variables, and this program as its watchdog. Where it
+/// does not know its own file there is none.
+pub fn environment() -> Environment {
+    let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
+    Environment { watchdog: env::current_exe().ok().map(program), ..Environment::default() }
+}
+
+/// Carries out the command and returns its exit code.
+pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
+    super::detach::leave_terminal();
+    let dir = RunDir::at(args.run_dir.clone()).ok_or_else(|| {
+        let error = format!("watch {}: this is not the absolute path of a run", args.run_dir.display());
+        Failure::usage(error, "longhaul starts its watchdogs itself")
+    })?;
+    let supervisor = Proc { pid: args.supervisor, start_ticks: args.start_ticks };
+    let watched = runtime::new()?.block_on(watch(&dir, supervisor));
+    watched.map(|_| 0).map_err(|error| failure(RunError::Refused(error)))
+}

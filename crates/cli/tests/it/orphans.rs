@@ -1,0 +1,247 @@
+//! Agents whose supervisor is killed and for whom nobody comes back: their watchdog leaves alone what works, ends what
+//! hangs, and never outlives what it watches.
+
+use crate::call::{Started, until};
+use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps};
+use crate::server::Server;
+use crate::stage::Stage;
+use crate::tidy;
+use longhaul_store::{Orphaned, RunDir, StatusPhase};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Three steps, the second of which hangs when it is taken for the first time.
+const HANG: &str = r#"
+name = "hang"
+summary = "three steps, the second of which hangs once"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I take the first step."
+[[turn.tools]]
+bash = { command = "grep -qs one steps || echo one >> steps" }
+[[turn]]
+text = "The second one takes a while."
+[[turn.tools]]
+bash = { command = "test -e begun && exit 0; touch begun; sleep 240; echo two >> steps" }
+[[turn]]
+text = "Now the third."
+[[turn.tools]]
+bash = { command = "grep -qs three steps || echo three >> steps" }
+[[turn]]
+text = "All three steps are taken."
+"#;
+
+/// An API that is overloaded and stays so.
+const WALL: &str = r#"
+name = "wall"
+summary = "529 for ever"
+prompt = "p"
+[expect]
+outcome = "retry_later"
+fault = "overloaded"
+exit = 75
+[[turn]]
+text = "Never said."
+[[fault]]
+times = "always"
+status = { code = 529 }
+"#;
+
+/// An agent that writes a line five times a second, to its stream and to its stderr by turns, until it is told to be silent.
+const CHATTY: &str = r#"
+echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'
+until test -e silent; do
+    echo '{"type":"keep_alive"}'; echo line >> lines; sleep 0.2
+    echo complaint >&2; echo line >> lines; sleep 0.2
+done
+exec sleep 240"#;
+
+// What a person takes for at once; the machine may be busy with other tests. A watchdog that was told nothing by a file
+// event would look less often.
+const AT_ONCE: Duration = Duration::from_secs(8);
+
+/// Ends what a failed test left of its stage.
+struct Ends(PathBuf);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        for (pid, _) in tidy::processes(&self.0) {
+            // It may have ended by itself.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
+
+fn stage() -> (Ends, Stage) {
+    let stage = Stage::new();
+    (Ends(stage.folder().to_owned()), stage)
+}
+
+/// The watchdogs of the one run, told by their command lines.
+fn watchdogs(stage: &Stage) -> Vec<Pid> {
+    let dir = stage.only_run().path().display().to_string();
+    let watches = |command: &str| command.contains(" watchdog ") && command.contains(&dir);
+    let found = tidy::processes(stage.folder()).into_iter();
+    found.filter(|(_, command)| watches(command)).map(|(pid, _)| pid).collect()
+}
+
+/// The one watchdog of the one run, once there is one.
+fn watchdog(stage: &Stage) -> Pid {
+    until("a watchdog is there", || !watchdogs(stage).is_empty());
+    let watchdogs = watchdogs(stage);
+    assert_eq!(watchdogs.len(), 1, "one supervisor has one watchdog");
+    watchdogs[0]
+}
+
+fn orphaned(run: &RunDir) -> Option<Orphaned> {
+    run.attempt(1).orphaned().expect("it is there as a whole or not at all")
+}
+
+/// A run that hangs in its second step, for whose orphans this is the policy.
+fn hanging(stage: &Stage, server: &Server, timeout: &[&str]) -> Started {
+    let args = [&["p", "--permission-mode", "bypassPermissions", "--preset", "drill"], timeout].concat();
+    let run = stage.run(&stage.agent(), &args).against(server).start();
+    until("the tool runs", || stage.work().join("begun").exists());
+    run
+}
+
+#[test]
+fn an_orphan_that_hangs_is_ended_and_its_run_can_be_recovered() {
+    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
+    let supervisor = hanging(&stage, &server, &["--orphan-timeout", "2s"]);
+    let (run, _) = (stage.only_run(), watchdog(&stage));
+    let agent = agent_of(&run);
+    supervisor.kill();
+    let killed = Instant::now();
+    until("nothing is left", || tidy::processes(stage.folder()).is_empty());
+    assert!(killed.elapsed() >= Duration::from_secs(2), "it had its time");
+    assert!(killed.elapsed() < AT_ONCE * 3, "{:?}", killed.elapsed());
+    assert!(is_gone(agent));
+    let orphaned = orphaned(&run).expect("it is told");
+    assert!((2_000..4_000).contains(&orphaned.silent_ms.millis()), "{orphaned:?}");
+    // The agent, the tool's shell, and what that had started.
+    assert!(orphaned.processes_ended.is_some_and(|count| count >= 2), "{orphaned:?}");
+
+    let show = |format: &str| stage.longhaul(["show", "@", "--output-format", format]).end().stdout;
+    assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));
+    let shown: Value = serde_json::from_str(&show("json")).expect("it is JSON");
+    assert_eq!(shown["attempts"][0]["orphaned"]["silent_ms"], orphaned.silent_ms.millis());
+
+    done_in(&stage, &recover(&stage, &server, &["@"]).end().envelope(0), 2);
+    assert_eq!(steps(&stage), "one\nthree\n", "the second step was cut, and looked for");
+    assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));
+}
+
+#[test]
+fn an_orphan_that_writes_is_left_alone() {
+    let (_ends, stage) = stage();
+    let lines = || fs::read_to_string(stage.work().join("lines")).map_or(0, |lines| lines.lines().count());
+    let agent = stage.script("chatty", CHATTY);
+    let run = stage.run(&agent, &["p", "--preset", "drill", "--orphan-timeout", "4s"]).start();
+    until("it writes", || lines() > 0);
+    let watchdog = watchdog(&stage);
+    run.kill();
+    // Five lines take a second: these are twice what a silent one has.
+    let enough = lines() + 40;
+    until("it has written on", || lines() >= enough);
+    assert!(!is_gone(watchdog) && orphaned(&stage.only_run()).is_none());
+    fs::write(stage.work().join("silent"), "").expect("the stage can be written");
+    until("nothing is left", || tidy::processes(stage.folder()).is_empty());
+    assert!(orphaned(&stage.only_run()).is_some_and(|orphaned| orphaned.silent_ms.millis() >= 4_000));
+    assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+}
+
+#[test]
+fn whoever_recovers_the_run_has_a_watchdog_of_its_own() {
+    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
+    let supervisor = hanging(&stage, &server, &["--orphan-timeout", "10m"]);
+    let first = watchdog(&stage);
+    supervisor.kill();
+    let agent = agent_of(&stage.only_run());
+    let (recovered, begun) = (recover(&stage, &server, &["@"]), Instant::now());
+    until("the first one is gone", || is_gone(first));
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    let second = watchdog(&stage);
+    assert_ne!(second, first);
+    assert!(!is_gone(agent), "it was adopted");
+    recovered.signal(Signal::TERM);
+    recovered.end().envelope(143);
+    assert!(is_gone(second) && orphaned(&stage.only_run()).is_none());
+}
+
+#[test]
+fn a_run_that_ends_takes_its_watchdog_along() {
+    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
+    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let watchdog = watchdog(&stage);
+    done_in(&stage, &run.end().envelope(0), 1);
+    assert!(is_gone(watchdog));
+}
+
+/// Whoever reads what Longhaul prints waits for the end of the pipe, which must not be the end of a watchdog.
+#[test]
+fn a_watchdog_has_nothing_of_its_supervisors() {
+    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
+    let supervisor = hanging(&stage, &server, &[]);
+    let watchdog = watchdog(&stage);
+    let of = |name: &str| PathBuf::from(format!("/proc/{}/{name}", watchdog.as_raw_nonzero()));
+    assert_eq!(fs::read_link(of("cwd")).expect("it lives"), PathBuf::from("/"));
+    for stream in ["fd/0", "fd/1", "fd/2"] {
+        assert_eq!(fs::read_link(of(stream)).expect("it lives"), PathBuf::from("/dev/null"));
+    }
+    until("it has left our session", || {
+        rustix::process::getsid(Some(watchdog)).is_ok_and(|session| session == watchdog)
+    });
+    let environment = fs::read_to_string(of("environ")).expect("it lives");
+    assert!(!environment.contains("LONGHAUL_RUN="), "it carries the mark of its run");
+    let (stdout, stderr) = supervisor.killed();
+    assert_eq!(stdout, "", "{stderr}");
+    assert!(!is_gone(watchdog), "both pipes have ended, and it watches");
+    assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+}
+
+#[test]
+fn without_a_timeout_there_is_no_watchdog() {
+    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
+    let run = hanging(&stage, &server, &["--orphan-timeout", "0"]);
+    // Written long after one would have been started.
+    let journal = || fs::read_to_string(stage.only_run().journal_path()).expect("a journal");
+    until("the session is open", || journal().contains("session_opened"));
+    assert_eq!(watchdogs(&stage), []);
+    run.signal(Signal::TERM);
+    run.end().envelope(143);
+}
+
+#[test]
+fn an_agent_that_ends_alone_takes_the_watchdog_along() {
+    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
+    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let watchdog = watchdog(&stage);
+    let agent = agent_of(&stage.only_run());
+    run.kill();
+    until("the agent is gone", || is_gone(agent));
+    let begun = Instant::now();
+    until("the watchdog is gone", || is_gone(watchdog));
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+}
+
+#[test]
+fn a_run_that_waits_leaves_nothing_to_watch() {
+    let (stage, server) = (Stage::new(), Server::plays(WALL));
+    let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
+    let args = [&["p", "--permission-mode", "bypassPermissions"], &slow[..]].concat();
+    let run = stage.run(&stage.agent(), &args).against(&server).start();
+    let waits = || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
+    until("it waits", || waits() == Some(true));
+    let watchdog = watchdog(&stage);
+    run.kill();
+    until("the watchdog is gone", || is_gone(watchdog));
+    assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+}
