@@ -230,6 +230,21 @@ fn an_orphan_that_waits_at_a_guard_is_cancelled() {
 }
 
 #[test]
+fn an_orphan_that_waits_at_a_guard_in_vain_is_ended_and_its_run_goes_on() {
+    with_each_agent("waiting at a guard in vain", |stage, agent, server| {
+        let args = [GUARDED, ["--orphan-timeout", "3s"]].concat();
+        in_mid_tool_with(stage, agent, server, &args).kill();
+        let run = stage.only_run();
+        let agent = agent_of(&run);
+        until("the watchdog has ended it", || is_gone(agent));
+        assert_eq!(questions(stage), 3, "it was ended before it waited");
+        until("the watchdog has told", || run.attempt(1).orphaned().is_ok_and(|told| told.is_some()));
+        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        assert_eq!(steps(stage), "one\ntwo\nthree\n");
+    });
+}
+
+#[test]
 fn what_runs_in_the_background_of_a_guarded_agent_ends_first() {
     let tell = |stage: &Stage, agent: &Path| {
         let server = Server::plays(BACKGROUND);
