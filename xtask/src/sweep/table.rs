@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 
 pub const ABOUT: &str = "Written by `cargo xtask sweep`. Four steps in three turns, struck at one named point of the \
     supervisor (or one call of its store), and gone on with: by itself, by `longhaul recover`, or by `longhaul run --resume` \
-    where somebody ended it. Points are drawn from all that an undisturbed run passes.\n\nstruck: the agent was there to \
+    where somebody ended it. Points are drawn from all that an undisturbed run passes. A guarded agent asks before each tool, \
+    and waits while nobody answers.\n\nstruck: the agent was there to \
     be hit · workspace: it has the hash that the undisturbed work leaves · completed calls repeated: their result was in the \
     session file before · unnamed: repeated, and neither the prompt nor a result in the session said that they had been made \
     · named: it did · wasted: turns asked for again · tokens off, completed: of messages that are whole in the agent's stream \

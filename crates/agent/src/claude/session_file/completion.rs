@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// if none is missing. `begun` is how long the file was when that attempt began, if it was this file.
 ///
 /// Messages that the agent's own program wrote, and calls that did not run, are left out with everything
-/// behind them; and all are, where file and stream do not fit together.
+/// behind them; so is all of a further turn; and everything is, where file and stream do not fit together.
 pub fn missing(file: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
     let Some(end) = End::of(file) else { return Vec::new() };
     let mut unwritten = Vec::new();
@@ -22,6 +22,10 @@ pub fn missing(file: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
         if end.known.contains(told.uuid.as_str()) {
             anchor = Some(told.uuid);
             break;
+        }
+        if told.kind.is("result") {
+            // What follows answers to something that the stream does not repeat.
+            unwritten.clear();
         }
         if is_of_conversation(&told) {
             fits &= end.setting.is_of(told.session_id.as_str());
@@ -298,6 +302,18 @@ mod tests {
         for junk in [&b""[..], b"{}", b"\0\0", b"{\"type\":\"assistant\"}\n"] {
             assert!(missing(junk, Some(0), stream).is_empty());
             assert!(missing(file, Some(0), junk).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_further_turn_is_not_made_of_its_answers_alone() {
+        let (file, stream) = TOOLS;
+        let text = String::from_utf8_lossy(stream);
+        let answer = text.lines().rfind(|line| line.contains(r#""type":"assistant""#)).expect("an answer");
+        let further = answer.replace(r#""uuid":""#, r#""uuid":"further-"#);
+        let stream = [stream, b"\n", further.as_bytes(), b"\n"].concat();
+        for cut in cuts(file, prompted(file)) {
+            assert_eq!(said(&[cut, &missing(cut, Some(0), &stream)].concat()), said(file));
         }
     }
 
