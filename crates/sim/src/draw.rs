@@ -118,6 +118,7 @@ fn mix(dice: &mut Dice) -> Mix {
     mix.lingers = some(dice, 6);
     mix.deaf = some(dice, 4);
     mix.undying = if dice.one_in(16) { 300_000 } else { 0 };
+    mix.freezes = some(dice, 8);
     mix.moved = some(dice, 6);
     mix.damaged = some(dice, 6);
     mix.behind = some(dice, 6);

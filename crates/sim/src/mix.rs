@@ -114,6 +114,8 @@ pub(crate) struct Mix {
     pub(crate) deaf: u32,
     /// ... that nothing can end it ...
     pub(crate) undying: u32,
+    /// ... that its process is stopped while its tool runs ...
+    pub(crate) freezes: u32,
     /// ... that the file of a session was moved, or damaged, since it was used, or lacks its end ...
     pub(crate) moved: u32,
     pub(crate) damaged: u32,
@@ -173,6 +175,7 @@ impl Mix {
             lingers: 0,
             deaf: 0,
             undying: 0,
+            freezes: 0,
             moved: 0,
             damaged: 0,
             behind: 0,

@@ -40,6 +40,7 @@ impl Watch {
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
         self.ladder.hear(event);
+        self.stops.hear(event);
         self.patience.hear(now.at, event, policy)
     }
 

@@ -174,7 +174,7 @@ impl Patience {
         let silence = at.since(self.heard_at);
         let may = match why {
             StopWhy::Stalled => {
-                self.tools == 0
+                (self.tools == 0 || self.halted)
                     && self.settled_at.is_none()
                     && policy.stall_timeout.is_some_and(|stall| silence >= stall)
             }

@@ -2,7 +2,7 @@
 //! without a reason.
 
 use super::{Oracle, Verdict, ensure};
-use longhaul_core::{By, Moment, Policy, Record, Span, StopLevel, StopWhy};
+use longhaul_core::{By, Event, Moment, Notice, Policy, Record, Span, StopLevel, StopWhy};
 
 // A process that outlives so many SIGKILLs cannot be ended by us.
 const KILLS_MAX: u32 = 3;
@@ -13,12 +13,21 @@ pub(crate) struct StopWatch {
     last: Option<(Moment, StopLevel, StopWhy)>,
     kills: u32,
     slept: Span,
+    /// Whether the agent's process was seen to stand still, and nothing was heard of it since.
+    halted: bool,
 }
 
 impl StopWatch {
     /// Why the present attempt is being stopped, if it is.
     pub(crate) fn why(&self) -> Option<StopWhy> {
         self.last.map(|(_, _, why)| why)
+    }
+
+    /// Takes in an event before the run does.
+    pub(crate) fn hear(&mut self, event: &Event) {
+        if let Event::Noticed(notice) = event {
+            self.halted = *notice == Notice::Halted;
+        }
     }
 
     pub(crate) fn take(&mut self, record: &Record, policy: &Policy, cancel: Option<By>) -> Verdict {
@@ -59,7 +68,12 @@ impl StopWatch {
         })?;
         let Some((since, before, _)) = self.last else {
             let gentle = why == StopWhy::Cancelled && cancel == Some(By::Person);
-            let first = if gentle { StopLevel::Interrupt } else { StopLevel::Term };
+            let first = match why {
+                _ if gentle => StopLevel::Interrupt,
+                // It would take no other signal.
+                StopWhy::Stalled if self.halted => StopLevel::Kill,
+                _ => StopLevel::Term,
+            };
             return ensure(level == first, Oracle::Stops, || format!("{why:?} begins with {level:?}"));
         };
         if why == StopWhy::Cancelled && before == StopLevel::Interrupt && level == StopLevel::Term {

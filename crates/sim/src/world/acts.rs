@@ -47,6 +47,7 @@ impl World {
                 self.says(agent, Notice::Stirred)
             }
             Stage::Answer => self.answers(agent),
+            Stage::Tool if self.dice.odds(self.mix.freezes) => self.freezes(agent),
             Stage::Tool => {
                 self.work_left = self.work_left.saturating_sub(1);
                 agent.tool_open = false;
@@ -103,6 +104,14 @@ impl World {
         self.agent = Some(agent);
         self.stream.push(notice.clone());
         Some(Happening::Noticed(notice))
+    }
+
+    /// Somebody stops its process while its tool runs, and nobody lets it go on; its supervisor sees that.
+    fn freezes(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+        agent.heeds = Heeds::From(StopLevel::Kill);
+        let at = self.now + Span(self.dice.magnitude(self.mix.hang));
+        agent.go(Stage::Hang, at);
+        self.says(agent, Notice::Halted)
     }
 
     fn boots(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
