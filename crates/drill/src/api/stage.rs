@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use serde_json::json;
@@ -139,12 +139,14 @@ impl Stage {
     }
 
     pub(super) fn strike(&self, asked: &Asked) -> Option<Strike> {
-        if asked.side {
-            return None;
-        }
         let at_ms = self.at_ms();
         let mut books = self.books();
-        let strike = books.faults.strike(asked.place.turn, asked.stream, Instant::now())?;
+        let strike = if asked.side {
+            let kind = self.scenario.side.fault.clone()?;
+            Strike { kind, resets_in: Duration::ZERO }
+        } else {
+            books.faults.strike(asked.place.turn, asked.stream, Instant::now())?
+        };
         let detail = detail(&strike);
         let injected =
             Injected { fault: strike.kind.name().to_owned(), detail, turn: asked.place.turn, at_ms };
@@ -156,7 +158,7 @@ impl Stage {
     pub(super) fn answer(&self, asked: &Asked, fault: Option<&FaultKind>) -> Answer {
         let turn = self.scenario.turns.get(asked.place.turn.saturating_sub(1) as usize);
         let (mut content, mut output) = match turn {
-            _ if asked.side => (vec![json!({"type": "text", "text": "A drill"})], None),
+            _ if asked.side => (vec![json!({"type": "text", "text": self.scenario.side.text})], None),
             Some(turn) => (answer::content(turn, asked.place, &asked.told), turn.output_tokens),
             None => (Vec::new(), None),
         };

@@ -29,6 +29,10 @@
 //! times = 3                           # 1 if absent, or "always"; or wall_s = 14 for 14 s from the first on
 //! status = { code = 529 }             # or another kind, see `FaultKind`
 //!
+//! [side]                              # how requests without tools are answered: for titles, or summaries
+//! text = "- Both steps are taken."
+//! fault = { status = { code = 400 } } # what happens to each of them, if anything does
+//!
 //! [workspace.files]                   # what the workspace must hold in the end
 //! "a.txt" = "a"
 //!
@@ -47,6 +51,6 @@ mod tests;
 
 pub use embedded::{all, find};
 pub use fault::{Cut, Fault, FaultKind, KillAt, Status, Times, When};
-pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, Tool, Turn, Workspace};
+pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, Side, Tool, Turn, Workspace};
 pub use signal::Signal;
 pub use spread::Spread;

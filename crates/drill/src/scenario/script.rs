@@ -8,7 +8,7 @@ use std::{fs, io};
 use serde::Deserialize;
 
 use super::duration::maybe_seconds;
-use super::fault::{Fault, When};
+use super::fault::{Fault, FaultKind, When};
 use crate::workspace::Files;
 
 /// Bytes a scenario file may have: it is written by hand.
@@ -41,6 +41,9 @@ pub struct Scenario {
     /// The agent's side of the conversation; every turn but the last uses tools.
     #[serde(rename = "turn")]
     pub turns: Vec<Turn>,
+    /// How a request without tools is answered: for a title, or a summary.
+    #[serde(default)]
+    pub side: Side,
     /// What goes wrong.
     #[serde(default, rename = "fault")]
     pub faults: Vec<Fault>,
@@ -120,6 +123,22 @@ pub struct Turn {
     pub stop_reason: Option<String>,
     /// The output tokens it announces; a quarter of what it sends, in characters, if absent.
     pub output_tokens: Option<u64>,
+}
+
+/// How requests without tools are answered, each of them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Side {
+    /// With these words.
+    pub text: String,
+    /// What happens to them.
+    pub fault: Option<FaultKind>,
+}
+
+impl Default for Side {
+    fn default() -> Side {
+        Side { text: "A drill".to_owned(), fault: None }
+    }
 }
 
 /// One tool call. Paths are relative to the workspace.

@@ -274,13 +274,15 @@ impl Agent {
             Credential::Token(token) => ("authorization".to_owned(), format!("Bearer {token}")),
             Credential::None => return None,
         });
+        let ours = || format!("You are an agent in {}.", self.environment.cwd.display());
         let system = format!(
-            "You are an agent in {}.{}",
-            self.environment.cwd.display(),
+            "{}{}",
+            self.flags.system_prompt.clone().unwrap_or_else(ours),
             self.flags.append_system_prompt.as_deref().map(|text| format!(" {text}")).unwrap_or_default()
         );
+        let tools = if self.flags.no_tools { json!([]) } else { init::declared() };
         let body = json!({"model": self.model, "max_tokens": 32_000, "stream": stream, "system": system,
-            "tools": init::declared(), "messages": merged(&self.messages)});
+            "tools": tools, "messages": merged(&self.messages)});
         Some(Request { base, headers, body: body.to_string().into_bytes() })
     }
 }

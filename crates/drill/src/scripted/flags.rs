@@ -25,7 +25,14 @@ pub(super) struct Flags {
     pub(super) settings: Option<String>,
     pub(super) max_turns: Option<u32>,
     pub(super) max_budget_usd: Option<f64>,
+    pub(super) system_prompt: Option<String>,
     pub(super) append_system_prompt: Option<String>,
+    /// `--tools ""`.
+    pub(super) no_tools: bool,
+    /// `--no-session-persistence`: no file is kept.
+    pub(super) no_session: bool,
+    /// `--safe-mode`: hooks and other customisations are off.
+    pub(super) safe_mode: bool,
     pub(super) version: bool,
 }
 
@@ -59,6 +66,9 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--verbose" => flags.verbose = true,
             "--include-partial-messages" => flags.partial_messages = true,
             "--include-hook-events" => flags.hook_events = true,
+            "--no-session-persistence" => flags.no_session = true,
+            "--safe-mode" => flags.safe_mode = true,
+            "--tools" => flags.no_tools = value()?.is_empty(),
             "--fork-session" => flags.fork_session = true,
             "--dangerously-skip-permissions" => flags.permission_mode = Some("bypassPermissions".to_owned()),
             "--input-format" => flags.input_lines = value()? == "stream-json",
@@ -74,6 +84,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--model" => flags.model = Some(value()?),
             "--permission-mode" => flags.permission_mode = Some(value()?),
             "--settings" => flags.settings = Some(value()?),
+            "--system-prompt" => flags.system_prompt = Some(value()?),
             "--append-system-prompt" => flags.append_system_prompt = Some(value()?),
             "--max-turns" => flags.max_turns = Some(number(&value()?, &name)?),
             "--max-budget-usd" => flags.max_budget_usd = Some(number(&value()?, &name)?),
@@ -82,7 +93,6 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             | "--allowed-tools"
             | "--disallowedTools"
             | "--disallowed-tools"
-            | "--tools"
             | "--mcp-config"
             | "--add-dir"
             | "--permission-prompt-tool"
@@ -148,6 +158,16 @@ mod tests {
             ..Flags::default()
         };
         assert_eq!(flags, Ok(expected));
+    }
+
+    #[test]
+    fn one_answer_without_tools_and_without_a_file_can_be_asked_for() {
+        let arguments = ["-p", "--tools", "", "--no-session-persistence", "--safe-mode"];
+        let flags = parse(arguments.into_iter().map(OsString::from));
+        let expected =
+            Flags { print: true, no_tools: true, no_session: true, safe_mode: true, ..Flags::default() };
+        assert_eq!(flags, Ok(expected));
+        assert_eq!(check("-p --tools Bash,Read").map(|flags| flags.no_tools), Ok(false));
     }
 
     #[test]

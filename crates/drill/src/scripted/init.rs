@@ -9,9 +9,9 @@ use super::environment::Environment;
 pub(super) const TOOLS: [&str; 4] = ["Bash", "Edit", "Read", "Write"];
 
 /// The fields of `system/init`.
-pub(super) fn event(environment: &Environment, model: &str, mode: &str) -> Value {
+pub(super) fn event(environment: &Environment, tools: &[&str], model: &str, mode: &str) -> Value {
     json!({
-        "cwd": environment.cwd, "tools": TOOLS, "mcp_servers": [], "model": model, "permissionMode": mode,
+        "cwd": environment.cwd, "tools": tools, "mcp_servers": [], "model": model, "permissionMode": mode,
         "slash_commands": [], "apiKeySource": environment.key_source(), "claude_code_version": VERSION,
         "output_style": "default", "agents": [], "skills": [], "plugins": [],
         "capabilities": ["interrupt_receipt_v1"], "analytics_disabled": true, "product_feedback_disabled": true,

@@ -20,6 +20,8 @@ pub(super) struct SessionFile {
     pub(super) path: PathBuf,
     file: Option<File>,
     cwd: String,
+    /// Whether anything is written.
+    pub(super) is_kept: bool,
     /// The last row of the conversation, which the next one names as its parent.
     pub(super) leaf: Option<String>,
 }
@@ -28,12 +30,19 @@ impl SessionFile {
     /// The file of a new session, made with its first row.
     pub(super) fn new(config: &Path, cwd: &Path, id: &str) -> Self {
         let path = path(config, cwd, id);
-        Self { id: id.to_owned(), path, file: None, cwd: cwd.display().to_string(), leaf: None }
+        Self {
+            id: id.to_owned(),
+            path,
+            file: None,
+            is_kept: true,
+            cwd: cwd.display().to_string(),
+            leaf: None,
+        }
     }
 
     /// Goes on with a session whose last row is `leaf`.
     pub(super) fn resumed(path: PathBuf, cwd: &Path, id: &str, leaf: Option<String>) -> Self {
-        Self { id: id.to_owned(), path, file: None, cwd: cwd.display().to_string(), leaf }
+        Self { id: id.to_owned(), path, file: None, is_kept: true, cwd: cwd.display().to_string(), leaf }
     }
 
     /// Where tools of this session put their output.
@@ -65,6 +74,9 @@ impl SessionFile {
 
     /// A row as it is, for the copy that a fork starts with.
     pub(super) fn write(&mut self, row: &Value) {
+        if !self.is_kept {
+            return;
+        }
         if self.file.is_none() {
             self.file = self.path.parent().and_then(|folder| {
                 fs::create_dir_all(folder).ok()?;

@@ -66,7 +66,8 @@ fn live(mut agent: Agent) -> u8 {
 
 fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let mut dice = Dice::new(environment.seed);
-    let hooks = Hooks::read(flags.settings.as_deref()).map_err(|error| refuse(&error))?;
+    let settings = flags.settings.as_deref().filter(|_| !flags.safe_mode);
+    let hooks = Hooks::read(settings).map_err(|error| refuse(&error))?;
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
     let named = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
     let id = named.unwrap_or_else(|| dice.uuid());
@@ -82,10 +83,11 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     if flags.resume.is_none() && session_file::path(&environment.config, &environment.cwd, &id).exists() {
         return Err(refuse(&format!("Error: Session ID {id} is already in use.")));
     }
-    let (session, history) = match &flags.resume {
+    let (mut session, history) = match &flags.resume {
         None => (SessionFile::new(&environment.config, &environment.cwd, &id), History::default()),
         Some(from) => resume(from, &id, &flags, &environment, &mut out)?,
     };
+    session.is_kept = !flags.no_session;
     let inbox = Inbox::open().map_err(|error| refuse(&format!("Error: {error}")))?;
     let mut agent = Agent {
         model: flags.model.clone().unwrap_or_else(|| MODEL.to_owned()),

@@ -76,7 +76,8 @@ impl Agent {
         self.state_changed("running");
         self.lifecycle(waiting.uuid.as_deref(), "started");
         self.take_prompt(&waiting);
-        let init = init::event(&self.environment, &self.model, &self.mode);
+        let tools: &[&str] = if self.flags.no_tools { &[] } else { &init::TOOLS };
+        let init = init::event(&self.environment, tools, &self.model, &self.mode);
         self.out.system("init", init);
         let mut leave = None;
         let ending = match self.converse(&mut turn) {
