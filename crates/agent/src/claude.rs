@@ -87,6 +87,10 @@ impl Dialect for Claude {
         invocation::invocation(order, plan, past)
     }
 
+    fn condense(&self, order: &Order, attempt: u32, model: &str, prompt: &str) -> Invocation {
+        invocation::condensing(order, attempt, model, prompt)
+    }
+
     fn transcript(&self, attempts: &[Recorded]) -> Transcript {
         let attempts: Vec<_> = attempts
             .iter()

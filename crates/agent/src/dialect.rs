@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Guards, Sessions, Tables, TablesError, Transcript};
+use crate::{Deeds, Glance, Guards, Sessions, Summary, Tables, TablesError, Transcript};
 use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,6 +18,11 @@ pub trait Dialect: Send + Sync {
     /// How to start the agent for one attempt, and what to write to it first. An agent that goes on is told
     /// what the past forbids to repeat, and what to check.
     fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation;
+
+    /// How to have `model` answer a prompt once, in a process of its own that runs no tools, keeps no session and
+    /// ends by itself when its input does. Its stream is read by the same [`Decoder`]. `attempt` is the one that
+    /// the answer is for.
+    fn condense(&self, order: &Order, attempt: u32, model: &str, prompt: &str) -> Invocation;
 
     /// What was said and done in attempts, by their records.
     fn transcript(&self, attempts: &[Recorded]) -> Transcript;
@@ -90,6 +95,8 @@ pub struct Past {
     pub transcript: Transcript,
     /// The tool calls whose results the conversation of the session shows; nothing where that is not known.
     pub shown: Option<BTreeSet<String>>,
+    /// A model's summary of the older part of that, for an attempt that is told one.
+    pub summary: Option<Summary>,
 }
 
 /// What a run orders from an agent: the same for all its attempts.
@@ -113,6 +120,8 @@ pub struct Order {
     pub extra_args: Vec<String>,
     /// How long a seed may be, in estimated tokens.
     pub seed_tokens: u64,
+    /// The model that condenses older work for a seed; nothing if none does. The policy says whether it is asked.
+    pub seed_summary: Option<String>,
     /// How often the agent may repeat a failed request by itself.
     pub inner_retries: u32,
     /// The run, for the mark in the environment.

@@ -35,7 +35,10 @@ pub use guards::{GuardError, Guards, ToolPattern, Verdict};
 pub use near::near;
 pub use prices::Prices;
 pub use report::{Report, report};
-pub use seed::{About, Reason, SEED_TOKENS_MAX, estimated_tokens, seed};
+pub use seed::{
+    About, CONDENSE_TOKENS_MAX, Reason, SEED_TOKENS_MAX, Summary, condensing_prompt, estimated_tokens, seed,
+    summarised_seed,
+};
 pub use sessions::Sessions;
 pub use table::TableError;
 pub use tables::{Tables, TablesError};

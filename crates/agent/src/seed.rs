@@ -2,14 +2,17 @@
 //!
 //! The task comes first and whole. What follows is bounded, and made of the transcript alone: the most
 //! recent work nearly as it was, older work in a line each, the oldest dropped. What Longhaul or the
-//! agent's program said of themselves is left out by where it comes from, never by what it says.
+//! agent's program said of themselves is left out by where it comes from, never by what it says. Older work may
+//! be told by a model's summary instead: `condense.rs` asks for one, `summary.rs` puts it in.
 
+mod condense;
 mod items;
 mod measure;
 mod opening;
 mod quote;
 mod room;
 mod steps;
+mod summary;
 
 use crate::transcript::Transcript;
 use longhaul_core::{Fault, Span, Usd};
@@ -18,8 +21,10 @@ use opening::CLOSING;
 use room::Room;
 use steps::Steps;
 
+pub use condense::{CONDENSE_TOKENS_MAX, condensing_prompt};
 pub use measure::estimated_tokens;
 pub(crate) use opening::BEHIND_TASK;
+pub use summary::Summary;
 
 /// How long a seed may be, in tokens, where nothing else is wanted: a few percent of the smallest context
 /// window, and more than enough for the end of any work.
@@ -59,38 +64,90 @@ pub enum Reason<'a> {
     Text(&'a str),
 }
 
+impl<'a> About<'a> {
+    /// What must be said where nothing is limited.
+    pub fn unlimited(task: &'a str, reason: Reason<'a>) -> About<'a> {
+        About { task, reason, money_left: None, time_left: None, files_changed: &[] }
+    }
+}
+
 /// The text that begins a fresh session. It is at most `tokens_max` long by [`estimated_tokens`]; if the
 /// task alone leaves no room, it is the task in full and a short note.
 pub fn seed(transcript: &Transcript, about: &About<'_>, tokens_max: u64) -> String {
-    let steps = Steps::of(transcript, about.task);
-    let opening = opening::opening(about, !steps.is_empty());
-    let all = Room::of_tokens(tokens_max);
-    let Some(mut room) = all.beside(&opening).and_then(|room| room.beside(CLOSING)) else {
-        return opening::minimal(about.task);
-    };
-    // Each part may take a share of what the parts before it left. They are made in the order of their
-    // worth, which is not that of the text.
-    let share = room.share(1, 4);
-    let asked =
-        room.part("What the person said besides the task", DROPPED, steps.asked(bound(share, 2)), share);
-    let share = room.share(1, 4);
-    let problems = room.part("Open problems", DROPPED, steps.problems().into_iter(), share);
-    let share = room.share(1, 5);
-    let files = steps.files(about.files_changed).into_iter();
-    let files = room.part("Files that were changed, the last one last", DROPPED, files, share);
-    let share = room.share(1, 4);
-    let summary = steps.summary(bound(share, 2));
-    let summary = room.part("The agent's summary of its earlier work", DROPPED, summary, share);
-    let mut lines = steps.lines();
-    // Older work gets a third at the most: a line says little of what it stands for.
-    let for_lines = lines.iter().map(|line| weight(line)).sum::<u64>().min(room.share(1, 3));
-    let share = room.share(1, 1) - for_lines;
-    let recent = room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share);
-    lines.truncate(lines.len() - recent.items_taken);
-    let share = room.share(1, 1);
-    let earlier = room.part("Earlier work, a line each", DROPPED, lines.into_iter(), share);
-    let parts = [opening, asked.text, files.text, summary.text, problems.text, earlier.text, recent.text];
-    parts.concat() + CLOSING
+    let draft = Draft::of(transcript, about, tokens_max);
+    draft.map_or_else(|| opening::minimal(about.task), Draft::told_in_lines)
+}
+
+/// The same with a model's summary in the place of the older work that is told a line each. All else is as it
+/// would be without. A summary that says nothing is not used; one that is too long is cut at the end of a line.
+pub fn summarised_seed(
+    transcript: &Transcript,
+    about: &About<'_>,
+    tokens_max: u64,
+    summary: &Summary,
+) -> String {
+    let draft = Draft::of(transcript, about, tokens_max);
+    draft.map_or_else(|| opening::minimal(about.task), |draft| draft.told_by(summary))
+}
+
+/// A seed but for its older work.
+struct Draft<'a> {
+    steps: Steps<'a>,
+    /// What comes before the older work.
+    before: String,
+    /// The most recent work.
+    recent: String,
+    /// How many steps are older than that.
+    older: usize,
+    /// What is left for them.
+    room: Room,
+}
+
+impl<'a> Draft<'a> {
+    /// Nothing if the task leaves no room.
+    fn of(transcript: &'a Transcript, about: &About<'_>, tokens_max: u64) -> Option<Draft<'a>> {
+        let steps = Steps::of(transcript, about.task);
+        let opening = opening::opening(about, !steps.is_empty());
+        let mut room = Room::of_tokens(tokens_max).beside(&opening)?.beside(CLOSING)?;
+        // Each part may take a share of what the parts before it left. They are made in the order of their
+        // worth, which is not that of the text.
+        let share = room.share(1, 4);
+        let asked = steps.asked(bound(share, 2));
+        let asked = room.part("What the person said besides the task", DROPPED, asked, share);
+        let share = room.share(1, 4);
+        let problems = room.part("Open problems", DROPPED, steps.problems().into_iter(), share);
+        let share = room.share(1, 5);
+        let files = steps.files(about.files_changed).into_iter();
+        let files = room.part("Files that were changed, the last one last", DROPPED, files, share);
+        let share = room.share(1, 4);
+        let summary = steps.summary(bound(share, 2));
+        let summary = room.part("The agent's summary of its earlier work", DROPPED, summary, share);
+        // Older work gets a third at the most: a line says little of what it stands for.
+        let for_lines = steps.lines().map(|line| weight(&line)).sum::<u64>().min(room.share(1, 3));
+        let share = room.share(1, 1) - for_lines;
+        let recent = room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share);
+        let older = steps.count() - recent.items_taken;
+        let before = [opening, asked.text, files.text, summary.text, problems.text].concat();
+        Some(Draft { steps, before, recent: recent.text, older, room })
+    }
+
+    fn told_in_lines(mut self) -> String {
+        let lines: Vec<String> = self.steps.lines().take(self.older).collect();
+        let share = self.room.share(1, 1);
+        let earlier = self.room.part("Earlier work, a line each", DROPPED, lines.into_iter(), share);
+        self.told(&earlier.text)
+    }
+
+    fn told_by(self, summary: &Summary) -> String {
+        match summary.part(self.room).filter(|_| self.older > 0) {
+            Some(earlier) => self.told(&earlier),
+            None => self.told_in_lines(),
+        }
+    }
+
+    fn told(self, earlier: &str) -> String {
+        self.before + earlier + &self.recent + CLOSING
+    }
 }
 
 /// How much one of some things may take: at least as many of that length shall have room.

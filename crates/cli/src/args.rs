@@ -118,6 +118,10 @@ pub struct RunArgs {
     /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX, hide_default_value = true)]
     pub seed_tokens: u64,
+    /// Have this model condense what of that account is older than the most recent work, in at most a minute; where
+    /// it does not, that is told in a line each
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    pub seed_summary: Option<String>,
     /// Prices of tokens that hold before the bundled ones, model by model: a TOML file with `dated` and, for each
     /// `[[model]]`, its `names` and what `input`, `output`, `cache_write`, `cache_write_hour` and `cache_read` cost, in
     /// dollars per million tokens
@@ -308,6 +312,13 @@ pub struct SeedArgs {
     /// How long it may be, in tokens
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
     pub seed_tokens: u64,
+    /// Have this model condense what is older than the most recent work, in at most a minute; where it does not, that
+    /// is told in a line each
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    pub seed_summary: Option<String>,
+    /// The agent's program, which asks that model [default: `claude`, on PATH and where its installers put it]
+    #[arg(long, value_name = "FILE", requires = "seed_summary")]
+    pub agent_path: Option<PathBuf>,
 }
 
 /// Said at the end of the help of `export`.
@@ -419,6 +430,11 @@ fn jitter(text: &str) -> Result<Jitter, String> {
             Ok(_) | Err(_) => Err("expected `full`, `none`, or a percentage from 1 to 100".to_owned()),
         },
     }
+}
+
+fn model(text: &str) -> Result<String, String> {
+    let named = !text.trim().is_empty();
+    named.then(|| text.to_owned()).ok_or_else(|| "expected the name of a model, such as `haiku`".to_owned())
 }
 
 fn uuid(text: &str) -> Result<String, String> {

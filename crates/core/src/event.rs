@@ -1,6 +1,8 @@
 //! What the core is told: facts, in the past tense.
 
-use crate::{By, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError, TurnResult};
+use crate::{
+    By, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError, TurnResult,
+};
 use serde::{Deserialize, Serialize};
 
 /// A fact given to the core.
@@ -12,6 +14,8 @@ pub enum Event {
     Reopened(Ask),
     /// The session to be continued was looked for, and this was found.
     Inspected(SessionFound),
+    /// What was ordered to be condensed is, or will not be; nothing that did it is left.
+    Condensed(Condensation),
     /// The agent's process is there.
     Spawned(Proc),
     /// The agent's process could not be started.
@@ -49,7 +53,8 @@ pub enum Ask {
 pub enum Found {
     /// Its process lives.
     Live(Proc),
-    /// Its process is gone, or never was; this is what its files say.
+    /// Its process is gone, or never was; this is what its files say. Where older work was being condensed for
+    /// it: what is left of that.
     Gone(Evidence),
 }
 

@@ -10,6 +10,7 @@
 mod chance;
 mod classify;
 mod clocks;
+mod condense;
 mod event;
 mod evidence;
 mod fault;
@@ -31,6 +32,7 @@ mod worst;
 pub use chance::{Now, draw, draw_uuid};
 pub use classify::classify;
 pub use clocks::Clocks;
+pub use condense::{Condensation, Condensed};
 pub use event::{Ask, Event, Found, Notice, Proc, RateLimit, RateLimitStatus, SpawnError};
 pub use evidence::{
     ApiError, Ending, Evidence, Exit, MessageError, StartupError, StopReason, Tally, TurnResult,

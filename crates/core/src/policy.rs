@@ -43,8 +43,19 @@ pub struct Policy {
     pub allow_denials: bool,
     /// What happens when a session named by the user, or one in use, is not there.
     pub session_loss: SessionLoss,
+    /// Whether a model condenses older work for a new session that is told the record. Which one, the plan says.
+    #[serde(default)]
+    pub condense: bool,
+    /// How long that may take; then the record is told without it.
+    #[serde(default = "condense_timeout")]
+    pub condense_timeout: Span,
     /// Retries inside the agent for one request, set in its environment.
     pub inner_retries: u32,
+}
+
+/// Three thousand tokens are written in 20 to 40 s; the run can do without them, and waits no longer.
+pub(crate) const fn condense_timeout() -> Span {
+    Span::from_secs(60)
 }
 
 /// A schedule of waits: `jitter(min(cap, base · 2^n))`.

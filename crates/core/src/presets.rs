@@ -1,6 +1,7 @@
 //! Policies by name. Four of them reproduce the numbers and the semantics of existing systems,
 //! for people who move here from there.
 
+use crate::policy::condense_timeout;
 use crate::{Backoff, Jitter, Policy, ServerBound, SessionLoss, Span, TimeoutRule};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -124,6 +125,8 @@ fn default() -> Policy {
         stop_grace: Span::from_secs(10),
         allow_denials: false,
         session_loss: SessionLoss::Ladder,
+        condense: false,
+        condense_timeout: condense_timeout(),
         // Five requests span about eight seconds and keep the prompt cache warm.
         inner_retries: 4,
     }
@@ -154,6 +157,7 @@ fn drill() -> Policy {
         background_wait: Span::from_secs(5),
         linger: Span::from_secs(5),
         stop_grace: Span::from_secs(3),
+        condense_timeout: Span::from_secs(10),
         inner_retries: 1,
         ..default
     }

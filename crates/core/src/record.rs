@@ -2,8 +2,8 @@
 //! with defaults, and a variant is never renamed.
 
 use crate::{
-    Ask, Because, By, Continuity, Evidence, Fault, Moment, Outcome, Proc, Remedy, Rung, SessionId, Span,
-    SpawnPlan, StopLevel, Tally, TurnResult,
+    Ask, Because, By, Condensed, Continuity, Evidence, Fault, Moment, Outcome, Proc, Remedy, Rung, SessionId,
+    Span, SpawnPlan, StopLevel, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,27 @@ pub enum Record {
         rung: Rung,
         /// Why.
         because: Because,
+    },
+    /// A model is to condense the older work for it.
+    CondenseOrdered {
+        /// When.
+        at: Moment,
+    },
+    /// That is being ended.
+    CondenseStopped {
+        /// When.
+        at: Moment,
+        /// Why.
+        why: StopWhy,
+    },
+    /// The older work is condensed, or will not be; the attempt starts either way.
+    Condensed {
+        /// When.
+        at: Moment,
+        /// What came of it.
+        outcome: Condensed,
+        /// What it used.
+        tally: Tally,
     },
     /// Its process is known.
     AttemptSpawned {
@@ -153,7 +174,7 @@ pub enum Next {
 pub enum StopWhy {
     /// It was silent for too long with no tool running.
     Stalled,
-    /// The attempt's own timeout.
+    /// The timeout of the attempt, or of the summary for it.
     AttemptTimeout,
     /// The credentials are rejected, and the agent would go on trying for minutes.
     AuthRejected,

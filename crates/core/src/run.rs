@@ -53,6 +53,7 @@ impl Run {
     /// (see [`crate::Event::Recovered`]).
     pub fn unfinished_actions(&self) -> Vec<Action> {
         match &self.state.phase {
+            Phase::Condensing { .. } => vec![Action::EndCondensing],
             Phase::Closing { .. } => vec![Action::EndInput],
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],

@@ -18,6 +18,11 @@ pub struct Step {
 pub enum Action {
     /// Look what there is of a session that is to be continued.
     Inspect(SessionId),
+    /// Have a model condense the older work for this attempt, and say what came of it when nothing that did it
+    /// is left.
+    Condense(SpawnPlan),
+    /// End that now; what came of it is said all the same.
+    EndCondensing,
     /// Start the agent.
     Spawn(SpawnPlan),
     /// No more user lines will come: let the agent end by itself.
@@ -55,6 +60,9 @@ pub struct SpawnPlan {
     /// was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rung: Option<Rung>,
+    /// Whether a model condensed the older work for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub condensed: bool,
 }
 
 /// On which session an attempt works.

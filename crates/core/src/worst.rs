@@ -33,7 +33,10 @@ impl Policy {
             }
         };
         WorstCase {
-            requests: attempts.map(|attempts| attempts.saturating_mul(requests_per_attempt)),
+            requests: attempts.map(|attempts| {
+                // One seed in such a stretch has its older work condensed, in one answer.
+                (attempts + u64::from(self.condense)).saturating_mul(requests_per_attempt)
+            }),
             longest_backoff: self.backoff.longest(u32::MAX),
             longest_park: self.max_wait,
         }
@@ -57,6 +60,12 @@ mod tests {
         // Four attempts of five requests each.
         assert_eq!(Preset::Openclawpack.policy().worst_case().requests, Some(20));
         assert_eq!(Preset::Openclawpack.policy().worst_case().longest_backoff, Span::from_secs(90));
+    }
+
+    #[test]
+    fn a_summary_is_one_more_answer() {
+        let policy = Policy { condense: true, ..Preset::Openclawpack.policy() };
+        assert_eq!(policy.worst_case().requests, Some(25));
     }
 
     #[test]

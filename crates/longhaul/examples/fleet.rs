@@ -151,6 +151,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
             guards: Guards::default(),
             extra_args: Vec::new(),
             seed_tokens: SEED_TOKENS_MAX,
+            seed_summary: None,
             inner_retries: policy.inner_retries,
             run: RunId::from(""),
         },

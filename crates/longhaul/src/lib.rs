@@ -5,6 +5,7 @@
 //! This crate never prints, and nothing of an agent's prose reaches a decision.
 
 pub mod agents;
+mod condense;
 mod crash;
 mod driver;
 mod follow;
@@ -19,6 +20,7 @@ mod supervisor;
 pub mod watchdog;
 mod world;
 
+pub use condense::{CondenseError, condense};
 pub use driver::drive;
 pub use follow::{Followed, follow};
 pub use live::{RUN_MARK, marked, sweep};
@@ -26,6 +28,6 @@ pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};
 pub use report::Report;
 pub use resume::{branch, resume};
-pub use seeding::{SeedError, seed_from, seed_of};
+pub use seeding::{SeedError, WorkOnRecord};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
 pub use world::World;

@@ -3,7 +3,9 @@
 mod adopted;
 mod child;
 mod clock;
+mod condenser;
 mod found;
+mod left;
 mod memory;
 mod requests;
 mod room;
@@ -14,8 +16,9 @@ mod watch;
 mod world;
 
 pub(crate) use adopted::Adopted;
-pub(crate) use child::{Agent, start_ticks};
+pub(crate) use child::{Agent, Launch, start_ticks};
 pub(crate) use clock::{Clock, seed};
+pub(crate) use condenser::{Condenser, left_by};
 pub(crate) use found::live_agent;
 pub(crate) use sweep::sweep_on;
 pub use sweep::{RUN_MARK, marked, sweep};

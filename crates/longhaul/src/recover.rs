@@ -109,6 +109,7 @@ pub(crate) async fn take_up<'a>(
         // It died before its first step. Plans of older versions do not name the session.
         Phase::New => Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(seed(), 0)))),
         Phase::Launching
+        | Phase::Condensing { .. }
         | Phase::Live
         | Phase::Closing { .. }
         | Phase::Stopping { .. }
@@ -202,6 +203,7 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
         seed_tokens: plan.seed_tokens,
+        seed_summary: plan.seed_summary.clone(),
         inner_retries: plan.policy.inner_retries,
         run: run.clone(),
     })

@@ -4,14 +4,17 @@ mod files;
 
 use crate::SuperviseError;
 use crate::supervisor::dialect_of;
-use longhaul_agent::{About, Dialect, Reason, Recorded, Transcript, seed, whole_task};
+use longhaul_agent::{
+    About, CONDENSE_TOKENS_MAX, Dialect, Reason, Recorded, Summary, Transcript, condensing_prompt, seed,
+    summarised_seed, whole_task,
+};
 use longhaul_core::{Ask, Fault, Record, Run, Say};
 use longhaul_store::{Journal, RunDir, StoreError};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-pub use files::{SeedError, seed_from};
+pub use files::SeedError;
 
 // Of one attempt's stream, from its end: a seed tells of the latest work, and this much is hours of it.
 const STREAM_BYTES_MAX: u64 = 64 << 20;
@@ -57,22 +60,49 @@ pub(crate) fn asked_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<Str
     asked.collect()
 }
 
-/// The seed with which a fresh session would go on with a run now; at most so long, in estimated tokens.
-///
-/// # Errors
-///
-/// If the run's files cannot be read.
-pub fn seed_of(dir: &RunDir, tokens_max: u64) -> Result<String, SuperviseError> {
-    let plan = dir.plan()?;
-    let dialect = dialect_of(&plan)?;
-    let history = Journal::load(&dir.journal_path())?;
-    let run = Run::replay(history.records());
-    let asked = asked_in(history.records());
-    let task = &whole_task(&plan.prompt.text, &asked);
-    let transcript = transcript_of(dir, &*dialect, &plan.prompt.text, run.state().attempts())?;
-    let reason = Reason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
-    let about = About { task, reason, money_left: None, time_left: None, files_changed: &[] };
-    Ok(seed(&transcript, &about, tokens_max))
+/// What is on record of some work, and what it was to be: all that a seed is made of.
+#[derive(Clone, Debug)]
+pub struct WorkOnRecord {
+    transcript: Transcript,
+    task: String,
+    reason: Reason<'static>,
+}
+
+impl WorkOnRecord {
+    /// That of a run, as it is now.
+    ///
+    /// # Errors
+    ///
+    /// If the run's files cannot be read.
+    pub fn of_run(dir: &RunDir) -> Result<WorkOnRecord, SuperviseError> {
+        let plan = dir.plan()?;
+        let dialect = dialect_of(&plan)?;
+        let history = Journal::load(&dir.journal_path())?;
+        let run = Run::replay(history.records());
+        let asked = asked_in(history.records());
+        let task = whole_task(&plan.prompt.text, &asked).into_owned();
+        let transcript = transcript_of(dir, &*dialect, &plan.prompt.text, run.state().attempts())?;
+        let reason = Reason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
+        Ok(WorkOnRecord { transcript, task, reason })
+    }
+
+    /// The seed with which a fresh session would go on with it; at most so long, in estimated tokens. With a
+    /// summary, that stands in the place of older work.
+    pub fn seed(&self, tokens_max: u64, summary: Option<&Summary>) -> String {
+        match summary {
+            Some(summary) => summarised_seed(&self.transcript, &self.about(), tokens_max, summary),
+            None => seed(&self.transcript, &self.about(), tokens_max),
+        }
+    }
+
+    /// What a model is to be given that condenses older work for such a seed; nothing if all of it fits.
+    pub fn condensing_prompt(&self, tokens_max: u64) -> Option<String> {
+        condensing_prompt(&self.transcript, &self.about(), tokens_max, CONDENSE_TOKENS_MAX)
+    }
+
+    fn about(&self) -> About<'_> {
+        About::unlimited(&self.task, self.reason)
+    }
 }
 
 /// The end of a file of lines.

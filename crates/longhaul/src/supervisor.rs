@@ -276,6 +276,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),
         seed_tokens: order.seed_tokens,
+        seed_summary: order.seed_summary.clone(),
         keep_stream: *keep_stream,
         prices: dialect.tables().prices.clone(),
         effects: dialect.tables().effects.clone(),

@@ -4,7 +4,7 @@
 use crate::flight::kill::KillPoint;
 use crate::mix::FAULTS;
 use longhaul_core::{
-    By, Fault, Nudge, OutcomeKind, Phase, Remedy, Rung, SessionFound, StopLevel, StopWhy, Why,
+    By, Condensed, Fault, Nudge, OutcomeKind, Phase, Remedy, Rung, SessionFound, StopLevel, StopWhy, Why,
 };
 use std::fmt;
 
@@ -13,6 +13,7 @@ use std::fmt;
 pub(crate) enum Standing {
     New,
     Launching,
+    Condensing,
     Live,
     Closing,
     Stopping,
@@ -22,13 +23,14 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    const WORDS: [&'static str; 8] =
-        ["new", "launching", "live", "closing", "stopping", "sweeping", "waiting", "over"];
+    const WORDS: [&'static str; 9] =
+        ["new", "launching", "condensing", "live", "closing", "stopping", "sweeping", "waiting", "over"];
 
     pub(crate) fn of(phase: &Phase) -> Standing {
         match phase {
             Phase::New => Standing::New,
             Phase::Launching => Standing::Launching,
+            Phase::Condensing { .. } => Standing::Condensing,
             Phase::Live => Standing::Live,
             Phase::Closing { .. } => Standing::Closing,
             Phase::Stopping { .. } => Standing::Stopping,
@@ -41,13 +43,22 @@ impl Standing {
 
 const REMEDIES: usize = 14;
 const OUTCOMES: usize = 11;
-const WHYS: [&str; 7] =
-    ["next_attempt", "stall", "attempt_timeout", "background_over", "settle", "linger", "stop_harder"];
+const WHYS: [&str; 8] = [
+    "next_attempt",
+    "condense_timeout",
+    "stall",
+    "attempt_timeout",
+    "background_over",
+    "settle",
+    "linger",
+    "stop_harder",
+];
 const STOPS: [&str; 6] =
     ["stalled", "attempt_timeout", "auth_rejected", "other_session", "lingered", "cancelled"];
 const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
 const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
 const SESSIONS: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
+const CONDENSED: [&str; 3] = ["written", "not_needed", "failed"];
 const FOUND: [&str; 2] = ["live", "gone"];
 
 /// Counts of everything reached.
@@ -65,6 +76,8 @@ pub struct Coverage {
     pub(crate) rungs: [u64; Rung::ALL.len()],
     /// What was found of sessions.
     pub(crate) found: [u64; SESSIONS.len()],
+    /// What came of orders to condense.
+    pub(crate) condensed: [u64; CONDENSED.len()],
     /// Runs that went on, by how they had ended.
     pub(crate) reopened: [u64; OUTCOMES],
     /// Recoveries by what was found and where the run stood.
@@ -85,9 +98,10 @@ impl Coverage {
             kills: [0; KillPoint::WORDS.len()],
             rungs: [0; Rung::ALL.len()],
             found: [0; SESSIONS.len()],
+            condensed: [0; CONDENSED.len()],
             reopened: [0; OUTCOMES],
-            recoveries: [[0; 8]; FOUND.len()],
-            cancels: [[0; 8]; BYS.len()],
+            recoveries: [[0; Standing::WORDS.len()]; FOUND.len()],
+            cancels: [[0; Standing::WORDS.len()]; BYS.len()],
         }
     }
 
@@ -124,6 +138,15 @@ impl Coverage {
         self.found[found as usize] += 1;
     }
 
+    pub(crate) fn condensed(&mut self, outcome: Condensed) {
+        let place = match outcome {
+            Condensed::Written => 0,
+            Condensed::NotNeeded => 1,
+            Condensed::Failed(_) => 2,
+        };
+        self.condensed[place] += 1;
+    }
+
     pub(crate) fn reopened(&mut self, kind: OutcomeKind) {
         self.reopened[kind as usize] += 1;
     }
@@ -149,6 +172,7 @@ impl Coverage {
         add(&mut self.kills, &other.kills);
         add(&mut self.rungs, &other.rungs);
         add(&mut self.found, &other.found);
+        add(&mut self.condensed, &other.condensed);
         add(&mut self.reopened, &other.reopened);
         add(self.recoveries.as_flattened_mut(), other.recoveries.as_flattened());
         add(self.cancels.as_flattened_mut(), other.cancels.as_flattened());
@@ -160,10 +184,12 @@ impl Coverage {
         let unnamed =
             ["remedy end", "remedy end_unless_allowed", "outcome incomplete", "outcome check_failed"];
         // The same outcomes cannot be reopened; a process that nothing ends is left alone.
-        // No process lives, and nobody cancels, before a run starts and after it ended.
+        // A supervisor that comes back ends what was condensing; no process lives, and nobody cancels, before a run starts and after it ended.
         let impossible = |name: &str| {
             let cancel = name.starts_with("cancel") && (name.ends_with(" new") || name.ends_with(" over"));
-            let live = ["new", "sweeping", "waiting"].iter().any(|end| name == format!("found live {end}"));
+            let live = ["new", "condensing", "sweeping", "waiting"]
+                .iter()
+                .any(|end| name == format!("found live {end}"));
             let reopened =
                 ["incomplete", "check_failed", "bug"].iter().any(|end| name == format!("reopened {end}"));
             reopened || cancel || live || unnamed.contains(&name)
@@ -192,6 +218,7 @@ impl Coverage {
         add("kill", &KillPoint::WORDS, &self.kills);
         add("rung", &Rung::ALL.iter().map(|rung| rung.word()).collect::<Vec<_>>(), &self.rungs);
         add("session", &SESSIONS, &self.found);
+        add("condensed", &CONDENSED, &self.condensed);
         add("reopened", &outcomes, &self.reopened);
         for (found, counts) in FOUND.iter().zip(&self.recoveries) {
             add(&format!("found {found}"), &Standing::WORDS, counts);

@@ -34,16 +34,18 @@ pub(crate) struct Plan {
 /// The plan of this seed.
 pub(crate) fn plan(seed: u64) -> Plan {
     let mut dice = Dice::new(!seed);
-    let policy = policy(&mut dice);
-    let mix = mix(&mut dice);
+    let mut policy = policy(&mut dice);
+    let mut mix = mix(&mut dice);
     let id = draw_uuid(seed, 77);
     let resumes = dice.one_in(8);
-    Plan {
-        policy,
-        mix,
-        session: if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) },
-        session_exists: resumes && !dice.one_in(8),
-    }
+    let session_exists = resumes && !dice.one_in(8);
+    // Drawn last, so that a seed means what it meant before.
+    policy.condense = !dice.one_in(4);
+    policy.condense_timeout = Span(dice.magnitude(Reach::new(1_000, 120_000)));
+    mix.condense_fails = dice.pick(&[0, 300_000, 1_000_000]);
+    mix.condense_hangs = dice.pick(&[0, 300_000]);
+    let session = if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) };
+    Plan { policy, mix, session, session_exists }
 }
 
 fn policy(dice: &mut Dice) -> Policy {

@@ -18,8 +18,8 @@ use crate::world::agent::NEVER;
 use crate::world::{Happening, World};
 use kill::KillPoint;
 use longhaul_core::{
-    Action, Ask, Event, Fault, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run, SessionPlan,
-    Span, Step, Usd,
+    Action, Ask, Event, Fault, Found, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run,
+    SessionPlan, Span, Step, Usd,
 };
 use std::mem;
 use watch::Watch;
@@ -238,7 +238,13 @@ impl Flight {
             check_spawn(plan, course.world, &self.journal, course.world.now)?;
             self.watch.sessions.check_spawn(plan)?;
             self.watch.ladder.check_spawn(plan)?;
+            self.watch.condensing.check_spawn(plan, course.policy)?;
             course.told = 0;
+        }
+        if let Action::Condense(plan) = action {
+            ensure(!course.world.alive(), Oracle::OneTree, || {
+                format!("older work is condensed for attempt {} beside a living process", plan.attempt)
+            })?;
         }
         course.world.perform(action);
         if matches!(action, Action::Spawn(_)) {
@@ -267,8 +273,13 @@ impl Flight {
             format!("replayed {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
         })?;
         let standing = Standing::of(&course.run.state().phase);
-        let found = world.found(course.run.state().attempts());
-        let live = matches!(found, longhaul_core::Found::Live(_));
+        let attempt = course.run.state().attempts();
+        let found = if standing == Standing::Condensing {
+            Found::Gone(world.found_condensing(attempt))
+        } else {
+            world.found(attempt)
+        };
+        let live = matches!(found, Found::Live(_));
         coverage.recovery(live, standing);
         course.told = if live { 0 } else { world.stream.len() };
         course.pending = Some(if standing == Standing::New {
@@ -372,6 +383,7 @@ impl Course<'_> {
                 Event::Exited(ended.map(|ended| ended.evidence.clone()).expect("what exited has ended"))
             }
             Happening::Inspected(found) => Event::Inspected(found),
+            Happening::Condensed => Event::Condensed(self.world.condensation()),
             Happening::Swept(ended) => Event::Swept(ended),
             Happening::Suspended(span) => Event::Suspended(span),
             Happening::Cancelled(by) => Event::Cancelled(by),

@@ -131,6 +131,9 @@ pub(crate) struct Mix {
     pub(crate) reopen: u32,
     /// ... that a spawn finds no resources ...
     pub(crate) no_room: u32,
+    /// ... that a model that condenses older work fails, or hangs ...
+    pub(crate) condense_fails: u32,
+    pub(crate) condense_hangs: u32,
     /// ... that the supervisor is killed at a step ...
     pub(crate) kill: u32,
     /// ... that its death ends the agent's input ...
@@ -185,6 +188,8 @@ impl Mix {
             strays: 0,
             reopen: 0,
             no_room: 0,
+            condense_fails: 0,
+            condense_hangs: 0,
             kill: 0,
             piped: 0,
             cancel: 0,

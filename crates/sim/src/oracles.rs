@@ -3,6 +3,7 @@
 
 mod bounds;
 mod clocks;
+mod condensing;
 mod endings;
 mod ladder;
 mod patience;
@@ -14,6 +15,7 @@ mod waits;
 
 pub(crate) use bounds::{Bounds, Case};
 pub(crate) use clocks::ClockWatch;
+pub(crate) use condensing::CondenseWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
 pub(crate) use ladder::LadderWatch;
 pub(crate) use patience::Patience;
@@ -78,6 +80,8 @@ oracles! {
     Sessions = "sessions",
     /// The history reaches an attempt by the right rung, and by none twice for the same reason.
     Ladder = "ladder",
+    /// Older work is condensed where that is wanted, once for a seed and in time; it is told if and only if it was.
+    Condensing = "condensing",
     /// No agent is stopped that works, and none is left alone that hangs.
     Patience = "patience",
     /// Stops escalate by one level a grace period, and not for ever.

@@ -200,6 +200,9 @@ impl Observed {
                 Record::RunStarted { .. }
                 | Record::RunReopened { .. }
                 | Record::RungTaken { .. }
+                | Record::CondenseOrdered { .. }
+                | Record::CondenseStopped { .. }
+                | Record::Condensed { .. }
                 | Record::AttemptStarted { .. }
                 | Record::AttemptSpawned { .. }
                 | Record::SessionOpened { .. }

@@ -4,6 +4,7 @@
 mod acts;
 pub(crate) mod agent;
 mod answers;
+mod condenser;
 mod orders;
 pub(crate) mod server;
 pub(crate) mod sessions;
@@ -12,6 +13,7 @@ use crate::Reach;
 use crate::dice::Dice;
 use crate::mix::{Mix, Point};
 use agent::{Agent, NEVER};
+use condenser::Condenser;
 use longhaul_core::{
     By, Evidence, Fault, Moment, Notice, Policy, Proc, SessionFound, Span, SpawnError, Tally, TurnResult,
 };
@@ -36,6 +38,7 @@ pub(crate) enum Happening {
     Noticed(Notice),
     Exited,
     Inspected(SessionFound),
+    Condensed,
     Swept(u32),
     Suspended(Span),
     Cancelled(By),
@@ -57,6 +60,12 @@ pub(crate) struct World {
     pub(crate) agent: Option<Box<Agent>>,
     /// The last process that ended.
     pub(crate) ended: Option<Ended>,
+    /// The process that condenses older work, while it lives.
+    pub(crate) condenser: Option<Condenser>,
+    /// The last one that has ended, or could not be started, since it was ordered.
+    pub(crate) condensed: Option<Ended>,
+    /// When it is known that none is needed, or that none could be started.
+    fits_at: Moment,
     /// Processes that outlived the agent that started them.
     pub(crate) orphans: u32,
     /// The stream file of the last process.
@@ -104,6 +113,9 @@ impl World {
             sessions: Sessions::default(),
             agent: None,
             ended: None,
+            condenser: None,
+            condensed: None,
+            fits_at: NEVER,
             orphans: 0,
             stream: Vec::with_capacity(64),
             work_left,
@@ -132,6 +144,8 @@ impl World {
     /// When something happens next.
     pub(crate) fn next_at(&self) -> Moment {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
+        let condenser = self.condenser.as_ref().map_or(NEVER, |condenser| condenser.at).min(self.fits_at);
+        let agent = agent.min(condenser);
         agent.min(self.spawn_at).min(self.look_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
     }
 
@@ -150,6 +164,13 @@ impl World {
         if self.look_at <= now {
             self.look_at = NEVER;
             return Some(Happening::Inspected(self.found));
+        }
+        if self.fits_at <= now {
+            self.fits_at = NEVER;
+            return Some(Happening::Condensed);
+        }
+        if self.condenser.as_ref().is_some_and(|condenser| condenser.at <= now) {
+            return self.condenser_ends();
         }
         if self.sweep_at <= now {
             self.sweep_at = NEVER;
@@ -185,6 +206,10 @@ impl World {
         later(&mut self.spawn_at);
         later(&mut self.look_at);
         later(&mut self.sweep_at);
+        later(&mut self.fits_at);
+        if let Some(condenser) = &mut self.condenser {
+            later(&mut condenser.at);
+        }
         if let Some(agent) = &mut self.agent {
             later(&mut agent.at);
             later(&mut agent.death_at);
@@ -214,6 +239,6 @@ impl World {
 
     /// Whether anything of the run lives.
     pub(crate) fn alive(&self) -> bool {
-        self.agent.is_some() || self.orphans > 0
+        self.agent.is_some() || self.condenser.is_some() || self.orphans > 0
     }
 }

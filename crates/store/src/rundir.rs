@@ -6,6 +6,7 @@
 //! status.json      derived, for people and other programs
 //! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; orphaned.json where a
 //!                  watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
+//!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! logs/            cost_summary.json, session.json, derived when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
@@ -184,6 +185,22 @@ impl AttemptDir {
     /// The directory itself.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What a model left that was to condense older work for this attempt, whether it is there or not: a stream and
+    /// what else an attempt has, but for a session and an exit.
+    pub fn summary(&self) -> AttemptDir {
+        AttemptDir { path: self.path.join("summary"), number: self.number }
+    }
+
+    /// Makes that directory, unless it is there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create_summary(&self) -> Result<AttemptDir, StoreError> {
+        let summary = self.summary();
+        make_dirs(&summary.path).map_err(StoreError::io("create summary directory", &summary.path))?;
+        Ok(summary)
     }
 
     /// Where the agent's event stream is: its standard output, as it came.

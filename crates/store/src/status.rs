@@ -22,8 +22,8 @@ pub struct Status {
     /// When something happens by itself.
     #[serde(with = "stamp::option")]
     pub until: Option<Moment>,
-    /// What happens then: `next_attempt`, `stall`, `attempt_timeout`, `background_over`, `settle`,
-    /// `linger` or `stop_harder`.
+    /// What happens then: `next_attempt`, `condense_timeout`, `stall`, `attempt_timeout`, `background_over`,
+    /// `settle`, `linger` or `stop_harder`.
     pub then: Option<String>,
     /// When trying again makes sense (`retry_later`).
     #[serde(with = "stamp::option")]
@@ -32,7 +32,7 @@ pub struct Status {
     pub attempt: u32,
     /// The session that can be resumed.
     pub session_id: Option<SessionId>,
-    /// What the ended attempts cost, estimates included.
+    /// What the ended attempts and summaries cost, estimates included.
     #[serde(with = "dollars")]
     pub total_cost_usd: Usd,
     /// The agent's process, while there is one.
@@ -52,6 +52,8 @@ pub enum StatusPhase {
     New,
     /// An attempt is ordered.
     Launching,
+    /// A model condenses older work for it.
+    Condensing,
     /// The agent works.
     Live,
     /// The agent should end by itself.
@@ -104,6 +106,7 @@ fn phase(phase: &Phase) -> StatusPhase {
     match phase {
         Phase::New => StatusPhase::New,
         Phase::Launching => StatusPhase::Launching,
+        Phase::Condensing { .. } => StatusPhase::Condensing,
         Phase::Live => StatusPhase::Live,
         Phase::Closing { .. } => StatusPhase::Closing,
         Phase::Stopping { .. } => StatusPhase::Stopping,
@@ -116,6 +119,7 @@ fn phase(phase: &Phase) -> StatusPhase {
 fn why_word(why: Why) -> &'static str {
     match why {
         Why::NextAttempt => "next_attempt",
+        Why::CondenseTimeout => "condense_timeout",
         Why::Stall => "stall",
         Why::AttemptTimeout => "attempt_timeout",
         Why::BackgroundOver => "background_over",

@@ -41,16 +41,42 @@ pub const RESERVED: &[&str] = &[
     "--session-id",
 ];
 
+/// In the place of the agent's own instructions, which are some 7,000 tokens about work with tools. What is to
+/// be done is in the prompt.
+const CONDENSER: &str = "You write summaries of records.";
+
 pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
     let guards = if order.guards.are_set() { register() } else { Vec::new() };
     Invocation {
         program: order.program.path.clone(),
         args: args(order, &plan.session),
         cwd: order.cwd.clone(),
-        env_set: env_set(order, plan),
+        env_set: env_set(order, plan.attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: [guards, user_line(&prompt(order, plan, past))].concat(),
         waits: order.guards.are_set(),
+    }
+}
+
+/// One answer of a model, for older work that is to be condensed. The user's own arguments are for the work, and
+/// are not among these.
+pub(super) fn condensing(order: &Order, attempt: u32, model: &str, prompt: &str) -> Invocation {
+    let mut args = order.program.leading_args.clone();
+    let ours = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        .into_iter()
+        // A cut answer is billed by its deltas.
+        .chain(["--include-partial-messages", "--no-session-persistence", "--max-turns", "1"])
+        // No tools; no hooks, servers, memory files or skills either, while logins and settings hold (2.1.330).
+        .chain(["--tools", "", "--safe-mode", "--system-prompt", CONDENSER, "--model", model]);
+    args.extend(ours.map(str::to_owned));
+    Invocation {
+        program: order.program.path.clone(),
+        args,
+        cwd: order.cwd.clone(),
+        env_set: env_set(order, attempt),
+        env_remove: ENV_REMOVED.to_vec(),
+        stdin: user_line(prompt),
+        waits: false,
     }
 }
 
@@ -78,7 +104,7 @@ fn args(order: &Order, session: &SessionPlan) -> Vec<String> {
     args
 }
 
-fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
+fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
     [
         // A refused start then says so in the stream, with a typed reason.
         ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
@@ -87,7 +113,7 @@ fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
         ("CLAUDE_CODE_MAX_RETRIES", order.inner_retries.to_string()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
         ("LONGHAUL_RUN", order.run.to_string()),
-        ("LONGHAUL_ATTEMPT", plan.attempt.to_string()),
+        ("LONGHAUL_ATTEMPT", attempt.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()
@@ -95,7 +121,7 @@ fn env_set(order: &Order, plan: &SpawnPlan) -> Vec<(String, String)> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::invocation;
+    use super::{condensing, invocation};
     use crate::{Guards, Order, Past, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
@@ -111,13 +137,18 @@ pub(super) mod tests {
             guards: Guards::default(),
             extra_args: Vec::new(),
             seed_tokens: 12_000,
+            seed_summary: None,
             inner_retries: 4,
             run: RunId::from("kqzr"),
         }
     }
 
     fn check(order: &Order, session: SessionPlan, say: Say, expected: Expect) {
-        let found = invocation(order, &SpawnPlan { attempt: 2, session, say, rung: None }, &Past::default());
+        let found = invocation(
+            order,
+            &SpawnPlan { attempt: 2, session, say, rung: None, condensed: false },
+            &Past::default(),
+        );
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
     }
@@ -162,12 +193,33 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_summary_is_asked_for() {
+        let all = Order {
+            program: Program { path: "/bin/longhaul".into(), leading_args: vec!["drill-agent".to_owned()] },
+            model: Some("opus".to_owned()),
+            permission_mode: Some("acceptEdits".to_owned()),
+            extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
+            ..order()
+        };
+        let found = condensing(&all, 3, "haiku", "Condense this.");
+        let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
+        let marks = found.env_set.iter().filter(|(name, _)| name.starts_with("LONGHAUL_"));
+        let marks: Vec<_> = marks.map(|(name, value)| format!("{name}={value}")).collect();
+        expect![[r#"
+            ["drill-agent", "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages", "--no-session-persistence", "--max-turns", "1", "--tools", "", "--safe-mode", "--system-prompt", "You write summaries of records.", "--model", "haiku"]
+            LONGHAUL_RUN=kqzr LONGHAUL_ATTEMPT=3
+            {"message":{"content":"Condense this.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+        "#]].assert_eq(&format!("{:?}\n{}\n{stdin}", found.args, marks.join(" ")));
+    }
+
+    #[test]
     fn environment() {
         let plan = SpawnPlan {
             attempt: 2,
             session: SessionPlan::New(SessionId::from("a")),
             say: Say::Task,
             rung: None,
+            condensed: false,
         };
         let found = invocation(&order(), &plan, &Past::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();

@@ -3,7 +3,7 @@
 
 use super::reminder::{Listener, is_reminder, reminder};
 use crate::seed::BEHIND_TASK;
-use crate::{About, Order, Past, Reason, seed};
+use crate::{About, Order, Past, Reason, seed, summarised_seed};
 use longhaul_core::{Fault, Nudge, Rung, Say, SpawnPlan};
 
 /// What stands between the task and the rest where nothing is on record.
@@ -22,14 +22,12 @@ pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
             asked.to_owned() + &reminder(past, Listener::Itself)
         }
         Say::TaskAgain(fault) if seeds => {
-            let about = About {
-                task,
-                reason: Reason::Fault(fault),
-                money_left: None,
-                time_left: None,
-                files_changed: &[],
+            let about = About::unlimited(task, Reason::Fault(fault));
+            let seed = match past.summary.as_ref().filter(|_| plan.condensed) {
+                Some(summary) => summarised_seed(&past.transcript, &about, order.seed_tokens, summary),
+                None => seed(&past.transcript, &about, order.seed_tokens),
             };
-            seed(&past.transcript, &about, order.seed_tokens) + &reminder(past, Listener::Stranger)
+            seed + &reminder(past, Listener::Stranger)
         }
         // The task comes first: it may begin with a slash command.
         Say::TaskAgain(fault) => format!(
@@ -142,7 +140,7 @@ mod tests {
         let order = Order { prompt: prompt_text, asked, ..order() };
         let session = SessionPlan::New(SessionId::from("a"));
         let said = |order: &Order, say| {
-            let plan = SpawnPlan { attempt: 2, session: session.clone(), say, rung: None };
+            let plan = SpawnPlan { attempt: 2, session: session.clone(), say, rung: None, condensed: false };
             prompt(order, &plan, &Past::default())
         };
         let mut all: Vec<String> = says.into_iter().map(|say| said(&order, say)).collect();

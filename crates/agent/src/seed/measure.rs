@@ -43,7 +43,8 @@ fn mark(bytes: usize) -> String {
     format!("\n[... {bytes} bytes left out ...]\n")
 }
 
-fn head(text: &str, weight_max: u64) -> &str {
+/// As much of the beginning as fits.
+pub(super) fn head(text: &str, weight_max: u64) -> &str {
     let mut weight = 0;
     let beyond = text.char_indices().find(|(_, sign)| {
         weight += weight_of_sign(*sign);

@@ -78,9 +78,14 @@ impl<'a> Steps<'a> {
         self.summary.into_iter().map(move |text| items::block(text, weight_max))
     }
 
+    /// How many steps there are.
+    pub(super) fn count(&self) -> usize {
+        self.flow.len()
+    }
+
     /// Every step in a line.
-    pub(super) fn lines(&self) -> Vec<String> {
-        self.flow.iter().map(|&step| items::line(step)).collect()
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.flow.iter().map(|&step| items::line(step))
     }
 
     /// Every step nearly whole.

@@ -1,9 +1,10 @@
-use super::{About, Reason};
+use super::{About, Reason, Summary};
 use crate::transcript::{Answer, AnswerKind, Argument, Call, Provenance, Transcript, What};
 use longhaul_core::Fault;
 
 mod properties;
 mod snapshots;
+mod summaries;
 
 /// A transcript of work.
 #[derive(Default)]
@@ -51,11 +52,9 @@ impl Told {
 }
 
 fn about(task: &str) -> About<'_> {
-    About {
-        task,
-        reason: Reason::Fault(Fault::ContextFull),
-        money_left: None,
-        time_left: None,
-        files_changed: &[],
-    }
+    About::unlimited(task, Reason::Fault(Fault::ContextFull))
+}
+
+fn summary(text: &str) -> Summary {
+    Summary { model: "haiku".to_owned(), text: text.to_owned() }
 }

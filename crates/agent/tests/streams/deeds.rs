@@ -173,11 +173,12 @@ fn said(past: &Past) -> String {
         guards: Guards::default(),
         extra_args: Vec::new(),
         seed_tokens: SEED_TOKENS_MAX,
+        seed_summary: None,
         inner_retries: 4,
         run: RunId::from("kqzr"),
     };
     let (session, say) = (SessionPlan::New(SessionId::from("a")), Say::TaskAgain(Fault::Crashed));
-    let plan = SpawnPlan { attempt: 2, session, say, rung: None };
+    let plan = SpawnPlan { attempt: 2, session, say, rung: None, condensed: false };
     let line: Value =
         serde_json::from_slice(&Claude::new().invocation(&order, &plan, past).stdin).expect("a line of JSON");
     line["message"]["content"].as_str().expect("the prompt").to_owned()

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use longhaul::SessionChoice;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Dialect, Order, Past};
+use longhaul_agent::{Dialect, Invocation, Order, Past};
 use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan};
 use serde_json::json;
 
@@ -26,8 +26,12 @@ pub fn print(
         }
     };
     let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
-    let plan = SpawnPlan { attempt: 1, session, say: Say::Task, rung: None };
+    let plan = SpawnPlan { attempt: 1, session, say: Say::Task, rung: None, condensed: false };
     let invocation = Claude::new().invocation(order, &plan, &Past::default());
+    let summary = order.seed_summary.as_ref().map(|model| {
+        let invocation = Claude::new().condense(order, plan.attempt, model, "");
+        (model, command_line(&invocation), resolved.policy.condense_timeout)
+    });
     let worst = resolved.policy.worst_case();
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -38,6 +42,9 @@ pub fn print(
                     "removed": invocation.env_remove,
                 },
                 "stdin": String::from_utf8_lossy(&invocation.stdin),
+                "seed_summary": summary.map(|(model, command, timeout)| json!({
+                    "model": model, "command": command, "timeout_ms": timeout.millis(),
+                })),
                 "preset": resolved.preset.word(),
                 "policy": resolved.policy,
                 "changed": resolved.origins,
@@ -50,23 +57,24 @@ pub fn print(
             format!("{value:#}\n")
         }
         OutputFormat::Text => {
-            let words: Vec<String> = std::iter::once(invocation.program.display().to_string())
-                .chain(invocation.args.iter().cloned())
-                .map(|word| quoted(&word))
-                .collect();
             let env: Vec<String> = invocation
                 .env_set
                 .iter()
                 .map(|(name, value)| format!("  {name}={}", quoted(value)))
                 .collect();
             format!(
-                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}Policy: {}\n{}Worst case without progress: {} requests; \
+                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}Policy: {}\n{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
-                words.join(" "),
+                command_line(&invocation),
                 order.cwd.display(),
                 env.join("\n"),
                 invocation.env_remove.join(", "),
                 String::from_utf8_lossy(&invocation.stdin),
+                summary
+                    .map(|(_, command, timeout)| {
+                        format!("Summary of older work, where a new session is told it, within {timeout}: {command}\n")
+                    })
+                    .unwrap_or_default(),
                 resolved.preset,
                 policy_lines(&resolved.policy),
                 worst
@@ -79,6 +87,13 @@ pub fn print(
     };
     crate::output::print_text(&text);
     Ok(0)
+}
+
+/// A command as it would be typed.
+fn command_line(invocation: &Invocation) -> String {
+    let words =
+        std::iter::once(invocation.program.display().to_string()).chain(invocation.args.iter().cloned());
+    words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// One line a value, by the names of the plan file.

@@ -31,6 +31,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     for (name, table) in [("prices", &args.prices), ("effects", &args.effects)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
+    resolved.policy.condense = args.seed_summary.is_some();
     let order = order(args, &resolved)?;
     let session = session(args, &resolved)?;
     let dialect = tables::claude(args)?;
@@ -140,6 +141,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         guards: Guards { allow_tools: args.allow_tools.clone(), deny_tools: args.deny_tools.clone() },
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,
+        seed_summary: args.seed_summary.clone(),
         inner_retries: resolved.policy.inner_retries,
         // Given when the run has its directory.
         run: RunId::from(""),

@@ -3,27 +3,102 @@
 use super::run::failure;
 use crate::args::SeedArgs;
 use crate::failure::Failure;
-use crate::{home, output};
-use longhaul::{RunError, SeedError, seed_from, seed_of};
+use crate::output::words;
+use crate::{home, output, runtime, signals};
+use longhaul::agents::find_claude;
+use longhaul::{CondenseError, RunError, SeedError, WorkOnRecord, condense};
 use longhaul_agent::claude::Claude;
+use longhaul_agent::{Guards, Order, Program, Summary};
+use longhaul_core::{By, Outcome, Preset, RunId};
 use serde::Deserialize;
-use std::fs;
 use std::path::Path;
+use std::{env, fs};
+
+// What a model's program said is for one line.
+const SAID_CHARS_MAX: usize = 200;
 
 /// Carries out the command and returns its exit code.
 pub fn seed(args: &SeedArgs) -> Result<u8, Failure> {
-    let seed = match &args.run {
+    let work = match &args.run {
         Some(asked) => {
             let dir = home::find_run(&home::locate()?, asked)?;
-            seed_of(&dir, args.seed_tokens).map_err(|error| failure(RunError::Refused(error)))?
+            WorkOnRecord::of_run(&dir).map_err(|error| failure(RunError::Refused(error)))?
         }
         None => of_files(args)?,
     };
-    output::print_text(&seed);
+    let summary = match &args.seed_summary {
+        Some(model) => match summary(args, model, &work)? {
+            Summarised::Told(summary) => summary,
+            Summarised::Cancelled(by) => return Ok(Outcome::cancelled(by).exit_code()),
+        },
+        None => None,
+    };
+    output::print_text(&work.seed(args.seed_tokens, summary.as_ref()));
     Ok(0)
 }
 
-fn of_files(args: &SeedArgs) -> Result<String, Failure> {
+/// What came of asking for a summary.
+enum Summarised {
+    /// It, or nothing if there is none, which is then said.
+    Told(Option<Summary>),
+    /// Somebody wanted the end.
+    Cancelled(By),
+}
+
+fn summary(args: &SeedArgs, model: &str, work: &WorkOnRecord) -> Result<Summarised, Failure> {
+    let Some(prompt) = work.condensing_prompt(args.seed_tokens) else { return Ok(Summarised::Told(None)) };
+    let without = |why: &str| {
+        output::talk(&format!("no summary by {model}: {why}; older work is told in a line each"));
+        Ok(Summarised::Told(None))
+    };
+    let order = match order(args) {
+        Ok(order) => order,
+        Err(error) => return without(&error),
+    };
+    let policy = Preset::Default.policy();
+    let asked = runtime::new()?.block_on(async {
+        let mut cancels =
+            signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+        let (asked, timeout) = ((model, prompt.as_str()), policy.condense_timeout);
+        Ok(condense(&order, &Claude::new(), asked, timeout, &mut cancels).await)
+    })?;
+    match asked {
+        Ok(summary) => Ok(Summarised::Told(Some(summary))),
+        Err(CondenseError::Cancelled(by)) => Ok(Summarised::Cancelled(by)),
+        Err(CondenseError::TimedOut(timeout)) => without(&format!("it gave no answer within {timeout}")),
+        Err(CondenseError::Failed { fault, said }) => {
+            let said = said.map(|said| format!(" ({})", one_line(&said))).unwrap_or_default();
+            without(&format!("{}{said}", words::cause(fault)))
+        }
+        Err(error @ (CondenseError::Io(_) | CondenseError::Start { .. })) => without(&error.to_string()),
+    }
+}
+
+/// Who is asked, here.
+fn order(args: &SeedArgs) -> Result<Order, String> {
+    let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
+    let cwd = env::current_dir().map_err(|error| format!("work in the current directory: {error}"))?;
+    Ok(Order {
+        program: Program { path, leading_args: Vec::new() },
+        cwd,
+        prompt: String::new(),
+        asked: Vec::new(),
+        model: None,
+        permission_mode: None,
+        guards: Guards::default(),
+        extra_args: Vec::new(),
+        seed_tokens: args.seed_tokens,
+        seed_summary: args.seed_summary.clone(),
+        inner_retries: Preset::Default.policy().inner_retries,
+        run: RunId::from(""),
+    })
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAID_CHARS_MAX).collect()
+}
+
+fn of_files(args: &SeedArgs) -> Result<WorkOnRecord, Failure> {
     let files = &args.from_transcript;
     let named = match &args.task_file {
         Some(file) => Some(fs::read_to_string(file).map_err(|error| {
@@ -32,7 +107,7 @@ fn of_files(args: &SeedArgs) -> Result<String, Failure> {
         None => args.task.clone(),
     };
     let task = named.or_else(|| files.first().and_then(|file| planned(file)));
-    seed_from(files, &Claude::new(), task.as_deref(), args.seed_tokens).map_err(|error| {
+    WorkOnRecord::of_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
         let hint = match error {
             SeedError::Io { .. } => "check --from-transcript",
             SeedError::Foreign(_) => {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::words;
 use crate::{home, output};
 use longhaul_core::{
-    Because, Continuity, Fault, Next, OutcomeKind, Record, Remedy, Run, Rung, SessionPlan, Tally,
+    Because, Condensed, Continuity, Fault, Next, OutcomeKind, Record, Remedy, Run, Rung, SessionPlan, Tally,
 };
 use longhaul_store::{Journal, Orphaned, Plan, RunDir, rfc3339};
 use serde::Serialize;
@@ -46,8 +46,18 @@ struct Attempt {
     denied: u32,
     /// What was done about the fault.
     remedy: Option<Remedy>,
+    /// Of the attempt itself.
+    total_cost_usd: f64,
+    /// What came of asking a model for a summary of older work; nothing if none was asked.
+    summary: Option<Summary>,
     /// That a watchdog ended it, because its supervisor had died and nobody had come back.
     orphaned: Option<Orphaned>,
+}
+
+/// A summary that an attempt was to be told.
+#[derive(Debug, Serialize)]
+struct Summary {
+    outcome: Condensed,
     total_cost_usd: f64,
 }
 
@@ -98,9 +108,13 @@ fn attempts(dir: &RunDir, records: &[&Record]) -> Vec<Attempt> {
                 // What cannot be read is told by nobody; the rest is.
                 orphaned: dir.attempt(plan.attempt).orphaned().unwrap_or_default(),
                 total_cost_usd: 0.0,
+                summary: None,
             }),
             (Record::RungTaken { rung, because, .. }, Some(attempt)) => {
                 (attempt.rung, attempt.because) = (Some(*rung), Some(*because));
+            }
+            (Record::Condensed { outcome, tally, .. }, Some(attempt)) => {
+                attempt.summary = Some(Summary { outcome: *outcome, total_cost_usd: dollars(*tally) });
             }
             (Record::AttemptEnded { at, fault, tally, denied, continuity, next, .. }, Some(attempt)) => {
                 attempt.denied = *denied;
@@ -151,6 +165,10 @@ fn write_text(out: &mut String, shown: &Shown) -> std::fmt::Result {
             ended,
             attempt.total_cost_usd
         )?;
+        if let Some(summary) = &attempt.summary {
+            let words = words::summary(summary.outcome);
+            writeln!(out, "  {:>7}  {words:<84}  ${:.4}", "", summary.total_cost_usd)?;
+        }
     }
     for attempt in &shown.attempts {
         if let Some(orphaned) = &attempt.orphaned {

@@ -91,6 +91,7 @@ impl Screen {
         let state = view.run.state();
         let mut parts = vec![match &state.phase {
             Phase::New | Phase::Launching => "starting the agent".to_owned(),
+            Phase::Condensing { .. } => "condensing older work".to_owned(),
             Phase::Live => activity(view).unwrap_or_else(|| "working".to_owned()),
             Phase::Closing { .. } | Phase::Sweeping { .. } => "closing".to_owned(),
             Phase::Stopping { .. } => "stopping the agent".to_owned(),

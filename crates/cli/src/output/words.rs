@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    Because, Fault, Moment, Next, Nudge, Policy, Record, Remedy, Rung, SessionFound, SessionPlan, StopLevel,
-    StopWhy,
+    Because, Condensed, Fault, Moment, Next, Nudge, Policy, Record, Remedy, Rung, SessionFound, SessionPlan,
+    StopLevel, StopWhy,
 };
 use longhaul_store::{Orphaned, rfc3339};
 
@@ -26,9 +26,16 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
         Record::RungTaken { rung: Rung::Place | Rung::Repair, because: Because::Found(found), .. } => {
             mended(*found).map(str::to_owned)
         }
+        Record::CondenseStopped { why: StopWhy::AttemptTimeout, .. } => {
+            Some(format!("the model had its {} for a summary; ending it", policy.condense_timeout))
+        }
+        Record::Condensed { outcome: outcome @ Condensed::Failed(_), .. } => Some(summary(*outcome)),
         Record::RunStarted { .. }
         | Record::RunReopened { .. }
         | Record::RungTaken { .. }
+        | Record::CondenseOrdered { .. }
+        | Record::CondenseStopped { .. }
+        | Record::Condensed { .. }
         | Record::AttemptStarted { .. }
         | Record::AttemptSpawned { .. }
         | Record::SessionOpened { .. }
@@ -63,12 +70,25 @@ pub fn detailed(record: &Record) -> Option<String> {
         Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
         Record::RunReopened { .. } => Some("the run goes on".to_owned()),
         Record::RungTaken { rung: taken, because, .. } => Some(rung(Some(*taken), Some(*because))),
+        Record::CondenseOrdered { .. } => Some("asking a model for a summary of older work".to_owned()),
+        Record::Condensed { outcome, .. } => Some(summary(*outcome)),
         Record::RunStarted { .. }
+        | Record::CondenseStopped { .. }
         | Record::StopOrdered { .. }
         | Record::Suspended { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
         | Record::CancelOrdered { .. } => None,
+    }
+}
+
+/// What came of asking a model for a summary of older work.
+pub fn summary(outcome: Condensed) -> String {
+    match outcome {
+        Condensed::Written => "older work is told in a model's summary".to_owned(),
+        Condensed::NotNeeded => "all work on record is told: no summary is needed".to_owned(),
+        Condensed::Failed(Fault::AttemptTimeout) => "no summary of older work: it took too long".to_owned(),
+        Condensed::Failed(fault) => format!("no summary of older work: {}", cause(fault)),
     }
 }
 

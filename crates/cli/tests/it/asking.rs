@@ -97,6 +97,8 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           attempt_timeout_rule: "while_progressing"
           background_wait: 600000
           backoff: {"base":2000,"cap":300000,"jitter":"full"}
+          condense: false
+          condense_timeout: 60000
           inner_retries: 4
           linger: 10000
           max_wait: null
@@ -159,6 +161,10 @@ fn the_help_of_run() {
               --seed-tokens <N>
                   How long the account of lost work may be that a fresh session goes on with, in tokens
                   [default: 12000]
+
+              --seed-summary <MODEL>
+                  Have this model condense what of that account is older than the most recent work, in at
+                  most a minute; where it does not, that is told in a line each
 
               --prices <FILE>
                   Prices of tokens that hold before the bundled ones, model by model: a TOML file with

@@ -24,6 +24,7 @@ mod server;
 mod stage;
 mod stopping;
 mod streams;
+mod summaries;
 mod sweep;
 mod tables;
 mod tidy;

@@ -3,7 +3,9 @@
 
 use super::{FaultSet, Phase, Run, Seen, State};
 use crate::ladder::history_of;
-use crate::{ApiError, Fault, Moment, Next, Nudge, Record, Remedy, RungSet, SpawnPlan, StopLevel, Tally};
+use crate::{
+    ApiError, Condensed, Fault, Moment, Next, Nudge, Record, Remedy, RungSet, SpawnPlan, StopLevel, Tally,
+};
 
 impl Run {
     /// Takes in one record.
@@ -16,6 +18,9 @@ impl Run {
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Condensed { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::InputEnded { .. }
@@ -49,6 +54,19 @@ impl State {
                 self.rungs = self.rungs.with(*rung);
                 if let Some(plan) = &mut self.plan {
                     plan.rung = Some(*rung);
+                }
+            }
+            Record::CondenseOrdered { at } => self.phase = Phase::Condensing { since: *at, stopped: None },
+            Record::CondenseStopped { why, .. } => {
+                if let Phase::Condensing { stopped, .. } = &mut self.phase {
+                    *stopped = Some(*why);
+                }
+            }
+            Record::Condensed { outcome, tally, .. } => {
+                self.tally = self.tally.plus(*tally);
+                self.phase = Phase::Launching;
+                if let Some(plan) = &mut self.plan {
+                    plan.condensed = *outcome == Condensed::Written;
                 }
             }
             Record::AttemptSpawned { at, proc } => {
@@ -87,7 +105,10 @@ impl State {
                 if !matches!(self.phase, Phase::Waiting { .. }) {
                     self.clocks.suspended = self.clocks.suspended + *span;
                 }
-                if let Phase::Closing { since } | Phase::Stopping { since, .. } = &mut self.phase {
+                if let Phase::Closing { since }
+                | Phase::Stopping { since, .. }
+                | Phase::Condensing { since, .. } = &mut self.phase
+                {
                     *since = *since + *span;
                 }
             }

@@ -17,6 +17,8 @@ pub struct Deadline {
 pub enum Why {
     /// The next attempt starts.
     NextAttempt,
+    /// The model that condenses older work has had its time.
+    CondenseTimeout,
     /// A silent agent counts as stalled.
     Stall,
     /// The attempt has had its time.
@@ -37,6 +39,9 @@ impl Run {
         let deadline = |at, why| Some(Deadline { at, why });
         match &self.state.phase {
             Phase::Waiting { until, .. } => deadline(*until, Why::NextAttempt),
+            Phase::Condensing { since, stopped: None } => {
+                deadline(*since + policy.condense_timeout, Why::CondenseTimeout)
+            }
             // A turn that began meanwhile (a background shell ended) is finished like any other.
             Phase::Closing { .. } if self.seen.settled.is_none() => self.live_deadline(policy),
             Phase::Closing { since } => {
@@ -44,7 +49,11 @@ impl Run {
             }
             Phase::Stopping { since, .. } => deadline(*since + policy.stop_grace, Why::StopHarder),
             Phase::Live => self.live_deadline(policy),
-            Phase::New | Phase::Launching | Phase::Sweeping { .. } | Phase::Over { .. } => None,
+            Phase::New
+            | Phase::Launching
+            | Phase::Condensing { stopped: Some(_), .. }
+            | Phase::Sweeping { .. }
+            | Phase::Over { .. } => None,
         }
     }
 

@@ -45,7 +45,7 @@ pub(super) fn reopened(state: &State, now: Now, ask: &Ask) -> SpawnPlan {
             (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), say)
         }
     };
-    SpawnPlan { attempt: state.attempts() + 1, session, say, rung: None }
+    SpawnPlan { attempt: state.attempts() + 1, session, say, rung: None, condensed: false }
 }
 
 /// One failed attempt, with all that a decision about it may look at.
@@ -229,7 +229,7 @@ impl Case<'_> {
 
     fn attempt(&self, remedy: Remedy, at: Moment, (session, say): (SessionPlan, Say)) -> Next {
         let attempt = self.state.attempts() + 1;
-        Next::Attempt { at, remedy, plan: SpawnPlan { attempt, session, say, rung: None } }
+        Next::Attempt { at, remedy, plan: SpawnPlan { attempt, session, say, rung: None, condensed: false } }
     }
 
     fn after(&self, backoff: &Backoff, n: u32) -> Moment {

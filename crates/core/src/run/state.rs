@@ -13,6 +13,13 @@ pub enum Phase {
     New,
     /// An attempt is ordered; its process is not known yet.
     Launching,
+    /// A model condenses older work for the attempt that is ordered.
+    Condensing {
+        /// Since when.
+        since: Moment,
+        /// Why it is being ended, if it is.
+        stopped: Option<StopWhy>,
+    },
     /// The agent works.
     Live,
     /// The agent has no turn left and should end by itself.
@@ -117,6 +124,7 @@ impl State {
             Phase::Over { outcome } => Some(*outcome),
             Phase::New
             | Phase::Launching
+            | Phase::Condensing { .. }
             | Phase::Live
             | Phase::Closing { .. }
             | Phase::Stopping { .. }

@@ -2,11 +2,12 @@
 
 use super::decide;
 use super::{Phase, Run, Seen, Why};
+use crate::condense::came_to;
 use crate::ladder::{self, history_of};
 use crate::{
-    Action, Ask, Because, By, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now, Outcome,
-    OutcomeKind, Policy, Proc, Record, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError,
-    SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
+    Action, Ask, Because, By, Condensation, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now,
+    Outcome, OutcomeKind, Policy, Proc, Record, Rung, Say, SessionFound, SessionId, SessionPlan, Span,
+    SpawnError, SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
 };
 
 // The agent retries a rejected key for three minutes; the second rejection already proves it.
@@ -27,14 +28,15 @@ impl Run {
     /// millions of steps.
     pub fn step_into(&mut self, policy: &Policy, now: Now, event: Event, step: &mut Step) {
         match event {
-            Event::Started(session) => self.started(now.at, session, step),
-            Event::Reopened(ask) => self.reopened(now, ask, step),
+            Event::Started(session) => self.started(policy, now.at, session, step),
+            Event::Reopened(ask) => self.reopened(policy, now, ask, step),
             Event::Inspected(found) => self.inspected(policy, now, found, step),
+            Event::Condensed(condensation) => self.condensed(policy, now, condensation, step),
             Event::Spawned(proc) => self.spawned(now.at, proc, step),
             Event::SpawnFailed(error) => self.spawn_failed(policy, now, error, step),
             Event::Noticed(notice) => self.noticed(policy, now.at, &notice, step),
             Event::Exited(evidence) => self.exited(policy, now, evidence, step),
-            Event::Swept(ended) => self.swept(now.at, ended, step),
+            Event::Swept(ended) => self.swept(policy, now.at, ended, step),
             Event::Ticked => self.ticked(policy, now, step),
             Event::Suspended(span) => self.suspended(span, step),
             Event::Cancelled(by) => self.cancelled(now.at, by, step),
@@ -47,35 +49,44 @@ impl Run {
         step.records.push(record);
     }
 
-    fn started(&mut self, at: Moment, session: SessionPlan, step: &mut Step) {
+    fn started(&mut self, policy: &Policy, at: Moment, session: SessionPlan, step: &mut Step) {
         if self.state.phase != Phase::New {
             return;
         }
         self.record(step, Record::RunStarted { at });
-        self.start_attempt(at, SpawnPlan { attempt: 1, session, say: Say::Task, rung: None }, step);
+        let plan = SpawnPlan { attempt: 1, session, say: Say::Task, rung: None, condensed: false };
+        self.start_attempt(policy, at, plan, step);
     }
 
-    fn reopened(&mut self, now: Now, ask: Ask, step: &mut Step) {
+    fn reopened(&mut self, policy: &Policy, now: Now, ask: Ask, step: &mut Step) {
         if self.state.outcome().is_none() {
             return;
         }
         let plan = decide::reopened(&self.state, now, &ask);
         self.record(step, Record::RunReopened { at: now.at, ask });
-        self.start_attempt(now.at, plan, step);
+        self.start_attempt(policy, now.at, plan, step);
     }
 
-    fn start_attempt(&mut self, at: Moment, plan: SpawnPlan, step: &mut Step) {
+    fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: SpawnPlan, step: &mut Step) {
         self.record(step, Record::AttemptStarted { at, plan: plan.clone() });
         if history_of(&plan.session).is_none() && plan.attempt > 1 {
             let (rung, because) = ladder::new_session(&plan, self.state.rungs, !self.state.tally.is_silent());
             self.record(step, Record::RungTaken { at, rung, because });
+            // Once for each seed: that rung is not taken again without progress.
+            if rung == Rung::Seed && policy.condense {
+                self.record(step, Record::CondenseOrdered { at });
+            }
         }
         step.actions.extend(self.launch());
     }
 
-    /// What is to be done first for the attempt that was ordered: to look for its session, or to start it.
+    /// What is to be done next for the attempt that was ordered: to look for its session, to have older work
+    /// condensed, or to start it.
     fn launch(&self) -> Option<Action> {
         let plan = self.state.plan.as_ref()?;
+        if matches!(self.state.phase, Phase::Condensing { .. }) {
+            return Some(Action::Condense(plan.clone()));
+        }
         let history = history_of(&plan.session).filter(|_| plan.rung.is_none());
         Some(history.map_or_else(|| Action::Spawn(plan.clone()), |session| Action::Inspect(session.clone())))
     }
@@ -97,6 +108,26 @@ impl Run {
                 self.exited(policy, now, evidence, step);
             }
         }
+    }
+
+    /// The attempt starts, with a summary or without: no model is asked a second time.
+    fn condensed(&mut self, policy: &Policy, now: Now, mut condensation: Condensation, step: &mut Step) {
+        let Phase::Condensing { stopped, .. } = self.state.phase else { return };
+        if let Condensation::Ended(evidence) = &mut condensation {
+            evidence.stopped = stopped;
+        }
+        let (outcome, tally) = came_to(&condensation);
+        self.record(step, Record::Condensed { at: now.at, outcome, tally });
+        if self.state.cancel.is_some() {
+            self.exited(policy, now, Evidence::of_exit(Exit::NeverSpawned), step);
+        } else {
+            step.actions.extend(self.launch());
+        }
+    }
+
+    fn stop_condensing(&mut self, at: Moment, why: StopWhy, step: &mut Step) {
+        self.record(step, Record::CondenseStopped { at, why });
+        step.actions.push(Action::EndCondensing);
     }
 
     fn spawned(&mut self, at: Moment, proc: Proc, step: &mut Step) {
@@ -127,6 +158,7 @@ impl Run {
             }
             Phase::New
             | Phase::Launching
+            | Phase::Condensing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Waiting { .. }
@@ -202,7 +234,11 @@ impl Run {
         evidence.stopped = match &self.state.phase {
             Phase::Stopping { why, .. } => Some(*why),
             Phase::Launching | Phase::Live | Phase::Closing { .. } => None,
-            Phase::New | Phase::Sweeping { .. } | Phase::Waiting { .. } | Phase::Over { .. } => return,
+            Phase::New
+            | Phase::Condensing { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Waiting { .. }
+            | Phase::Over { .. } => return,
         };
         // What the agent did while nobody listened, or while it was being stopped, was done too.
         match &evidence.session {
@@ -224,7 +260,7 @@ impl Run {
         step.actions.push(Action::Sweep);
     }
 
-    fn swept(&mut self, at: Moment, ended: u32, step: &mut Step) {
+    fn swept(&mut self, policy: &Policy, at: Moment, ended: u32, step: &mut Step) {
         let Phase::Sweeping { next } = &self.state.phase else { return };
         let next = next.clone();
         self.record(step, Record::Swept { at, ended });
@@ -232,7 +268,7 @@ impl Run {
             (Next::Finish(outcome), _) => self.finish(at, outcome, step),
             (Next::Attempt { .. }, Some(by)) => self.finish(at, Outcome::cancelled(by), step),
             (Next::Attempt { at: until, plan, .. }, None) if until <= at => {
-                self.start_attempt(at, plan, step)
+                self.start_attempt(policy, at, plan, step)
             }
             // The deadline starts it.
             (Next::Attempt { .. }, None) => {}
@@ -249,8 +285,9 @@ impl Run {
         match (deadline.why, &self.state.phase) {
             (Why::NextAttempt, Phase::Waiting { plan, .. }) => {
                 let plan = plan.clone();
-                self.start_attempt(now.at, plan, step);
+                self.start_attempt(policy, now.at, plan, step);
             }
+            (Why::CondenseTimeout, _) => self.stop_condensing(now.at, StopWhy::AttemptTimeout, step),
             (Why::Stall, _) => {
                 // A process that stands still heeds nothing else.
                 let level = if self.seen.halted { StopLevel::Kill } else { StopLevel::Term };
@@ -300,8 +337,10 @@ impl Run {
                 self.stop(at, StopWhy::Cancelled, first_level(by), step);
             }
             Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(by), step),
+            Phase::Condensing { stopped: None, .. } => self.stop_condensing(at, StopWhy::Cancelled, step),
             // The next event of the world finds the cancel in the state.
-            Phase::Stopping { .. }
+            Phase::Condensing { stopped: Some(_), .. }
+            | Phase::Stopping { .. }
             | Phase::Launching
             | Phase::Sweeping { .. }
             | Phase::New
@@ -318,6 +357,10 @@ impl Run {
                 step.actions.extend(self.launch());
             }
             (Phase::Launching, Found::Live(proc)) => self.spawned(now.at, proc, step),
+            // What it had written when its supervisor died is used; it is not ordered again.
+            (Phase::Condensing { .. }, Found::Gone(evidence)) => {
+                self.condensed(policy, now, Condensation::Ended(evidence), step);
+            }
             (_, Found::Live(_)) => {
                 self.seen = Seen::afresh(now.at);
                 step.actions.extend(self.unfinished_actions());

@@ -2,7 +2,11 @@
 //! stopped with signals.
 
 use super::adopted::Adopted;
-use longhaul_core::{Exit, Proc, SpawnError, StopLevel};
+use super::sweep::RUN_MARK;
+use crate::Environment;
+use longhaul_agent::Invocation;
+use longhaul_core::{Exit, Proc, RunId, SpawnError, StopLevel};
+use longhaul_store::{Argv, EnvNames};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
@@ -13,6 +17,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::{env, fs};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
@@ -37,6 +42,50 @@ pub(crate) struct Input {
     /// The agent's end.
     pub(crate) end: File,
     pub(crate) path: PathBuf,
+}
+
+impl Launch {
+    /// What a dialect asks for, in this environment and marked as the run's, with these files for what it says.
+    pub(crate) fn of(
+        invocation: &Invocation,
+        environment: &Environment,
+        run: &RunId,
+        (stdout, stderr): (File, File),
+    ) -> Launch {
+        let mut env_set = environment.set.clone();
+        env_set.extend(invocation.env_set.iter().cloned());
+        env_set.insert(RUN_MARK.to_owned(), mark(run));
+        Launch {
+            program: invocation.program.clone(),
+            args: invocation.args.iter().map(Into::into).collect(),
+            cwd: invocation.cwd.clone(),
+            env_clear: environment.clear,
+            env_set,
+            env_remove: invocation.env_remove.iter().map(ToString::to_string).collect(),
+            stdout,
+            stderr,
+            input: None,
+        }
+    }
+
+    /// The same as it is written down: no secret has a place in it.
+    pub(crate) fn argv(&self) -> Argv {
+        let (set, removed) = (self.env_set.keys(), self.env_remove.iter());
+        Argv {
+            program: self.program.as_path().into(),
+            args: self.args.iter().cloned().map(Into::into).collect(),
+            cwd: self.cwd.as_path().into(),
+            env: EnvNames::new(set.map(String::as_str), removed.map(String::as_str)),
+        }
+    }
+}
+
+/// The run's mark, behind those of the runs around it: their sweeps find our agents too.
+fn mark(run: &RunId) -> String {
+    match env::var(RUN_MARK) {
+        Ok(outer) if !outer.is_empty() => format!("{outer}:{run}"),
+        Ok(_) | Err(_) => run.to_string(),
+    }
 }
 
 /// A live agent process.
@@ -223,6 +272,6 @@ pub(crate) fn is_halted(pid: u32) -> bool {
 /// A field of `/proc/PID/stat` by its number in the manual, from the third on: they are counted behind the
 /// parenthesis of the name, which may hold anything.
 fn stat(pid: u32, field: usize) -> Option<String> {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(field - 3).map(str::to_owned)
 }

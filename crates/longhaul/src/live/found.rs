@@ -23,6 +23,7 @@ pub(crate) fn live_agent(id: &RunId, run: &Run) -> Option<Proc> {
         // Nothing may live; what does is swept.
         (
             Phase::New
+            | Phase::Condensing { .. }
             | Phase::Live
             | Phase::Closing { .. }
             | Phase::Stopping { .. }

@@ -1,13 +1,16 @@
 //! The world of one live run: performs actions, and turns files, exits and signals into events.
 
+mod condensing;
+
 use super::child::{Agent, Input, Launch, is_halted};
 use super::clock::Clock;
 use super::found::{exit_of, live_agent};
+use super::left::{decode, tail_of};
 use super::memory::MemoryWatch;
 use super::requests::Requests;
 use super::room;
 use super::sessions::{Begun, SessionFiles};
-use super::sweep::{RUN_MARK, sweep};
+use super::sweep::sweep;
 use super::tail::Tail;
 use super::watch::{Changes, Watch};
 use crate::crash::{self, Point};
@@ -15,25 +18,21 @@ use crate::observer::{Observer, View};
 use crate::seeding::transcript_of;
 use crate::watchdog::Watchdog;
 use crate::{Environment, SuperviseError, World};
+use condensing::Condensing;
 use longhaul_agent::{Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
     Action, By, Continuity, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record,
-    Run, RunId, Say, SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
+    Run, Say, SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
-    Argv, AttemptDir, AttemptExit, EnvNames, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
+    AttemptDir, AttemptExit, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
 };
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::process;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{env, process};
 use tokio::sync::mpsc;
 
-// What an agent says about its own start fits in far less.
-const STDERR_TAIL_BYTES: u64 = 16 * 1024;
 // The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
 // looking up now and then finds out.
 const LOOK_UP: Duration = Duration::from_secs(30);
@@ -65,6 +64,8 @@ pub(crate) struct LiveWorld<'a> {
     unsynced: bool,
     events: VecDeque<Event>,
     attempt: Option<Attempt>,
+    /// What condenses older work for the next attempt; never beside one.
+    condensing: Option<Condensing>,
     /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Ends the agent if we die and nobody comes back.
@@ -128,6 +129,7 @@ impl<'a> LiveWorld<'a> {
             unsynced: false,
             events: VecDeque::new(),
             attempt: None,
+            condensing: None,
             ended: Vec::new(),
             watchdog: None,
             is_named: false,
@@ -174,6 +176,11 @@ impl World for LiveWorld<'_> {
                 self.events.push_back(Event::Inspected(found));
                 Ok(())
             }
+            Action::Condense(plan) => {
+                self.condense(&plan);
+                Ok(())
+            }
+            Action::EndCondensing => self.end_condensing().await,
             Action::Spawn(plan) => self.spawn(&plan),
             Action::EndInput => {
                 if let Some(attempt) = &mut self.attempt {
@@ -216,6 +223,10 @@ impl World for LiveWorld<'_> {
             }
             if let Some(evidence) = self.ended_attempt()? {
                 return Ok(Event::Exited(evidence));
+            }
+            if self.condensing.as_ref().is_some_and(Condensing::is_gone) {
+                self.end_condensing().await?;
+                continue;
             }
             if due {
                 return Ok(Event::Ticked);
@@ -312,36 +323,18 @@ impl LiveWorld<'_> {
             // Without it nobody can tell later whether the history arrived; the work does not need it.
             let _ = dir.write_session(session);
         }
-        let mut env_set = self.setup.environment.set.clone();
-        env_set.extend(invocation.env_set);
-        env_set.insert(RUN_MARK.to_owned(), mark(self.setup.dir.id()));
-        let recorded = dir.write_argv(&Argv {
-            program: invocation.program.as_path().into(),
-            args: invocation.args.iter().map(|arg| arg.as_str().into()).collect(),
-            cwd: self.setup.order.cwd.as_path().into(),
-            env: EnvNames::new(env_set.keys().map(String::as_str), invocation.env_remove.iter().copied()),
-        });
+        let output = (dir.create_stream()?, dir.create_stderr()?);
+        let end = invocation.waits.then(|| dir.create_input()).transpose()?;
+        let launch = Launch {
+            input: end.map(|end| Input { end, path: dir.input_path() }),
+            ..Launch::of(&invocation, &self.setup.environment, self.setup.dir.id(), output)
+        };
         // A disk without room for this has none for what the agent says: it would work, and nobody would hear it.
-        if let Err(error) = recorded
+        if let Err(error) = dir.write_argv(&launch.argv())
             && error.is_full()
         {
             return Err(error.into());
         }
-        let launch = Launch {
-            program: invocation.program,
-            args: invocation.args.into_iter().map(Into::into).collect(),
-            cwd: self.setup.order.cwd.clone(),
-            env_clear: self.setup.environment.clear,
-            env_set,
-            env_remove: invocation.env_remove.iter().map(ToString::to_string).collect(),
-            stdout: dir.create_stream()?,
-            stderr: dir.create_stderr()?,
-            input: invocation
-                .waits
-                .then(|| dir.create_input())
-                .transpose()?
-                .map(|end| Input { end, path: dir.input_path() }),
-        };
         // Watched before the agent can write: nothing it says is missed.
         self.watch.file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
@@ -374,6 +367,7 @@ impl LiveWorld<'_> {
             // A record that cannot be read is told by nobody; the task is.
             self.past.transcript =
                 transcript_of(dir, dialect, &self.setup.order.prompt, plan.attempt - 1).unwrap_or_default();
+            self.past.summary = self.summary_for(plan);
         }
     }
 
@@ -464,6 +458,9 @@ impl LiveWorld<'_> {
         };
         self.recall(plan.attempt - 1);
         let dir = self.setup.dir.attempt(plan.attempt);
+        if matches!(run.state().phase, Phase::Condensing { .. }) {
+            return self.look_at_condensing(&dir).await.map(Found::Gone);
+        }
         if let Some(proc) = live_agent(self.setup.dir.id(), run) {
             if let Some(busy) = self.lock_session(plan)? {
                 return Ok(Found::Gone(busy));
@@ -548,7 +545,8 @@ impl LiveWorld<'_> {
 
     /// Waits until something may have happened.
     async fn pause(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
-        let look_up = if self.attempt.is_some() { LOOK_UP_LIVE } else { LOOK_UP };
+        let look_up =
+            if self.attempt.is_some() || self.condensing.is_some() { LOOK_UP_LIVE } else { LOOK_UP };
         let remaining = until.map_or(look_up, |until| until.since(self.clock.at()).to_std().min(look_up));
         let timer = tokio::time::sleep(remaining);
         // A closed channel matches no branch, and is then left out: nobody can cancel any more.
@@ -576,6 +574,7 @@ impl LiveWorld<'_> {
                 () = timer => {}
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
                 changes = changed => note(&mut self.requests, changes?),
+                gone = condensing::gone(&mut self.condensing) => gone?,
             },
         }
         Ok(())
@@ -592,39 +591,4 @@ fn note(requests: &mut Option<Requests>, changes: Changes) {
     if let Some(requests) = requests.as_mut().filter(|_| changes.names) {
         requests.arrived();
     }
-}
-
-/// The run's mark, behind those of the runs around it: their sweeps find our agents too.
-fn mark(run: &RunId) -> String {
-    match env::var(RUN_MARK) {
-        Ok(outer) if !outer.is_empty() => format!("{outer}:{run}"),
-        Ok(_) | Err(_) => run.to_string(),
-    }
-}
-
-/// Feeds a whole stream file to a decoder. What it announced is of no use any more.
-fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
-    let mut tail = Tail::open(path)?;
-    let mut unheard = Vec::new();
-    loop {
-        let bytes = tail.read()?;
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        decoder.feed(bytes, &mut unheard);
-        unheard.clear();
-    }
-}
-
-fn tail_of(path: &Path) -> String {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(STDERR_TAIL_BYTES)))?;
-        let mut bytes = Vec::new();
-        file.take(STDERR_TAIL_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    // What cannot be read proves nothing.
-    read().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Seeds from files that the agent wrote, where a run's own record is lost or there never was one.
 
-use super::end_of;
-use longhaul_agent::{About, Dialect, Reason, Transcript, seed};
+use super::{WorkOnRecord, end_of};
+use longhaul_agent::{Dialect, Reason, Transcript};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -29,37 +29,36 @@ pub enum SeedError {
     NoTask(PathBuf),
 }
 
-/// The seed with which a fresh session would go on with the work that these files tell of, the oldest
-/// first; at most so long, in estimated tokens. Without a `task` it is the one that the first prompt on
-/// record was.
-///
-/// # Errors
-///
-/// If a file cannot be read, or no task is known.
-pub fn seed_from(
-    files: &[PathBuf],
-    dialect: &dyn Dialect,
-    task: Option<&str>,
-    tokens_max: u64,
-) -> Result<String, SeedError> {
-    let mut transcript = Transcript::default();
-    let mut first_asked = None;
-    for path in files {
-        let io = |source| SeedError::Io { path: path.clone(), source };
-        let end = end_of(path).map_err(io)?;
-        let told = dialect.transcript_of_file(&end.bytes);
-        let told = told.ok_or_else(|| SeedError::Foreign(path.clone()))?;
-        if first_asked.is_none() {
-            let head = if end.cut { dialect.transcript_of_file(&head_of(path).map_err(io)?) } else { None };
-            first_asked = head.as_ref().unwrap_or(&told).task().map(str::to_owned);
+impl WorkOnRecord {
+    /// The work that these files tell of, the oldest first. Without a `task` it is the one that the first prompt on
+    /// record was.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, or no task is known.
+    pub fn of_files(
+        files: &[PathBuf],
+        dialect: &dyn Dialect,
+        task: Option<&str>,
+    ) -> Result<WorkOnRecord, SeedError> {
+        let mut transcript = Transcript::default();
+        let mut first_asked = None;
+        for path in files {
+            let io = |source| SeedError::Io { path: path.clone(), source };
+            let end = end_of(path).map_err(io)?;
+            let told = dialect.transcript_of_file(&end.bytes);
+            let told = told.ok_or_else(|| SeedError::Foreign(path.clone()))?;
+            if first_asked.is_none() {
+                let head =
+                    if end.cut { dialect.transcript_of_file(&head_of(path).map_err(io)?) } else { None };
+                first_asked = head.as_ref().unwrap_or(&told).task().map(str::to_owned);
+            }
+            transcript = transcript.followed_by(told);
         }
-        transcript = transcript.followed_by(told);
+        let no_task = || SeedError::NoTask(files.first().cloned().unwrap_or_default());
+        let task = task.map(str::to_owned).or(first_asked).ok_or_else(no_task)?;
+        Ok(WorkOnRecord { transcript, task, reason: Reason::Text("only a record of it is left") })
     }
-    let no_task = || SeedError::NoTask(files.first().cloned().unwrap_or_default());
-    let task = task.or(first_asked.as_deref()).ok_or_else(no_task)?;
-    let reason = Reason::Text("only a record of it is left");
-    let about = About { task, reason, money_left: None, time_left: None, files_changed: &[] };
-    Ok(seed(&transcript, &about, tokens_max))
 }
 
 fn head_of(path: &Path) -> io::Result<Vec<u8>> {

@@ -2,8 +2,8 @@
 
 use crate::coverage::{Coverage, Standing};
 use crate::oracles::{
-    Bounds, Case, ClockWatch, LadderWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict, check_truth,
-    check_wait, ensure,
+    Bounds, Case, ClockWatch, CondenseWatch, LadderWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict,
+    check_truth, check_wait, ensure,
 };
 use crate::world::{Ended, World};
 use longhaul_core::{
@@ -15,6 +15,7 @@ use longhaul_core::{
 pub(crate) struct Watch {
     bounds: Bounds,
     pub(crate) clocks: ClockWatch,
+    pub(crate) condensing: CondenseWatch,
     pub(crate) ladder: LadderWatch,
     patience: Patience,
     pub(crate) sessions: SessionWatch,
@@ -41,6 +42,7 @@ impl Watch {
     pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
         self.ladder.hear(event);
         self.stops.hear(event);
+        self.condensing.hear(now.at, event, policy)?;
         self.patience.hear(now.at, event, policy)
     }
 
@@ -68,6 +70,7 @@ impl Watch {
         self.clocks.take(record);
         self.patience.take(record, policy)?;
         self.ladder.take(record)?;
+        self.condensing.take(record, policy, world)?;
         match record {
             Record::RunReopened { .. } => self.reopen(),
             Record::AttemptStarted { plan, .. } => {
@@ -78,11 +81,14 @@ impl Watch {
             }
             Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
             Record::RungTaken { rung, .. } => coverage.rung(*rung),
+            Record::Condensed { outcome, .. } => coverage.condensed(*outcome),
             Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.ended(policy, *at, *fault, next, world, coverage)?;
             }
             Record::RunStarted { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }

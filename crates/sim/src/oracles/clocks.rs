@@ -40,6 +40,9 @@ impl ClockWatch {
             Record::Swept { .. }
             | Record::Suspended { .. }
             | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Condensed { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }

@@ -3,8 +3,8 @@
 use super::{Objection, Oracle, Verdict, ensure};
 use crate::world::{Ended, World};
 use longhaul_core::{
-    ApiError, By, Event, Evidence, Exit, Fault, Moment, Notice, Now, Outcome, OutcomeKind, Policy, Proc, Run,
-    SessionFound, SessionLoss, Span, SpawnError, StopWhy,
+    ApiError, By, Condensation, Event, Evidence, Exit, Fault, Moment, Notice, Now, Outcome, OutcomeKind,
+    Policy, Proc, Run, SessionFound, SessionLoss, Span, SpawnError, StopWhy,
 };
 
 /// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
@@ -122,9 +122,10 @@ fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> Verdict {
 pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Verdict {
     let state = run.state().clone();
     let now = Now { at: at + Span::from_hours(1), roll: 7 };
-    let events: [Event; 10] = [
+    let events: [Event; 11] = [
         Event::Ticked,
         Event::Inspected(SessionFound::Missing),
+        Event::Condensed(Condensation::NotNeeded),
         Event::Spawned(Proc { pid: 7, start_ticks: 7 }),
         Event::SpawnFailed(SpawnError::NoResources),
         Event::Noticed(Notice::ToolEnded),

@@ -67,6 +67,9 @@ impl LadderWatch {
             Record::AttemptEnded { tally, .. } => self.spoken |= tally.messages > 0,
             Record::Progressed { forgives: false, .. }
             | Record::RunStarted { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Condensed { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::InputEnded { .. }

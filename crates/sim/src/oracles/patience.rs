@@ -40,6 +40,7 @@ impl Patience {
             Event::Started(_)
             | Event::Reopened(_)
             | Event::Inspected(_)
+            | Event::Condensed(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Exited(_)
@@ -153,6 +154,9 @@ impl Patience {
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Condensed { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::Swept { .. }

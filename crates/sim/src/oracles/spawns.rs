@@ -28,8 +28,10 @@ fn orders(record: &Record, action: &Action) -> bool {
             };
             matches!(record, Record::AttemptStarted { plan, .. } if begins_with(&plan.session))
         }
+        Action::Condense(_) => matches!(record, Record::CondenseOrdered { .. }),
+        Action::EndCondensing => matches!(record, Record::CondenseStopped { .. }),
         Action::Spawn(plan) => {
-            let ordered = |ordered: &SpawnPlan| SpawnPlan { rung: plan.rung, ..ordered.clone() } == *plan;
+            let ordered = |ordered: &SpawnPlan| same(plan, ordered);
             matches!(record, Record::AttemptStarted { plan, .. } if ordered(plan))
         }
         Action::EndInput => matches!(record, Record::InputEnded { .. }),
@@ -41,6 +43,11 @@ fn orders(record: &Record, action: &Action) -> bool {
             matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
         }
     }
+}
+
+/// Whether this is the plan that was ordered, but for what was found out about it since.
+fn same(plan: &SpawnPlan, ordered: &SpawnPlan) -> bool {
+    SpawnPlan { rung: plan.rung, condensed: plan.condensed, ..ordered.clone() } == *plan
 }
 
 /// A process may be started: nothing lives, everything is swept, and it is time.
@@ -66,6 +73,9 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             Record::RunReopened { .. } => return Ok(()),
             Record::RunStarted { .. }
             | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Condensed { .. }
             | Record::AttemptStarted { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
@@ -83,8 +93,7 @@ fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Ve
     let Next::Attempt { at, plan: decided, .. } = next else {
         return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
     };
-    let same = SpawnPlan { rung: plan.rung, ..decided.clone() } == *plan;
-    ensure(same, Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
+    ensure(same(plan, decided), Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
     ensure(now >= *at, Oracle::NotBefore, || {
         format!("attempt {} starts {} early", plan.attempt, at.since(now))
     })?;

@@ -43,6 +43,9 @@ impl StopWatch {
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Condensed { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }

@@ -16,6 +16,8 @@ impl World {
     pub(crate) fn perform(&mut self, action: &Action) {
         match action {
             Action::Inspect(session) => self.inspect(session),
+            Action::Condense(plan) => self.condense(plan.attempt),
+            Action::EndCondensing => self.end_condensing(),
             Action::Spawn(plan) => self.spawn(plan),
             Action::EndInput => self.end_input(),
             Action::Stop(level) => self.stop(*level),
@@ -201,6 +203,7 @@ impl World {
     pub(crate) fn lose_supervisor(&mut self) {
         self.spawn_at = NEVER;
         self.look_at = NEVER;
+        self.fits_at = NEVER;
         self.sweep_at = NEVER;
         if self.dice.odds(self.mix.piped) {
             self.end_input();

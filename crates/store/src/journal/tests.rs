@@ -1,7 +1,8 @@
 use super::*;
 use longhaul_core::{
-    Ask, Because, By, Continuity, Evidence, Exit, Fault, Next, Outcome, OutcomeKind, Proc, Remedy, Rung, Say,
-    SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally, TurnResult, Usd,
+    Ask, Because, By, Condensed, Continuity, Evidence, Exit, Fault, Next, Outcome, OutcomeKind, Proc, Remedy,
+    Rung, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally, TurnResult,
+    Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -17,6 +18,7 @@ fn plan(attempt: u32, session: &str) -> SpawnPlan {
         session: SessionPlan::Fork { from: SessionId::from("é\n\"\u{0}"), to: SessionId::from(session) },
         say: Say::Continue(Fault::Overloaded),
         rung: Some(Rung::Fork),
+        condensed: true,
     }
 }
 
@@ -45,6 +47,7 @@ fn steps() -> Vec<Vec<Record>> {
                     session: SessionPlan::New(SessionId::from("a")),
                     say: Say::Task,
                     rung: None,
+                    condensed: false,
                 },
             },
         ],
@@ -62,6 +65,15 @@ fn steps() -> Vec<Vec<Record>> {
             Record::InputEnded { at },
         ],
         vec![Record::RungTaken { at, rung: Rung::Repair, because: Because::Found(SessionFound::Damaged) }],
+        vec![
+            Record::CondenseOrdered { at },
+            Record::CondenseStopped { at, why: StopWhy::AttemptTimeout },
+            Record::Condensed {
+                at,
+                outcome: Condensed::Failed(Fault::AttemptTimeout),
+                tally: Tally { cost_estimated: Usd(7), ..Tally::default() },
+            },
+        ],
         vec![Record::RunReopened { at, ask: Ask::Prompt("é\n\"\u{0}".to_owned()) }],
         vec![
             ended(None, None, Next::Finish(cancelled)),
@@ -305,6 +317,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                     session: SessionPlan::Resume(session),
                     say: Say::TaskAgain(Fault::ALL[fault]),
                     rung: None,
+                    condensed: false,
                 },
             }
         ),

@@ -154,7 +154,7 @@ fn what_a_run_sent_is_told_apart_in_its_session() {
     let order = Order { prompt: "Do it.".to_owned(), seed_tokens: 9_000, ..order() };
     let said = |say, past: &Past| {
         let session = SessionPlan::New(SessionId::from("a"));
-        prompt(&order, &SpawnPlan { attempt: 2, session, say, rung: None }, past)
+        prompt(&order, &SpawnPlan { attempt: 2, session, say, rung: None, condensed: false }, past)
     };
     let again = said(Say::Continue(Fault::Crashed), &past);
     let reminded = format!("{again}\n\nOutcome unknown, check first:\n- Bash: git push");

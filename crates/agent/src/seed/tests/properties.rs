@@ -1,5 +1,5 @@
-use super::{Told, about};
-use crate::seed::{estimated_tokens, opening, seed};
+use super::{Told, about, summary};
+use crate::seed::{CLOSING, Draft, condensing_prompt, estimated_tokens, opening, seed, summarised_seed};
 use crate::transcript::{Answer, AnswerKind, Argument, Call, Entry, Provenance, Transcript, What};
 use longhaul_core::Moment;
 use proptest::prelude::*;
@@ -127,6 +127,50 @@ proptest! {
         let seed = seed(&transcript, &about("Do it."), tokens_max);
         let lines = unquoted(&seed);
         prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{seed}");
+    }
+
+    #[test]
+    fn any_summary_is_bounded_and_quoted(
+        transcript in transcript(), task in text(), summarised in text(), tokens_max in 0_u64..4_000,
+    ) {
+        let told = summarised_seed(&transcript, &about(&task), tokens_max, &summary(&summarised));
+        prop_assert!(told.starts_with(&task));
+        let least = estimated_tokens(&opening::minimal(&task));
+        prop_assert!(estimated_tokens(&told) <= tokens_max.max(least));
+
+        let told = summarised_seed(&transcript, &about("Do it."), tokens_max, &summary(&summarised));
+        let lines = unquoted(&told);
+        prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{told}");
+    }
+
+    #[test]
+    fn a_summary_changes_the_older_part_alone(
+        transcript in transcript(), summarised in text(), tokens_max in 0_u64..4_000,
+    ) {
+        let about = about("Do it.");
+        let told = summarised_seed(&transcript, &about, tokens_max, &summary(&summarised));
+        let plain = seed(&transcript, &about, tokens_max);
+        prop_assert!(!summarised.trim().is_empty() || told == plain);
+        if let Some(draft) = Draft::of(&transcript, &about, tokens_max) {
+            prop_assert!(draft.older > 0 || told == plain);
+            let (before, behind) = (draft.before.clone(), format!("{}{CLOSING}", draft.recent));
+            for seed in [&told, &plain] {
+                prop_assert!(seed.starts_with(&before) && seed.ends_with(&behind), "{seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_prompt_is_bounded_and_only_of_older_work(
+        transcript in transcript(), task in text(), seed_tokens in 0_u64..4_000, tokens_max in 0_u64..4_000,
+    ) {
+        prop_assert_eq!(condensing_prompt(&transcript, &about(&task), u64::MAX / 8, tokens_max), None);
+        let Some(prompt) = condensing_prompt(&transcript, &about(&task), seed_tokens, tokens_max) else {
+            return Ok(());
+        };
+        prop_assert!(estimated_tokens(&prompt) <= tokens_max, "{}", estimated_tokens(&prompt));
+        let lines = unquoted(&prompt);
+        prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{prompt}");
     }
 
     #[test]

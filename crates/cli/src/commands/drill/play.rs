@@ -88,6 +88,7 @@ async fn played(
             guards: Guards::default(),
             extra_args: agent_args(scenario),
             seed_tokens: SEED_TOKENS_MAX,
+            seed_summary: None,
             inner_retries: policy.inner_retries,
             run: RunId::from(""),
         },
@@ -200,6 +201,9 @@ impl Observer for Watcher {
                 Record::RunStarted { .. }
                 | Record::RunReopened { .. }
                 | Record::RungTaken { .. }
+                | Record::CondenseOrdered { .. }
+                | Record::CondenseStopped { .. }
+                | Record::Condensed { .. }
                 | Record::AttemptStarted { .. }
                 | Record::SessionOpened { .. }
                 | Record::Progressed { .. }

@@ -7,10 +7,10 @@
 //! is `found`, or something comes in between.
 
 use crate::{
-    Action, ApiError, Ask, Because, By, Continuity, Ending, Event, Evidence, Exit, Fault, Found, Jitter,
-    MessageError, Moment, Next, Notice, Now, Outcome, Policy, Preset, Proc, RateLimit, RateLimitStatus,
-    Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError, SpawnPlan, StartupError, Step,
-    StopReason, Tally, Tokens, TurnResult, Usd,
+    Action, ApiError, Ask, Because, By, Condensation, Condensed, Continuity, Ending, Event, Evidence, Exit,
+    Fault, Found, Jitter, MessageError, Moment, Next, Notice, Now, Outcome, Policy, Preset, Proc, RateLimit,
+    RateLimitStatus, Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError, SpawnPlan,
+    StartupError, Step, StopReason, Tally, Tokens, TurnResult, Usd,
 };
 use expect_test::Expect;
 
@@ -35,6 +35,14 @@ pub(super) fn check_run(trace: &str, expected: Expect) {
 
 pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
     expected.assert_eq(&Story::of(policy, trace).text);
+}
+
+/// What follows a beginning.
+pub(super) fn check_rest_with(policy: &Policy, beginning: &str, rest: &str, expected: Expect) {
+    let whole = Story::of(policy, &format!("{beginning}; {rest}")).text;
+    let begun = Story::of(policy, beginning).text.lines().count();
+    let rest: Vec<&str> = whole.lines().skip(begun).collect();
+    expected.assert_eq(&format!("{}\n", rest.join("\n")));
 }
 
 /// The records of a trace, for tests of the journal.
@@ -149,6 +157,10 @@ impl Story<'_> {
                 self.evidence.exit = Exit::Signal(rest.parse().expect("a signal"));
                 Event::Exited(self.evidence.clone())
             }
+            "summary" => Event::Condensed(match rest {
+                "none" => Condensation::NotNeeded,
+                _ => Condensation::Ended(summary(rest)),
+            }),
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
                 self.at = self.run.deadline(self.policy).expect("a deadline to tick at").at.max(self.at);
@@ -212,6 +224,8 @@ impl Story<'_> {
         match words {
             "live" => Found::Live(Proc { pid: 7, start_ticks: 1 }),
             "never" => Found::Gone(Evidence::of_exit(Exit::NeverSpawned)),
+            "summary ok" => Found::Gone(Evidence { exit: Exit::Unseen, ..summary("ok") }),
+            "summary killed" => Found::Gone(Evidence { exit: Exit::Unseen, ..summary("killed") }),
             _ => Found::Gone(Evidence { exit: Exit::Unseen, ..self.evidence.clone() }),
         }
     }
@@ -273,6 +287,17 @@ impl Story<'_> {
                 format!("rung {} ({})", rung.word(), because_of(*because))
             }
             Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
+            Record::CondenseOrdered { .. } => "summary ordered".to_owned(),
+            Record::CondenseStopped { why, .. } => format!("summary stopped ({})", word(why)),
+            Record::Condensed { outcome, tally, .. } => {
+                let came = match outcome {
+                    Condensed::Written => "summary written".to_owned(),
+                    Condensed::NotNeeded => "no summary needed".to_owned(),
+                    Condensed::Failed(fault) => format!("no summary ({fault})"),
+                };
+                let (spent, all) = (tally.cost.0, self.run.state().tally.cost.0);
+                format!("{came} for {spent} of {all}")
+            }
             Record::AttemptSpawned { proc, .. } => format!("spawned {}", proc.pid),
             Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
             Record::Progressed { forgives, .. } => {
@@ -294,6 +319,9 @@ impl Story<'_> {
     fn action(&mut self, action: &Action) -> String {
         match action {
             Action::Inspect(session) => format!("> look for {}", self.session(session)),
+            Action::Condense(plan) => format!("> condense for {}", plan.attempt),
+            Action::EndCondensing => "> end condensing".to_owned(),
+            Action::Spawn(plan) if plan.condensed => format!("> spawn {}, condensed", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
             Action::EndInput => "> end input".to_owned(),
             Action::Stop(level) => format!("> {}", word(level)),
@@ -358,6 +386,19 @@ fn because_of(because: Because) -> String {
 fn word<T: serde::Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("plain data serialises");
     json.replace(['"', '{', '}'], "").replace(':', " ")
+}
+
+/// What a model that was to condense leaves: it cost 5 each time.
+fn summary(words: &str) -> Evidence {
+    let tally = Tally { messages: 1, cost: Usd(5), ..Tally::default() };
+    match words {
+        "killed" => Evidence { tally, ..Evidence::of_exit(Exit::Code(143)) },
+        "missing" => {
+            let startup = Some(StartupError::ProgramMissing);
+            Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) }
+        }
+        _ => Evidence { result: Some(result(words)), tally, ..Evidence::of_exit(Exit::Code(0)) },
+    }
 }
 
 fn startup(word: &str) -> StartupError {

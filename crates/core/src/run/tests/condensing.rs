@@ -1,0 +1,225 @@
+//! Older work in a model's words, for a new session that is told the record.
+
+use super::trace::{check_rest_with, plain};
+use crate::{Policy, Span};
+use expect_test::{Expect, expect};
+
+/// The conversation is full: a new session is told the record.
+const FULL: &str = "start; spawn; open; turn; bill 9; ends full; idle; exit 1";
+
+fn wanted() -> Policy {
+    Policy { condense: true, ..plain() }
+}
+
+/// What follows when older work is being condensed.
+fn check(then: &str, expected: Expect) {
+    check_rest_with(&wanted(), &format!("{FULL}; swept"), then, expected);
+}
+
+#[test]
+fn a_model_is_asked_where_that_is_wanted() {
+    check_rest_with(
+        &wanted(),
+        FULL,
+        "swept",
+        expect![[r#"
+        swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); summary ordered; > condense for 2
+    "#]],
+    );
+    check_rest_with(
+        &plain(),
+        FULL,
+        "swept",
+        expect![[r#"
+        swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); > spawn 2
+    "#]],
+    );
+    // Nothing was ever said: there is no record to tell.
+    check_rest_with(
+        &wanted(),
+        "start; spawn; open; signal 9; swept; tick",
+        "found missing; swept",
+        expect![[r#"
+        found missing    session_lost -> next_rung in 0s: 3 new s2, task; > sweep
+        swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
+    "#]],
+    );
+}
+
+#[test]
+fn a_summary_is_told() {
+    check(
+        "summary ok; spawn",
+        expect![[r#"
+        summary ok       summary written for 5 of 14; > spawn 2, condensed
+        spawn            spawned 7
+    "#]],
+    );
+}
+
+#[test]
+fn a_record_that_fits_needs_no_summary() {
+    check(
+        "summary none; spawn",
+        expect![[r#"
+        summary none     no summary needed for 0 of 9; > spawn 2
+        spawn            spawned 7
+    "#]],
+    );
+}
+
+#[test]
+fn without_a_summary_the_record_is_told_as_it_is() {
+    check(
+        "summary 400; spawn",
+        expect![[r#"
+        summary 400      no summary (bad_request) for 5 of 14; > spawn 2
+        spawn            spawned 7
+    "#]],
+    );
+    check(
+        "summary empty",
+        expect![[r#"
+        summary empty    no summary (unfinished) for 5 of 14; > spawn 2
+    "#]],
+    );
+    check(
+        "summary missing",
+        expect![[r#"
+        summary missing  no summary (agent_missing) for 0 of 9; > spawn 2
+    "#]],
+    );
+}
+
+#[test]
+fn a_model_that_hangs_is_ended_when_its_time_is_over() {
+    check(
+        "stir; tick; summary killed; spawn",
+        expect![[r#"
+        stir             -
+        tick             summary stopped (attempt_timeout); > end condensing
+        summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
+        spawn            spawned 7
+    "#]],
+    );
+    // What it had written by then is used, and time that the machine slept is not its own.
+    check(
+        "+30s; sleep 1h; +29s; tick; summary ok",
+        expect![[r#"
+        sleep 1h         slept 1h
+        tick             summary stopped (attempt_timeout); > end condensing
+        summary ok       summary written for 5 of 14; > spawn 2, condensed
+    "#]],
+    );
+    let policy = Policy { condense_timeout: Span::ZERO, ..wanted() };
+    check_rest_with(
+        &policy,
+        &format!("{FULL}; swept"),
+        "tick; summary killed",
+        expect![[r#"
+        tick             summary stopped (attempt_timeout); > end condensing
+        summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
+    "#]],
+    );
+}
+
+#[test]
+fn it_is_not_asked_twice_without_progress() {
+    check(
+        "summary 400; spawn; open; turn; ends full; idle; exit 1; swept; spawn; open; turn; tool; tool-ends; \
+         ends full; idle; exit 1; swept",
+        expect![[r#"
+            summary 400      no summary (bad_request) for 5 of 14; > spawn 2
+            spawn            spawned 7
+            open             opened s2
+            turn             -
+            ends full        -
+            idle             input ended; > end input
+            exit 1           context_full -> fresh_session in 0s: 3 new s3, task again (context_full); > sweep
+            swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
+            spawn            spawned 7
+            open             opened s3
+            turn             -
+            tool             -
+            tool-ends        progress
+            ends full        -
+            idle             input ended; > end input
+            exit 1           context_full -> fresh_session in 0s: 4 new s4, task again (context_full); > sweep
+            swept            swept 0; attempt 4 new s4, task again (context_full); rung seed (context_full); summary ordered; > condense for 4
+        "#]],
+    );
+}
+
+#[test]
+fn a_cancel_ends_it_at_once() {
+    check(
+        "cancel person; cancel now; summary killed; swept",
+        expect![[r#"
+        cancel person    cancel by person; summary stopped (cancelled); > end condensing
+        cancel now       cancel by person_now
+        summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep
+        swept            swept 0; cancelled; > finish 130
+    "#]],
+    );
+    // Also one that comes while its time is over.
+    check(
+        "tick; cancel term; summary ok; swept",
+        expect![[r#"
+        tick             summary stopped (attempt_timeout); > end condensing
+        cancel term      cancel by terminate
+        summary ok       summary written for 5 of 14; crashed -> cancelled; > sweep
+        swept            swept 0; cancelled; > finish 143
+    "#]],
+    );
+}
+
+#[test]
+fn a_supervisor_that_dies_meanwhile_asks_nobody_again() {
+    check(
+        "recover summary killed; spawn",
+        expect![[r#"
+        recover summary killed no summary (crashed) for 5 of 14; > spawn 2
+        spawn            spawned 7
+    "#]],
+    );
+    check(
+        "recover summary ok; spawn",
+        expect![[r#"
+        recover summary ok summary written for 5 of 14; > spawn 2, condensed
+        spawn            spawned 7
+    "#]],
+    );
+    check(
+        "recover never; spawn",
+        expect![[r#"
+        recover never    no summary (crashed) for 0 of 9; > spawn 2
+        spawn            spawned 7
+    "#]],
+    );
+    check(
+        "cancel term; recover summary killed; swept",
+        expect![[r#"
+        cancel term      cancel by terminate; summary stopped (cancelled); > end condensing
+        recover summary killed no summary (crashed) for 5 of 14; crashed -> cancelled; > sweep
+        swept            swept 0; cancelled; > finish 143
+    "#]],
+    );
+    // Nothing is told of it twice.
+    check(
+        "summary ok; recover never; summary ok; spawn",
+        expect![[r#"
+        summary ok       summary written for 5 of 14; > spawn 2, condensed
+        recover never    > spawn 2, condensed
+        summary ok       -
+        spawn            spawned 7
+    "#]],
+    );
+    // A world that lets it live is told to end it.
+    check(
+        "recover live; summary killed",
+        expect![[r#"
+        recover live     > end condensing
+        summary killed   no summary (interrupted) for 5 of 14; > spawn 2
+    "#]],
+    );
+}

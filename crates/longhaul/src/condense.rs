@@ -1,0 +1,85 @@
+//! Has a model condense older work for a seed that somebody wants to read: one process, its files in a temporary
+//! directory, and nothing of either is left.
+
+use crate::Environment;
+use crate::live::{Condenser, Launch, left_by, seed};
+use longhaul_agent::{Dialect, Order, Summary};
+use longhaul_core::{By, Fault, RunId, Span, StopWhy, classify, draw_uuid};
+use std::fs::File;
+use std::io;
+use thiserror::Error;
+use tokio::sync::mpsc;
+
+/// Why there is no summary.
+#[derive(Debug, Error)]
+pub enum CondenseError {
+    /// The system refused something.
+    #[error("ask the model: {0}")]
+    Io(#[from] io::Error),
+    /// The agent could not be started.
+    #[error("start {program}: {source}")]
+    Start {
+        /// Its program.
+        program: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The model gave no answer, for this fault.
+    #[error("ask the model: {}", .said.as_deref().unwrap_or(.fault.word()))]
+    Failed {
+        /// Why.
+        fault: Fault,
+        /// What the agent said of it.
+        said: Option<String>,
+    },
+    /// It had its time.
+    #[error("ask the model: no answer within {0}")]
+    TimedOut(Span),
+    /// Somebody wanted the end.
+    #[error("ask the model: cancelled")]
+    Cancelled(By),
+}
+
+/// The summary that `model` writes when it is given `prompt`. It is ended after `timeout`, and when a cancel comes.
+///
+/// # Errors
+///
+/// If there is none.
+pub async fn condense(
+    order: &Order,
+    dialect: &dyn Dialect,
+    (model, prompt): (&str, &str),
+    timeout: Span,
+    cancels: &mut mpsc::Receiver<By>,
+) -> Result<Summary, CondenseError> {
+    let place = tempfile::Builder::new().prefix("longhaul-seed-").tempdir()?;
+    let (stream, stderr) = (place.path().join("stream.jsonl"), place.path().join("stderr.log"));
+    let output = (File::create(&stream)?, File::create(&stderr)?);
+    // No run, but a mark of its own, by which all of it is found and ended.
+    let run = RunId::from(draw_uuid(seed(), 0).as_str());
+    let invocation = dialect.condense(&Order { run: run.clone(), ..order.clone() }, 0, model, prompt);
+    let launch = Launch::of(&invocation, &Environment::default(), &run, output);
+    let program = launch.program.display().to_string();
+    let (mut condenser, _) = Condenser::start(launch, invocation.stdin)
+        .map_err(|(_, source)| CondenseError::Start { program, source })?;
+    let stopped = tokio::select! {
+        gone = condenser.gone() => gone.map(|_| None)?,
+        () = tokio::time::sleep(timeout.to_std()) => Some(StopWhy::AttemptTimeout),
+        Some(by) = cancels.recv() => {
+            condenser.end(&run).await?;
+            return Err(CondenseError::Cancelled(by));
+        }
+    };
+    let exit = condenser.end(&run).await?;
+    let (mut evidence, decoder) = left_by(dialect, (&stream, &stderr), exit);
+    evidence.stopped = stopped;
+    let glance = decoder.glance();
+    match (classify(&evidence), &glance.result) {
+        (Some(Fault::AttemptTimeout), _) => Err(CondenseError::TimedOut(timeout)),
+        (None, Some(text)) => Ok(Summary { model: model.to_owned(), text: text.clone() }),
+        (fault, _) => Err(CondenseError::Failed {
+            fault: fault.unwrap_or(Fault::Unfinished),
+            said: glance.errors.last().cloned(),
+        }),
+    }
+}

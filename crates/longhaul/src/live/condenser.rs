@@ -1,0 +1,70 @@
+//! A model that condenses older work: one process of the agent's for one answer, started into files. Its input ends
+//! with the prompt, so that it ends by itself after the answer, also when nobody is left to read that.
+
+use super::child::{Agent, Launch};
+use super::left::{decode, tail_of};
+use super::sweep::sweep;
+use longhaul_agent::{Decoder, Dialect, Guards};
+use longhaul_core::{Evidence, Exit, Proc, RunId, SpawnError, StopLevel};
+use std::io;
+use std::path::Path;
+
+/// The process.
+pub(crate) struct Condenser {
+    agent: Agent,
+    exit: Option<Exit>,
+}
+
+impl Condenser {
+    /// Starts it with `prompt` for its input.
+    pub(crate) fn start(
+        launch: Launch,
+        prompt: Vec<u8>,
+    ) -> Result<(Condenser, Proc), (SpawnError, io::Error)> {
+        let (mut agent, proc) = Agent::start(launch, prompt)?;
+        agent.end_input();
+        Ok((Condenser { agent, exit: None }, proc))
+    }
+
+    /// Whether its end was seen.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    /// Ends it, if it lives, and whatever it left behind.
+    pub(crate) async fn end(&mut self, run: &RunId) -> io::Result<Exit> {
+        if !self.is_gone() {
+            self.agent.signal(StopLevel::Term);
+        }
+        sweep(run).await?;
+        // The sweep has waited for it, unless somebody took its mark away.
+        if !self.is_gone() {
+            self.agent.signal(StopLevel::Kill);
+        }
+        self.gone().await
+    }
+
+    /// Waits for its end.
+    pub(crate) async fn gone(&mut self) -> io::Result<Exit> {
+        if let Some(exit) = self.exit {
+            return Ok(exit);
+        }
+        let exit = self.agent.exited().await?;
+        self.exit = Some(exit);
+        Ok(exit)
+    }
+}
+
+/// What such a process proves by what it left. The answer is in the decoder's glance.
+pub(crate) fn left_by(
+    dialect: &dyn Dialect,
+    (stream, stderr): (&Path, &Path),
+    exit: Exit,
+) -> (Evidence, Box<dyn Decoder>) {
+    // It has no tools that could be guarded.
+    let mut decoder = dialect.decoder(&Guards::default());
+    // What cannot be read is no answer.
+    let _ = decode(stream, decoder.as_mut());
+    let evidence = decoder.evidence(exit, &tail_of(stderr));
+    (evidence, decoder)
+}
