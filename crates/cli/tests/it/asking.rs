@@ -176,6 +176,13 @@ fn the_help_of_run() {
                   agent is told not to repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each
                   `[[program]]`, its `names` and how its arguments begin: `begins = ["prod"]`
 
+              --allow-tools <TOOL>
+                  Let the agent use no other tools than these, whatever else permits them: names like `Read`
+                  or `mcp__github__*`
+
+              --deny-tools <TOOL>
+                  Do not let the agent use these tools, whatever else permits them
+
               --keep-stream
                   Keep the partial messages in the stream file after the run
 

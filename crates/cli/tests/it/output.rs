@@ -73,6 +73,7 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
             "exit_code": 0,
             "fault": null,
             "attempts": 1,
+            "denied": 0,
             "retry_at": null,
             "active_ms": …,
             "waiting_ms": 0,
