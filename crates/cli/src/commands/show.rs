@@ -171,6 +171,9 @@ fn write_text(out: &mut String, shown: &Shown) -> std::fmt::Result {
         }
     }
     for attempt in &shown.attempts {
+        if attempt.denied > 0 {
+            writeln!(out, "\n  attempt {}: {}", attempt.number, words::denied(attempt.denied))?;
+        }
         if let Some(orphaned) = &attempt.orphaned {
             writeln!(out, "\n  attempt {}: {}", attempt.number, words::orphaned(orphaned))?;
         }

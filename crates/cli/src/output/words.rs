@@ -116,6 +116,11 @@ pub fn rung(rung: Option<Rung>, because: Option<Because>) -> String {
     format!("{how} ({why})")
 }
 
+/// What the guards of a run did.
+pub fn denied(calls: u32) -> String {
+    format!("{calls} tool {} denied", plural(calls, "call was", "calls were"))
+}
+
 /// Why an attempt was ended that nobody supervised.
 pub fn orphaned(orphaned: &Orphaned) -> String {
     let Orphaned { at, silent_ms: silent, processes_ended } = orphaned;

@@ -106,6 +106,8 @@ fn a_denied_tool_is_not_used() {
         let shown = stage.longhaul(["show", "@", "--output-format", "json"]).end();
         let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
         assert_eq!(shown["attempts"][0]["denied"], 1, "{shown}");
+        let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        assert!(text.contains("attempt 1: 1 tool call was denied"), "{text}");
     });
 }
 
