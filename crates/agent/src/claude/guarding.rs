@@ -86,9 +86,10 @@ impl Guarding {
         self.lapsed |= self.guards.are_set() && !judged && !refused;
     }
 
-    /// The turn is over: nobody waits any more.
+    /// The turn is over. Nobody waits any more but sub-agents in the background: what was asked and has no answer
+    /// yet may be theirs, and an answer that nobody waits for is passed over.
     pub(super) fn turn_ended(&mut self) {
-        self.open.clear();
+        self.open.retain(|_, question| question.answer.is_some());
     }
 
     /// The agent answers to what we sent.
@@ -180,6 +181,20 @@ mod tests {
         guarding.ended("call-1", false);
         assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
         guarding.ended("call-2", false);
+        assert!(!guarding.lapsed);
+    }
+
+    #[test]
+    fn a_sub_agent_that_outlives_the_turn_has_its_answer() {
+        let mut guarding = guarded();
+        ask(&mut guarding, "1", "Bash");
+        assert!(answers(&mut guarding).contains(r#""request_id":"1""#));
+        ask(&mut guarding, "2", "Bash");
+        // Both are read at once, or the supervisor that should have answered was killed.
+        guarding.turn_ended();
+        assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
+        guarding.turn_ended();
+        guarding.called_off("2");
         assert!(!guarding.lapsed);
     }
 

@@ -2,9 +2,11 @@
 //! there is none, a guarded agent waits. Every story is told with each agent that there is.
 
 use crate::call::until;
-use crate::recovering::{agent_of, done_in, in_mid_tool_with, is_gone, recover, steps, with_each_agent};
+use crate::recovering::{
+    agent_of, done_in, in_mid_tool_with, is_gone, recover, steps, with_each_agent, with_each_agent_at,
+};
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage, claude_code};
+use crate::stage::{LONGHAUL, Stage};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -70,14 +72,6 @@ bash = { command = "sleep 1; touch late", run_in_background = true }
 text = "It runs."
 "#;
 
-fn with_tools(story: &str, tell: fn(&Stage, &Path, &Server)) {
-    let stage = Stage::new();
-    tell(&stage, &stage.agent(), &Server::plays(TOOLS));
-    if let Some(claude) = claude_code(story) {
-        tell(&Stage::new(), &claude, &Server::plays(TOOLS));
-    }
-}
-
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let free = ["p", "--permission-mode", "bypassPermissions"];
     let ended = stage.run(agent, &free).args(args).against(server).end();
@@ -94,7 +88,7 @@ fn questions(stage: &Stage) -> usize {
 
 #[test]
 fn a_denied_tool_is_not_used() {
-    with_tools("denying a tool", |stage, agent, server| {
+    with_each_agent_at(TOOLS, "denying a tool", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--deny-tools", "Bash,Web*"]);
         assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
@@ -113,7 +107,7 @@ fn a_denied_tool_is_not_used() {
 
 #[test]
 fn only_allowed_tools_are_used() {
-    with_tools("allowing a tool", |stage, agent, server| {
+    with_each_agent_at(TOOLS, "allowing a tool", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--allow-tools", "Read", "--allow-tools", "Bash"]);
         assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
         assert!(stage.work().join("run").exists() && !stage.work().join("written").exists());
@@ -140,21 +134,15 @@ fn a_guarded_agent_waits_for_the_next_supervisor() {
 
 #[test]
 fn who_takes_over_denies_the_same() {
-    let tell = |stage: &Stage, agent: &Path| {
-        let server = Server::plays(LATE);
-        in_mid_tool_with(stage, agent, &server, &["--deny-tools", "Write"]).kill();
+    with_each_agent_at(LATE, "denying after a recovery", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
         until("it asks about the tool that is denied", || questions(stage) == 2);
-        let envelope = recover(stage, &server, &[]).end().envelope(0);
+        let envelope = recover(stage, server, &[]).end().envelope(0);
         assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(steps(stage), "two\n");
         assert!(!stage.work().join("written").exists());
-    };
-    let stage = Stage::new();
-    tell(&stage, &stage.agent());
-    if let Some(claude) = claude_code("denying after a recovery") {
-        tell(&Stage::new(), &claude);
-    }
+    });
 }
 
 #[test]
@@ -171,28 +159,22 @@ fn a_guarded_agent_is_adopted_in_mid_tool_and_its_turn_goes_on() {
 /// Its input has not ended: it does not leave by itself.
 #[test]
 fn a_guarded_agent_that_finished_alone_is_believed_and_let_go() {
-    let tell = |stage: &Stage, agent: &Path| {
-        let server = Server::plays(LATE);
-        in_mid_tool_with(stage, agent, &server, &GUARDED).kill();
+    with_each_agent_at(LATE, "a guarded agent that finished alone", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
         // The guard passes what is asked meanwhile only when somebody is there again.
         until("it asks about its second step", || questions(stage) == 2);
-        let second = recover(stage, &server, &[]);
+        let second = recover(stage, server, &[]);
         until("the second step is taken", || stage.work().join("written").exists());
         second.kill();
         let stream = stage.only_run().attempt(1).stream_path();
         let has_result = || fs::read_to_string(&stream).unwrap_or_default().contains(r#""type":"result""#);
         until("its turn is over", has_result);
-        let ended = recover(stage, &server, &[]).end();
+        let ended = recover(stage, server, &[]).end();
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(envelope["result"], "That is all that I could do.", "{envelope}");
         assert_eq!(server.api.account().model_requests(), 3, "a turn was asked for again");
-    };
-    let stage = Stage::new();
-    tell(&stage, &stage.agent());
-    if let Some(claude) = claude_code("a guarded agent that finished alone") {
-        tell(&Stage::new(), &claude);
-    }
+    });
 }
 
 #[test]
@@ -248,18 +230,12 @@ fn an_orphan_that_waits_at_a_guard_in_vain_is_ended_and_its_run_goes_on() {
 
 #[test]
 fn what_runs_in_the_background_of_a_guarded_agent_ends_first() {
-    let tell = |stage: &Stage, agent: &Path| {
-        let server = Server::plays(BACKGROUND);
-        run(stage, agent, &server, &GUARDED);
+    with_each_agent_at(BACKGROUND, "a guarded agent's background", |stage, agent, server| {
+        run(stage, agent, server, &GUARDED);
         assert!(stage.work().join("late").exists(), "it was ended with the agent");
         let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("a stream");
         assert_eq!(stream.matches(r#""type":"result""#).count(), 2, "the model heard of the end");
-    };
-    let stage = Stage::new();
-    tell(&stage, &stage.agent());
-    if let Some(claude) = claude_code("a guarded agent's background") {
-        tell(&Stage::new(), &claude);
-    }
+    });
 }
 
 /// An agent that was never told to ask, whatever the reason: what it did was not guarded.

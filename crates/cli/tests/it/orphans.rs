@@ -5,6 +5,7 @@ use crate::call::{Started, until};
 use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps};
 use crate::server::Server;
 use crate::stage::Stage;
+use crate::stopping::WALL;
 use crate::tidy;
 use longhaul_store::{Orphaned, RunDir, StatusPhase};
 use rustix::process::{Pid, Signal, kill_process};
@@ -35,22 +36,6 @@ text = "Now the third."
 bash = { command = "grep -qs three steps || echo three >> steps" }
 [[turn]]
 text = "All three steps are taken."
-"#;
-
-/// An API that is overloaded and stays so.
-const WALL: &str = r#"
-name = "wall"
-summary = "529 for ever"
-prompt = "p"
-[expect]
-outcome = "retry_later"
-fault = "overloaded"
-exit = 75
-[[turn]]
-text = "Never said."
-[[fault]]
-times = "always"
-status = { code = 529 }
 "#;
 
 /// An agent that writes a line five times a second, to its stream and to its stderr by turns, until it is told to be silent.

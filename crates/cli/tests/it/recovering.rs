@@ -42,10 +42,15 @@ text = "All three steps are taken."
 
 /// A story told with both agents: a stage, an agent, an API that plays the steps.
 pub fn with_each_agent(story: &str, tell: fn(&Stage, &Path, &Server)) {
+    with_each_agent_at(STEPS, story, tell);
+}
+
+/// The same with another piece of work.
+pub fn with_each_agent_at(work: &str, story: &str, tell: fn(&Stage, &Path, &Server)) {
     let stage = Stage::new();
-    tell(&stage, &stage.agent(), &Server::plays(STEPS));
+    tell(&stage, &stage.agent(), &Server::plays(work));
     if let Some(claude) = claude_code(story) {
-        tell(&Stage::new(), &claude, &Server::plays(STEPS));
+        tell(&Stage::new(), &claude, &Server::plays(work));
     }
 }
 

@@ -29,7 +29,7 @@ text = "The build is through."
 "#;
 
 /// An API that is overloaded and stays so.
-const WALL: &str = r#"
+pub const WALL: &str = r#"
 name = "wall"
 summary = "529 for ever"
 prompt = "p"
