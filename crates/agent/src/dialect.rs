@@ -55,9 +55,6 @@ pub trait Decoder: Send {
     /// has not ended yet is among them: a second answer to the same question is passed over.
     fn take_answers(&mut self) -> Vec<Vec<u8>>;
 
-    /// Whether no turn is owed, and none will follow from what ran in the background.
-    fn rests(&self) -> bool;
-
     /// What a person may want to know of the attempt now. It decides nothing.
     fn glance(&self) -> &Glance;
 

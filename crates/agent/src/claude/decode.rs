@@ -38,11 +38,6 @@ pub(super) struct ClaudeDecoder {
     result: Option<TurnResult>,
     /// Whether a turn is open: one began, and no result followed.
     turn_open: bool,
-    /// Whether the agent has said that no turn is owed, and nothing ran in its background then; nothing if it
-    /// never says so.
-    idle: Option<bool>,
-    /// What runs in its background.
-    background: u32,
     rate_limit: Option<RateLimit>,
     startup: Option<StartupError>,
     guarding: Guarding,
@@ -70,10 +65,6 @@ impl Decoder for ClaudeDecoder {
 
     fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.guarding.take_answers()
-    }
-
-    fn rests(&self) -> bool {
-        !self.turn_open && self.idle.unwrap_or(true)
     }
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
@@ -117,8 +108,6 @@ impl ClaudeDecoder {
             turn: Turn::default(),
             result: None,
             turn_open: false,
-            idle: None,
-            background: 0,
             rate_limit: None,
             startup: None,
             guarding: Guarding::new(guards),
@@ -166,7 +155,7 @@ impl ClaudeDecoder {
             Kind::ApiRetry => self.with(line, |own, retry| own.retry(&retry, out)),
             Kind::RateLimit => self.with(line, |own, event| own.rate_limit(&event, out)),
             Kind::SessionState => self.with(line, |own, note| own.session_state(&note, out)),
-            Kind::BackgroundTasks => self.with(line, |own, note| own.background(&note, out)),
+            Kind::BackgroundTasks => self.with(line, |_, note| background(&note, out)),
             Kind::Status => self.with(line, |own, note| own.status(&note)),
             Kind::Informational => self.with(line, |own, note| own.informational(&note)),
             Kind::Notification => self.with(line, |own, note| own.notification(&note)),
@@ -380,21 +369,10 @@ impl ClaudeDecoder {
 
     fn session_state(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
         match note.state.as_str() {
-            "idle" => {
-                self.idle = Some(self.background == 0);
-                out.push(Notice::Idled);
-            }
-            "running" => {
-                self.idle = Some(false);
-                self.begin_turn(out);
-            }
+            "idle" => out.push(Notice::Idled),
+            "running" => self.begin_turn(out),
             _ => {}
         }
-    }
-
-    fn background(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
-        self.background = u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX);
-        out.push(Notice::BackgroundChanged(self.background));
     }
 
     fn informational(&mut self, note: &Note<'_>) {
@@ -457,6 +435,10 @@ impl ClaudeDecoder {
     fn hides_a_lapse(&self) -> bool {
         self.tools.cancelled && !self.turn_open && self.result.is_some_and(|result| !result.is_error)
     }
+}
+
+fn background(note: &Note<'_>, out: &mut Vec<Notice>) {
+    out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
 }
 
 /// A sign of life; one says as much as many.

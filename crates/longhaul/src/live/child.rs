@@ -173,12 +173,14 @@ impl Agent {
         }
     }
 
-    /// Ends the agent's input once everything said is written, where we hold it alone; whether we do.
-    pub(crate) fn end_input(&mut self) -> bool {
-        if !self.outlives {
+    /// Ends the agent's input once everything said is written. One that outlives us cannot end: the agent is told
+    /// to leave by this line.
+    pub(crate) fn end_input(&mut self, leave: Vec<u8>) {
+        if self.outlives {
+            self.say(leave);
+        } else {
             self.input = None;
         }
-        !self.outlives
     }
 
     /// Sends the signal of this level to the agent's process group.

@@ -22,7 +22,7 @@ impl Condenser {
         prompt: Vec<u8>,
     ) -> Result<(Condenser, Proc), (SpawnError, io::Error)> {
         let (mut agent, proc) = Agent::start(launch, prompt)?;
-        agent.end_input();
+        agent.end_input(Vec::new());
         Ok((Condenser { agent, exit: None }, proc))
     }
 

@@ -98,8 +98,6 @@ struct Attempt {
     halted: bool,
     /// Whether the disk was full when we last looked.
     unheard: bool,
-    /// Whether it is to leave, as soon as no turn is owed.
-    leaves: bool,
     exit: Option<Exit>,
 }
 
@@ -111,8 +109,7 @@ impl Attempt {
         decoder: Box<dyn Decoder>,
         dir: AttemptDir,
     ) -> Attempt {
-        let (halted, unheard, leaves) = (false, false, false);
-        Attempt { agent, tail, decoder, dir, proc, memory, halted, unheard, leaves, exit: None }
+        Attempt { agent, tail, decoder, dir, proc, memory, halted: false, unheard: false, exit: None }
     }
 }
 
@@ -184,9 +181,8 @@ impl World for LiveWorld<'_> {
             Action::Spawn(plan) => self.spawn(&plan),
             Action::EndInput => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.leaves = !attempt.agent.end_input();
+                    attempt.agent.end_input(self.setup.dialect.leave());
                 }
-                self.answer();
                 Ok(())
             }
             Action::Stop(level) => {
@@ -432,10 +428,6 @@ impl LiveWorld<'_> {
         let Some(attempt) = &mut self.attempt else { return };
         for answer in attempt.decoder.take_answers() {
             attempt.agent.say(answer);
-        }
-        if attempt.leaves && attempt.decoder.rests() {
-            attempt.agent.say(self.setup.dialect.leave());
-            attempt.leaves = false;
         }
     }
 
