@@ -1,8 +1,12 @@
 //! What an agent may not do in a run, whatever it is permitted otherwise. A verdict is a matter of the call
 //! alone, so that whoever reads the agent's stream again comes to the same one.
 
+mod call;
+
 use crate::glance::beginning;
 use crate::pattern::Pattern;
+pub use call::Call;
+use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 
@@ -25,6 +29,8 @@ pub enum Verdict {
     Pass,
     /// The call is not made. The agent is told why.
     Deny(String),
+    /// The call is made with this input instead of the model's, and needs no other permission.
+    Amend(Value),
 }
 
 /// A tool's name as the agent writes it, with `*` for anything: `Bash`, `mcp__*`.
@@ -51,8 +57,9 @@ impl Guards {
         *self != Guards::default()
     }
 
-    /// What they say to a call of this tool.
-    pub fn verdict(&self, tool: &str) -> Verdict {
+    /// What they say to a call.
+    pub fn verdict(&self, call: &Call<'_>) -> Verdict {
+        let tool = call.tool;
         let fits = |patterns: &[ToolPattern]| patterns.iter().any(|tools| tools.pattern.fits(tool));
         let allowed = self.allow_tools.is_empty() || fits(&self.allow_tools);
         if allowed && !fits(&self.deny_tools) && !tool.is_empty() {
@@ -86,7 +93,7 @@ impl fmt::Display for ToolPattern {
 
 #[cfg(test)]
 mod tests {
-    use super::{GuardError, Guards, ToolPattern, Verdict};
+    use super::{Call, GuardError, Guards, ToolPattern, Verdict};
 
     fn tools(patterns: &[&str]) -> Vec<ToolPattern> {
         patterns.iter().map(|text| text.parse().expect("a pattern")).collect()
@@ -96,7 +103,8 @@ mod tests {
     fn tools_are_allowed_and_denied_by_name() {
         let check = |allow: &[&str], deny: &[&str], tool: &str, passes: bool| {
             let guards = Guards { allow_tools: tools(allow), deny_tools: tools(deny) };
-            assert_eq!(guards.verdict(tool) == Verdict::Pass, passes, "{guards:?} {tool}");
+            let verdict = guards.verdict(&Call::new(tool, "{}"));
+            assert_eq!(verdict == Verdict::Pass, passes, "{guards:?} {tool}");
         };
         check(&[], &[], "Bash", true);
         check(&[], &["WebFetch"], "Bash", true);

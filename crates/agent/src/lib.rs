@@ -31,7 +31,7 @@ pub use dialect::{
 };
 pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};
-pub use guards::{GuardError, Guards, ToolPattern, Verdict};
+pub use guards::{Call, GuardError, Guards, ToolPattern, Verdict};
 pub use near::near;
 pub use prices::Prices;
 pub use report::{Report, report};

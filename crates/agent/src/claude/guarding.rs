@@ -4,7 +4,7 @@
 use super::compact::fingerprint;
 use super::control::{hook_answer, initialize};
 use super::wire::{Answered, Request};
-use crate::{Guards, Verdict};
+use crate::{Call, Guards, Verdict};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,9 @@ const OPEN_MAX: usize = 1024;
 // Who is asked again after a restart must find the agent where it was: it waits for a day.
 const TIMEOUT_S: u32 = 86_400;
 const CALLBACK: &str = "longhaul-guard";
+// As much as an empty pipe takes in one piece. Of a longer line a supervisor that is killed may have written half,
+// and an agent ends at half a line (2.1.330).
+const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// Registers the guards; must come before the first user line.
 pub(super) fn register() -> Vec<u8> {
@@ -61,10 +64,11 @@ impl Guarding {
         }
         let call = fingerprint(request.tool_use_id.as_str());
         let answer = request.callback_id.is(CALLBACK).then(|| {
-            let verdict = self.guards.verdict(request.input.tool_name.as_str());
-            self.denied += u32::from(verdict != Verdict::Pass);
+            let (tool, input) = (&request.input.tool_name, request.input.tool_input);
+            let (verdict, answer) = said(id, self.guards.verdict(&Call::new(tool.as_str(), input.json())));
+            self.denied += u32::from(matches!(verdict, Verdict::Deny(_)));
             self.judged.insert(call);
-            hook_answer(id, &response(&verdict))
+            answer
         });
         if self.open.len() < OPEN_MAX {
             self.open.insert(id.to_owned(), Question { call, answer });
@@ -103,6 +107,18 @@ impl Guarding {
     }
 }
 
+/// A verdict with the line that says it; a denial in place of one that is too long to be said.
+fn said(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
+    let answer = hook_answer(id, &response(&verdict));
+    if answer.len() <= ANSWER_BYTES_MAX {
+        return (verdict, answer);
+    }
+    let denial =
+        Verdict::Deny("The input of this call is too long to be changed as this run wants it.".to_owned());
+    let answer = hook_answer(id, &response(&denial));
+    (denial, answer)
+}
+
 /// A verdict as the agent understands it.
 fn response(verdict: &Verdict) -> Value {
     match verdict {
@@ -112,15 +128,22 @@ fn response(verdict: &Verdict) -> Value {
             "permissionDecision": "deny",
             "permissionDecisionReason": reason,
         }}),
+        // Another input comes with the permission to make the call.
+        Verdict::Amend(input) => json!({ "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow",
+            "updatedInput": input,
+        }}),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Guarding, register};
+    use super::{ANSWER_BYTES_MAX, Guarding, register, said};
     use crate::claude::wire::{Answered, Note, parse};
-    use crate::{Guards, ToolPattern};
+    use crate::{Guards, ToolPattern, Verdict};
     use expect_test::expect;
+    use serde_json::json;
 
     const REGISTERED: &[u8] =
         br#"{"type":"control_response","response":{"response":{"hooks_applied":true}}}"#;
@@ -171,6 +194,22 @@ mod tests {
         ask(&mut guarding, "1", &format!("Web{}", "x".repeat(100_000)));
         // As much as a pipe takes in one piece: a half line would end the agent.
         assert!(answers(&mut guarding).len() <= 4096);
+    }
+
+    #[test]
+    fn another_input_is_passed_on_whole_or_the_call_is_denied() {
+        let (verdict, answer) = said("1", Verdict::Amend(json!({ "command": "ls" })));
+        assert_eq!(verdict, Verdict::Amend(json!({ "command": "ls" })));
+        expect![[r#"
+            {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls"}}},"subtype":"success"},"type":"control_response"}
+        "#]].assert_eq(&String::from_utf8(answer).expect("JSON is UTF-8"));
+
+        let long = Verdict::Amend(json!({ "command": "x".repeat(ANSWER_BYTES_MAX) }));
+        let (verdict, answer) = said("1", long);
+        assert!(matches!(verdict, Verdict::Deny(_)));
+        expect![[r#"
+            {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The input of this call is too long to be changed as this run wants it."}},"subtype":"success"},"type":"control_response"}
+        "#]].assert_eq(&String::from_utf8(answer).expect("JSON is UTF-8"));
     }
 
     #[test]

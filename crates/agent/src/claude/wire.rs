@@ -275,6 +275,7 @@ records! {
     /// The call that a hook is asked about.
     HookInput {
         "tool_name" => tool_name: Text<'a>,
+        "tool_input" => tool_input: Raw<'a>,
     }
 
     /// The agent's answer to a control request.
