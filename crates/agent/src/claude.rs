@@ -30,7 +30,7 @@ use crate::{
     Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded, Sessions, Tables,
     TablesError, Transcript,
 };
-use longhaul_core::SpawnPlan;
+use longhaul_core::{Left, Say, SpawnPlan};
 use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};
@@ -97,6 +97,7 @@ impl Dialect for Claude {
             .map(|recorded| transcript::Attempt {
                 prompt: recorded.asked.as_deref(),
                 stream: &recorded.stream,
+                wraps_up_after: recorded.wraps_up_after,
             })
             .collect();
         transcript::of_attempts(&attempts, &[])
@@ -113,6 +114,10 @@ impl Dialect for Claude {
     fn decoder(&self, guards: &Guards) -> Box<dyn Decoder> {
         let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
         Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone()))
+    }
+
+    fn say(&self, order: &Order, say: Say, left: Left) -> Vec<u8> {
+        user_line(&prompts::words(order, say, left))
     }
 
     fn interrupt(&self) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use crate::claude::Claude;
 use crate::{Deeds, Glance, Guards, Sessions, Summary, Tables, TablesError, Transcript};
-use longhaul_core::{Evidence, Exit, Notice, RunId, SpawnPlan};
+use longhaul_core::{Evidence, Exit, Left, Notice, RunId, Say, SpawnPlan};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -36,6 +36,10 @@ pub trait Dialect: Send + Sync {
 
     /// A decoder for the stream of one attempt of an agent that is guarded like this.
     fn decoder(&self, guards: &Guards) -> Box<dyn Decoder>;
+
+    /// What to write to tell the agent something in the session that it has open, when so much is left of the run's
+    /// limits.
+    fn say(&self, order: &Order, say: Say, left: Left) -> Vec<u8>;
 
     /// What to write to make the agent end its turn now, with a result.
     fn interrupt(&self) -> Vec<u8>;
@@ -81,6 +85,9 @@ pub struct Recorded {
     pub asked: Option<String>,
     /// Its stream.
     pub stream: Vec<u8>,
+    /// After how many turns it was told to save its work; nothing if it was not. What it did then is of no use to
+    /// whoever goes on.
+    pub wraps_up_after: Option<u32>,
 }
 
 /// What the attempts of a run so far have left for the next one to know.
@@ -113,6 +120,11 @@ pub struct Order {
     pub permission_mode: Option<String>,
     /// What the agent may not do.
     pub guards: Guards,
+    /// Whether it must not work on while nobody supervises it, because nobody keeps count then: it waits at its next
+    /// tool call.
+    pub attended: bool,
+    /// What it is told when it is to save its work; nothing for our words.
+    pub wrap_up_prompt: Option<String>,
     /// The user's own arguments to the agent. They come last, and so win.
     pub extra_args: Vec<String>,
     /// How long a seed may be, in estimated tokens.

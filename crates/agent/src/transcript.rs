@@ -29,6 +29,8 @@ pub struct Entry {
 pub enum Provenance {
     /// The work itself: the person, the model, its tools.
     Work,
+    /// What was done to save the work when a limit was near: nothing that whoever goes on could use.
+    WrapUp,
     /// A prompt that Longhaul sent on its own behalf.
     Ours,
     /// The agent's program speaking of itself: error messages, placeholders, marks of an interruption.

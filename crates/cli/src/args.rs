@@ -1,5 +1,9 @@
 //! What a person can type: the command tree and every flag. It reads no file and starts nothing.
 
+mod limits;
+
+pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
+
 use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use longhaul_agent::ToolPattern;
@@ -153,7 +157,11 @@ pub struct RunArgs {
     /// Passed to the agent as they are
     #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
     pub agent_args: Vec<String>,
-    /// Last, because its heading in the help holds for everything behind it.
+    /// Last, because their headings in the help hold for everything behind them.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub wrap_up: WrapUpArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
 }
@@ -182,7 +190,7 @@ pub struct PolicyArgs {
     pub retry_jitter: Option<Jitter>,
     /// How long to wait out one outage of the API, counted from its first failure without progress
     #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub wall_limit: Option<Span>,
+    pub outage_limit: Option<Span>,
     /// How long one attempt may take
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub attempt_timeout: Option<Span>,
@@ -233,6 +241,11 @@ pub struct ResumeArgs {
     /// What a supervisor is started with by `--detach`
     #[arg(long, hide = true)]
     pub detached: bool,
+    /// Last, because their heading in the help holds for everything behind them. Each is the total that is wanted.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub more: MoreArgs,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod duration;
 mod failure;
 mod flags_first;
 mod home;
+mod limits;
 mod output;
 mod policy;
 mod prompt;

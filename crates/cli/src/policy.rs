@@ -37,9 +37,9 @@ pub fn resolve(args: &PolicyArgs, preset: Option<Preset>, resume_or_new: bool) -
         policy.backoff.jitter = jitter;
         flag("retry_jitter");
     }
-    if let Some(limit) = args.wall_limit {
+    if let Some(limit) = args.outage_limit {
         policy.server_bound = ServerBound::Time(unless_zero(limit));
-        flag("wall_limit");
+        flag("outage_limit");
     }
     if let Some(timeout) = args.attempt_timeout {
         policy.attempt_timeout = unless_zero(timeout);

@@ -1,8 +1,7 @@
 //! From evidence to fault: the table that says what an ending means.
 //!
 //! Read in this order, the first that applies decides: a guard that did not run, a conversation that is
-//! not the run's, what we did
-//! ourselves, how the agent failed to start, what its last result states, and how its process ended
+//! not the run's, what we did ourselves, how the agent failed to start, what its last result states, and how its process ended
 //! without one. Exit codes and the vendor's `subtype` alone prove nothing, and no prose is looked at.
 
 use crate::{
@@ -26,6 +25,10 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     let elsewhere = evidence.stopped == Some(StopWhy::OtherSession);
     if elsewhere || evidence.continuity == Some(Continuity::Separate) {
         return Some(Fault::SessionLost);
+    }
+    // Nothing failed: the run has used what it may.
+    if evidence.stopped == Some(StopWhy::LimitReached) {
+        return None;
     }
     if let Some(fault) = by_our_stop(evidence.stopped).filter(|_| !outlasts_a_stop(evidence, settled)) {
         return Some(fault);
@@ -52,8 +55,10 @@ fn by_our_stop(stopped: Option<StopWhy>) -> Option<Fault> {
         StopWhy::AttemptTimeout => Some(Fault::AttemptTimeout),
         StopWhy::AuthRejected => Some(Fault::Auth),
         StopWhy::OtherSession => Some(Fault::SessionLost),
-        // It had its result, which decides. A cancelled run is ended by the cancel, not by a fault.
-        StopWhy::Lingered | StopWhy::Cancelled => None,
+        StopWhy::Memory => Some(Fault::OutOfMemory),
+        // It had its result, which decides. A cancelled run is ended by the cancel, not by a fault; and one that was
+        // to save its work by its limit.
+        StopWhy::Lingered | StopWhy::Cancelled | StopWhy::Reserve | StopWhy::LimitReached => None,
     }
 }
 

@@ -10,7 +10,7 @@ pub struct Clocks {
     pub started: Moment,
     /// Time spent waiting with no process resident: backoffs and parks.
     pub waiting: Span,
-    /// Time the machine was asleep.
+    /// Time the machine was asleep, or nobody supervised the run and its agent did nothing.
     pub suspended: Span,
     /// Time between an end and the moment when somebody let the run go on.
     #[serde(default)]

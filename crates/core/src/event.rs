@@ -1,7 +1,8 @@
 //! What the core is told: facts, in the past tense.
 
 use crate::{
-    By, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError, TurnResult,
+    By, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError, Tally,
+    TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +29,7 @@ pub enum Event {
     Swept(u32),
     /// The deadline has come.
     Ticked,
-    /// The machine was asleep for so long.
+    /// The machine was asleep for so long; or nobody supervised the run, and its agent did nothing.
     Suspended(Span),
     /// Somebody wants the run to end.
     Cancelled(By),
@@ -119,11 +120,16 @@ pub enum Notice {
         /// How long the agent will wait.
         delay: Span,
     },
+    /// An answer of the model is complete, or was cut, or a result has stated what was used: this is what the
+    /// attempt has used by now.
+    Used(Tally),
     /// The account's usage window changed.
     RateLimitChanged(RateLimit),
     /// The agent's process stands still (SIGSTOP): it hears nothing, not even the end of its tools. Said by
     /// the world, not by the stream, and no sign of life.
     Halted,
+    /// The run's processes have more memory resident than they may. Said by the world, and no sign of life.
+    Swollen,
 }
 
 /// A statement on the account's usage window.

@@ -235,6 +235,10 @@ pub struct Tally {
     pub messages: u32,
     /// Messages cut in mid-flight.
     pub cut_messages: u32,
+    /// Completed messages of the main conversation: what a limit on turns counts. Those of sub-agents are not among
+    /// them.
+    #[serde(default, skip_serializing_if = "crate::record::is_zero")]
+    pub turns: u32,
     /// Cost that the vendor stated for this process.
     pub cost: Usd,
     /// Cost priced by us, for messages that no statement of the vendor covers.
@@ -249,6 +253,11 @@ impl Tally {
         self.messages == 0 && self.cut_messages == 0
     }
 
+    /// What was spent, as stated and as estimated.
+    pub fn money(&self) -> Usd {
+        self.cost + self.cost_estimated
+    }
+
     /// Both tallies together.
     pub fn plus(self, other: Tally) -> Tally {
         Tally {
@@ -256,6 +265,7 @@ impl Tally {
             cut_tokens: self.cut_tokens + other.cut_tokens,
             messages: self.messages + other.messages,
             cut_messages: self.cut_messages + other.cut_messages,
+            turns: self.turns + other.turns,
             cost: self.cost + other.cost,
             cost_estimated: self.cost_estimated + other.cost_estimated,
             unpriced: self.unpriced || other.unpriced,

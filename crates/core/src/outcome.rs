@@ -1,6 +1,6 @@
 //! How a run ended, and the exit code that says so.
 
-use crate::{Fault, Moment};
+use crate::{Fault, Limit, Moment};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -108,6 +108,9 @@ pub struct Outcome {
     /// When trying again makes sense, if that is known (`retry_later`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Moment>,
+    /// The limit that decided it, if one did (`over_budget`, `out_of_time`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// Who cancelled it (`cancelled`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
@@ -115,16 +118,22 @@ pub struct Outcome {
 
 impl Outcome {
     /// The outcome of finished work.
-    pub const DONE: Outcome = Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, by: None };
+    pub const DONE: Outcome =
+        Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, by: None };
 
     /// An outcome decided by a fault.
     pub fn by_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
-        Outcome { kind, fault: Some(fault), retry_at: None, by: None }
+        Outcome { kind, fault: Some(fault), ..Outcome::DONE }
+    }
+
+    /// An outcome decided by a limit; a fault may have kept the agent from ending well.
+    pub fn by_limit(limit: Limit, fault: Option<Fault>) -> Outcome {
+        Outcome { kind: limit.ends_as(), fault, limit: Some(limit), ..Outcome::DONE }
     }
 
     /// A run that somebody stopped.
     pub fn cancelled(by: By) -> Outcome {
-        Outcome { kind: OutcomeKind::Cancelled, fault: None, retry_at: None, by: Some(by) }
+        Outcome { kind: OutcomeKind::Cancelled, by: Some(by), ..Outcome::DONE }
     }
 
     /// The exit code of `longhaul run`. It is 0 for `done` and for nothing else.

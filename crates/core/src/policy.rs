@@ -1,11 +1,18 @@
 //! Limits and schedules of a run, as data. Parsed and checked once at the edge; inside it is always valid.
 
-use crate::Span;
+use crate::{Limits, Span, WrapUp};
 use serde::{Deserialize, Serialize};
 
 /// How a run behaves. It is fixed when the run starts and written into its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
+    /// What the run may use, in all its attempts together.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What is held back of that for the agent to save its work; nothing: it is ended without a word. Plans of
+    /// versions that had no limits need none.
+    #[serde(default)]
+    pub wrap_up: Option<WrapUp>,
     /// Failed attempts in a row, without progress, after which one more is not tried.
     pub retries_max: u32,
     /// Whether progress (a completed turn or tool call) forgives the failures before it.

@@ -2,7 +2,7 @@
 //! for people who move here from there.
 
 use crate::policy::condense_timeout;
-use crate::{Backoff, Jitter, Policy, ServerBound, SessionLoss, Span, TimeoutRule};
+use crate::{Backoff, Jitter, Limits, Policy, ServerBound, SessionLoss, Span, TimeoutRule, WrapUp};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -78,6 +78,7 @@ impl Preset {
                 ..counted()
             },
             Preset::Researchgym => Policy {
+                wrap_up: Some(WrapUp { time: Some(Span::from_secs(60)) }),
                 retries_max: 5,
                 backoff: Backoff {
                     base: Span::from_secs(30),
@@ -105,6 +106,8 @@ impl Preset {
 
 fn default() -> Policy {
     Policy {
+        limits: Limits::default(),
+        wrap_up: Some(WrapUp { time: None }),
         retries_max: 5,
         progress_resets: true,
         backoff: Backoff { base: Span::from_secs(2), cap: Span::from_secs(300), jitter: Jitter::Full },

@@ -2,8 +2,8 @@
 //! with defaults, and a variant is never renamed.
 
 use crate::{
-    Ask, Because, By, Condensed, Continuity, Evidence, Fault, Moment, Outcome, Proc, Remedy, Rung, SessionId,
-    Span, SpawnPlan, StopLevel, Tally, TurnResult,
+    Ask, Because, By, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc, Reach,
+    Remedy, Rung, Say, SessionId, Span, SpawnPlan, StopLevel, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,31 @@ pub enum Record {
         /// Whether that forgives the failures before it.
         forgives: bool,
     },
+    /// The run has come so far towards a limit.
+    LimitReached {
+        /// When.
+        at: Moment,
+        /// Which one.
+        limit: Limit,
+        /// How far.
+        reach: Reach,
+        /// How many turns of the attempt had ended: who reads its stream again knows by that which result came after.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        turns: u32,
+    },
+    /// The agent was told something in the session that it has open.
+    Said {
+        /// When.
+        at: Moment,
+        /// What.
+        say: Say,
+        /// What was left of the run's limits.
+        #[serde(default, skip_serializing_if = "Left::is_unlimited")]
+        left: Left,
+        /// How many turns of the attempt had ended.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        turns: u32,
+    },
     /// No turn is owed; the agent was asked to end by itself.
     InputEnded {
         /// When.
@@ -95,7 +120,7 @@ pub enum Record {
         /// How hard.
         level: StopLevel,
     },
-    /// The machine was asleep.
+    /// The machine was asleep, or nobody supervised the run and its agent did nothing.
     Suspended {
         /// How long.
         span: Span,
@@ -180,6 +205,12 @@ pub enum StopWhy {
     AuthRejected,
     /// It opened another session than it was told.
     OtherSession,
+    /// Its turn is interrupted, so that it can be told to save its work.
+    Reserve,
+    /// A limit of the run is used up.
+    LimitReached,
+    /// The run's processes have more memory than they may.
+    Memory,
     /// It had its result and did not end.
     Lingered,
     /// Somebody asked for the end.

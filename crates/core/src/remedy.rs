@@ -18,6 +18,9 @@ pub enum Remedy {
     ResumeOnce,
     /// Resume as long as each attempt makes progress.
     ResumeWhileProgressing,
+    /// Resume as long as each attempt makes progress, if a limit of the run's own on the same is not reached; else
+    /// end.
+    ResumeWithinLimit,
     /// Resume the session that turned out to exist.
     ResumeExisting,
     /// Go on in a new session, because the old one is not there.
@@ -44,6 +47,7 @@ impl Remedy {
         Remedy::Resume,
         Remedy::ResumeOnce,
         Remedy::ResumeWhileProgressing,
+        Remedy::ResumeWithinLimit,
         Remedy::ResumeExisting,
         Remedy::NextRung,
         Remedy::FreshSession,
@@ -71,6 +75,7 @@ pub fn remedy(fault: Fault) -> Remedy {
         Fault::Unfinished => Remedy::Nudge(Nudge::Finish),
         Fault::BadRequest => Remedy::OtherSession,
         Fault::Unknown => Remedy::RetryOnce,
+        Fault::TurnLimit | Fault::AgentBudget => Remedy::ResumeWithinLimit,
         Fault::Permission => Remedy::EndUnlessAllowed,
         Fault::GuardLapsed
         | Fault::Auth
@@ -79,10 +84,7 @@ pub fn remedy(fault: Fault) -> Remedy {
         | Fault::Refused
         | Fault::SessionBusy
         | Fault::AgentMissing
-        | Fault::AgentUnusable
-        // A run has no turn or money limit of its own yet, so the agent's own is the user's word.
-        | Fault::TurnLimit
-        | Fault::AgentBudget => Remedy::End,
+        | Fault::AgentUnusable => Remedy::End,
     }
 }
 

@@ -6,13 +6,14 @@
 mod apply;
 mod deadline;
 mod decide;
+mod limits;
 mod seen;
 mod state;
 mod steps;
 
 pub use deadline::{Deadline, Why};
 pub use seen::Seen;
-pub use state::{FaultSet, Phase, State};
+pub use state::{FaultSet, Phase, Reached, Stage, State};
 
 use crate::{Action, Record};
 

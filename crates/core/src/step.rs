@@ -1,6 +1,6 @@
 //! What one step yields: records to be written down first, actions to be performed after.
 
-use crate::{Fault, Outcome, Record, Rung, SessionId};
+use crate::{Fault, Left, Limit, Outcome, Record, Rung, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// One event's records and actions. The records must be on disk before an action touches anything.
@@ -25,6 +25,8 @@ pub enum Action {
     EndCondensing,
     /// Start the agent.
     Spawn(SpawnPlan),
+    /// Tell the agent this, in the session that it has open.
+    Say(Say, Left),
     /// No more user lines will come: let the agent end by itself.
     EndInput,
     /// Make the agent end.
@@ -63,6 +65,16 @@ pub struct SpawnPlan {
     /// Whether a model condensed the older work for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub condensed: bool,
+    /// What was left of the run's limits when it was ordered.
+    #[serde(default, skip_serializing_if = "Left::is_unlimited")]
+    pub left: Left,
+}
+
+impl SpawnPlan {
+    /// Attempt number `attempt`, on this session, with this for the agent.
+    pub fn new(attempt: u32, session: SessionPlan, say: Say) -> SpawnPlan {
+        SpawnPlan { attempt, session, say, rung: None, condensed: false, left: Left::default() }
+    }
 }
 
 /// On which session an attempt works.
@@ -105,6 +117,8 @@ pub enum Say {
     Continue(Fault),
     /// A push on the same session.
     Nudge(Nudge),
+    /// To save the work and to end, because of this limit.
+    WrapUp(Limit),
 }
 
 /// A push on the same session, without a fault of the world.

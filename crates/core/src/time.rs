@@ -15,6 +15,9 @@ pub struct Moment(pub u64);
 pub struct Span(pub u64);
 
 impl Moment {
+    /// Later than every other.
+    pub const MAX: Moment = Moment(u64::MAX);
+
     /// How long after `earlier` this is; zero if it is not after it (clocks are set back).
     pub fn since(self, earlier: Moment) -> Span {
         Span(self.0.saturating_sub(earlier.0))

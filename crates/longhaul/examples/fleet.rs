@@ -148,6 +148,8 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
             prompt: "write".to_owned(),
             model: None,
             permission_mode: None,
+            attended: false,
+            wrap_up_prompt: None,
             guards: Guards::default(),
             extra_args: Vec::new(),
             seed_tokens: SEED_TOKENS_MAX,

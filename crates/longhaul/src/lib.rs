@@ -27,7 +27,7 @@ pub use live::{RUN_MARK, marked, sweep};
 pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};
 pub use report::Report;
-pub use resume::{branch, resume};
+pub use resume::{GoingOn, branch, resume};
 pub use seeding::{SeedError, WorkOnRecord};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
 pub use world::World;

@@ -8,6 +8,7 @@ mod found;
 mod left;
 mod memory;
 mod requests;
+mod resident;
 mod room;
 mod sessions;
 mod sweep;

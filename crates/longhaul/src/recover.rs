@@ -4,13 +4,13 @@
 use crate::live::{LiveWorld, Setup, seed};
 use crate::seeding::asked_in;
 use crate::supervisor::{Supervised, dialect_of, guards_of};
-use crate::{Environment, Observer, Report, RunError, SuperviseError, watchdog};
+use crate::{Environment, GoingOn, Observer, Report, RunError, SuperviseError, watchdog};
 use longhaul_agent::{GuardError, Order, Program};
 use longhaul_core::{Ask, By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -43,7 +43,7 @@ pub(crate) enum Going {
     /// Its supervisor died.
     Recovered,
     /// Somebody wants a run that is over to go on, perhaps in another directory.
-    Reopened { ask: Ask, cwd: Option<PathBuf> },
+    Reopened(GoingOn),
 }
 
 /// The run as it is found, and what its core is told first.
@@ -59,14 +59,18 @@ pub(crate) async fn take_up<'a>(
     let (journal, history) = take_lock(&dir).await?;
     let run = Run::replay(history.records());
     let reopened = match (going, run.state().outcome()) {
-        (Going::Reopened { ask: Ask::Again | Ask::Prompt(_), .. }, None) => {
+        (Going::Reopened(GoingOn { ask: Ask::Again | Ask::Prompt(_), .. }), None) => {
             return Err(SuperviseError::NotOver(dir.id().clone()));
         }
         (Going::Recovered, Some(outcome)) if is_told(&dir) => {
             return Err(SuperviseError::Ended { run: dir.id().clone(), outcome });
         }
         (Going::Recovered, _) => None,
-        (Going::Reopened { ask, cwd }, outcome) => {
+        (Going::Reopened(GoingOn { ask, cwd, limits }), outcome) => {
+            if let Some(limits) = limits.filter(|limits| *limits != plan.policy.limits) {
+                plan.policy.limits = limits;
+                dir.replace_plan(&plan)?;
+            }
             let elsewhere = cwd.filter(|cwd| cwd != plan.cwd.as_path());
             if let Some(cwd) = elsewhere {
                 check_workspace(&cwd)?;
@@ -93,6 +97,7 @@ pub(crate) async fn take_up<'a>(
         dialect,
         order,
         environment,
+        memory_limit: plan.policy.limits.memory,
         watchdog,
         cancels,
         observer,
@@ -115,7 +120,7 @@ pub(crate) async fn take_up<'a>(
         | Phase::Stopping { .. }
         | Phase::Sweeping { .. }
         | Phase::Waiting { .. }
-        | Phase::Over { .. } => Event::Recovered(world.take_over(&run).await?),
+        | Phase::Over { .. } => world.take_over(&run, history.last_at()).await?,
     };
     Ok((Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
 }
@@ -200,6 +205,8 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
         model: plan.model.clone(),
         permission_mode: plan.permission_mode.clone(),
         guards: guards_of(plan)?,
+        attended: plan.policy.limits.are_set(),
+        wrap_up_prompt: plan.wrap_up_prompt.clone(),
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
         seed_tokens: plan.seed_tokens,

@@ -5,15 +5,25 @@ use crate::recover::{Going, order, take_up};
 use crate::seeding::asked_in;
 use crate::supervisor::dialect_of;
 use crate::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError};
-use longhaul_core::{Ask, By, Run};
+use longhaul_core::{Ask, By, Limits, Run};
 use longhaul_store::{Home, Journal, RunDir};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
+/// How a run that is over goes on.
+#[derive(Clone, Debug)]
+pub struct GoingOn {
+    /// What is to be said.
+    pub ask: Ask,
+    /// Where it works from now on; nothing for where it did.
+    pub cwd: Option<PathBuf>,
+    /// Its limits from now on, each as the total that is wanted; nothing for those that it had.
+    pub limits: Option<Limits>,
+}
+
 /// Lets the run of this directory go on in its session, with its clocks and its spend, and carries it to its
-/// next outcome. A run that has no outcome yet is recovered: then `ask` must be [`Ask::Continue`]. `cwd` is
-/// where it works from now on; nothing for where it did.
+/// next outcome. A run that has no outcome yet is recovered: then what is asked must be [`Ask::Continue`].
 ///
 /// # Errors
 ///
@@ -21,12 +31,12 @@ use tokio::sync::mpsc;
 pub async fn resume(
     home: &Home,
     dir: RunDir,
-    (ask, cwd): (Ask, Option<PathBuf>),
+    going_on: GoingOn,
     environment: Environment,
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
-    let going = Going::Reopened { ask, cwd };
+    let going = Going::Reopened(going_on);
     let begun = take_up(home, dir, going, environment, observer, cancels).await;
     let (supervised, first) = begun.map_err(RunError::Refused)?;
     supervised.carry(first).await

@@ -41,9 +41,15 @@ pub(crate) fn transcript_of(
                 let asked = match plan.say {
                     Say::Task | Say::TaskAgain(_) => Some(whole_task(prompt, &asked).into_owned()),
                     Say::Asked => asked.last().cloned(),
-                    Say::Continue(_) | Say::Nudge(_) => None,
+                    Say::Continue(_) | Say::Nudge(_) | Say::WrapUp(_) => None,
                 };
-                recorded.push(Recorded { asked, stream });
+                let wraps_up_after = matches!(plan.say, Say::WrapUp(_)).then_some(0);
+                recorded.push(Recorded { asked, stream, wraps_up_after });
+            }
+            Record::Said { say: Say::WrapUp(_), turns, .. } => {
+                if let Some(recorded) = recorded.last_mut() {
+                    recorded.wraps_up_after.get_or_insert(*turns);
+                }
             }
             _ => {}
         }

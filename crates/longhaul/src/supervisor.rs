@@ -188,7 +188,19 @@ pub async fn supervise(
 
     let path = dir.path().to_owned();
     let watchdog = watchdog::wanted(&environment, &policy);
-    let setup = Setup { home: &home, dir, journal, dialect, order, environment, watchdog, cancels, observer };
+    order.attended |= policy.limits.are_set();
+    let setup = Setup {
+        home: &home,
+        dir,
+        journal,
+        dialect,
+        order,
+        environment,
+        memory_limit: policy.limits.memory,
+        watchdog,
+        cancels,
+        observer,
+    };
     let supervised = Supervised { run: Run::new(), policy, world: LiveWorld::new(setup), keep_stream };
     let ended = supervised.carry(Event::Started(session)).await;
     if matches!(ended, Err(RunError::Refused(_))) {
@@ -275,6 +287,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         },
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),
+        wrap_up_prompt: order.wrap_up_prompt.clone(),
         seed_tokens: order.seed_tokens,
         seed_summary: order.seed_summary.clone(),
         keep_stream: *keep_stream,

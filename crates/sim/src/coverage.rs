@@ -4,7 +4,8 @@
 use crate::flight::kill::KillPoint;
 use crate::mix::FAULTS;
 use longhaul_core::{
-    By, Condensed, Fault, Nudge, OutcomeKind, Phase, Remedy, Rung, SessionFound, StopLevel, StopWhy, Why,
+    By, Condensed, Fault, Limit, Nudge, OutcomeKind, Phase, Reach, Remedy, Rung, SessionFound, StopLevel,
+    StopWhy, Why,
 };
 use std::fmt;
 
@@ -41,20 +42,31 @@ impl Standing {
     }
 }
 
-const REMEDIES: usize = 14;
+const REMEDIES: usize = 15;
 const OUTCOMES: usize = 11;
-const WHYS: [&str; 8] = [
+const WHYS: [&str; 9] = [
     "next_attempt",
     "condense_timeout",
     "stall",
     "attempt_timeout",
+    "limit",
     "background_over",
     "settle",
     "linger",
     "stop_harder",
 ];
-const STOPS: [&str; 6] =
-    ["stalled", "attempt_timeout", "auth_rejected", "other_session", "lingered", "cancelled"];
+const STOPS: [&str; 9] = [
+    "stalled",
+    "attempt_timeout",
+    "auth_rejected",
+    "other_session",
+    "reserve",
+    "limit_reached",
+    "memory",
+    "lingered",
+    "cancelled",
+];
+const REACHES: [&str; 2] = ["reserve", "all"];
 const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
 const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
 const SESSIONS: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
@@ -70,6 +82,10 @@ pub struct Coverage {
     pub(crate) whys: [u64; WHYS.len()],
     pub(crate) stops: [u64; STOPS.len()],
     pub(crate) levels: [u64; LEVELS.len()],
+    /// Limits by how far they were reached.
+    pub(crate) limits: [[u64; Limit::ALL.len()]; REACHES.len()],
+    /// How often an agent was told something in the session that it had open.
+    pub(crate) said: u64,
     /// Kills of the supervisor by point.
     pub(crate) kills: [u64; KillPoint::WORDS.len()],
     /// Rungs of the ladder.
@@ -95,6 +111,8 @@ impl Coverage {
             whys: [0; WHYS.len()],
             stops: [0; STOPS.len()],
             levels: [0; LEVELS.len()],
+            limits: [[0; Limit::ALL.len()]; REACHES.len()],
+            said: 0,
             kills: [0; KillPoint::WORDS.len()],
             rungs: [0; Rung::ALL.len()],
             found: [0; SESSIONS.len()],
@@ -124,6 +142,14 @@ impl Coverage {
     pub(crate) fn stop(&mut self, why: StopWhy, level: StopLevel) {
         self.stops[why as usize] += 1;
         self.levels[level as usize] += 1;
+    }
+
+    pub(crate) fn limit(&mut self, limit: Limit, reach: Reach) {
+        self.limits[reach as usize][limit as usize] += 1;
+    }
+
+    pub(crate) fn said(&mut self) {
+        self.said += 1;
     }
 
     pub(crate) fn kill(&mut self, point: KillPoint) {
@@ -169,6 +195,8 @@ impl Coverage {
         add(&mut self.whys, &other.whys);
         add(&mut self.stops, &other.stops);
         add(&mut self.levels, &other.levels);
+        add(self.limits.as_flattened_mut(), other.limits.as_flattened());
+        self.said += other.said;
         add(&mut self.kills, &other.kills);
         add(&mut self.rungs, &other.rungs);
         add(&mut self.found, &other.found);
@@ -215,6 +243,11 @@ impl Coverage {
         add("deadline", &WHYS, &self.whys);
         add("stop", &STOPS, &self.stops);
         add("level", &LEVELS, &self.levels);
+        let limits: Vec<&str> = Limit::ALL.iter().map(|limit| limit.word()).collect();
+        for (reach, counts) in REACHES.iter().zip(&self.limits) {
+            add(&format!("{reach} of"), &limits, counts);
+        }
+        add("said", &["wrap_up"], &[self.said]);
         add("kill", &KillPoint::WORDS, &self.kills);
         add("rung", &Rung::ALL.iter().map(|rung| rung.word()).collect::<Vec<_>>(), &self.rungs);
         add("session", &SESSIONS, &self.found);
@@ -249,6 +282,7 @@ const REMEDY_WORDS: [&str; REMEDIES] = [
     "resume",
     "resume_once",
     "resume_while_progressing",
+    "resume_within_limit",
     "resume_existing",
     "next_rung",
     "fresh_session",
@@ -267,14 +301,15 @@ fn remedy_place(remedy: Remedy) -> usize {
         Remedy::Resume => 2,
         Remedy::ResumeOnce => 3,
         Remedy::ResumeWhileProgressing => 4,
-        Remedy::ResumeExisting => 5,
-        Remedy::NextRung => 6,
-        Remedy::FreshSession => 7,
-        Remedy::OtherSession => 8,
-        Remedy::Nudge(Nudge::Finish) => 9,
-        Remedy::Nudge(Nudge::SmallerSteps) => 10,
-        Remedy::RetryOnce => 11,
-        Remedy::End => 12,
-        Remedy::EndUnlessAllowed => 13,
+        Remedy::ResumeWithinLimit => 5,
+        Remedy::ResumeExisting => 6,
+        Remedy::NextRung => 7,
+        Remedy::FreshSession => 8,
+        Remedy::OtherSession => 9,
+        Remedy::Nudge(Nudge::Finish) => 10,
+        Remedy::Nudge(Nudge::SmallerSteps) => 11,
+        Remedy::RetryOnce => 12,
+        Remedy::End => 13,
+        Remedy::EndUnlessAllowed => 14,
     }
 }

@@ -4,8 +4,8 @@
 use crate::dice::Dice;
 use crate::mix::{Mix, Reach};
 use longhaul_core::{
-    Backoff, Fault, Jitter, Policy, Preset, ServerBound, SessionLoss, SessionPlan, Span, TimeoutRule, Usd,
-    draw_uuid,
+    Backoff, Fault, Jitter, Limits, Policy, Preset, ServerBound, SessionLoss, SessionPlan, Span, TimeoutRule,
+    Usd, WrapUp, draw_uuid,
 };
 
 /// Faults that a run survives, again and again.
@@ -44,6 +44,9 @@ pub(crate) fn plan(seed: u64) -> Plan {
     policy.condense_timeout = Span(dice.magnitude(Reach::new(1_000, 120_000)));
     mix.condense_fails = dice.pick(&[0, 300_000, 1_000_000]);
     mix.condense_hangs = dice.pick(&[0, 300_000]);
+    if dice.one_in(2) {
+        limit(&mut dice, &mut policy, &mut mix);
+    }
     let session = if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) };
     Plan { policy, mix, session, session_exists }
 }
@@ -92,6 +95,31 @@ fn policy(dice: &mut Dice) -> Policy {
     ]);
     policy.inner_retries = dice.below(6) as u32;
     policy
+}
+
+/// Limits that a run may reach, each in some of the runs; and in a few of them a day of work.
+fn limit(dice: &mut Dice, policy: &mut Policy, mix: &mut Mix) {
+    let some = |dice: &mut Dice, least, most| dice.one_in(3).then(|| dice.magnitude(Reach::new(least, most)));
+    policy.limits = Limits {
+        budget: some(dice, 1, 2_000_000).map(Usd),
+        tokens: some(dice, 1, 300_000),
+        time: some(dice, 1, 2 * HOUR).map(Span),
+        wall: some(dice, 1, 12 * HOUR).map(Span),
+        turns: some(dice, 1, 40).map(|turns| turns as u32),
+        memory: some(dice, 1, 1 << 40),
+    };
+    policy.wrap_up = match dice.below(4) {
+        0 => None,
+        1 => Some(WrapUp { time: Some(Span(dice.magnitude(Reach::new(0, HOUR)))) }),
+        _ => Some(WrapUp { time: None }),
+    };
+    mix.swells = dice.pick(&[0, 20_000, 300_000]);
+    if dice.one_in(256) {
+        policy.limits = Limits { time: Some(Span::from_hours(24)), ..Limits::default() };
+        // A day of attempts of seconds is a day of starts.
+        policy.attempt_timeout = policy.attempt_timeout.map(|timeout| timeout.max(Span::from_hours(1)));
+        (mix.work, mix.think) = (Reach::new(2_000, 4_000), Reach::new(500, 120_000));
+    }
 }
 
 fn mix(dice: &mut Dice) -> Mix {

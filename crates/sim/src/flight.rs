@@ -198,6 +198,7 @@ impl Flight {
             format!("live {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
         })?;
         self.watch.check_heeded(Standing::of(&course.run.state().phase))?;
+        self.watch.limits.check(course.policy, &self.watch.clocks, at)?;
         if kill == Some(KillPoint::AfterAppend) {
             return self.crash(course, KillPoint::AfterAppend, coverage, trace);
         }
@@ -267,6 +268,7 @@ impl Flight {
         let down = Span(world.dice.magnitude(world.mix.down));
         let up_at = world.now + down;
         world.pass(up_at);
+        world.come_back();
         trace.killed(point, down);
         course.run = Run::replay(&self.journal);
         ensure(course.run.state() == course.shadow.state(), Oracle::Shadow, || {
@@ -310,6 +312,7 @@ impl Flight {
             })?;
         }
         self.watch.clocks.check(&course.run, at)?;
+        self.watch.limits.check_overshoot(course.policy, course.world)?;
         let state = course.run.state();
         let landing = Landing {
             steps: course.steps,

@@ -116,6 +116,8 @@ pub(crate) struct Mix {
     pub(crate) undying: u32,
     /// ... that its process is stopped while its tool runs ...
     pub(crate) freezes: u32,
+    /// ... that its processes take more memory than they may, where that is limited ...
+    pub(crate) swells: u32,
     /// ... that the file of a session was moved, or damaged, since it was used, or lacks its end ...
     pub(crate) moved: u32,
     pub(crate) damaged: u32,
@@ -179,6 +181,7 @@ impl Mix {
             deaf: 0,
             undying: 0,
             freezes: 0,
+            swells: 0,
             moved: 0,
             damaged: 0,
             behind: 0,
@@ -203,10 +206,10 @@ impl Mix {
 
     /// The same world with `fault` striking so many times in a million.
     pub(crate) fn strike(&mut self, fault: Fault, per_million: u32) {
-        let point = Point::of(fault) as usize;
-        let odds = &mut self.odds[fault as usize];
-        self.any[point] = (self.any[point] - *odds).saturating_add(per_million).min(1_000_000);
-        *odds = per_million;
+        self.odds[fault as usize] = per_million;
+        let point = Point::of(fault);
+        let here = Fault::ALL.iter().copied().filter(|fault| Point::of(*fault) == point);
+        self.any[point as usize] = here.map(|fault| self.odds_of(fault)).sum::<u32>().min(1_000_000);
     }
 
     /// The fault that strikes at this occurrence of `point`, if one does. `roll` is below a million.

@@ -6,6 +6,7 @@ mod clocks;
 mod condensing;
 mod endings;
 mod ladder;
+mod limits;
 mod patience;
 mod sessions;
 mod spawns;
@@ -18,6 +19,7 @@ pub(crate) use clocks::ClockWatch;
 pub(crate) use condensing::CondenseWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
 pub(crate) use ladder::LadderWatch;
+pub(crate) use limits::LimitWatch;
 pub(crate) use patience::Patience;
 pub(crate) use sessions::SessionWatch;
 pub(crate) use spawns::{check_journalled, check_spawn};
@@ -82,6 +84,8 @@ oracles! {
     Ladder = "ladder",
     /// Older work is condensed where that is wanted, once for a seed and in time; it is told if and only if it was.
     Condensing = "condensing",
+    /// A run uses no more than it may but for what is under way, and its work is saved before that.
+    Limits = "limits",
     /// No agent is stopped that works, and none is left alone that hangs.
     Patience = "patience",
     /// Stops escalate by one level a grace period, and not for ever.

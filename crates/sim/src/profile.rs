@@ -206,6 +206,8 @@ impl Observed {
                 | Record::AttemptStarted { .. }
                 | Record::AttemptSpawned { .. }
                 | Record::SessionOpened { .. }
+                | Record::LimitReached { .. }
+                | Record::Said { .. }
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
                 | Record::Suspended { .. }

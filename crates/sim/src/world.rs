@@ -78,6 +78,12 @@ pub(crate) struct World {
     pub(crate) failed_requests: u64,
     /// When the API answered a request for the first time.
     pub(crate) served_at: Option<Moment>,
+    /// Whether agents wait at their next tool while nobody supervises them.
+    pub(crate) attended: bool,
+    /// Whether nobody does.
+    alone: bool,
+    /// Whether there is a limit on memory.
+    memory_limited: bool,
     /// A process was drawn that nothing can end.
     pub(crate) undying: bool,
     faults_left: u32,
@@ -123,6 +129,9 @@ impl World {
             requests: 0,
             failed_requests: 0,
             served_at: None,
+            attended: policy.limits.are_set(),
+            alone: false,
+            memory_limited: policy.limits.memory.is_some(),
             undying: false,
             faults_left: mix.faults_max,
             inner_retries: policy.inner_retries,

@@ -22,7 +22,7 @@ pub struct Status {
     /// When something happens by itself.
     #[serde(with = "stamp::option")]
     pub until: Option<Moment>,
-    /// What happens then: `next_attempt`, `condense_timeout`, `stall`, `attempt_timeout`, `background_over`,
+    /// What happens then: `next_attempt`, `condense_timeout`, `stall`, `attempt_timeout`, `limit`, `background_over`,
     /// `settle`, `linger` or `stop_harder`.
     pub then: Option<String>,
     /// When trying again makes sense (`retry_later`).
@@ -122,6 +122,7 @@ fn why_word(why: Why) -> &'static str {
         Why::CondenseTimeout => "condense_timeout",
         Why::Stall => "stall",
         Why::AttemptTimeout => "attempt_timeout",
+        Why::Limit => "limit",
         Why::BackgroundOver => "background_over",
         Why::Settle => "settle",
         Why::Linger => "linger",

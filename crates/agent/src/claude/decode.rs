@@ -183,6 +183,10 @@ impl ClaudeDecoder {
             | Kind::ModelRefusal
             | Kind::KeepAlive => {}
         }
+        // What was used is known before a turn is seen to end by it.
+        if let Some(tally) = self.spend.take_news() {
+            out.insert(said, Notice::Used(tally));
+        }
         if out.len() == said {
             stir(out);
         }

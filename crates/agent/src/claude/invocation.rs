@@ -46,15 +46,17 @@ pub const RESERVED: &[&str] = &[
 const CONDENSER: &str = "You write summaries of records.";
 
 pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
-    let guards = if order.guards.are_set() { register() } else { Vec::new() };
+    // An agent that asks before each call waits where nobody is there to answer.
+    let asks = order.guards.are_set() || order.attended;
+    let guards = if asks { register() } else { Vec::new() };
     Invocation {
         program: order.program.path.clone(),
-        args: args(order, &plan.session),
+        args: args(order, plan),
         cwd: order.cwd.clone(),
         env_set: env_set(order, plan.attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: [guards, user_line(&prompt(order, plan, past))].concat(),
-        waits: order.guards.are_set(),
+        waits: asks,
     }
 }
 
@@ -80,14 +82,14 @@ pub(super) fn condensing(order: &Order, attempt: u32, model: &str, prompt: &str)
     }
 }
 
-fn args(order: &Order, session: &SessionPlan) -> Vec<String> {
+fn args(order: &Order, plan: &SpawnPlan) -> Vec<String> {
     let mut args = order.program.leading_args.clone();
     let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
     // Deltas are the sign of life while the model writes, and carry each message's final usage.
     add(&["--include-partial-messages"]);
     // `--session-id` beside `--resume` is refused without a fork; `--continue` silently begins anew.
-    match session {
+    match &plan.session {
         SessionPlan::New(id) => add(&["--session-id", id.as_str()]),
         SessionPlan::Resume(id) => add(&["--resume", id.as_str()]),
         SessionPlan::Fork { from, to } => {
@@ -99,6 +101,10 @@ fn args(order: &Order, session: &SessionPlan) -> Vec<String> {
     }
     if let Some(mode) = &order.permission_mode {
         add(&["--permission-mode", mode]);
+    }
+    // Our count comes first; this is a second fence, for a moment in which nobody counts. It is one process's.
+    if let Some(money) = plan.left.money {
+        add(&["--max-budget-usd", &format!("{:.6}", money.dollars())]);
     }
     args.extend(order.extra_args.iter().cloned());
     args
@@ -135,6 +141,8 @@ pub(super) mod tests {
             model: None,
             permission_mode: None,
             guards: Guards::default(),
+            attended: false,
+            wrap_up_prompt: None,
             extra_args: Vec::new(),
             seed_tokens: 12_000,
             seed_summary: None,
@@ -144,11 +152,7 @@ pub(super) mod tests {
     }
 
     fn check(order: &Order, session: SessionPlan, say: Say, expected: Expect) {
-        let found = invocation(
-            order,
-            &SpawnPlan { attempt: 2, session, say, rung: None, condensed: false },
-            &Past::default(),
-        );
+        let found = invocation(order, &SpawnPlan::new(2, session, say), &Past::default());
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
     }
@@ -214,13 +218,7 @@ pub(super) mod tests {
 
     #[test]
     fn environment() {
-        let plan = SpawnPlan {
-            attempt: 2,
-            session: SessionPlan::New(SessionId::from("a")),
-            say: Say::Task,
-            rung: None,
-            condensed: false,
-        };
+        let plan = SpawnPlan::new(2, SessionPlan::New(SessionId::from("a")), Say::Task);
         let found = invocation(&order(), &plan, &Past::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"

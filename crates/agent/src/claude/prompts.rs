@@ -4,7 +4,10 @@
 use super::reminder::{Listener, is_reminder, reminder};
 use crate::seed::BEHIND_TASK;
 use crate::{About, Order, Past, Reason, seed, summarised_seed};
-use longhaul_core::{Fault, Nudge, Rung, Say, SpawnPlan};
+use longhaul_core::{Fault, Left, Limit, Nudge, Rung, Say, SpawnPlan};
+
+/// How the words begin that ask an agent to save its work.
+const WRAP_UP: &str = "This run is about to end: ";
 
 /// What stands between the task and the rest where nothing is on record.
 const AGAIN: &str = "\n\n(An earlier session worked on this and could not be continued: ";
@@ -16,13 +19,9 @@ pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
     // Journals of older versions name no rung.
     let seeds = plan.rung.is_none_or(|rung| rung == Rung::Seed) && !past.transcript.entries.is_empty();
     match plan.say {
-        Say::Task => task.to_string() + &reminder(past, Listener::Itself),
-        Say::Asked => {
-            let asked = order.asked.last().map_or(task.as_ref(), String::as_str);
-            asked.to_owned() + &reminder(past, Listener::Itself)
-        }
         Say::TaskAgain(fault) if seeds => {
-            let about = About::unlimited(task, Reason::Fault(fault));
+            let (money_left, time_left) = (plan.left.money, plan.left.time);
+            let about = About { money_left, time_left, ..About::unlimited(task, Reason::Fault(fault)) };
             let seed = match past.summary.as_ref().filter(|_| plan.condensed) {
                 Some(summary) => summarised_seed(&past.transcript, &about, order.seed_tokens, summary),
                 None => seed(&past.transcript, &about, order.seed_tokens),
@@ -36,9 +35,45 @@ pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
             interruption(fault),
             reminder(past, Listener::Stranger)
         ),
-        Say::Continue(fault) => interrupted(fault) + &reminder(past, Listener::Itself),
-        Say::Nudge(nudge) => nudged(nudge).to_owned(),
+        Say::Nudge(_) => words(order, plan.say, plan.left),
+        Say::Task | Say::Asked | Say::Continue(_) | Say::WrapUp(_) => {
+            words(order, plan.say, plan.left) + &reminder(past, Listener::Itself)
+        }
     }
+}
+
+/// What is said to an agent that remembers the work, or has none yet.
+pub fn words(order: &Order, say: Say, left: Left) -> String {
+    match say {
+        Say::Task | Say::TaskAgain(_) => order.task().into_owned(),
+        Say::Asked => order.asked.last().cloned().unwrap_or_else(|| order.task().into_owned()),
+        Say::Continue(fault) => interrupted(fault),
+        Say::Nudge(nudge) => nudged(nudge).to_owned(),
+        Say::WrapUp(limit) => order.wrap_up_prompt.clone().unwrap_or_else(|| wrapping_up(limit, left)),
+    }
+}
+
+/// What an agent is told when only what was held back of a limit is left.
+fn wrapping_up(limit: Limit, left: Left) -> String {
+    let rest = |rest: Option<String>| rest.map_or_else(String::new, |rest| format!(" ({rest} left)"));
+    let cause = match limit {
+        Limit::Budget => {
+            format!("its budget is nearly used up{}", rest(left.money.map(|usd| usd.to_string())))
+        }
+        Limit::Tokens => "the tokens that it may use are nearly used up".to_owned(),
+        Limit::Time | Limit::Wall => {
+            format!("its time is nearly up{}", rest(left.time.map(|time| time.to_string())))
+        }
+        Limit::Turns => format!(
+            "the turns that it may take are nearly used up{}",
+            rest(left.turns.map(|turns| turns.to_string()))
+        ),
+    };
+    format!(
+        "{WRAP_UP}{cause}. Do not begin anything new. Save your work now: write down what is done, what is not and \
+         what comes next, where whoever goes on will find it; commit what is not committed, if this is a git \
+         repository; and then stop."
+    )
 }
 
 /// What an agent is told that goes on after a fault.
@@ -67,10 +102,16 @@ fn nudged(nudge: Nudge) -> &'static str {
 /// without a reminder behind it.
 pub(super) fn is_ours(text: &str) -> bool {
     let nudges = [Nudge::Finish, Nudge::SmallerSteps].map(|nudge| nudged(nudge).to_owned());
-    Fault::ALL.iter().map(|fault| interrupted(*fault)).chain(nudges).any(|ours| {
+    let is_one = Fault::ALL.iter().map(|fault| interrupted(*fault)).chain(nudges).any(|ours| {
         let behind = text.strip_prefix(ours.as_str());
         behind.is_some_and(|behind| behind.is_empty() || is_reminder(behind))
-    })
+    });
+    is_one || is_wrap_up(text)
+}
+
+/// Whether a prompt of a session asked the agent to save its work, in our own words.
+pub(super) fn is_wrap_up(text: &str) -> bool {
+    text.starts_with(WRAP_UP)
 }
 
 /// The task, and what we told of the work on it, where a prompt of a session is a task that was told again.
@@ -140,7 +181,7 @@ mod tests {
         let order = Order { prompt: prompt_text, asked, ..order() };
         let session = SessionPlan::New(SessionId::from("a"));
         let said = |order: &Order, say| {
-            let plan = SpawnPlan { attempt: 2, session: session.clone(), say, rung: None, condensed: false };
+            let plan = SpawnPlan::new(2, session.clone(), say);
             prompt(order, &plan, &Past::default())
         };
         let mut all: Vec<String> = says.into_iter().map(|say| said(&order, say)).collect();

@@ -12,6 +12,7 @@ use super::wire::{Head, Message, ResultLine, Usage};
 use crate::Prices;
 use crate::prices::{Billed, usd_from_nano};
 use longhaul_core::{Tally, Tokens, Usd};
+use std::mem;
 
 // Threads write at once: the main one and its sub-agents. The oldest is closed for the next.
 const LIVE_MESSAGES_MAX: usize = 256;
@@ -34,6 +35,8 @@ pub(super) struct Spend {
     pub(super) cut: Cut,
     /// The last result's cumulative cost, for versions that state no difference.
     total: Usd,
+    /// Whether anything was counted since somebody asked.
+    news: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -78,6 +81,7 @@ impl Spend {
             recent: Recent::default(),
             cut: Cut::default(),
             total: Usd::ZERO,
+            news: false,
         }
     }
 
@@ -183,6 +187,7 @@ impl Spend {
     fn close(&mut self, mut message: Live, complete: bool) {
         let print = fingerprint(&message.id);
         self.recent.remember(print);
+        self.news = true;
 
         let exact = complete && message.source != (Source::Rows { is_final: false });
         if !exact {
@@ -195,6 +200,7 @@ impl Spend {
         if complete {
             tally.tokens += message.usage.tokens;
             tally.messages = tally.messages.saturating_add(1);
+            tally.turns = tally.turns.saturating_add(u32::from(message.thread.is_empty()));
         } else {
             tally.cut_tokens += message.usage.tokens;
             tally.cut_messages = tally.cut_messages.saturating_add(1);
@@ -231,6 +237,7 @@ impl Spend {
         }
         self.settled = self.settled.plus(span);
         self.span = Span::default();
+        self.news = true;
     }
 
     /// What a statement leaves out: of a message that was cut it counts the input and the first token,
@@ -251,6 +258,11 @@ impl Spend {
             // Cumulative over the session: the first one of a resumed session is too much.
             None => total.map(|total| total.less(before)),
         }
+    }
+
+    /// The same as [`Spend::tally`], if there is anything in it that nobody asked for yet.
+    pub(super) fn take_news(&mut self) -> Option<Tally> {
+        mem::take(&mut self.news).then(|| self.tally())
     }
 
     /// All that was used, as far as it is known now.

@@ -171,6 +171,8 @@ fn said(past: &Past) -> String {
         model: None,
         permission_mode: None,
         guards: Guards::default(),
+        attended: false,
+        wrap_up_prompt: None,
         extra_args: Vec::new(),
         seed_tokens: SEED_TOKENS_MAX,
         seed_summary: None,
@@ -178,7 +180,7 @@ fn said(past: &Past) -> String {
         run: RunId::from("kqzr"),
     };
     let (session, say) = (SessionPlan::New(SessionId::from("a")), Say::TaskAgain(Fault::Crashed));
-    let plan = SpawnPlan { attempt: 2, session, say, rung: None, condensed: false };
+    let plan = SpawnPlan::new(2, session, say);
     let line: Value =
         serde_json::from_slice(&Claude::new().invocation(&order, &plan, past).stdin).expect("a line of JSON");
     line["message"]["content"].as_str().expect("the prompt").to_owned()

@@ -26,7 +26,7 @@ pub fn print(
         }
     };
     let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
-    let plan = SpawnPlan { attempt: 1, session, say: Say::Task, rung: None, condensed: false };
+    let plan = SpawnPlan::new(1, session, Say::Task);
     let invocation = Claude::new().invocation(order, &plan, &Past::default());
     let summary = order.seed_summary.as_ref().map(|model| {
         let invocation = Claude::new().condense(order, plan.attempt, model, "");

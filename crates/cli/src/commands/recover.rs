@@ -51,7 +51,7 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
     match ended.as_slice() {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
-        _ => Ok(Outcome { kind: OutcomeKind::Incomplete, fault: None, retry_at: None, by: None }.exit_code()),
+        _ => Ok(Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()),
     }
 }
 

@@ -4,9 +4,9 @@ use super::run::{carry, failure};
 use super::watchdog::environment;
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
-use crate::{home, prompt};
-use longhaul::{Observer, Request, RunError, branch, resume as go_on, supervise};
-use longhaul_core::{Ask, OutcomeKind, Run, RunId};
+use crate::{home, limits, prompt};
+use longhaul::{GoingOn, Observer, Request, RunError, branch, resume as go_on, supervise};
+use longhaul_core::{Ask, Limits, OutcomeKind, Policy, Run, RunId};
 use longhaul_store::{Home, Journal, RunDir};
 use std::path::PathBuf;
 
@@ -36,8 +36,10 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
             Ask::Continue
         }
     };
+    let limits = Some(limits_of(args, &dir)?);
+    let going_on = GoingOn { ask, cwd, limits };
     let resumed = async |observer: &mut dyn Observer, cancels| {
-        go_on(&home, dir, (ask, cwd), environment(), observer, cancels).await
+        go_on(&home, dir, going_on, environment(), observer, cancels).await
     };
     carry(global, args.detached, true, resumed)
 }
@@ -61,9 +63,22 @@ fn fork(
         }
     };
     let branched = branch(home, dir, prompt, cwd).map_err(refused)?;
-    let request = Request { environment: environment(), ..branched };
+    // A new run, which has all its limits before it.
+    let limits = limits::changed(&args.limits, &args.more, &branched.policy)?;
+    let policy = Policy { limits, ..branched.policy };
+    let request = Request { environment: environment(), policy, ..branched };
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     carry(global, args.detached, true, branched)
+}
+
+/// The limits under which the run goes on, if that leaves it anything.
+fn limits_of(args: &ResumeArgs, dir: &RunDir) -> Result<Limits, Failure> {
+    let policy = dir.plan().map_err(|error| home::of_store(&error))?.policy;
+    let limits = limits::changed(&args.limits, &args.more, &policy)?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let run = Run::replay(history.records());
+    limits::check_left(dir.id(), &run, &Policy { limits, ..policy })?;
+    Ok(limits)
 }
 
 /// Work that is done does not go on by itself.

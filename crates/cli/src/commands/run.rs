@@ -7,16 +7,19 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{home, prompt, runtime, signals, tables};
+use crate::{home, limits, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
 use longhaul_agent::{Guards, Order, Program, near};
-use longhaul_core::{By, Fault, OutcomeKind, RunId, SessionId, SessionLoss};
+use longhaul_core::{By, Fault, OutcomeKind, Preset, RunId, SessionId, SessionLoss};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fs};
 use tokio::sync::mpsc;
+
+/// What ResearchGym tells an agent whose time is up.
+const RESEARCHGYM_WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
 
 /// Carries out the command and returns its exit code.
 pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
@@ -32,6 +35,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
     resolved.policy.condense = args.seed_summary.is_some();
+    limits::apply(&args.limits, &args.wrap_up, &mut resolved)?;
     let order = order(args, &resolved)?;
     let session = session(args, &resolved)?;
     let dialect = tables::claude(args)?;
@@ -139,6 +143,8 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         model: args.model.clone(),
         permission_mode: args.permission_mode.clone(),
         guards: Guards { allow_tools: args.allow_tools.clone(), deny_tools: args.deny_tools.clone() },
+        attended: resolved.policy.limits.are_set(),
+        wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,
         seed_summary: args.seed_summary.clone(),
@@ -146,6 +152,12 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         // Given when the run has its directory.
         run: RunId::from(""),
     })
+}
+
+/// The words of the preset's own system, where the user has none.
+fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
+    let preset = (preset == Preset::Researchgym).then_some(RESEARCHGYM_WRAP_UP);
+    args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
 }
 
 fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {

@@ -86,6 +86,8 @@ fn order(args: &SeedArgs) -> Result<Order, String> {
         model: None,
         permission_mode: None,
         guards: Guards::default(),
+        attended: false,
+        wrap_up_prompt: None,
         extra_args: Vec::new(),
         seed_tokens: args.seed_tokens,
         seed_summary: args.seed_summary.clone(),

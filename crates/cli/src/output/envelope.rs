@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use longhaul::Report;
-use longhaul_core::{Fault, OutcomeKind, Tally};
+use longhaul_core::{Fault, Limit, OutcomeKind, Tally};
 use serde::Serialize;
 
 /// What `longhaul run` prints as JSON.
@@ -47,6 +47,8 @@ pub struct RunPart {
     pub exit_code: u8,
     /// The fault that decided the outcome.
     pub fault: Option<Fault>,
+    /// The limit that decided it: `budget`, `tokens`, `time`, `wall` or `turns`.
+    pub limit: Option<Limit>,
     pub attempts: u32,
     /// How many of the agent's tool calls our guards denied.
     pub denied: u32,
@@ -77,6 +79,7 @@ impl Envelope {
                 outcome: outcome.kind,
                 exit_code: outcome.exit_code(),
                 fault: outcome.fault,
+                limit: outcome.limit,
                 attempts: report.attempts,
                 denied: report.denied,
                 retry_at: outcome
@@ -106,6 +109,7 @@ impl Envelope {
                 outcome,
                 exit_code,
                 fault,
+                limit: None,
                 attempts: 0,
                 denied: 0,
                 retry_at: None,

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    Because, Condensed, Fault, Moment, Next, Nudge, Policy, Record, Remedy, Rung, SessionFound, SessionPlan,
-    StopLevel, StopWhy,
+    Because, Condensed, Fault, Limit, Moment, Next, Nudge, Policy, Reach, Record, Remedy, Rung, Say,
+    SessionFound, SessionPlan, StopLevel, StopWhy,
 };
 use longhaul_store::{Orphaned, rfc3339};
 
@@ -22,7 +22,11 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
             "ended {ended} {} that the agent left behind",
             plural(*ended, "process", "processes")
         )),
-        Record::Suspended { span } => Some(format!("the machine was asleep for {span}")),
+        Record::LimitReached { limit, reach, .. } => Some(limit_words(*limit, *reach)),
+        Record::Said { say: Say::WrapUp(_), .. } => Some("told the agent to save its work".to_owned()),
+        Record::Suspended { span } => {
+            Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
+        }
         Record::RungTaken { rung: Rung::Place | Rung::Repair, because: Because::Found(found), .. } => {
             mended(*found).map(str::to_owned)
         }
@@ -40,6 +44,7 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
         | Record::AttemptSpawned { .. }
         | Record::SessionOpened { .. }
         | Record::Progressed { .. }
+        | Record::Said { .. }
         | Record::InputEnded { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
@@ -74,6 +79,8 @@ pub fn detailed(record: &Record) -> Option<String> {
         Record::Condensed { outcome, .. } => Some(summary(*outcome)),
         Record::RunStarted { .. }
         | Record::CondenseStopped { .. }
+        | Record::LimitReached { .. }
+        | Record::Said { .. }
         | Record::StopOrdered { .. }
         | Record::Suspended { .. }
         | Record::AttemptEnded { .. }
@@ -225,9 +232,11 @@ fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
         if until <= at { "now".to_owned() } else { format!("at {} (in {})", clock(until), until.since(at)) };
     match remedy {
         Remedy::WaitOut | Remedy::Park => format!("waiting until {} (for {})", clock(until), until.since(at)),
-        Remedy::Resume | Remedy::ResumeOnce | Remedy::ResumeWhileProgressing | Remedy::ResumeExisting => {
-            format!("resuming {when}")
-        }
+        Remedy::Resume
+        | Remedy::ResumeOnce
+        | Remedy::ResumeWhileProgressing
+        | Remedy::ResumeWithinLimit
+        | Remedy::ResumeExisting => format!("resuming {when}"),
         Remedy::NextRung | Remedy::FreshSession => format!("beginning a new session {when}"),
         Remedy::OtherSession => format!("trying another session {when}"),
         Remedy::Nudge(Nudge::Finish) => format!("asking for the answer {when}"),
@@ -254,9 +263,56 @@ fn stop_words(why: StopWhy, level: StopLevel, policy: &Policy) -> Option<String>
         StopWhy::OtherSession => {
             Some("the agent opened another session than it was told; stopping it".to_owned())
         }
+        StopWhy::Reserve => Some("interrupting the agent, to have it save its work".to_owned()),
+        StopWhy::LimitReached => Some("stopping the agent".to_owned()),
+        StopWhy::Memory => Some(format!(
+            "the run's processes use more than {} of memory; stopping the agent",
+            bytes(policy.limits.memory.unwrap_or_default())
+        )),
         StopWhy::Lingered => Some("the agent has its result and does not end; stopping it".to_owned()),
         StopWhy::Cancelled => Some("stopping the agent".to_owned()),
     }
+}
+
+/// What has become of a limit.
+fn limit_words(limit: Limit, reach: Reach) -> String {
+    let of = limit_name(limit);
+    match reach {
+        Reach::Reserve => format!("{of} is used up but for what is held back to save the work"),
+        Reach::All => format!("{of} is used up"),
+    }
+}
+
+/// A limit, for people.
+pub fn limit_name(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Budget => "the budget",
+        Limit::Tokens => "the limit on tokens",
+        Limit::Time => "the time limit",
+        Limit::Wall => "the wall limit",
+        Limit::Turns => "the limit on turns",
+    }
+}
+
+/// How to give a run that ended by this limit more of it.
+pub fn more_of(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Budget => "--add-budget USD",
+        Limit::Tokens => "--max-tokens N, the total that is wanted",
+        Limit::Time => "--add-time DURATION",
+        Limit::Wall => "--wall-limit DURATION, the total that is wanted",
+        Limit::Turns => "--max-turns N, the total that is wanted",
+    }
+}
+
+/// An amount of memory, for people.
+fn bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = UNITS.into_iter().find(|(size, _)| bytes >= *size);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(size, unit)| format!("{:.1} {unit}", bytes as f64 / size as f64),
+    )
 }
 
 /// A moment as a local clock time; with its date if it is not within a day.

@@ -13,6 +13,7 @@ mod drills;
 mod full_disk;
 mod guards;
 mod ladder;
+mod limits;
 mod moving;
 mod orphans;
 mod output;

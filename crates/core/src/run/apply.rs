@@ -1,10 +1,11 @@
 //! The only place where a run changes. Total: any record applies to any state, and a journal of an
 //! older version loads for ever.
 
-use super::{FaultSet, Phase, Run, Seen, State};
+use super::{FaultSet, Phase, Reached, Run, Seen, Stage, State};
 use crate::ladder::history_of;
 use crate::{
-    ApiError, Condensed, Fault, Moment, Next, Nudge, Record, Remedy, RungSet, SpawnPlan, StopLevel, Tally,
+    ApiError, Condensed, Fault, Moment, Next, Nudge, Reach, Record, Remedy, RungSet, Say, SpawnPlan,
+    StopLevel, Tally,
 };
 
 impl Run {
@@ -15,6 +16,9 @@ impl Run {
                 self.seen = Seen::afresh(*at)
             }
             Record::Suspended { span } => self.seen.slept(*span),
+            Record::Said { at, .. } => self.seen.spoken_to(*at),
+            // From now on it is in the run's own tally.
+            Record::AttemptEnded { at, .. } => self.seen = Seen::afresh(*at),
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::RungTaken { .. }
@@ -23,9 +27,9 @@ impl Run {
             | Record::Condensed { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::LimitReached { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
-            | Record::AttemptEnded { .. }
             | Record::Swept { .. }
             | Record::CancelOrdered { .. }
             | Record::RunFinished { .. } => {}
@@ -44,6 +48,8 @@ impl State {
                 self.phase = Phase::Launching;
                 self.inherited |= plan.attempt == 1 && history_of(&plan.session).is_some();
                 self.plan = Some(plan.clone());
+                self.tell(plan.say);
+                self.turns_before = 0;
                 self.attempt_began = *at;
                 self.proc = None;
                 self.progressed = false;
@@ -66,6 +72,7 @@ impl State {
                 self.tally = self.tally.plus(*tally);
                 self.phase = Phase::Launching;
                 if let Some(plan) = &mut self.plan {
+                    plan.left.money = plan.left.money.map(|money| money.less(tally.money()));
                     plan.condensed = *outcome == Condensed::Written;
                 }
             }
@@ -89,6 +96,19 @@ impl State {
                     self.restarted = FaultSet::default();
                     self.rungs = RungSet::default();
                 }
+            }
+            Record::LimitReached { limit, reach, turns, .. } => {
+                self.turns_before = *turns;
+                let stage = match reach {
+                    Reach::Reserve => Stage::Due,
+                    Reach::All => Stage::Over,
+                };
+                self.reached = Some(Reached { limit: *limit, stage });
+            }
+            Record::Said { say, turns, .. } => {
+                self.turns_before = *turns;
+                self.tell(*say);
+                self.phase = Phase::Live;
             }
             Record::InputEnded { at } => {
                 if self.phase == Phase::Live {
@@ -137,10 +157,20 @@ impl State {
         }
     }
 
+    /// The agent hears this.
+    fn tell(&mut self, say: Say) {
+        if let (Say::WrapUp(_), Some(reached)) = (say, &mut self.reached) {
+            reached.stage = Stage::Told;
+            self.wrap_ups += 1;
+        }
+    }
+
     /// A person decided that the run goes on: what bounded it before was spent on another decision.
     fn reopen(&mut self, at: Moment) {
         self.clocks.over = self.clocks.over + at.since(self.ended);
         self.cancel = None;
+        self.reached = None;
+        self.wrap_ups = 0;
         self.streak = 0;
         self.wall_began = None;
         self.wall_waits = 0;
@@ -170,7 +200,7 @@ impl State {
                 }
             }
             Remedy::Park => self.parks += 1,
-            Remedy::Resume | Remedy::ResumeWhileProgressing => self.streak += 1,
+            Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => self.streak += 1,
             Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::OtherSession | Remedy::ResumeExisting => {
                 self.streak += 1;
                 self.once = self.once.with(fault);

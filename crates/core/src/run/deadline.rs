@@ -1,7 +1,7 @@
 //! When a run wants to be ticked next, and why: one moment, no timers kept.
 
-use super::{Phase, Run};
-use crate::{Moment, Policy};
+use super::{Phase, Run, Stage};
+use crate::{Moment, Policy, Reach, StopLevel};
 
 /// The next moment at which a run has something to decide by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum Why {
     Stall,
     /// The attempt has had its time.
     AttemptTimeout,
+    /// A limit of the run is reached, or all of it but what is held back.
+    Limit,
     /// Background work has outlived the result for long enough.
     BackgroundOver,
     /// An agent that has its result and says nothing more is asked to end.
@@ -47,6 +49,10 @@ impl Run {
             Phase::Closing { since } => {
                 deadline((*since).max(self.seen.alive_at) + policy.linger, Why::Linger)
             }
+            Phase::Stopping { since, level: StopLevel::Interrupt, .. } => {
+                let graced = deadline(*since + policy.stop_grace, Why::StopHarder);
+                graced.into_iter().chain(self.limit_deadline(policy)).min_by_key(|deadline| deadline.at)
+            }
             Phase::Stopping { since, .. } => deadline(*since + policy.stop_grace, Why::StopHarder),
             Phase::Live => self.live_deadline(policy),
             Phase::New
@@ -60,7 +66,9 @@ impl Run {
     fn live_deadline(&self, policy: &Policy) -> Option<Deadline> {
         let quiet = match self.seen.settled {
             Some((at, _)) if self.seen.background > 0 => {
-                Some(Deadline { at: at + policy.background_wait, why: Why::BackgroundOver })
+                let over = (at + policy.background_wait)
+                    .min(self.limit_at(policy, Reach::All).unwrap_or(Moment::MAX));
+                Some(Deadline { at: over, why: Why::BackgroundOver })
             }
             // The agent did not say that it is idle; an older one never does.
             Some(_) => Some(Deadline { at: self.seen.alive_at + policy.linger, why: Why::Settle }),
@@ -73,6 +81,33 @@ impl Run {
         let timeout = policy
             .attempt_timeout
             .map(|timeout| Deadline { at: self.state.attempt_began + timeout, why: Why::AttemptTimeout });
-        [quiet, timeout].into_iter().flatten().min_by_key(|deadline| deadline.at)
+        [quiet, timeout, self.limit_deadline(policy)].into_iter().flatten().min_by_key(|deadline| deadline.at)
+    }
+
+    fn limit_deadline(&self, policy: &Policy) -> Option<Deadline> {
+        let at = self.next_reach().and_then(|reach| self.limit_at(policy, reach))?;
+        Some(Deadline { at, why: Why::Limit })
+    }
+
+    /// How far a limit has to be reached next to decide anything about a turn that is open.
+    fn next_reach(&self) -> Option<Reach> {
+        let live = self.state.phase == Phase::Live;
+        let stage = self.state.reached.map(|reached| reached.stage);
+        match stage {
+            _ if self.seen.settled.is_some() => None,
+            None if live => Some(Reach::Reserve),
+            None | Some(Stage::Due | Stage::Told) => Some(Reach::All),
+            Some(Stage::Over) => None,
+        }
+    }
+
+    /// When a limit on time is reached so far, if the run works on without a pause.
+    pub(super) fn limit_at(&self, policy: &Policy, reach: Reach) -> Option<Moment> {
+        let clocks = &self.state.clocks;
+        let (time, wall) = policy.limits.times_until(policy.wrap_up, reach);
+        let wall_from = clocks.started + clocks.over;
+        let time_from = wall_from + clocks.waiting + clocks.suspended;
+        let moments = [time.map(|span| time_from + span), wall.map(|span| wall_from + span)];
+        moments.into_iter().flatten().min()
     }
 }

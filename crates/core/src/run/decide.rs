@@ -1,12 +1,12 @@
 //! What follows an attempt: another one, and when, or the end. Pure functions of the state, the
 //! policy, the roll and the evidence.
 
-use super::State;
+use super::{Reached, Stage, State};
 use crate::schedule::after_reset;
 use crate::{
-    ApiError, Ask, Backoff, Continuity, Evidence, Fault, Jitter, Moment, Next, Now, Nudge, Outcome,
-    OutcomeKind, Policy, RateLimitStatus, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan, Span,
-    SpawnPlan, TimeoutRule, draw_uuid, ends_as, remedy,
+    ApiError, Ask, Backoff, Continuity, Evidence, Fault, Jitter, Limit, Moment, Next, Now, Nudge, Outcome,
+    OutcomeKind, Policy, RateLimitStatus, Reach, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan,
+    Span, SpawnPlan, TimeoutRule, Usd, Used, draw_uuid, ends_as, remedy,
 };
 
 const SALT_SESSION: u64 = 16;
@@ -17,6 +17,8 @@ const NUDGES_MAX: u32 = 2;
 const MALFORMED_PATIENCE: Span = Span::from_mins(10);
 // An unknown fault is retried from this step of the schedule on: conservatively.
 const UNKNOWN_STEP: u32 = 4;
+// Work that could not be saved twice is left as it is.
+const WRAP_UPS_MAX: u32 = 2;
 
 /// What follows an attempt that ended like this.
 pub(super) fn next(
@@ -26,10 +28,37 @@ pub(super) fn next(
     evidence: &Evidence,
     fault: Option<Fault>,
 ) -> Next {
-    match (fault, state.cancel) {
-        (None, _) => Next::Finish(Outcome::DONE),
-        (Some(_), Some(by)) => Next::Finish(Outcome::cancelled(by)),
-        (Some(fault), None) => Case { state, policy, now, evidence, fault }.next(),
+    let next = |fault| Case { state, policy, now, evidence, fault }.next();
+    match (fault, state.reached) {
+        // Finished before it was told to save its work.
+        (None, None | Some(Reached { stage: Stage::Due, .. })) => Next::Finish(Outcome::DONE),
+        (None, Some(Reached { limit, .. })) => Next::Finish(Outcome::by_limit(limit, None)),
+        (Some(fault), reached) => match (state.cancel, reached) {
+            (Some(by), _) => Next::Finish(Outcome::cancelled(by)),
+            (None, None) => next(fault),
+            (None, Some(reached)) => wrap_up(state, reached, fault, next(fault)),
+        },
+    }
+}
+
+/// What follows an attempt that could not save its work: where another one would, that is for saving it.
+fn wrap_up(state: &State, Reached { limit, stage }: Reached, fault: Fault, next: Next) -> Next {
+    match next {
+        // Nothing excuses an unguarded agent; and what ends the run before the agent could be told anything is not
+        // the limit, unless it is our interrupt.
+        Next::Finish(outcome)
+            if fault == Fault::GuardLapsed || stage == Stage::Due && fault != Fault::Interrupted =>
+        {
+            Next::Finish(outcome)
+        }
+        Next::Attempt { at, remedy, plan }
+            if stage != Stage::Over
+                && state.wrap_ups < WRAP_UPS_MAX
+                && matches!(plan.session, SessionPlan::Resume(_)) =>
+        {
+            Next::Attempt { at, remedy, plan: SpawnPlan { say: Say::WrapUp(limit), ..plan } }
+        }
+        Next::Attempt { .. } | Next::Finish(_) => Next::Finish(Outcome::by_limit(limit, Some(fault))),
     }
 }
 
@@ -45,7 +74,7 @@ pub(super) fn reopened(state: &State, now: Now, ask: &Ask) -> SpawnPlan {
             (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), say)
         }
     };
-    SpawnPlan { attempt: state.attempts() + 1, session, say, rung: None, condensed: false }
+    SpawnPlan::new(state.attempts() + 1, session, say)
 }
 
 /// One failed attempt, with all that a decision about it may look at.
@@ -66,6 +95,7 @@ impl Case<'_> {
             Remedy::Resume => self.resume(remedy),
             Remedy::ResumeOnce | Remedy::RetryOnce => self.once(remedy),
             Remedy::ResumeWhileProgressing => self.after_timeout(),
+            Remedy::ResumeWithinLimit => self.within_limit(remedy),
             Remedy::ResumeExisting => self.resume_existing(),
             Remedy::NextRung => self.session_lost(),
             Remedy::FreshSession => self.fresh_session(remedy),
@@ -140,6 +170,31 @@ impl Case<'_> {
         } else {
             self.end()
         }
+    }
+
+    /// The agent's own limit is the user's word, unless the run has one that reaches further.
+    fn within_limit(&self, remedy: Remedy) -> Next {
+        let limits = &self.policy.limits;
+        let (limit, is_set) = match self.fault {
+            Fault::TurnLimit => (Limit::Turns, limits.turns.is_some()),
+            _ => (Limit::Budget, limits.budget.is_some()),
+        };
+        let reached = limits.reached(self.policy.wrap_up, &self.used(self.now.at));
+        match reached {
+            _ if !is_set => self.end(),
+            Some((reached, Reach::All)) if reached == limit => {
+                Next::Finish(Outcome::by_limit(limit, Some(self.fault)))
+            }
+            Some(_) | None if self.state.progressed => self.attempt(remedy, self.now.at, self.resumed()),
+            Some(_) | None => self.end(),
+        }
+    }
+
+    /// What the run has used by then, this attempt included.
+    fn used(&self, at: Moment) -> Used {
+        let tally = self.state.tally.plus(self.evidence.tally);
+        let times = (self.state.active(at), self.state.clocks.wall(at));
+        Used::of(&tally, times, (Usd::ZERO, 0))
     }
 
     fn resume_existing(&self) -> Next {
@@ -228,8 +283,18 @@ impl Case<'_> {
     }
 
     fn attempt(&self, remedy: Remedy, at: Moment, (session, say): (SessionPlan, Say)) -> Next {
-        let attempt = self.state.attempts() + 1;
-        Next::Attempt { at, remedy, plan: SpawnPlan { attempt, session, say, rung: None, condensed: false } }
+        // A wait is no work: what is left of that when it is over is what is left now.
+        let used = Used { wall: self.state.clocks.wall(at), ..self.used(self.now.at) };
+        match (self.policy.limits.reached(self.policy.wrap_up, &used), remedy) {
+            // The wait for the server is longer than what is left: somebody may give the run more.
+            (Some((Limit::Wall, Reach::All)), Remedy::WaitOut | Remedy::Park) if at > self.now.at => {
+                self.end_until(at)
+            }
+            (Some((limit, Reach::All)), _) => Next::Finish(Outcome::by_limit(limit, Some(self.fault))),
+            (Some((_, Reach::Reserve)) | None, _) => {
+                Next::Attempt { at, remedy, plan: SpawnPlan::new(self.state.attempts() + 1, session, say) }
+            }
+        }
     }
 
     fn after(&self, backoff: &Backoff, n: u32) -> Moment {

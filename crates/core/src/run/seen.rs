@@ -2,8 +2,11 @@
 //!
 //! Nothing here is journalled. After a recovery it is rebuilt from the attempt's stream file.
 
-use crate::{Moment, Notice, Span, TurnResult};
+use crate::{Moment, Notice, Span, Tally, TurnResult, Usd};
 use std::mem;
+
+// The cost of an answer changes slowly, with the length of the conversation.
+const RECENT: usize = 8;
 
 /// Observations of the present attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +19,8 @@ pub struct Seen {
     pub background: u32,
     /// The last result, unless a new turn began after it.
     pub settled: Option<(Moment, TurnResult)>,
+    /// How many turns have ended.
+    pub turns: u32,
     /// Whether the agent said that no turn is owed.
     pub idle: bool,
     /// Whether the process stands still.
@@ -24,6 +29,10 @@ pub struct Seen {
     pub auth_retry: u32,
     /// How many different inner retries were for rejected credentials.
     pub auth_retries: u32,
+    /// What it has used so far.
+    pub used: Tally,
+    /// What its last answers cost, in money and in tokens, the oldest replaced by the next.
+    recent: [(Usd, u64); RECENT],
 }
 
 impl Seen {
@@ -34,13 +43,21 @@ impl Seen {
 
     /// Takes in one statement of the stream.
     pub(super) fn see(&mut self, at: Moment, notice: &Notice) {
+        if *notice == Notice::Swollen {
+            return;
+        }
         self.halted = *notice == Notice::Halted;
         if self.halted {
             return;
         }
         self.alive_at = self.alive_at.max(at);
         match notice {
-            Notice::Stirred | Notice::SessionOpened(_) | Notice::RateLimitChanged(_) | Notice::Halted => {}
+            Notice::Stirred
+            | Notice::SessionOpened(_)
+            | Notice::RateLimitChanged(_)
+            | Notice::Halted
+            | Notice::Swollen => {}
+            Notice::Used(tally) => self.use_up(*tally),
             Notice::TurnBegan => self.reopen(),
             Notice::ToolBegan => {
                 self.reopen();
@@ -49,6 +66,7 @@ impl Seen {
             Notice::ToolEnded => self.open_tools = self.open_tools.saturating_sub(1),
             Notice::TurnEnded(result) => {
                 self.settled = Some((at, *result));
+                self.turns += 1;
                 self.open_tools = 0;
             }
             Notice::Idled => self.idle = true,
@@ -73,6 +91,29 @@ impl Seen {
         if let Some((at, _)) = &mut self.settled {
             *at = *at + span;
         }
+    }
+
+    /// The agent is told something: it owes a turn.
+    pub(super) fn spoken_to(&mut self, at: Moment) {
+        self.alive_at = self.alive_at.max(at);
+        self.reopen();
+    }
+
+    /// What the most expensive of its last answers cost, and how many tokens the largest of them used.
+    pub(super) fn largest(&self) -> (Usd, u64) {
+        let larger = |a: (Usd, u64), b: &(Usd, u64)| (a.0.max(b.0), a.1.max(b.1));
+        self.recent.iter().fold((Usd::ZERO, 0), larger)
+    }
+
+    fn use_up(&mut self, tally: Tally) {
+        let answers = |tally: &Tally| tally.messages + tally.cut_messages;
+        let tokens = |tally: &Tally| tally.tokens.total() + tally.cut_tokens.total();
+        if answers(&tally) > answers(&self.used) {
+            let cost = tally.money().less(self.used.money());
+            let place = answers(&tally) as usize % RECENT;
+            self.recent[place] = (cost, tokens(&tally).saturating_sub(tokens(&self.used)));
+        }
+        self.used = tally;
     }
 
     fn reopen(&mut self) {

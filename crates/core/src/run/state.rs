@@ -1,8 +1,8 @@
 //! What a run is, as far as its records say.
 
 use crate::{
-    By, Clocks, Fault, Moment, Next, Outcome, Proc, RungSet, SessionId, SpawnPlan, StopLevel, StopWhy, Tally,
-    TurnResult,
+    By, Clocks, Fault, Limit, Moment, Next, Outcome, Proc, RungSet, SessionId, Span, SpawnPlan, StopLevel,
+    StopWhy, Tally, TurnResult,
 };
 
 /// Where a run stands.
@@ -57,6 +57,26 @@ pub enum Phase {
     },
 }
 
+/// A limit that ends the run, and how far that has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Which one.
+    pub limit: Limit,
+    /// How far.
+    pub stage: Stage,
+}
+
+/// How far the end by a limit has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Only what is held back is left, and the agent is to be told.
+    Due,
+    /// The agent was told to save its work.
+    Told,
+    /// Nothing is left.
+    Over,
+}
+
 /// Everything about a run that decides anything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
@@ -102,6 +122,13 @@ pub struct State {
     pub fault: Option<Fault>,
     /// The last result of the present or last attempt.
     pub result: Option<TurnResult>,
+    /// The limit that ends the run, once only what is held back of it is left.
+    pub reached: Option<Reached>,
+    /// How many turns of the present attempt had ended when its agent was last told something, or interrupted: what
+    /// it says to that comes after these.
+    pub turns_before: u32,
+    /// How often the agent was told to save its work.
+    pub wrap_ups: u32,
     /// What all ended attempts used.
     pub tally: Tally,
     /// How many calls our guards denied in them.
@@ -116,6 +143,22 @@ impl State {
     /// How many attempts were ordered.
     pub fn attempts(&self) -> u32 {
         self.plan.as_ref().map_or(0, |plan| plan.attempt)
+    }
+
+    /// How long the run has worked by then: a wait that is under way is none.
+    pub fn active(&self, at: Moment) -> Span {
+        let waiting = match self.phase {
+            Phase::Waiting { since, .. } => at.since(since),
+            Phase::New
+            | Phase::Launching
+            | Phase::Condensing { .. }
+            | Phase::Live
+            | Phase::Closing { .. }
+            | Phase::Stopping { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Over { .. } => Span::ZERO,
+        };
+        self.clocks.active(at) - waiting
     }
 
     /// The outcome, once there is one.

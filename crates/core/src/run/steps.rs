@@ -44,7 +44,7 @@ impl Run {
         }
     }
 
-    fn record(&mut self, step: &mut Step, record: Record) {
+    pub(super) fn record(&mut self, step: &mut Step, record: Record) {
         self.apply(&record);
         step.records.push(record);
     }
@@ -54,7 +54,7 @@ impl Run {
             return;
         }
         self.record(step, Record::RunStarted { at });
-        let plan = SpawnPlan { attempt: 1, session, say: Say::Task, rung: None, condensed: false };
+        let plan = SpawnPlan::new(1, session, Say::Task);
         self.start_attempt(policy, at, plan, step);
     }
 
@@ -68,6 +68,7 @@ impl Run {
     }
 
     fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: SpawnPlan, step: &mut Step) {
+        let Some(plan) = self.within_limits(policy, at, plan, step) else { return };
         self.record(step, Record::AttemptStarted { at, plan: plan.clone() });
         if history_of(&plan.session).is_none() && plan.attempt > 1 {
             let (rung, because) = ladder::new_session(&plan, self.state.rungs, !self.state.tally.is_silent());
@@ -118,7 +119,8 @@ impl Run {
         }
         let (outcome, tally) = came_to(&condensation);
         self.record(step, Record::Condensed { at: now.at, outcome, tally });
-        if self.state.cancel.is_some() {
+        self.take_in(policy, now.at, step);
+        if self.state.cancel.is_some() || self.has_nothing_left() {
             self.exited(policy, now, Evidence::of_exit(Exit::NeverSpawned), step);
         } else {
             step.actions.extend(self.launch());
@@ -150,10 +152,15 @@ impl Run {
         match &self.state.phase {
             // A turn may begin just as the input ends: it counts like any other.
             Phase::Live | Phase::Closing { .. } => {}
-            // An interrupt is answered with a result; then the agent can be let go.
-            Phase::Stopping { level: StopLevel::Interrupt, .. } if matches!(notice, Notice::TurnEnded(_)) => {
-                self.record(step, Record::InputEnded { at });
-                step.actions.push(Action::EndInput);
+            // An interrupt is answered with a result.
+            Phase::Stopping { level: StopLevel::Interrupt, why, .. } => {
+                let why = *why;
+                match notice {
+                    Notice::TurnEnded(result) if self.has_answered() => {
+                        self.turn_stopped(policy, at, (why, *result), step);
+                    }
+                    _ => self.heed_limits(policy, at, step),
+                }
                 return;
             }
             Phase::New
@@ -171,15 +178,20 @@ impl Run {
             Notice::Retrying { .. } if self.seen.auth_retries >= AUTH_RETRIES_MAX => {
                 self.stop(at, StopWhy::AuthRejected, StopLevel::Term, step);
             }
+            Notice::Swollen => self.stop(at, StopWhy::Memory, StopLevel::Term, step),
             Notice::Stirred
             | Notice::TurnBegan
             | Notice::ToolBegan
+            | Notice::Used(_)
             | Notice::TurnEnded(_)
             | Notice::Idled
             | Notice::BackgroundChanged(_)
             | Notice::Retrying { .. }
             | Notice::RateLimitChanged(_)
             | Notice::Halted => {}
+        }
+        if matches!(self.state.phase, Phase::Live | Phase::Closing { .. }) {
+            self.heed_limits(policy, at, step);
         }
         if self.state.phase == Phase::Live && self.owes_nothing() {
             self.end_input(at, step);
@@ -188,7 +200,13 @@ impl Run {
 
     /// The agent has a result, said that no turn is owed, and runs nothing in the background.
     fn owes_nothing(&self) -> bool {
-        self.seen.idle && self.seen.settled.is_some() && self.seen.background == 0
+        self.seen.idle && self.seen.settled.is_some() && self.seen.background == 0 && self.has_answered()
+    }
+
+    /// Whether a turn has ended since the agent was last told something, or interrupted: the stream of an adopted one
+    /// is read again from its beginning.
+    fn has_answered(&self) -> bool {
+        self.seen.turns > self.state.turns_before
     }
 
     fn session_opened(&mut self, at: Moment, session: &SessionId, step: &mut Step) {
@@ -220,12 +238,12 @@ impl Run {
         }
     }
 
-    fn end_input(&mut self, at: Moment, step: &mut Step) {
+    pub(super) fn end_input(&mut self, at: Moment, step: &mut Step) {
         self.record(step, Record::InputEnded { at });
         step.actions.push(Action::EndInput);
     }
 
-    fn stop(&mut self, at: Moment, why: StopWhy, level: StopLevel, step: &mut Step) {
+    pub(super) fn stop(&mut self, at: Moment, why: StopWhy, level: StopLevel, step: &mut Step) {
         self.record(step, Record::StopOrdered { at, why, level });
         step.actions.push(Action::Stop(level));
     }
@@ -233,6 +251,8 @@ impl Run {
     fn exited(&mut self, policy: &Policy, now: Now, mut evidence: Evidence, step: &mut Step) {
         evidence.stopped = match &self.state.phase {
             Phase::Stopping { why, .. } => Some(*why),
+            // A summary may have used the rest.
+            Phase::Launching if self.has_nothing_left() => Some(StopWhy::LimitReached),
             Phase::Launching | Phase::Live | Phase::Closing { .. } => None,
             Phase::New
             | Phase::Condensing { .. }
@@ -275,7 +295,7 @@ impl Run {
         }
     }
 
-    fn finish(&mut self, at: Moment, outcome: Outcome, step: &mut Step) {
+    pub(super) fn finish(&mut self, at: Moment, outcome: Outcome, step: &mut Step) {
         self.record(step, Record::RunFinished { at, outcome });
         step.actions.push(Action::Finish(outcome));
     }
@@ -297,6 +317,7 @@ impl Run {
             (Why::BackgroundOver | Why::Linger, _) => {
                 self.stop(now.at, StopWhy::Lingered, StopLevel::Term, step)
             }
+            (Why::Limit, _) => self.heed_limits(policy, now.at, step),
             (Why::Settle, _) => self.end_input(now.at, step),
             (Why::StopHarder, Phase::Stopping { why, level, .. }) => {
                 let (why, level) = (*why, *level);

@@ -8,6 +8,7 @@ mod endings;
 mod failures;
 mod journal;
 mod ladder;
+mod limits;
 mod presets;
 mod processes;
 mod recovery;

@@ -88,6 +88,45 @@ pub(super) fn told(messages: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// Which of the replies to these prompts is asked for, and which of its turns, from 0; nothing where the last prompt is
+/// none of them. One turn of it is over for each message of the model's since.
+pub(super) fn reply(messages: &Value, to: &[&str]) -> Option<(usize, usize)> {
+    let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut heard = vec![0_usize; to.len()];
+    let mut asked = None;
+    let mut since = 0;
+    for message in messages {
+        if message["role"] == "assistant" {
+            since += 1;
+        }
+        for prompt in prompts(message) {
+            // The first of those to the same words that has not been used, or the last of them.
+            let mut fitting = (0..to.len()).filter(|place| prompt.contains(to[*place]));
+            let last = fitting.clone().last();
+            asked = fitting.find(|place| heard[*place] == 0).or(last);
+            if let Some(place) = asked {
+                heard[place] += 1;
+            }
+            since = 0;
+        }
+    }
+    asked.map(|place| (place, since))
+}
+
+/// The prompts in a message: what neither a tool nor the agent's program says.
+fn prompts(message: &Value) -> Vec<&str> {
+    if message["role"] != "user" {
+        return Vec::new();
+    }
+    let texts = match &message["content"] {
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        _ => Vec::new(),
+    };
+    let ours = |text: &&str| !text.trim().is_empty() && !text.trim_start().starts_with(['<', '[']);
+    texts.into_iter().filter(ours).collect()
+}
+
 fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
     messages.iter().filter_map(|message| message.get("content")?.as_array()).flatten()
@@ -129,6 +168,22 @@ mod tests {
 
     fn result(id: &str, text: &str) -> Value {
         json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]})
+    }
+
+    #[test]
+    fn a_later_prompt_is_answered_by_its_reply() {
+        let user = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        let model = json!({"role": "assistant", "content": [{"type": "text", "text": "Yes."}]});
+        let check = |messages: Value, expected: Option<(usize, usize)>| {
+            assert_eq!(reply(&messages, &["save", "go on", "go on"]), expected, "{messages}");
+        };
+        check(json!([user("Do it.")]), None);
+        check(json!([user("Do it."), user("Now save it.")]), Some((0, 0)));
+        check(json!([user("Do it."), user("Now save it."), model]), Some((0, 1)));
+        check(json!([user("save"), model, user("<system-reminder>x</system-reminder>")]), Some((0, 1)));
+        check(json!([user("save"), model, user("Continue with the task.")]), None);
+        check(json!([user("go on"), model, user("go on")]), Some((2, 0)));
+        check(json!([user("go on"), model, user("go on"), model, user("go on")]), Some((2, 0)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time;
 
 use super::account::{Account, RequestKind};
-use super::conversation::{place, told};
+use super::conversation::{Place, place, reply, told};
 use super::doorway::{Caller, Doorway};
 use super::play::{self, Playing};
 use super::stage::{Asked, Stage};
@@ -200,12 +200,23 @@ fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
     let request: Value = serde_json::from_slice(body).unwrap_or_default();
     let side = request["tools"].as_array().is_none_or(Vec::is_empty);
     let messages = &request["messages"];
-    let place = place(messages, stage.scenario.turns.len() as u32);
+    let to: Vec<&str> = stage.scenario.replies.iter().map(|reply| reply.to.as_str()).collect();
+    let reply = reply(messages, &to);
+    let place = match reply {
+        // It belongs to no turn of the script, and no fault strikes it but those that always do.
+        Some(_) => {
+            // Its calls are named by how long the conversation is, so that no two have one name.
+            let before = messages.as_array().map_or(0, Vec::len);
+            Place { turn: 0, repeat: before as u32 + 1, done: 0 }
+        }
+        None => place(messages, stage.scenario.turns.len() as u32),
+    };
     let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
     let (entry, request_id) = stage.note(kind, (!side).then_some(place.turn), session.clone());
     Asked {
         place,
+        reply,
         told: told(messages),
         side,
         stream: request["stream"] == true,

@@ -48,6 +48,8 @@ struct Books {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) place: Place,
+    /// The reply that it asks for, and which of its turns.
+    pub(super) reply: Option<(usize, usize)>,
     /// What the prompts say.
     pub(super) told: String,
     /// Whether it is a side request, which belongs to no turn.
@@ -156,7 +158,14 @@ impl Stage {
 
     /// The message for a request, as the script and the fault have it.
     pub(super) fn answer(&self, asked: &Asked, fault: Option<&FaultKind>) -> Answer {
-        let turn = self.scenario.turns.get(asked.place.turn.saturating_sub(1) as usize);
+        let turn = match asked.reply {
+            Some((reply, turn)) => self
+                .scenario
+                .replies
+                .get(reply)
+                .and_then(|reply| reply.turns.get(turn).or(reply.turns.last())),
+            None => self.scenario.turns.get(asked.place.turn.saturating_sub(1) as usize),
+        };
         let (mut content, mut output) = match turn {
             _ if asked.side => (vec![json!({"type": "text", "text": self.scenario.side.text})], None),
             Some(turn) => (answer::content(turn, asked.place, &asked.told), turn.output_tokens),

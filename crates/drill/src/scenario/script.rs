@@ -41,6 +41,9 @@ pub struct Scenario {
     /// The agent's side of the conversation; every turn but the last uses tools.
     #[serde(rename = "turn")]
     pub turns: Vec<Turn>,
+    /// What it says and does when a later prompt asks for something else.
+    #[serde(default, rename = "reply")]
+    pub replies: Vec<Reply>,
     /// How a request without tools is answered: for a title, or a summary.
     #[serde(default)]
     pub side: Side,
@@ -123,6 +126,18 @@ pub struct Turn {
     pub stop_reason: Option<String>,
     /// The output tokens it announces; a quarter of what it sends, in characters, if absent.
     pub output_tokens: Option<u64>,
+}
+
+/// What the model says and does in answer to a later prompt.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// What such a prompt holds. Where several replies are to the same, the first one answers the first such prompt,
+    /// and the last one all that are left.
+    pub to: String,
+    /// Its answers; every one but the last uses tools.
+    #[serde(rename = "turn")]
+    pub turns: Vec<Turn>,
 }
 
 /// How requests without tools are answered, each of them.
@@ -272,14 +287,13 @@ impl Scenario {
 
     /// Why it cannot be played, if it cannot.
     fn problem(&self) -> Option<String> {
-        let Some((last, others)) = self.turns.split_last() else {
-            return Some("it has no [[turn]]".to_owned());
-        };
-        if !last.tools.is_empty() {
-            return Some("the last turn uses tools; it must be the final text".to_owned());
+        let replies = self.replies.iter().map(|reply| reply.turns.as_slice());
+        let scripts = || replies.clone().chain([self.turns.as_slice()]);
+        if let Some(problem) = scripts().find_map(problem_of) {
+            return Some(problem);
         }
-        if let Some(index) = others.iter().position(|turn| turn.tools.is_empty()) {
-            return Some(format!("turn {} uses no tool, but is not the last", index + 1));
+        if self.replies.iter().any(|reply| reply.to.trim().is_empty()) {
+            return Some("a [[reply]] is to nothing".to_owned());
         }
         let count = self.turns.len() as u32;
         for fault in &self.faults {
@@ -295,8 +309,8 @@ impl Scenario {
                 return Some(format!("a fault strikes turn {turn}, but there are {count} turns"));
             }
         }
-        let paths = others.iter().flat_map(|turn| &turn.tools).filter_map(Tool::path);
-        if let Some(path) = paths.into_iter().find(|path| !stays_inside(path)) {
+        let mut paths = scripts().flatten().flat_map(|turn| &turn.tools).filter_map(Tool::path);
+        if let Some(path) = paths.find(|path| !stays_inside(path)) {
             return Some(format!("path {path:?} leaves the workspace"));
         }
         if self.run.time_scale.is_some_and(|scale| !(0.01..=10_000.0).contains(&scale)) {
@@ -304,6 +318,18 @@ impl Scenario {
         }
         None
     }
+}
+
+/// Why these answers cannot be played, if they cannot.
+fn problem_of(turns: &[Turn]) -> Option<String> {
+    let Some((last, others)) = turns.split_last() else {
+        return Some("it has no [[turn]]".to_owned());
+    };
+    if !last.tools.is_empty() {
+        return Some("the last turn uses tools; it must be the final text".to_owned());
+    }
+    let idle = others.iter().position(|turn| turn.tools.is_empty())?;
+    Some(format!("turn {} uses no tool, but is not the last", idle + 1))
 }
 
 impl Tool {

@@ -8,6 +8,7 @@ use super::found::{exit_of, live_agent};
 use super::left::{decode, tail_of};
 use super::memory::MemoryWatch;
 use super::requests::Requests;
+use super::resident::resident;
 use super::room;
 use super::sessions::{Begun, SessionFiles};
 use super::sweep::sweep;
@@ -22,21 +23,24 @@ use condensing::Condensing;
 use longhaul_agent::{Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
     Action, By, Continuity, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record,
-    Run, Say, SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
+    Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
     AttemptDir, AttemptExit, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
 };
 use std::collections::{BTreeSet, VecDeque};
+use std::fs;
 use std::process;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 use tokio::sync::mpsc;
 
 // The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
 // looking up now and then finds out.
 const LOOK_UP: Duration = Duration::from_secs(30);
 const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
+// A supervisor that is replaced at once leaves no gap.
+const IDLE_MIN: Span = Span(1_000);
 
 /// What a live world is made of.
 pub(crate) struct Setup<'a> {
@@ -46,6 +50,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) order: Order,
     pub(crate) environment: Environment,
+    /// Memory that the run's processes may have resident, in bytes.
+    pub(crate) memory_limit: Option<u64>,
     /// Who is to be the watchdog, until it is started.
     pub(crate) watchdog: Option<Program>,
     pub(crate) cancels: mpsc::Receiver<By>,
@@ -179,6 +185,12 @@ impl World for LiveWorld<'_> {
             }
             Action::EndCondensing => self.end_condensing().await,
             Action::Spawn(plan) => self.spawn(&plan),
+            Action::Say(say, left) => {
+                if let Some(attempt) = &self.attempt {
+                    attempt.agent.say(self.setup.dialect.say(&self.setup.order, say, left));
+                }
+                Ok(())
+            }
             Action::EndInput => {
                 if let Some(attempt) = &mut self.attempt {
                     attempt.agent.end_input(self.setup.dialect.leave());
@@ -442,9 +454,33 @@ impl LiveWorld<'_> {
         self.locks.extend(held);
     }
 
-    /// Takes over a run whose supervisor died: looks at what is there of its last attempt, and adopts the
-    /// agent if it lives.
-    pub(crate) async fn take_over(&mut self, run: &Run) -> Result<Found, SuperviseError> {
+    /// Takes over a run whose supervisor died after `last_at`, and returns what its core is told first: for how long
+    /// nothing happened, or what was found.
+    pub(crate) async fn take_over(
+        &mut self,
+        run: &Run,
+        last_at: Option<Moment>,
+    ) -> Result<Event, SuperviseError> {
+        let idle = self.idle_for(run, last_at);
+        let found = Event::Recovered(self.look_around(run).await?);
+        if idle < IDLE_MIN {
+            return Ok(found);
+        }
+        self.events.push_back(found);
+        Ok(Event::Suspended(idle))
+    }
+
+    /// For how long nothing was decided, and nothing heard of the run's agent: time in which nobody worked.
+    fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
+        let stream = self.setup.dir.attempt(run.state().attempts()).stream_path();
+        let written = fs::metadata(stream).and_then(|file| file.modified()).ok();
+        let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let heard_at = written.map(|since| Moment(since.as_millis() as u64));
+        last_at.max(heard_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
+    }
+
+    /// Looks at what is there of the last attempt of a dead supervisor's run, and adopts the agent if it lives.
+    async fn look_around(&mut self, run: &Run) -> Result<Found, SuperviseError> {
         let Some(plan) = &run.state().plan else {
             return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
         };
@@ -552,6 +588,10 @@ impl LiveWorld<'_> {
                         self.events.push_back(Event::Noticed(Notice::Halted));
                     }
                     attempt.halted = halted;
+                    let most = self.setup.memory_limit.unwrap_or(u64::MAX);
+                    if most < u64::MAX && resident(self.setup.dir.id()) > most {
+                        self.events.push_back(Event::Noticed(Notice::Swollen));
+                    }
                     // Once may be a build that cleans up after itself.
                     match room::check(&self.setup.dir) {
                         Err(error) if attempt.unheard => return Err(error.into()),

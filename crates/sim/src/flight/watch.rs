@@ -2,12 +2,13 @@
 
 use crate::coverage::{Coverage, Standing};
 use crate::oracles::{
-    Bounds, Case, ClockWatch, CondenseWatch, LadderWatch, Oracle, Patience, SessionWatch, StopWatch, Verdict,
-    check_truth, check_wait, ensure,
+    Bounds, Case, ClockWatch, CondenseWatch, LadderWatch, LimitWatch, Oracle, Patience, SessionWatch,
+    StopWatch, Verdict, check_truth, check_wait, ensure,
 };
 use crate::world::{Ended, World};
 use longhaul_core::{
     By, Event, Evidence, Exit, Fault, Moment, Next, Now, OutcomeKind, Policy, Record, Span, SpawnPlan,
+    StopWhy,
 };
 
 /// The oracles' memory of one run.
@@ -17,6 +18,7 @@ pub(crate) struct Watch {
     pub(crate) clocks: ClockWatch,
     pub(crate) condensing: CondenseWatch,
     pub(crate) ladder: LadderWatch,
+    pub(crate) limits: LimitWatch,
     patience: Patience,
     pub(crate) sessions: SessionWatch,
     stops: StopWatch,
@@ -42,6 +44,7 @@ impl Watch {
     pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
         self.ladder.hear(event);
         self.stops.hear(event);
+        self.limits.hear(now.at, event);
         self.condensing.hear(now.at, event, policy)?;
         self.patience.hear(now.at, event, policy)
     }
@@ -71,6 +74,7 @@ impl Watch {
         self.patience.take(record, policy)?;
         self.ladder.take(record)?;
         self.condensing.take(record, policy, world)?;
+        self.limits.take(record, policy, &self.clocks)?;
         match record {
             Record::RunReopened { .. } => self.reopen(),
             Record::AttemptStarted { plan, .. } => {
@@ -83,6 +87,8 @@ impl Watch {
             Record::RungTaken { rung, .. } => coverage.rung(*rung),
             Record::Condensed { outcome, .. } => coverage.condensed(*outcome),
             Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
+            Record::LimitReached { limit, reach, .. } => coverage.limit(*limit, *reach),
+            Record::Said { .. } => coverage.said(),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.ended(policy, *at, *fault, next, world, coverage)?;
             }
@@ -132,12 +138,20 @@ impl Watch {
                 &never
             }
         };
-        check_truth(ended, self.stops.why(), fault)?;
+        // A summary used the rest: nothing was started.
+        let unstarted = ended.evidence.exit == Exit::NeverSpawned && self.limits.has_nothing_left();
+        let stopped = if unstarted { Some(StopWhy::LimitReached) } else { self.stops.why() };
+        check_truth(ended, stopped, fault)?;
         self.sessions.take_end(&plan, ended);
         if ended.evidence.progressed {
             self.bounds.progress(policy);
         }
-        let Some(fault) = fault else { return check_done(next) };
+        let decides =
+            |watch: &Watch| watch.limits.decides(policy, &watch.clocks, (now, &ended.evidence), next);
+        let Some(fault) = fault else {
+            let by_limit = decides(self)?;
+            return if by_limit { Ok(()) } else { check_done(next) };
+        };
         coverage.fault(fault);
         self.cancel_decided = self.cancel;
         if self.cancel.is_some() {
@@ -145,7 +159,8 @@ impl Watch {
             return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run goes on with {next:?}"));
         }
         if fault == Fault::Permission && policy.allow_denials {
-            return check_done(next);
+            let by_limit = decides(self)?;
+            return if by_limit { Ok(()) } else { check_done(next) };
         }
         let next_at = match next {
             Next::Attempt { at, .. } => Some(*at),
@@ -162,7 +177,9 @@ impl Watch {
             session_open: self.sessions.is_open(),
             plainer: self.ladder.has_plainer(),
         };
-        self.bounds.check(&case, next)?;
+        if !decides(self)? {
+            self.bounds.check(&case, next)?;
+        }
         self.sessions.check_next(&plan, fault, ended.evidence.continuity, next)?;
         if let Next::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);

@@ -49,7 +49,7 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// Whether the model said nothing in the attempt.
     fn is_silent(&self) -> bool {
-        self.evidence.tally.messages == 0
+        self.evidence.tally.messages + self.evidence.tally.cut_messages == 0
     }
 }
 
@@ -123,9 +123,10 @@ impl Bounds {
             | Fault::ModelUnknown
             | Fault::Refused
             | Fault::AgentMissing
-            | Fault::AgentUnusable
-            | Fault::TurnLimit
-            | Fault::AgentBudget => true,
+            | Fault::AgentUnusable => true,
+            // The agent's own limit is final unless the run's own reaches further.
+            Fault::TurnLimit => !(policy.limits.turns.is_some() && case.progressed),
+            Fault::AgentBudget => !(policy.limits.budget.is_some() && case.progressed),
         }
     }
 
@@ -178,9 +179,8 @@ impl Bounds {
             | Fault::ModelUnknown
             | Fault::Refused
             | Fault::AgentMissing
-            | Fault::AgentUnusable
-            | Fault::TurnLimit
-            | Fault::AgentBudget => {}
+            | Fault::AgentUnusable => {}
+            Fault::TurnLimit | Fault::AgentBudget => self.failures += 1,
         }
     }
 

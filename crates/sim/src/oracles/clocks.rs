@@ -46,10 +46,23 @@ impl ClockWatch {
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::LimitReached { .. }
+            | Record::Said { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::CancelOrdered { .. } => {}
         }
+    }
+
+    /// How long the run has taken by then.
+    pub(crate) fn wall(&self, at: Moment) -> Span {
+        at.since(self.began) - self.over
+    }
+
+    /// How long it has worked by then.
+    pub(crate) fn active(&self, at: Moment) -> Span {
+        let waits = self.waits_since.map_or(Span::ZERO, |since| at.since(since));
+        self.wall(at) - self.waiting - self.suspended - waits
     }
 
     /// At the end the run's clocks say the same.

@@ -63,6 +63,8 @@ impl CondenseWatch {
             Record::RunStarted { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
+            | Record::LimitReached { .. }
+            | Record::Said { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::AttemptEnded { .. }
@@ -79,7 +81,13 @@ impl CondenseWatch {
             && match why {
                 StopWhy::AttemptTimeout => late,
                 StopWhy::Cancelled => self.cancelled,
-                StopWhy::Stalled | StopWhy::AuthRejected | StopWhy::OtherSession | StopWhy::Lingered => false,
+                StopWhy::Stalled
+                | StopWhy::AuthRejected
+                | StopWhy::OtherSession
+                | StopWhy::Reserve
+                | StopWhy::LimitReached
+                | StopWhy::Memory
+                | StopWhy::Lingered => false,
             }
     }
 

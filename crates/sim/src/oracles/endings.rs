@@ -3,8 +3,8 @@
 use super::{Objection, Oracle, Verdict, ensure};
 use crate::world::{Ended, World};
 use longhaul_core::{
-    ApiError, By, Condensation, Event, Evidence, Exit, Fault, Moment, Notice, Now, Outcome, OutcomeKind,
-    Policy, Proc, Run, SessionFound, SessionLoss, Span, SpawnError, StopWhy,
+    ApiError, By, Condensation, Event, Evidence, Exit, Fault, Limit, Moment, Notice, Now, Outcome,
+    OutcomeKind, Policy, Proc, Run, SessionFound, SessionLoss, Span, SpawnError, StopWhy,
 };
 
 /// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
@@ -14,13 +14,21 @@ pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option
         Some(StopWhy::AttemptTimeout) => Some(Fault::AttemptTimeout),
         Some(StopWhy::AuthRejected) => Some(Fault::Auth),
         Some(StopWhy::OtherSession) => Some(Fault::SessionLost),
-        Some(StopWhy::Lingered | StopWhy::Cancelled) | None => None,
+        Some(StopWhy::Memory) => Some(Fault::OutOfMemory),
+        Some(StopWhy::Lingered | StopWhy::Cancelled | StopWhy::Reserve | StopWhy::LimitReached) | None => {
+            None
+        }
     };
     let right = match ended.truth {
         None => fault.is_none(),
-        // Quota outlasts a stop of ours: nothing may be started before its reset. So does a guard
-        // that did not run.
-        Some(truth @ (Fault::UsageLimit | Fault::GuardLapsed)) => fault == Some(truth),
+        // A guard that did not run outlasts everything; else nothing failed where the run had used what it may.
+        Some(Fault::GuardLapsed) => fault == ended.truth,
+        Some(truth) if stopped == Some(StopWhy::LimitReached) => {
+            // But what was done in another conversation was not this run's.
+            fault.is_none() || truth == Fault::SessionLost && fault == Some(truth)
+        }
+        // Quota outlasts a stop of ours: nothing may be started before its reset.
+        Some(truth @ Fault::UsageLimit) => fault == Some(truth),
         // And what was done in another conversation was not this run's.
         Some(truth @ Fault::SessionLost) if ended.evidence.startup.is_none() => fault == Some(truth),
         Some(truth) => fault == Some(ours.unwrap_or(truth)),
@@ -58,6 +66,14 @@ fn ends_as(fault: Fault) -> OutcomeKind {
     }
 }
 
+/// What the documentation says a run ends as by a limit.
+fn ends_by(limit: Limit) -> OutcomeKind {
+    match limit {
+        Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,
+        Limit::Time | Limit::Wall | Limit::Turns => OutcomeKind::OutOfTime,
+    }
+}
+
 /// The run's outcome is what its last attempt and its cancels make it.
 pub(crate) fn check_ending(
     outcome: &Outcome,
@@ -82,6 +98,11 @@ pub(crate) fn check_ending(
             ensure(world.undying, Oracle::GivesUp, || "bug, while every process could be ended".to_owned())
         }
         (OutcomeKind::Cancelled, _) => check_cancelled(outcome, asked_by_them),
+        // Whether it was reached is for those who count.
+        (kind, _) if outcome.limit.is_some() => {
+            let right = outcome.limit.map(ends_by) == Some(kind);
+            ensure(right, Oracle::GivesUp, || format!("{:?} ends as {kind}", outcome.limit))
+        }
         (_, None) => Err(Objection::new(Oracle::GivesUp, format!("{} without a fault", outcome.kind))),
         (kind, Some(fault)) => {
             let expected = ends_as(fault);

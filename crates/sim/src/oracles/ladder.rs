@@ -64,7 +64,7 @@ impl LadderWatch {
             Record::Progressed { forgives: true, .. } => {
                 (self.placed, self.repaired, self.seeded, self.plain) = (false, false, false, false);
             }
-            Record::AttemptEnded { tally, .. } => self.spoken |= tally.messages > 0,
+            Record::AttemptEnded { tally, .. } => self.spoken |= tally.messages + tally.cut_messages > 0,
             Record::Progressed { forgives: false, .. }
             | Record::RunStarted { .. }
             | Record::CondenseOrdered { .. }
@@ -72,6 +72,8 @@ impl LadderWatch {
             | Record::Condensed { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
+            | Record::LimitReached { .. }
+            | Record::Said { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::Suspended { .. }

@@ -15,6 +15,7 @@ pub(crate) struct Patience {
     /// When a new supervisor began to read the stream anew.
     recovered_at: Moment,
     halted: bool,
+    swollen: bool,
     tools: u32,
     shells: u32,
     settled_at: Option<Moment>,
@@ -72,6 +73,10 @@ impl Patience {
     }
 
     fn note(&mut self, now: Moment, notice: &Notice) {
+        if *notice == Notice::Swollen {
+            self.swollen = true;
+            return;
+        }
         self.halted = *notice == Notice::Halted;
         if self.halted {
             return;
@@ -100,7 +105,11 @@ impl Patience {
                     self.rejections += 1;
                 }
             }
-            Notice::Stirred | Notice::RateLimitChanged(_) | Notice::Halted => {}
+            Notice::Stirred
+            | Notice::Used(_)
+            | Notice::RateLimitChanged(_)
+            | Notice::Swollen
+            | Notice::Halted => {}
         }
     }
 
@@ -149,6 +158,11 @@ impl Patience {
                 }
                 self.stopping = true;
             }
+            Record::Said { at, .. } => {
+                self.stopping = false;
+                (self.settled_at, self.idle) = (None, false);
+                self.heard_at = self.heard_at.max(*at);
+            }
             Record::AttemptEnded { .. } => self.live = false,
             Record::Suspended { span } => self.sleep(*span),
             Record::RunStarted { .. }
@@ -159,6 +173,7 @@ impl Patience {
             | Record::Condensed { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::LimitReached { .. }
             | Record::Swept { .. }
             | Record::CancelOrdered { .. }
             | Record::RunFinished { .. } => {}
@@ -186,10 +201,17 @@ impl Patience {
                 policy.attempt_timeout.is_some_and(|timeout| at >= self.began + timeout)
             }
             StopWhy::AuthRejected => self.rejections >= 2,
+            StopWhy::Memory => self.swollen,
+            // Those who count say whether it was time.
+            StopWhy::Reserve | StopWhy::LimitReached => self.settled_at.is_none(),
             StopWhy::OtherSession => self.other_session,
             StopWhy::Lingered => match (self.settled_at, self.closing_since) {
                 (Some(_), Some(since)) => at >= since + policy.linger,
-                (Some(settled), None) => self.shells > 0 && at >= settled + policy.background_wait,
+                (Some(settled), None) => {
+                    // Those who count say whether a limit ends it sooner.
+                    let limited = policy.limits.are_set();
+                    self.shells > 0 && (limited || at >= settled + policy.background_wait)
+                }
                 (None, _) => false,
             },
             StopWhy::Cancelled => true,

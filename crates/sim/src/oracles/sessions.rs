@@ -57,12 +57,19 @@ impl SessionWatch {
         next: &Next,
     ) -> Verdict {
         let Next::Attempt { remedy, plan, .. } = next else { return Ok(()) };
+        if matches!(plan.say, Say::WrapUp(_)) {
+            let right = self.line.as_ref().is_none_or(|line| resumes(plan, line));
+            return ensure(right, Oracle::Sessions, || {
+                format!("the work of {:?} is to be saved in {plan:?}", self.line)
+            });
+        }
         let right = match remedy {
             Remedy::WaitOut
             | Remedy::Park
             | Remedy::Resume
             | Remedy::ResumeOnce
             | Remedy::RetryOnce
+            | Remedy::ResumeWithinLimit
             | Remedy::ResumeWhileProgressing => match &self.line {
                 Some(line) => {
                     let unheard =

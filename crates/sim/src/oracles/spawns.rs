@@ -2,7 +2,7 @@
 
 use super::{Oracle, Verdict, ensure};
 use crate::world::World;
-use longhaul_core::{Action, Moment, Next, RateLimitStatus, Record, SessionPlan, SpawnPlan};
+use longhaul_core::{Action, Moment, Next, RateLimitStatus, Record, Say, SessionPlan, SpawnPlan};
 
 /// Every order is implied by a record of its attempt that is on disk.
 pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> Verdict {
@@ -34,6 +34,9 @@ fn orders(record: &Record, action: &Action) -> bool {
             let ordered = |ordered: &SpawnPlan| same(plan, ordered);
             matches!(record, Record::AttemptStarted { plan, .. } if ordered(plan))
         }
+        Action::Say(say, left) => {
+            matches!(record, Record::Said { say: said, left: then, .. } if said == say && then == left)
+        }
         Action::EndInput => matches!(record, Record::InputEnded { .. }),
         Action::Stop(level) => {
             matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level)
@@ -47,7 +50,7 @@ fn orders(record: &Record, action: &Action) -> bool {
 
 /// Whether this is the plan that was ordered, but for what was found out about it since.
 fn same(plan: &SpawnPlan, ordered: &SpawnPlan) -> bool {
-    SpawnPlan { rung: plan.rung, condensed: plan.condensed, ..ordered.clone() } == *plan
+    SpawnPlan { rung: plan.rung, condensed: plan.condensed, left: plan.left, ..ordered.clone() } == *plan
 }
 
 /// A process may be started: nothing lives, everything is swept, and it is time.
@@ -80,6 +83,8 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::LimitReached { .. }
+            | Record::Said { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::Suspended { .. }
@@ -93,7 +98,12 @@ fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Ve
     let Next::Attempt { at, plan: decided, .. } = next else {
         return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
     };
-    ensure(same(plan, decided), Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
+    // Whether it is for saving the work is known when it starts.
+    let decided = match plan.say {
+        Say::WrapUp(_) => SpawnPlan { say: plan.say, ..decided.clone() },
+        _ => decided.clone(),
+    };
+    ensure(same(plan, &decided), Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
     ensure(now >= *at, Oracle::NotBefore, || {
         format!("attempt {} starts {} early", plan.attempt, at.since(now))
     })?;

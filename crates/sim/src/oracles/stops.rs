@@ -32,7 +32,8 @@ impl StopWatch {
 
     pub(crate) fn take(&mut self, record: &Record, policy: &Policy, cancel: Option<By>) -> Verdict {
         match record {
-            Record::AttemptStarted { .. } => *self = StopWatch::default(),
+            // What it was interrupted for is said: it works again.
+            Record::AttemptStarted { .. } | Record::Said { .. } => *self = StopWatch::default(),
             Record::Suspended { span } => self.slept = self.slept + *span,
             Record::StopOrdered { at, why, level } => {
                 self.check(*at, *why, *level, policy, cancel)?;
@@ -49,6 +50,7 @@ impl StopWatch {
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::LimitReached { .. }
             | Record::InputEnded { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }
@@ -73,6 +75,8 @@ impl StopWatch {
             let gentle = why == StopWhy::Cancelled && cancel == Some(By::Person);
             let first = match why {
                 _ if gentle => StopLevel::Interrupt,
+                // It is to save its work, and must live for that.
+                StopWhy::Reserve => StopLevel::Interrupt,
                 // It would take no other signal.
                 StopWhy::Stalled if self.halted => StopLevel::Kill,
                 _ => StopLevel::Term,
@@ -81,6 +85,10 @@ impl StopWatch {
         };
         if why == StopWhy::Cancelled && before == StopLevel::Interrupt && level == StopLevel::Term {
             // Somebody was impatient: the next level at once.
+            return Ok(());
+        }
+        if why == StopWhy::LimitReached && before == StopLevel::Interrupt && level == StopLevel::Term {
+            // Nothing is left to wait with.
             return Ok(());
         }
         let harder = match before {

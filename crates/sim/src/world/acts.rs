@@ -47,9 +47,14 @@ impl World {
                 self.says(agent, Notice::Stirred)
             }
             Stage::Answer => self.answers(agent),
+            Stage::Act => self.acts(agent),
+            Stage::Wait => self.keeps(agent),
             Stage::Tool if self.dice.odds(self.mix.freezes) => self.freezes(agent),
             Stage::Tool => {
-                self.work_left = self.work_left.saturating_sub(1);
+                match &mut agent.saving {
+                    Some(calls) => *calls = calls.saturating_sub(1),
+                    None => self.work_left = self.work_left.saturating_sub(1),
+                }
                 agent.tool_open = false;
                 agent.evidence.progressed = true;
                 let at = self.think_half();
@@ -58,6 +63,11 @@ impl World {
             }
             Stage::Finish => self.finishes(agent),
             Stage::Settle if agent.brief => self.exits(agent, Fault::Crashed),
+            Stage::Settle if std::mem::take(&mut agent.told) => {
+                agent.go(Stage::Ask, now);
+                // It may say that it is idle, and find the line then.
+                if self.dice.one_in(2) { self.keeps(agent) } else { self.says(agent, Notice::Idled) }
+            }
             Stage::Settle => {
                 self.rests(&mut agent);
                 if agent.mute { self.keeps(agent) } else { self.says(agent, Notice::Idled) }
@@ -294,14 +304,42 @@ impl World {
         self.sessions.open(agent.session()).spoken = true;
         agent.inner = 0;
         self.served_at.get_or_insert(now);
-        let message = Tally {
+        agent.evidence.tally = agent.evidence.tally.plus(self.one_answer());
+        let used = agent.evidence.tally;
+        agent.go(Stage::Act, now);
+        self.says(agent, Notice::Used(used))
+    }
+
+    /// What one answer uses.
+    pub(crate) fn one_answer(&self) -> Tally {
+        Tally {
             tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },
             messages: 1,
+            turns: 1,
             cost: self.mix.request_cost,
             ..Tally::default()
-        };
-        agent.evidence.tally = agent.evidence.tally.plus(message);
-        if self.work_left > 0 {
+        }
+    }
+
+    /// What an answer is for.
+    fn acts(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+        let now = self.now;
+        // The second fence: its own limit, which it was given by us.
+        let spent = agent.plan.left.money.is_some_and(|money| agent.evidence.tally.cost >= money);
+        if spent && let Some(result) = result_of(Fault::AgentBudget, &mut self.dice) {
+            agent.closing = (result, Some(Fault::AgentBudget));
+            return self.finishes(agent);
+        }
+        if agent.saving.unwrap_or(self.work_left) > 0 {
+            if self.attended && self.alone {
+                agent.go(Stage::Wait, NEVER);
+                return self.keeps(agent);
+            }
+            if self.memory_limited && self.strikes_by(self.mix.swells) {
+                let at = self.soon();
+                agent.go(Stage::Act, at);
+                return self.says(agent, Notice::Swollen);
+            }
             let struck = self.struck(Point::Tool);
             agent.evidence.guard_lapsed |= struck == Some(Fault::GuardLapsed);
             let reach =
@@ -360,7 +398,16 @@ impl World {
         match level {
             StopLevel::Interrupt if agent.turn_open => {
                 agent.closing = (ABORTED, Some(Fault::Interrupted));
-                self.finishes(agent)
+                if agent.stage != Stage::Think || self.dice.one_in(2) {
+                    return self.finishes(agent);
+                }
+                // What the model has written until then is billed.
+                let cut = Tally { cut_messages: 1, cost: self.mix.request_cost, ..Tally::default() };
+                agent.evidence.tally = agent.evidence.tally.plus(cut);
+                self.sessions.open(agent.session()).spoken = true;
+                let (used, now) = (agent.evidence.tally, self.now);
+                agent.go(Stage::Finish, now);
+                self.says(agent, Notice::Used(used))
             }
             // Starting up or idle, it has nothing to interrupt.
             StopLevel::Interrupt => self.keeps(agent),

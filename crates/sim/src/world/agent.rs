@@ -19,6 +19,10 @@ pub(crate) enum Stage {
     Think,
     /// The API answers.
     Answer,
+    /// The answer is there: it is for a tool, or it is the last one.
+    Act,
+    /// A tool is to run, and nobody is there to let it.
+    Wait,
     /// A tool runs.
     Tool,
     /// The turn ends with the result in `closing`.
@@ -83,6 +87,10 @@ pub(crate) struct Agent {
     /// Inner retries of the present request.
     pub(crate) inner: u32,
     pub(crate) input_ended: bool,
+    /// Whether a line of ours waits to be read.
+    pub(crate) told: bool,
+    /// Tool calls that are left for saving the work, if that is what it does.
+    pub(crate) saving: Option<u32>,
     pub(crate) mute: bool,
     pub(crate) brief: bool,
     pub(crate) lingers: bool,
@@ -114,6 +122,8 @@ impl Agent {
             shells_until: NEVER,
             inner: 0,
             input_ended: false,
+            told: false,
+            saving: None,
             mute: false,
             brief: false,
             lingers: false,

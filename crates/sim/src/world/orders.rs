@@ -7,8 +7,8 @@ use crate::Reach;
 use crate::dice::Dice;
 use crate::mix::Point;
 use longhaul_core::{
-    Action, Evidence, Exit, Fault, Found, Moment, Proc, Rung, SessionFound, SessionId, SessionPlan, Span,
-    SpawnError, SpawnPlan, StartupError, StopLevel,
+    Action, Evidence, Exit, Fault, Found, Moment, Proc, Rung, Say, SessionFound, SessionId, SessionPlan,
+    Span, SpawnError, SpawnPlan, StartupError, StopLevel,
 };
 
 impl World {
@@ -19,6 +19,7 @@ impl World {
             Action::Condense(plan) => self.condense(plan.attempt),
             Action::EndCondensing => self.end_condensing(),
             Action::Spawn(plan) => self.spawn(plan),
+            Action::Say(_, _) => self.say(),
             Action::EndInput => self.end_input(),
             Action::Stop(level) => self.stop(*level),
             Action::Sweep => {
@@ -116,6 +117,7 @@ impl World {
         let boot = self.spawn_at + Span(self.dice.within(self.mix.boot));
         let mut agent = Box::new(Agent::new(proc, plan.clone(), boot));
         agent.refusal = self.refusal(plan, struck);
+        agent.saving = matches!(plan.say, Say::WrapUp(_)).then(|| self.dice.below(3) as u32);
         agent.mute = self.dice.odds(self.mix.mute);
         agent.brief = self.dice.odds(self.mix.brief);
         agent.lingers = self.dice.odds(self.mix.lingers);
@@ -182,6 +184,19 @@ impl World {
         }
     }
 
+    /// A line for the agent: one that is idle begins a turn.
+    fn say(&mut self) {
+        let saves = self.dice.below(3) as u32;
+        let soon = self.now + Span(self.dice.below(50));
+        let Some(agent) = self.agent.as_mut().filter(|agent| !agent.input_ended) else { return };
+        agent.saving = Some(saves);
+        if agent.stage == Stage::Rest {
+            agent.go(Stage::Ask, soon);
+        } else {
+            agent.told = true;
+        }
+    }
+
     fn end_input(&mut self) {
         let Some(mut agent) = self.agent.take() else { return };
         agent.input_ended = true;
@@ -205,7 +220,9 @@ impl World {
         self.look_at = NEVER;
         self.fits_at = NEVER;
         self.sweep_at = NEVER;
-        if self.dice.odds(self.mix.piped) {
+        self.alone = true;
+        // One that waits for a supervisor has an input of its own.
+        if !self.attended && self.dice.odds(self.mix.piped) {
             self.end_input();
         }
     }
@@ -217,6 +234,14 @@ impl World {
             let _unheard = self.happen();
         }
         self.now = self.now.max(until);
+    }
+
+    /// Somebody supervises again: what waited for that goes on.
+    pub(crate) fn come_back(&mut self) {
+        self.alone = false;
+        if let Some(agent) = self.agent.as_mut().filter(|agent| agent.stage == Stage::Wait) {
+            agent.go(Stage::Act, self.now);
+        }
     }
 
     /// What a supervisor that comes back finds of attempt number `attempt`.

@@ -34,6 +34,11 @@ impl History {
         self.entries.iter().flat_map(|entry| &entry.records)
     }
 
+    /// When its last step was taken; nothing if there is none.
+    pub fn last_at(&self) -> Option<Moment> {
+        self.entries.last().map(|entry| entry.at)
+    }
+
     pub(super) fn parse(path: &Path, text: &[u8]) -> Result<History, StoreError> {
         let mut history = History::default();
         let mut rest = text;

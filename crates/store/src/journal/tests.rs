@@ -1,8 +1,8 @@
 use super::*;
 use longhaul_core::{
-    Ask, Because, By, Condensed, Continuity, Evidence, Exit, Fault, Next, Outcome, OutcomeKind, Proc, Remedy,
-    Rung, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally, TurnResult,
-    Usd,
+    Ask, Because, By, Condensed, Continuity, Evidence, Exit, Fault, Left, Next, Outcome, OutcomeKind, Proc,
+    Remedy, Rung, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally,
+    TurnResult, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -19,6 +19,7 @@ fn plan(attempt: u32, session: &str) -> SpawnPlan {
         say: Say::Continue(Fault::Overloaded),
         rung: Some(Rung::Fork),
         condensed: true,
+        left: Left { money: Some(Usd(1)), turns: Some(2), time: Some(Span(3)) },
     }
 }
 
@@ -42,13 +43,7 @@ fn steps() -> Vec<Vec<Record>> {
             Record::RunStarted { at },
             Record::AttemptStarted {
                 at,
-                plan: SpawnPlan {
-                    attempt: 1,
-                    session: SessionPlan::New(SessionId::from("a")),
-                    say: Say::Task,
-                    rung: None,
-                    condensed: false,
-                },
+                plan: SpawnPlan::new(1, SessionPlan::New(SessionId::from("a")), Say::Task),
             },
         ],
         vec![Record::AttemptSpawned { at, proc: Proc { pid: 7, start_ticks: u64::MAX } }],
@@ -312,13 +307,11 @@ fn any_record() -> impl Strategy<Value = Record> {
         (at.clone(), any::<u32>(), any_session(), 0..Fault::ALL.len()).prop_map(
             |(at, attempt, session, fault)| Record::AttemptStarted {
                 at,
-                plan: SpawnPlan {
+                plan: SpawnPlan::new(
                     attempt,
-                    session: SessionPlan::Resume(session),
-                    say: Say::TaskAgain(Fault::ALL[fault]),
-                    rung: None,
-                    condensed: false,
-                },
+                    SessionPlan::Resume(session),
+                    Say::TaskAgain(Fault::ALL[fault]),
+                ),
             }
         ),
         (at, any::<i32>(), any::<u64>(), 0..Remedy::ALL.len(), any_session()).prop_map(

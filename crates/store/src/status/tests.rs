@@ -14,8 +14,7 @@ fn check(records: &[Record], expected: &Expect) {
 fn records() -> Vec<Record> {
     let at = Moment(1_000);
     let session = SessionId::from("s");
-    let plan =
-        |attempt, session| SpawnPlan { attempt, session, say: Say::Task, rung: None, condensed: false };
+    let plan = |attempt, session| SpawnPlan::new(attempt, session, Say::Task);
     vec![
         Record::RunStarted { at },
         Record::AttemptStarted { at, plan: plan(1, SessionPlan::New(session.clone())) },

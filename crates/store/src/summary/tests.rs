@@ -22,6 +22,7 @@ fn the_names_are_those_of_the_harness() {
             cut_tokens: tokens(1),
             messages: 7,
             cut_messages: 1,
+            turns: 6,
             cost: Usd(1_234_567),
             cost_estimated: Usd(10_000),
             unpriced: false,

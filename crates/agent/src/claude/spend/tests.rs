@@ -2,6 +2,7 @@ use super::Spend;
 use crate::Prices;
 use crate::claude::wire::{Head, ResultLine, parse};
 use longhaul_core::{Tally, Tokens, Usd};
+use std::collections::BTreeSet;
 
 /// Takes in a story of one line an event: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`,
 /// `cut ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
@@ -99,11 +100,19 @@ fn check(
         cut_tokens: tokens(cut, cut_output),
         messages,
         cut_messages: cut,
+        // Those of sub-agents, which are marked by a thread of their own, are no turns.
+        turns: messages - sub_agents_messages(story),
         cost: Usd(cost),
         cost_estimated: Usd(estimated),
         unpriced: false,
     };
     assert_eq!(told(story), expected, "{story}");
+}
+
+fn sub_agents_messages(story: &str) -> u32 {
+    let events = story.split(';').map(|event| event.trim().split(' ').collect::<Vec<_>>());
+    let threaded = events.filter(|event| matches!(event.last(), Some(&("t" | "u"))));
+    threaded.map(|event| event[1].to_owned()).collect::<BTreeSet<_>>().len() as u32
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A transcript from a file that a person names: it says itself whether it is a session's or a stream.
 
 use super::{Attempt, of_attempts, of_session};
-use crate::claude::prompts::{is_ours, parted};
+use crate::claude::prompts::{is_ours, is_wrap_up, parted};
 use crate::claude::session_file::lines;
 use crate::claude::wire::{Sign, parse};
 use crate::transcript::{Entry, Provenance, Transcript, What};
@@ -13,11 +13,24 @@ pub fn of_file(bytes: &[u8]) -> Option<Transcript> {
         (of_row.is_some() || of_event.is_some()).then_some(of_row.is_some())
     })?;
     if !is_session {
-        return Some(of_attempts(&[Attempt { prompt: None, stream: bytes }], &[]));
+        return Some(of_attempts(&[Attempt { prompt: None, stream: bytes, wraps_up_after: None }], &[]));
     }
     let mut transcript = of_session(bytes, &[]);
+    mark_wrap_ups(&mut transcript);
     transcript.entries = transcript.entries.into_iter().flat_map(without_us).collect();
     Some(transcript)
+}
+
+/// What followed on the words by which an agent was told to save its work, until it was asked for something else.
+fn mark_wrap_ups(transcript: &mut Transcript) {
+    let mut wraps_up = false;
+    for entry in &mut transcript.entries {
+        if let What::Asked(text) = &entry.what {
+            wraps_up = is_wrap_up(text);
+        } else if wraps_up && entry.provenance == Provenance::Work {
+            entry.provenance = Provenance::WrapUp;
+        }
+    }
 }
 
 /// What a run asked of its session on its own behalf is told apart from what a person asked. A seed becomes

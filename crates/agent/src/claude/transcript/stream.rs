@@ -14,6 +14,8 @@ pub struct Attempt<'a> {
     pub prompt: Option<&'a str>,
     /// The bytes of its stream.
     pub stream: &'a [u8],
+    /// After how many turns the agent was told to save its work, if it was.
+    pub wraps_up_after: Option<u32>,
 }
 
 /// Reads the streams of attempts, in their order.
@@ -24,7 +26,8 @@ pub fn of_attempts(attempts: &[Attempt<'_>], ours: &[String]) -> Transcript {
             let provenance = provenance_of_prompt(prompt, ours);
             transcript.push(What::Asked(prompt.to_owned()), provenance, None);
         }
-        let mut listener = Listener { transcript: &mut transcript, compacted: false };
+        let (wraps_up_after, turns) = (attempt.wraps_up_after, 0);
+        let mut listener = Listener { transcript: &mut transcript, compacted: false, turns, wraps_up_after };
         for heard in lines(attempt.stream).filter_map(parse::<Heard<'_>>) {
             listener.hear(&heard);
         }
@@ -36,6 +39,9 @@ struct Listener<'a> {
     transcript: &'a mut Transcript,
     /// Whether the conversation was just compacted: its summary follows.
     compacted: bool,
+    /// How many turns have ended.
+    turns: u32,
+    wraps_up_after: Option<u32>,
 }
 
 impl Listener<'_> {
@@ -46,13 +52,20 @@ impl Listener<'_> {
         match (heard.kind.as_str(), heard.subtype.as_str()) {
             ("user", _) => self.user(heard),
             ("assistant", _) => self.assistant(heard),
+            ("result", _) => self.turns += 1,
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
                 let text = heard.summary.text().unwrap_or_default();
-                self.transcript.push(What::Told(text), Provenance::Work, moment(heard.timestamp.as_str()));
+                self.transcript.push(What::Told(text), self.work(), moment(heard.timestamp.as_str()));
             }
             _ => {}
         }
+    }
+
+    /// Where what the model and its tools do now belongs.
+    fn work(&self) -> Provenance {
+        let wraps_up = self.wraps_up_after.is_some_and(|turns| self.turns >= turns);
+        if wraps_up { Provenance::WrapUp } else { Provenance::Work }
     }
 
     fn user(&mut self, heard: &Heard<'_>) {
@@ -64,13 +77,13 @@ impl Listener<'_> {
             });
             let kind = answer_kind(part.is_error.0, interrupted);
             let answer = Answer { call: call.to_owned(), kind, text: text_of(part.content) };
-            self.transcript.push(What::Answered(answer), Provenance::Work, at);
+            self.transcript.push(What::Answered(answer), self.work(), at);
         }
         // The stream does not repeat prompts, so that all other text is the agent's program speaking.
         let text = text_of(heard.message.content);
         if self.compacted && heard.is_synthetic.0 {
             self.compacted = false;
-            self.transcript.push(What::Summarised(text), Provenance::Work, at);
+            self.transcript.push(What::Summarised(text), self.work(), at);
         } else {
             self.transcript.push(What::Told(text), Provenance::Synthetic, at);
         }
@@ -79,7 +92,7 @@ impl Listener<'_> {
     fn assistant(&mut self, heard: &Heard<'_>) {
         let at = moment(heard.timestamp.as_str());
         let synthetic = heard.message.model.is(SYNTHETIC) || heard.is_api_error_message.0;
-        let provenance = if synthetic { Provenance::Synthetic } else { Provenance::Work };
+        let provenance = if synthetic { Provenance::Synthetic } else { self.work() };
         for part in heard.message.content.parts() {
             match part.kind.as_str() {
                 "text" => {

@@ -116,7 +116,7 @@ fn ours_is_what_was_sent_as_a_whole() {
 #[test]
 fn the_streams_tell_what_the_session_tells() {
     let check = |session: &[u8], stream: &[u8]| {
-        let attempts = [Attempt { prompt: Some("Do the task."), stream }];
+        let attempts = [Attempt { prompt: Some("Do the task."), stream, wraps_up_after: None }];
         assert_eq!(told(&of_attempts(&attempts, &[])), told(&of_session(session, &[])));
     };
     check(session!("killed-sigint-mid-tool"), stream!("killed-sigint-mid-tool"));
@@ -133,7 +133,7 @@ fn a_file_says_what_it_is() {
     let session = session!("killed-in-parallel-tools-resumed");
     check(session, Some(&of_session(session, &[])));
     let stream = stream!("killed-sigkill-mid-tool");
-    check(stream, Some(&of_attempts(&[Attempt { prompt: None, stream }], &[])));
+    check(stream, Some(&of_attempts(&[Attempt { prompt: None, stream, wraps_up_after: None }], &[])));
     check(b"garbage\n\n{\"type\":\"summary\"}\n", None);
     check(b"", None);
 }
@@ -154,7 +154,7 @@ fn what_a_run_sent_is_told_apart_in_its_session() {
     let order = Order { prompt: "Do it.".to_owned(), seed_tokens: 9_000, ..order() };
     let said = |say, past: &Past| {
         let session = SessionPlan::New(SessionId::from("a"));
-        prompt(&order, &SpawnPlan { attempt: 2, session, say, rung: None, condensed: false }, past)
+        prompt(&order, &SpawnPlan::new(2, session, say), past)
     };
     let again = said(Say::Continue(Fault::Crashed), &past);
     let reminded = format!("{again}\n\nOutcome unknown, check first:\n- Bash: git push");
@@ -207,8 +207,16 @@ fn an_interrupted_and_a_compacted_session() {
 fn attempts_in_their_order() {
     let ours = ["Continue.".to_owned()];
     let attempts = [
-        Attempt { prompt: Some("Do the task."), stream: stream!("killed-sigkill-mid-tool") },
-        Attempt { prompt: Some("Continue."), stream: stream!("killed-sigkill-mid-tool-resumed") },
+        Attempt {
+            prompt: Some("Do the task."),
+            stream: stream!("killed-sigkill-mid-tool"),
+            wraps_up_after: None,
+        },
+        Attempt {
+            prompt: Some("Continue."),
+            stream: stream!("killed-sigkill-mid-tool-resumed"),
+            wraps_up_after: None,
+        },
     ];
     let transcript = of_attempts(&attempts, &ours);
     assert_eq!(transcript.task(), Some("Do the task."));
@@ -264,6 +272,6 @@ proptest! {
         let told = of_session(&torn, &[]);
         prop_assert!(whole.entries.starts_with(&told.entries));
         // Streams are other bytes to read; nothing may stop the reading.
-        of_attempts(&[Attempt { prompt: None, stream: &torn }], &[]);
+        of_attempts(&[Attempt { prompt: None, stream: &torn, wraps_up_after: None }], &[]);
     }
 }

@@ -86,6 +86,8 @@ async fn played(
                 scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
             ),
             guards: Guards::default(),
+            attended: false,
+            wrap_up_prompt: None,
             extra_args: agent_args(scenario),
             seed_tokens: SEED_TOKENS_MAX,
             seed_summary: None,
@@ -207,6 +209,8 @@ impl Observer for Watcher {
                 | Record::AttemptStarted { .. }
                 | Record::SessionOpened { .. }
                 | Record::Progressed { .. }
+                | Record::LimitReached { .. }
+                | Record::Said { .. }
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
                 | Record::Suspended { .. }

@@ -8,9 +8,9 @@
 
 use crate::{
     Action, ApiError, Ask, Because, By, Condensation, Condensed, Continuity, Ending, Event, Evidence, Exit,
-    Fault, Found, Jitter, MessageError, Moment, Next, Notice, Now, Outcome, Policy, Preset, Proc, RateLimit,
-    RateLimitStatus, Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError, SpawnPlan,
-    StartupError, Step, StopReason, Tally, Tokens, TurnResult, Usd,
+    Fault, Found, Jitter, Left, MessageError, Moment, Next, Notice, Now, Outcome, Policy, Preset, Proc,
+    RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError,
+    SpawnPlan, StartupError, Step, StopReason, Tally, Tokens, TurnResult, Usd,
 };
 use expect_test::Expect;
 
@@ -262,6 +262,14 @@ impl Story<'_> {
                 Notice::TurnEnded(result)
             }
             "idle" => Notice::Idled,
+            "used" => {
+                let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
+                let cost = Usd(tokens.output);
+                evidence.tally =
+                    evidence.tally.plus(Tally { tokens, messages: 1, turns: 1, cost, ..Tally::default() });
+                Notice::Used(evidence.tally)
+            }
+            "swells" => Notice::Swollen,
             "shells" => Notice::BackgroundChanged(rest.parse().expect("a number of shells")),
             "retrying" => {
                 let mut words = rest.split(' ');
@@ -303,6 +311,8 @@ impl Story<'_> {
             Record::Progressed { forgives, .. } => {
                 if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
             }
+            Record::LimitReached { limit, reach, .. } => format!("{} of {limit}", word(reach)),
+            Record::Said { say, left, .. } => format!("said {}{}", said(*say), left_of(*left)),
             Record::InputEnded { .. } => "input ended".to_owned(),
             Record::StopOrdered { why, level, .. } => format!("stop {} {}", word(why), word(level)),
             Record::Suspended { span } => format!("slept {span}"),
@@ -323,6 +333,7 @@ impl Story<'_> {
             Action::EndCondensing => "> end condensing".to_owned(),
             Action::Spawn(plan) if plan.condensed => format!("> spawn {}, condensed", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
+            Action::Say(say, _) => format!("> say {}", said(*say)),
             Action::EndInput => "> end input".to_owned(),
             Action::Stop(level) => format!("> {}", word(level)),
             Action::Sweep => "> sweep".to_owned(),
@@ -345,18 +356,12 @@ impl Story<'_> {
             SessionPlan::Resume(id) => format!("resume {}", self.session(id)),
             SessionPlan::Fork { from, to } => format!("fork {} to {}", self.session(from), self.session(to)),
         };
-        let say = match plan.say {
-            Say::Task => "task".to_owned(),
-            Say::TaskAgain(fault) => format!("task again ({fault})"),
-            Say::Asked => "what was asked".to_owned(),
-            Say::Continue(fault) => format!("continue ({fault})"),
-            Say::Nudge(nudge) => format!("nudge to {}", word(&nudge)),
-        };
-        format!("{} {session}, {say}", plan.attempt)
+        format!("{} {session}, {}{}", plan.attempt, said(plan.say), left_of(plan.left))
     }
 
     fn outcome(&self, outcome: &Outcome) -> String {
         let fault = outcome.fault.map_or(String::new(), |fault| format!(" by {fault}"));
+        let fault = outcome.limit.map_or(String::new(), |limit| format!(" by limit of {limit}")) + &fault;
         let later = outcome.retry_at.map_or(String::new(), |at| format!(" in {}", at.since(self.at)));
         format!("{}{fault}{later}", outcome.kind)
     }
@@ -372,6 +377,25 @@ impl Story<'_> {
         });
         format!("s{}", place + 2)
     }
+}
+
+fn said(say: Say) -> String {
+    match say {
+        Say::Task => "task".to_owned(),
+        Say::TaskAgain(fault) => format!("task again ({fault})"),
+        Say::Asked => "what was asked".to_owned(),
+        Say::Continue(fault) => format!("continue ({fault})"),
+        Say::Nudge(nudge) => format!("nudge to {}", word(&nudge)),
+        Say::WrapUp(limit) => format!("wrap up ({limit})"),
+    }
+}
+
+fn left_of(left: Left) -> String {
+    let money = left.money.map(|money| format!("{} of money", money.0));
+    let turns = left.turns.map(|turns| format!("{turns} turns"));
+    let time = left.time.map(|time| time.to_string());
+    let left: Vec<String> = [money, turns, time].into_iter().flatten().collect();
+    if left.is_empty() { String::new() } else { format!(", left {}", left.join(", ")) }
 }
 
 fn because_of(because: Because) -> String {

@@ -1,0 +1,142 @@
+//! The flags that limit a run, and the amounts that they take.
+
+use crate::duration::duration;
+use clap::Args;
+use longhaul_core::{Span, Usd};
+
+// A dollar figure beyond this is a slip of the keyboard.
+const DOLLARS_MAX: f64 = 1e6;
+// An agent alone has some 200 MB resident: with less than this it cannot live.
+const MEMORY_MIN: u64 = 64 << 20;
+
+/// What a run may use, in all its attempts together.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitArgs {
+    /// What the run may cost, in dollars; 0 is unlimited, as for every limit
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    pub budget: Option<Usd>,
+    /// Tokens that it may use, of every kind: a number, or one like 500k or 2M
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    pub max_tokens: Option<u64>,
+    /// How long it may work; waits for the API and the machine's sleep are not counted
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub time_limit: Option<Span>,
+    /// How long it may take, waits and sleep included
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    pub wall_limit: Option<Span>,
+    /// How often the model may answer; its sub-agents are not counted
+    #[arg(long, value_name = "N", value_parser = turns, allow_hyphen_values = true)]
+    pub max_turns: Option<u32>,
+    /// Memory that its processes may have resident together, like 8G or 900M: then the agent is stopped, and goes on
+    /// once
+    #[arg(long, value_name = "SIZE", value_parser = memory, allow_hyphen_values = true)]
+    pub memory_limit: Option<u64>,
+}
+
+/// What is held back of the limits.
+#[derive(Clone, Debug, Default, Args)]
+pub struct WrapUpArgs {
+    /// How much of a limit on time is held back for the agent to save its work [default: a tenth, from 30s to 5m]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_wrap_up")]
+    pub wrap_up_time: Option<Span>,
+    /// What the agent is told then [default: to write down where it stands, to commit, and to stop]
+    #[arg(long, value_name = "TEXT", conflicts_with = "no_wrap_up")]
+    pub wrap_up_prompt: Option<String>,
+    /// Hold nothing back: end the agent when a limit is reached
+    #[arg(long)]
+    pub no_wrap_up: bool,
+}
+
+/// What is added to the limits of a run that goes on.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct MoreArgs {
+    /// So many more dollars
+    #[arg(long, value_name = "USD", value_parser = dollars, conflicts_with = "budget", allow_hyphen_values = true)]
+    pub add_budget: Option<Usd>,
+    /// So much more time
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["time_limit", "wall_limit"], allow_hyphen_values = true)]
+    pub add_time: Option<Span>,
+}
+
+/// `10`, `2.50`, `$2.50`.
+fn dollars(text: &str) -> Result<Usd, String> {
+    let hint = || "expected an amount in dollars, like 10 or 2.50".to_owned();
+    let amount: f64 = text.trim().trim_start_matches('$').parse().map_err(|_| hint())?;
+    let amount = Usd::from_dollars(amount).filter(|usd| usd.dollars() <= DOLLARS_MAX).ok_or_else(hint)?;
+    if amount == Usd::ZERO && text.contains(|digit: char| ('1'..='9').contains(&digit)) {
+        return Err("less than a millionth of a dollar".to_owned());
+    }
+    Ok(amount)
+}
+
+/// `1000`, `1_000`, `500k`, `2M`.
+fn count(text: &str) -> Result<u64, String> {
+    let hint = || "expected a number of tokens, like 200000, 500k or 2M".to_owned();
+    let digits = text.trim().replace('_', "");
+    let (digits, unit) = match digits.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => digits.strip_suffix(['m', 'M']).map_or((digits.as_str(), 1), |digits| (digits, 1_000_000)),
+    };
+    digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).ok_or_else(hint)
+}
+
+fn turns(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| "expected a number of turns, like 200".to_owned())
+}
+
+/// `8G`, `900M`, `1.5GiB`.
+fn memory(text: &str) -> Result<u64, String> {
+    let hint = || "expected a size like 8G or 900M".to_owned();
+    let text = text.trim();
+    let (number, unit) =
+        text.split_at(text.find(|sign: char| sign.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let unit: f64 = match unit.to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
+        "k" => 1024.0,
+        "m" => 1024.0 * 1024.0,
+        "g" => 1024.0 * 1024.0 * 1024.0,
+        "t" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "" if number == "0" => 0.0,
+        _ => return Err(hint()),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| hint())?;
+    let bytes = number * unit;
+    // `as` saturates; below it the comparison has refused what is no number.
+    match bytes as u64 {
+        _ if !(0.0..1e15).contains(&bytes) => Err(hint()),
+        0 => Ok(0),
+        bytes if bytes < MEMORY_MIN => {
+            Err("an agent cannot live with less than 64M; its own program has some 200M resident".to_owned())
+        }
+        bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Usd, count, dollars, memory};
+
+    #[test]
+    fn amounts_as_people_type_them() {
+        let dollars = |text: &str| dollars(text).ok().map(|Usd(micro)| micro);
+        assert_eq!(dollars("10"), Some(10_000_000));
+        assert_eq!(dollars("$2.50"), Some(2_500_000));
+        assert_eq!(dollars("0"), Some(0));
+        for text in ["-1", "", "ten", "1e12", "NaN", "inf", "0.0000001", "5 EUR"] {
+            assert_eq!(dollars(text), None, "{text}");
+        }
+        for (text, expected) in [("1_000", 1_000), ("500k", 500_000), ("2M", 2_000_000), ("0", 0)] {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        for text in ["-1", "", "2G", "1.5k", "99999999999999999999"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+        for (text, expected) in [("8G", 8 << 30), ("900M", 900 << 20), ("1.5GiB", 3 << 29), ("0", 0)] {
+            assert_eq!(memory(text), Ok(expected), "{text}");
+        }
+        for text in ["-1G", "", "8", "8 parsecs", "10M", "900000T"] {
+            assert!(memory(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Limits: the agent saves its work before the end, the run ends within what it may use, and goes on when it is given
+//! more. Every story is told with each agent that there is.
+
+use crate::call::until;
+use crate::recovering::{recover, with_each_agent_at};
+use crate::server::Server;
+use crate::stage::Stage;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Work that never ends by itself in less than a minute, in a repository; and what it does when it is to save it.
+const LONG: &str = r#"
+name = "long"
+summary = "a hundred short steps"
+prompt = "p"
+[expect]
+outcome = "over_budget"
+exit = 21
+[[turn]]
+text = "I begin."
+[[turn.tools]]
+bash = { command = "echo begun > progress; touch begun" }
+STEPS
+[[turn]]
+text = "All of it is done."
+[[reply]]
+to = "This run is about to end"
+[[reply.turn]]
+text = "I save my work."
+[[reply.turn.tools]]
+bash = { command = "git add -A && git commit -qm 'Saved before the end' && touch saved" }
+[[reply.turn]]
+text = "Saved, and stopping."
+[[reply]]
+to = "Now finish it"
+[[reply.turn]]
+text = "It is finished."
+"#;
+
+fn long() -> String {
+    let step = "[[turn]]\ntext = \"The next step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> progress\" }\n";
+    LONG.replace("STEPS", &step.repeat(100))
+}
+
+/// A run of that work in a repository of its own, with these limits.
+fn run(stage: &Stage, agent: &Path, server: &Server, limits: &[&str], code: i32) -> Value {
+    repository(&stage.work());
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(agent, &args).args(limits).against(server).end().envelope(code)
+}
+
+fn repository(work: &Path) {
+    let git = |args: &[&str]| {
+        let status = Command::new("git").args(args).current_dir(work).status().expect("there is git");
+        assert!(status.success(), "git {args:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["config", "user.name", "Nobody"]);
+    git(&["config", "user.email", "nobody@example.com"]);
+}
+
+/// The subjects of the commits in the workspace.
+fn commits(stage: &Stage) -> String {
+    let log = Command::new("git").args(["log", "--format=%s"]).current_dir(stage.work()).output();
+    String::from_utf8(log.expect("there is git").stdout).expect("subjects are UTF-8")
+}
+
+/// Asserts that the run ended by this limit with its work saved in one attempt.
+fn saved(stage: &Stage, envelope: &Value, limit: &str) {
+    assert_eq!(envelope["run"]["limit"], limit, "{envelope}");
+    assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+    assert_eq!(envelope["run"]["fault"], Value::Null, "{envelope}");
+    assert_eq!(envelope["result"], "Saved, and stopping.", "the partial result: {envelope}");
+    assert_eq!(commits(stage), "Saved before the end\n");
+}
+
+fn cost(envelope: &Value) -> f64 {
+    envelope["usage"]["total_cost_usd"].as_f64().expect("the cost is a number")
+}
+
+/// What each answer cost that the API served, in dollars, by the agent's own statement at the end.
+fn mean_cost(server: &Server, envelope: &Value) -> f64 {
+    cost(envelope) / f64::from(server.api.account().model_requests() as u32)
+}
+
+#[test]
+fn a_budget_ends_a_run_with_its_work_saved() {
+    with_each_agent_at(&long(), "ending by a budget", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--budget", "0.15"], 21);
+        assert_eq!(envelope["run"]["outcome"], "over_budget");
+        saved(stage, &envelope, "budget");
+        // Nothing beyond the limit but the answer that was under way.
+        let (spent, answer) = (cost(&envelope), mean_cost(server, &envelope));
+        assert!(spent < 0.15 + 2.0 * answer, "{spent} of 0.15, an answer costs {answer}");
+        assert!(spent > 0.07, "it was ended early: {spent}");
+        let resume = envelope["run"]["resume"].as_str().expect("a hint");
+        assert!(resume.contains("--add-budget"), "{resume}");
+    });
+}
+
+#[test]
+fn a_run_that_is_given_more_goes_on() {
+    with_each_agent_at(&long(), "going on with more", |stage, agent, server| {
+        run(stage, agent, server, &["--max-turns", "6"], 22);
+        let again = stage.longhaul(["resume", "@"]).against(server).end();
+        assert_eq!(again.code, 2, "{again:?}");
+        again.says(&["the limit on turns is used up", "--max-turns"]);
+        let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
+        let envelope = stage.longhaul(more).against(server).end().envelope(0);
+        assert_eq!(envelope["result"], "It is finished.", "{envelope}");
+        let plan = stage.only_run().plan().expect("the plan can be read");
+        assert_eq!(plan.policy.limits.turns, Some(20));
+    });
+}
+
+#[test]
+fn time_ends_a_run_with_its_work_saved() {
+    with_each_agent_at(&long(), "ending by time", |stage, agent, server| {
+        let limits = ["--time-limit", "9s", "--wrap-up-time", "5s"];
+        let envelope = run(stage, agent, server, &limits, 22);
+        assert_eq!(envelope["run"]["outcome"], "out_of_time");
+        saved(stage, &envelope, "time");
+        let active = envelope["run"]["active_ms"].as_u64().expect("a number");
+        assert!((3_900..9_000 + 3_000).contains(&active), "{active} ms");
+    });
+}
+
+#[test]
+fn the_wall_ends_a_run_with_its_work_saved() {
+    with_each_agent_at(&long(), "ending by the wall", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--wall-limit", "9s", "--wrap-up-time", "5s"], 22);
+        saved(stage, &envelope, "wall");
+    });
+}
+
+#[test]
+fn turns_and_tokens_end_a_run_with_its_work_saved() {
+    with_each_agent_at(&long(), "ending by turns", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--max-turns", "8"], 22);
+        saved(stage, &envelope, "turns");
+        let served = server.api.account().model_requests();
+        assert!((7..=9).contains(&served), "{served} answers for a limit of 8");
+    });
+    with_each_agent_at(&long(), "ending by tokens", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--max-tokens", "150k"], 21);
+        saved(stage, &envelope, "tokens");
+    });
+}
+
+#[test]
+fn without_a_wrap_up_the_agent_is_ended() {
+    with_each_agent_at(&long(), "ending without a word", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--max-turns", "5", "--no-wrap-up"], 22);
+        assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
+        assert_eq!(commits(stage), "");
+        let served = server.api.account().model_requests();
+        assert!((5..=6).contains(&served), "{served} answers for a limit of 5");
+    });
+}
+
+#[test]
+fn a_limited_agent_waits_while_nobody_counts() {
+    with_each_agent_at(&long(), "waiting while nobody counts", |stage, agent, server| {
+        repository(&stage.work());
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--max-turns", "8"];
+        let started = stage.run(agent, &args).against(server).start();
+        until("it works", || stage.work().join("begun").exists());
+        started.kill();
+        // It finishes the call that is under way, and asks about the next one.
+        let asked = || {
+            let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default();
+            let made = stream.matches(r#""type":"tool_result""#).count();
+            stream.matches(r#""hook_callback""#).count() > made && made > 0
+        };
+        until("it asks, and nobody answers", asked);
+        let served = server.api.account().model_requests();
+        assert!(served <= 4, "{served} answers without a supervisor");
+        let envelope = recover(stage, server, &[]).end().envelope(22);
+        saved(stage, &envelope, "turns");
+    });
+}
+
+#[test]
+fn a_run_with_too_much_memory_goes_on_once() {
+    let hungry = r#"
+name = "hungry"
+summary = "a command that takes memory"
+prompt = "p"
+[expect]
+outcome = "failed"
+exit = 20
+[[turn]]
+text = "This needs memory."
+[[turn.tools]]
+bash = { command = "test -e once && exit 0; touch once; python3 -c 'import time; hold = bytearray(1200 << 20); time.sleep(60)'" }
+[[turn]]
+text = "It was enough."
+"#;
+    with_each_agent_at(hungry, "too much memory", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let limits = ["--memory-limit", "1100M"];
+        let ended = stage.run(agent, &args).args(limits).against(server).end();
+        let envelope = ended.envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+        assert!(ended.stderr.contains("1.1 GiB of memory"), "{ended:?}");
+        let shown = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
+        assert_eq!(shown["attempts"][0]["fault"], "out_of_memory", "{shown}");
+    });
+}

@@ -1,0 +1,101 @@
+use super::{Left, Limit, Limits, Reach, Used, WrapUp};
+use crate::{Span, Usd};
+
+const WRAPS_UP: Option<WrapUp> = Some(WrapUp { time: None });
+
+#[test]
+fn a_part_of_each_limit_is_held_back() {
+    let check = |limits: Limits, used: Used, expected: Option<(Limit, Reach)>| {
+        assert_eq!(limits.reached(WRAPS_UP, &used), expected, "{limits:?} {used:?}");
+    };
+    let (reserve, all) = (Reach::Reserve, Reach::All);
+
+    let money = |limit: u64, used: u64, largest: u64, reach: Option<Reach>| {
+        let used = Used { money: Usd(used), money_largest: Usd(largest), ..Used::default() };
+        let limits = Limits { budget: Some(Usd(limit)), ..Limits::default() };
+        check(limits, used, reach.map(|reach| (Limit::Budget, reach)));
+    };
+    // Five cents, or what the largest recent answer cost, but never more than half.
+    money(1_000_000, 949_999, 0, None);
+    money(1_000_000, 950_000, 0, Some(reserve));
+    money(1_000_000, 700_000, 300_000, Some(reserve));
+    money(1_000_000, 499_999, 900_000, None);
+    money(1_000_000, 1_000_000, 0, Some(all));
+    money(60_000, 29_999, 0, None);
+    money(60_000, 30_000, 0, Some(reserve));
+
+    let tokens = |used: u64, largest: u64, reach: Option<Reach>| {
+        let used = Used { tokens: used, tokens_largest: largest, ..Used::default() };
+        let limits = Limits { tokens: Some(10_000), ..Limits::default() };
+        check(limits, used, reach.map(|reach| (Limit::Tokens, reach)));
+    };
+    tokens(9_999, 0, None);
+    tokens(6_999, 1_000, None);
+    tokens(7_000, 1_000, Some(reserve));
+    tokens(10_000, 0, Some(all));
+
+    let time = |limit: Span, used: Span, reach: Option<Reach>| {
+        let limits = Limits { time: Some(limit), ..Limits::default() };
+        let expected = reach.map(|reach| (Limit::Time, reach));
+        check(limits, Used { time: used, ..Used::default() }, expected);
+        let limits = Limits { wall: Some(limit), ..Limits::default() };
+        let expected = reach.map(|reach| (Limit::Wall, reach));
+        check(limits, Used { wall: used, ..Used::default() }, expected);
+    };
+    // A tenth, from 30 s to 5 min, and at most half.
+    time(Span::from_mins(10), Span::from_mins(9) - Span(1), None);
+    time(Span::from_mins(10), Span::from_mins(9), Some(reserve));
+    time(Span::from_hours(24), Span::from_hours(24) - Span::from_mins(5), Some(reserve));
+    time(Span::from_hours(24), Span::from_hours(24) - Span::from_secs(301), None);
+    time(Span::from_mins(2), Span::from_secs(90), Some(reserve));
+    time(Span::from_secs(20), Span::from_secs(10), Some(reserve));
+    time(Span::from_secs(20), Span::from_secs(9), None);
+    time(Span::from_secs(20), Span::from_secs(20), Some(all));
+
+    let turns = |limit: u32, used: u32, reach: Option<Reach>| {
+        let limits = Limits { turns: Some(limit), ..Limits::default() };
+        check(limits, Used { turns: used, ..Used::default() }, reach.map(|reach| (Limit::Turns, reach)));
+    };
+    turns(50, 46, None);
+    turns(50, 47, Some(reserve));
+    turns(3, 1, None);
+    turns(3, 2, Some(reserve));
+    // Of one answer nothing can be held back.
+    turns(1, 0, None);
+    turns(1, 1, Some(all));
+}
+
+#[test]
+fn nothing_is_held_back_unless_wanted() {
+    let limits = Limits { budget: Some(Usd(100)), time: Some(Span(100)), ..Limits::default() };
+    let used = |used: u64| Used { money: Usd(used), time: Span(used), ..Used::default() };
+    assert_eq!(limits.reached(None, &used(99)), None);
+    assert_eq!(limits.reached(None, &used(100)), Some((Limit::Budget, Reach::All)));
+    // A reserve of one's own.
+    let own = Some(WrapUp { time: Some(Span(20)) });
+    let limits = Limits { time: Some(Span(100)), ..Limits::default() };
+    assert_eq!(limits.reached(own, &used(80)), Some((Limit::Time, Reach::Reserve)));
+    assert_eq!(limits.reached(own, &used(79)), None);
+}
+
+#[test]
+fn what_is_used_up_comes_first() {
+    let limits = Limits { budget: Some(Usd(1_000)), turns: Some(10), ..Limits::default() };
+    let used = Used { money: Usd(600), turns: 10, ..Used::default() };
+    assert_eq!(limits.reached(WRAPS_UP, &used), Some((Limit::Turns, Reach::All)));
+    assert_eq!(Limits::default().reached(WRAPS_UP, &used), None);
+}
+
+#[test]
+fn what_is_left() {
+    let limits = Limits {
+        budget: Some(Usd(1_000)),
+        time: Some(Span(500)),
+        wall: Some(Span(300)),
+        ..Limits::default()
+    };
+    let used = Used { money: Usd(1_200), time: Span(100), wall: Span(100), ..Used::default() };
+    let expected = Left { money: Some(Usd::ZERO), turns: None, time: Some(Span(200)) };
+    assert_eq!(limits.left(&used), expected);
+    assert!(Limits::default().left(&used).is_unlimited());
+}

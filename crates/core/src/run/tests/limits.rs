@@ -1,0 +1,451 @@
+//! Limits of a run: the wrap-up before the end, and the end.
+
+use super::trace::{check_rest_with, check_run_with, plain};
+use crate::{Limits, Policy, Span, Usd, WrapUp};
+use expect_test::expect;
+
+fn limited(limits: Limits) -> Policy {
+    Policy { limits, ..plain() }
+}
+
+fn budget() -> Policy {
+    limited(Limits { budget: Some(Usd(1_000_000)), ..Limits::default() })
+}
+
+fn time() -> Policy {
+    limited(Limits { time: Some(Span::from_mins(10)), ..Limits::default() })
+}
+
+const BEGUN: &str = "start; spawn; open; turn";
+
+#[test]
+fn the_work_is_saved_before_the_money_is_gone() {
+    check_run_with(
+        &budget(),
+        "start; spawn; open; turn; used 300000; tool; used 300000; tool-ends; used 200000; ends aborted; turn; used 9000; ends ok; \
+         idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task, left 1000000 of money; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            used 300000      -
+            tool             -
+            used 300000      -
+            tool-ends        progress
+            used 200000      reserve of budget; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (budget), left 200000 of money; > say wrap up (budget)
+            turn             -
+            used 9000        -
+            ends ok          -
+            idle             input ended; > end input
+            exit 0           well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+}
+
+#[test]
+fn time_passes_only_while_the_run_works() {
+    check_run_with(
+        &time(),
+        "start; spawn; open; turn; +8m; ends 529; idle; exit 1; +1s; swept; tick; spawn; turn; +10s; sleep 3h; tick; \
+         ends aborted; turn; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task, left 10m; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 529         -
+            idle             input ended; > end input
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (overloaded), left 1m 59s; > spawn 2
+            spawn            spawned 7
+            turn             -
+            sleep 3h         slept 3h
+            tick             reserve of time; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (time), left 1m; > say wrap up (time)
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> out_of_time by limit of time; > sweep
+            swept            swept 0; out_of_time by limit of time; > finish 22
+        "#]],
+    );
+    // The wall goes on.
+    check_run_with(
+        &limited(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
+        "start; spawn; open; turn; +1m; sleep 3h; tick; swept; +1m; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task, left 10m; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            sleep 3h         slept 3h
+            tick             all of wall; stop limit_reached term; > term
+            swept            -
+            exit 143         well -> out_of_time by limit of wall; > sweep
+            swept            swept 0; out_of_time by limit of wall; > finish 22
+        "#]],
+    );
+}
+
+#[test]
+fn a_wait_that_outlasts_the_wall_is_left_to_somebody() {
+    check_run_with(
+        &limited(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
+        "start; spawn; open; turn; limit until +5h; ends usage; idle; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task, left 2h; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            limit until +5h  -
+            ends usage       -
+            idle             input ended; > end input
+            exit 1           usage_limit -> retry_later by usage_limit in 5h; > sweep
+            swept            swept 0; retry_later by usage_limit in 5h; > finish 75
+        "#]],
+    );
+}
+
+#[test]
+fn the_wrap_up_is_bounded_by_what_was_held_back() {
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 960000; ends aborted; turn; used 50000; tick; exit 143; swept",
+        expect![[r#"
+            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
+            turn             -
+            used 50000       all of budget; stop limit_reached term; > term
+            tick             stop limit_reached kill; > kill
+            exit 143         well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+    check_rest_with(
+        &time(),
+        BEGUN,
+        "+5m; stir; tick; ends aborted; turn; stir; tick; exit 143; swept",
+        expect![[r#"
+            stir             -
+            tick             reserve of time; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (time), left 1m; > say wrap up (time)
+            turn             -
+            stir             -
+            tick             all of time; stop limit_reached term; > term
+            exit 143         well -> out_of_time by limit of time; > sweep
+            swept            swept 0; out_of_time by limit of time; > finish 22
+        "#]],
+    );
+    // Nothing is left when the interrupted answer is counted.
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 960000; used 50000; ends aborted; exit 0; swept",
+        expect![[r#"
+            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            used 50000       all of budget; stop limit_reached term; > term
+            ends aborted     -
+            exit 0           well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+}
+
+#[test]
+fn an_agent_that_heeds_no_interrupt_saves_its_work_in_the_next_attempt() {
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 960000; tick; exit 143; swept; tick; spawn; turn; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            tick             stop reserve term; > term
+            exit 143         interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
+            spawn            spawned 7
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+    // Twice is enough.
+    check_rest_with(
+        &time(),
+        BEGUN,
+        "+5m; stir; tick; ends aborted; turn; signal 9; swept; tick; spawn; turn; signal 9; swept",
+        expect![[r#"
+            stir             -
+            tick             reserve of time; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (time), left 1m; > say wrap up (time)
+            turn             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, wrap up (time); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, wrap up (time), left 1m; > spawn 2
+            spawn            spawned 7
+            turn             -
+            signal 9         crashed -> out_of_time by limit of time by crashed; > sweep
+            swept            swept 0; out_of_time by limit of time by crashed; > finish 22
+        "#]],
+    );
+}
+
+#[test]
+fn work_that_is_finished_at_the_last_moment_is_done() {
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 960000; ends ok; idle; exit 0; swept",
+        expect![[r#"
+        used 960000      reserve of budget; stop reserve interrupt; > interrupt
+        ends ok          input ended; > end input
+        idle             -
+        exit 0           progress; well -> done; > sweep
+        swept            swept 0; done; > finish 0
+    "#]],
+    );
+    // What runs in the background ends with the limit.
+    check_rest_with(
+        &time(),
+        BEGUN,
+        "shells 1; +9m; ends ok; idle; tick; exit 143; swept",
+        expect![[r#"
+        shells 1         -
+        ends ok          progress
+        idle             -
+        tick             stop lingered term; > term
+        exit 143         well -> done; > sweep
+        swept            swept 0; done; > finish 0
+    "#]],
+    );
+}
+
+#[test]
+fn a_turn_counts_when_its_tools_have_ended() {
+    check_rest_with(
+        &limited(Limits { turns: Some(3), ..Limits::default() }),
+        BEGUN,
+        "tool; used 1; tool-ends; tool; used 1; tool-ends; ends aborted; turn; tool; used 1; tool-ends; exit 143; swept",
+        expect![[r#"
+            tool             -
+            used 1           -
+            tool-ends        progress
+            tool             -
+            used 1           -
+            tool-ends        reserve of turns; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (turns), left 1 turns; > say wrap up (turns)
+            turn             -
+            tool             -
+            used 1           -
+            tool-ends        all of turns; stop limit_reached term; > term
+            exit 143         well -> out_of_time by limit of turns; > sweep
+            swept            swept 0; out_of_time by limit of turns; > finish 22
+        "#]],
+    );
+}
+
+#[test]
+fn without_a_wrap_up_the_agent_is_ended() {
+    check_rest_with(
+        &Policy { wrap_up: None, ..budget() },
+        BEGUN,
+        "used 999999; used 2; exit 143; swept",
+        expect![[r#"
+            used 999999      -
+            used 2           all of budget; stop limit_reached term; > term
+            exit 143         well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+    // A reserve of one's own.
+    check_rest_with(
+        &Policy { wrap_up: Some(WrapUp { time: Some(Span::from_mins(2)) }), ..time() },
+        BEGUN,
+        "+6m; stir; tick; ends aborted; turn; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            stir             -
+            tick             reserve of time; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (time), left 2m; > say wrap up (time)
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> out_of_time by limit of time; > sweep
+            swept            swept 0; out_of_time by limit of time; > finish 22
+        "#]],
+    );
+}
+
+#[test]
+fn nothing_is_started_beyond_a_limit() {
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "bill 1000000; signal 9; swept",
+        expect![[r#"
+        signal 9         crashed -> over_budget by limit of budget by crashed; > sweep
+        swept            swept 0; over_budget by limit of budget by crashed; > finish 21
+    "#]],
+    );
+    // A person who lets it go on without giving more has what was held back saved.
+    check_rest_with(
+        &budget(),
+        "start; spawn; open; turn; used 960000; ends aborted; turn; ends ok; idle; exit 0; swept",
+        "+1h; reopen; spawn; turn; ends ok; idle; exit 0; swept; reopen",
+        expect![[r#"
+            reopen           goes on; reserve of budget; attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
+            spawn            spawned 7
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+            reopen           goes on; reserve of budget; attempt 3 resume s1, wrap up (budget), left 40000 of money; > spawn 3
+        "#]],
+    );
+}
+
+#[test]
+fn the_agents_own_limit_is_the_users_word_unless_ours_reaches_further() {
+    check_rest_with(
+        &plain(),
+        BEGUN,
+        "tool; tool-ends; ends budget; exit 1; swept",
+        expect![[r#"
+        tool             -
+        tool-ends        progress
+        ends budget      -
+        exit 1           agent_budget -> over_budget by agent_budget; > sweep
+        swept            swept 0; over_budget by agent_budget; > finish 21
+    "#]],
+    );
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "tool; tool-ends; ends budget; exit 1; swept",
+        expect![[r#"
+        tool             -
+        tool-ends        progress
+        ends budget      -
+        exit 1           agent_budget -> resume_within_limit in 0s: 2 resume s1, continue (agent_budget); > sweep
+        swept            swept 0; attempt 2 resume s1, continue (agent_budget), left 1000000 of money; > spawn 2
+    "#]],
+    );
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "ends budget; exit 1; swept",
+        expect![[r#"
+        ends budget      -
+        exit 1           agent_budget -> over_budget by agent_budget; > sweep
+        swept            swept 0; over_budget by agent_budget; > finish 21
+    "#]],
+    );
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "bill 1000000; tool; tool-ends; ends budget; exit 1; swept",
+        expect![[r#"
+        tool             -
+        tool-ends        progress
+        ends budget      -
+        exit 1           agent_budget -> over_budget by limit of budget by agent_budget; > sweep
+        swept            swept 0; over_budget by limit of budget by agent_budget; > finish 21
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_that_uses_too_much_memory_goes_on_once() {
+    check_rest_with(
+        &plain(),
+        BEGUN,
+        "swells; exit 143; swept; tick; spawn; turn; swells; exit 143; swept",
+        expect![[r#"
+            swells           stop memory term; > term
+            exit 143         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (out_of_memory); > spawn 2
+            spawn            spawned 7
+            turn             -
+            swells           stop memory term; > term
+            exit 143         out_of_memory -> failed by out_of_memory; > sweep
+            swept            swept 0; failed by out_of_memory; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn who_cancels_while_the_work_is_to_be_saved_ends_the_run() {
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 960000; cancel person; ends aborted; exit 0; swept",
+        expect![[r#"
+        used 960000      reserve of budget; stop reserve interrupt; > interrupt
+        cancel person    cancel by person
+        ends aborted     input ended; > end input
+        exit 0           interrupted -> cancelled; > sweep
+        swept            swept 0; cancelled; > finish 130
+    "#]],
+    );
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 960000; ends aborted; turn; cancel term; exit 143; swept",
+        expect![[r#"
+            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
+            turn             -
+            cancel term      cancel by terminate; stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+}
+
+#[test]
+fn a_new_supervisor_counts_what_was_used_meanwhile() {
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 100; recover live; used 960000; recover live; ends aborted; turn; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            used 100         -
+            recover live     -
+            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            recover live     > interrupt
+            ends aborted     said wrap up (budget), left 1000000 of money; > say wrap up (budget)
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+    // It was told, and died before it could hear it.
+    check_rest_with(
+        &budget(),
+        BEGUN,
+        "used 960000; ends aborted; recover gone; swept; tick; spawn; turn; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
+            recover gone     interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
+            spawn            spawned 7
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+}

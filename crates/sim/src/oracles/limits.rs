@@ -1,0 +1,280 @@
+//! Whether a run keeps within its limits: judged by an own count of what it used, and by the rule, written anew from
+//! the documentation, of when a limit or what is held back of it is reached.
+
+use super::clocks::ClockWatch;
+use super::{Oracle, Verdict, ensure};
+use crate::world::World;
+use longhaul_core::{
+    Event, Evidence, Found, Limit, Limits, Moment, Next, Notice, Outcome, OutcomeKind, Policy, Reach, Record,
+    Remedy, Say, SessionPlan, Span, SpawnPlan, Tally, Tokens, Usd, WrapUp,
+};
+
+// So many answers are recent.
+const RECENT: usize = 8;
+// Work is saved in at most so many tries.
+const WRAP_UPS_MAX: u32 = 2;
+
+/// What a run has used, and what it has taken in of that.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LimitWatch {
+    /// What is over and done with.
+    ended: Tally,
+    /// What the present attempt has used, as far as it was told.
+    live: Tally,
+    /// Whether that is not over and done with yet.
+    counts: bool,
+    /// Its answers, the newest last.
+    answers: Vec<(Usd, u64)>,
+    tools: u32,
+    /// Since when a turn is open in a process that nobody stops or lets go, as far as was heard.
+    works: Option<Moment>,
+    /// Whether somebody stops it or lets it go.
+    leaving: bool,
+    /// What was used when the agent was being stopped or let go, or nobody was there; and by summaries.
+    late: Tally,
+    reached: Option<(Limit, Reach)>,
+    told: u32,
+}
+
+impl LimitWatch {
+    /// Takes in an event before the run does.
+    pub(crate) fn hear(&mut self, now: Moment, event: &Event) {
+        match event {
+            Event::Noticed(Notice::Used(tally)) => self.use_up(*tally),
+            Event::Noticed(Notice::TurnBegan) if !self.leaving => self.works = Some(now),
+            Event::Noticed(Notice::ToolBegan) => self.tools += 1,
+            Event::Noticed(Notice::ToolEnded) => self.tools = self.tools.saturating_sub(1),
+            Event::Noticed(Notice::TurnEnded(_)) => (self.tools, self.works) = (0, None),
+            Event::Exited(evidence) | Event::Recovered(Found::Gone(evidence)) if self.counts => {
+                (self.tools, self.works) = (0, None);
+                if self.leaving || matches!(event, Event::Recovered(_)) {
+                    self.come_late(evidence.tally);
+                }
+                self.live = evidence.tally;
+            }
+            // What passed in its sleep is decided next.
+            Event::Suspended(_) => self.works = self.works.map(|_| now),
+            // It is told again from the beginning.
+            Event::Recovered(Found::Live(_)) => self.begin(),
+            Event::Exited(_)
+            | Event::Recovered(Found::Gone(_))
+            | Event::Noticed(_)
+            | Event::Started(_)
+            | Event::Reopened(_)
+            | Event::Inspected(_)
+            | Event::Condensed(_)
+            | Event::Spawned(_)
+            | Event::SpawnFailed(_)
+            | Event::Swept(_)
+            | Event::Ticked
+            | Event::Cancelled(_) => {}
+        }
+    }
+
+    fn begin(&mut self) {
+        (self.live, self.tools, self.works) = (Tally::default(), 0, None);
+        self.answers.clear();
+    }
+
+    fn use_up(&mut self, tally: Tally) {
+        let count = |tally: &Tally| tally.messages + tally.cut_messages;
+        if count(&tally) > count(&self.live) {
+            let cost = Usd(money(&tally) - money(&self.live).min(money(&tally)));
+            self.answers.push((cost, tokens(&tally).saturating_sub(tokens(&self.live))));
+        }
+        if self.leaving {
+            self.come_late(tally);
+        }
+        self.live = tally;
+    }
+
+    /// Nobody could hold this back but the agent itself, which counts its money.
+    fn come_late(&mut self, tally: Tally) {
+        let input = tokens(&tally).saturating_sub(tokens(&self.live));
+        let (tokens, turns) = (Tokens { input, ..Tokens::default() }, tally.turns - self.live.turns);
+        self.late = self.late.plus(Tally { tokens, turns, ..Tally::default() });
+    }
+
+    /// How far each limit is reached by then.
+    fn reach(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Vec<(Limit, Reach)> {
+        let Limits { budget, tokens: most, time, wall, turns, memory: _ } = policy.limits;
+        let recent = || self.answers.iter().rev().take(RECENT);
+        let largest_cost = recent().map(|answer| answer.0.0).max().unwrap_or(0);
+        let largest = recent().map(|answer| answer.1).max().unwrap_or(0);
+        let answering = u64::from(self.tools > 0 && self.live.turns > 0);
+        let all = self.ended.plus(self.live);
+        [
+            (Limit::Budget, money(&all), budget.map(|usd| usd.0), largest_cost.max(50_000)),
+            (Limit::Tokens, tokens(&all), most, 3 * largest),
+            (Limit::Time, clocks.active(at).0, time.map(|span| span.0), held_back(policy.wrap_up, time)),
+            (Limit::Wall, clocks.wall(at).0, wall.map(|span| span.0), held_back(policy.wrap_up, wall)),
+            (Limit::Turns, u64::from(all.turns) - answering, turns.map(u64::from), 3),
+        ]
+        .into_iter()
+        .filter_map(|(name, used, limit, reserve)| {
+            let limit = limit?;
+            let reserve = if policy.wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
+            match used {
+                _ if used >= limit => Some((name, Reach::All)),
+                _ if reserve > 0 && used + reserve >= limit => Some((name, Reach::Reserve)),
+                _ => None,
+            }
+        })
+        .collect()
+    }
+
+    fn is_over(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
+        self.reach(policy, clocks, at).iter().any(|(_, reach)| *reach == Reach::All)
+    }
+
+    /// Takes in a record: what it says of a limit is so.
+    pub(crate) fn take(&mut self, record: &Record, policy: &Policy, clocks: &ClockWatch) -> Verdict {
+        match record {
+            Record::LimitReached { at, limit, reach, .. } => {
+                let reached = self.reach(policy, clocks, *at);
+                ensure(reached.contains(&(*limit, *reach)), Oracle::Limits, || {
+                    format!("{reach:?} of {limit}, while {reached:?} is reached: {self:?}")
+                })?;
+                self.reached = Some((*limit, *reach));
+            }
+            Record::AttemptStarted { at, plan } => {
+                self.begin();
+                (self.leaving, self.counts) = (false, true);
+                self.check_start(policy, clocks, *at, plan)?;
+                self.told += u32::from(matches!(plan.say, Say::WrapUp(_)));
+            }
+            Record::Said { say, .. } => {
+                let due = matches!((say, self.reached), (Say::WrapUp(limit), Some((due, Reach::Reserve))) if *limit == due);
+                ensure(due, Oracle::Limits, || format!("{say:?} is said while {:?}", self.reached))?;
+                self.told += 1;
+                self.leaving = false;
+            }
+            Record::StopOrdered { .. } | Record::InputEnded { .. } => {
+                (self.works, self.leaving) = (None, true);
+            }
+            Record::AttemptEnded { tally, .. } => {
+                self.ended = self.ended.plus(*tally);
+                self.counts = false;
+                self.begin();
+            }
+            Record::Condensed { tally, .. } => {
+                self.ended = self.ended.plus(*tally);
+                self.late = self.late.plus(*tally);
+            }
+            Record::RunReopened { .. } => (self.reached, self.told) = (None, 0),
+            Record::RunStarted { .. }
+            | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::Suspended { .. }
+            | Record::Swept { .. }
+            | Record::CancelOrdered { .. }
+            | Record::RunFinished { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Nothing is started beyond a limit; and with what was held back the work is saved.
+    fn check_start(&self, policy: &Policy, clocks: &ClockWatch, at: Moment, plan: &SpawnPlan) -> Verdict {
+        let reached = self.reach(policy, clocks, at);
+        let saves = matches!(plan.say, Say::WrapUp(_));
+        let over = reached.iter().any(|(_, reach)| *reach == Reach::All);
+        ensure(!over && (saves || reached.is_empty()), Oracle::Limits, || {
+            format!("attempt {} starts to {:?} while {reached:?} is reached", plan.attempt, plan.say)
+        })
+    }
+
+    /// Whether a limit is used up, and that is taken in.
+    pub(crate) fn has_nothing_left(&self) -> bool {
+        matches!(self.reached, Some((_, Reach::All)))
+    }
+
+    /// A turn goes on only as far as the run may.
+    pub(crate) fn check(&self, policy: &Policy, clocks: &ClockWatch, now: Moment) -> Verdict {
+        let known = self.reached.map(|(_, reach)| reach);
+        // What comes at this very moment comes next; and what is told again is told before anything is decided.
+        let before = Moment(now.0 - 1);
+        let most = self.reach(policy, clocks, before).into_iter().map(|(_, reach)| reach).max();
+        ensure(self.works.is_none_or(|since| since >= now) || most <= known, Oracle::Limits, || {
+            format!("it works on with {most:?} reached and {known:?} taken in: {self:?}")
+        })
+    }
+
+    /// Whether a limit ends the run after this attempt, or leaves it one to save the work: then the policy's bounds
+    /// have no say in it. `evidence` is the attempt's.
+    pub(crate) fn decides(
+        &self,
+        policy: &Policy,
+        clocks: &ClockWatch,
+        (now, evidence): (Moment, &Evidence),
+        next: &Next,
+    ) -> Result<bool, super::Objection> {
+        // What it used is in `ended` by now.
+        let _counted = evidence;
+        let over = self.is_over(policy, clocks, now);
+        match (next, self.reached) {
+            (Next::Finish(Outcome { limit: Some(limit), .. }), reached) => {
+                // A wait that would outlast the wall is not begun; no schedule waits longer than this.
+                let longest = Span(policy.backoff.cap.0.saturating_mul(3));
+                let outlasts = policy.limits.wall.is_some_and(|wall| clocks.wall(now + longest) >= wall);
+                let reached = over || reached.is_some() || *limit == Limit::Wall && outlasts;
+                ensure(reached, Oracle::Limits, || {
+                    format!("it ends by {limit}, and nothing is reached: {self:?}")
+                })?;
+                Ok(true)
+            }
+            // A server that is waited for beyond the wall.
+            (Next::Finish(Outcome { kind: OutcomeKind::RetryLater, retry_at: Some(at), .. }), _) => {
+                Ok(policy.limits.wall.is_some_and(|wall| clocks.wall(*at) >= wall))
+            }
+            (Next::Attempt { plan, at, remedy }, reached) => {
+                let saves = matches!(plan.say, Say::WrapUp(_));
+                let may = match reached {
+                    None => !saves,
+                    Some((_, Reach::All)) => false,
+                    Some((_, Reach::Reserve)) => {
+                        saves && self.told < WRAP_UPS_MAX && matches!(plan.session, SessionPlan::Resume(_))
+                    }
+                };
+                let late = policy.limits.wall.is_some_and(|wall| clocks.wall(*at) >= wall);
+                ensure(may && !over && !late, Oracle::Limits, || {
+                    format!("{remedy:?} to {:?} at {at:?} while {reached:?}: {self:?}", plan.say)
+                })?;
+                Ok(saves || *remedy == Remedy::ResumeWithinLimit)
+            }
+            (Next::Finish(_), _) => Ok(false),
+        }
+    }
+
+    /// At the end: no more was used than the limit and what was under way when it was reached.
+    pub(crate) fn check_overshoot(&self, policy: &Policy, world: &World) -> Verdict {
+        let answer = world.one_answer();
+        let within =
+            |limit: Option<u64>, used: u64, over: u64| limit.is_none_or(|limit| used < limit + over.max(1));
+        let Limits { budget, tokens: most, turns, .. } = policy.limits;
+        let over = answer.plus(self.late);
+        let within = within(budget.map(|usd| usd.0), money(&self.ended), money(&over))
+            && within(most, tokens(&self.ended), tokens(&over))
+            && within(turns.map(u64::from), self.ended.turns.into(), over.turns.into());
+        ensure(within, Oracle::Limits, || {
+            format!("{:?} used of {:?}, an answer is {answer:?}", self.ended, policy.limits)
+        })
+    }
+}
+
+fn money(tally: &Tally) -> u64 {
+    tally.cost.0 + tally.cost_estimated.0
+}
+
+fn tokens(tally: &Tally) -> u64 {
+    tally.tokens.total() + tally.cut_tokens.total()
+}
+
+/// A tenth of the time, from 30 s to 5 min, unless somebody wanted it otherwise.
+fn held_back(wrap_up: Option<WrapUp>, limit: Option<Span>) -> u64 {
+    let tenth = limit.map_or(0, |limit| limit.0 / 10).clamp(30_000, 300_000);
+    wrap_up.and_then(|wrap_up| wrap_up.time).map_or(tenth, |time| time.0)
+}
