@@ -99,6 +99,8 @@ pub struct Past {
     pub transcript: Transcript,
     /// The tool calls whose results the conversation of the session shows; nothing where that is not known.
     pub shown: Option<BTreeSet<String>>,
+    /// What the last check said, for an attempt that is told so: its end.
+    pub check: Option<String>,
     /// A model's summary of the older part of that, for an attempt that is told one.
     pub summary: Option<Summary>,
 }
@@ -123,6 +125,8 @@ pub struct Order {
     /// Whether it must not work on while nobody supervises it, because nobody keeps count then: it waits at its next
     /// tool call.
     pub attended: bool,
+    /// The commands that judge the work, as a shell takes them.
+    pub checks: Vec<String>,
     /// What it is told when it is to save its work; nothing for our words.
     pub wrap_up_prompt: Option<String>,
     /// The user's own arguments to the agent. They come last, and so win.

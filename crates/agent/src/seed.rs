@@ -9,7 +9,7 @@ mod condense;
 mod items;
 mod measure;
 mod opening;
-mod quote;
+pub(crate) mod quote;
 mod room;
 mod steps;
 mod summary;

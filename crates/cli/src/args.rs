@@ -8,6 +8,7 @@ use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use longhaul_agent::ToolPattern;
 use longhaul_core::{Jitter, Preset, SessionId, Span};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Brings an unattended coding-agent run to an honest end.
@@ -142,6 +143,10 @@ pub struct RunArgs {
     /// Do not let the agent use these tools, whatever else permits them
     #[arg(long, value_name = "TOOL", value_delimiter = ',')]
     pub deny_tools: Vec<ToolPattern>,
+    /// Judge the work by this command when the agent says that it is done, in a shell and in the directory it works in:
+    /// what it says goes back to the agent, until it exits with 0. Several are run one after the other
+    #[arg(long, value_name = "COMMAND")]
+    pub check: Vec<String>,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,
@@ -210,6 +215,12 @@ pub struct PolicyArgs {
     /// Retries inside the agent for one request
     #[arg(long, value_name = "N")]
     pub inner_retries: Option<u32>,
+    /// Checks in vain after which the run ends as check_failed [default: 10]
+    #[arg(long, value_name = "N")]
+    pub check_attempts: Option<NonZeroU32>,
+    /// How long one check may take, all of its commands together [default: 30m]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub check_timeout: Option<Span>,
     /// Count a run with denied tools as done
     #[arg(long)]
     pub allow_denials: bool,

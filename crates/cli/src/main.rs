@@ -1,6 +1,7 @@
 //! The `longhaul` binary: the only place that prints and exits.
 
 mod args;
+mod checks;
 mod commands;
 mod duration;
 mod failure;

@@ -1,8 +1,8 @@
 //! What the core is told: facts, in the past tense.
 
 use crate::{
-    By, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError, Tally,
-    TurnResult,
+    By, Checked, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError,
+    Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,8 @@ pub enum Event {
     Noticed(Notice),
     /// The process is gone and its output is read to the end.
     Exited(Evidence),
+    /// The work was judged, and nothing that did it is left.
+    Checked(Checked),
     /// Everything that carried the attempt's mark is gone; so many processes had to be ended.
     Swept(u32),
     /// The deadline has come.

@@ -134,8 +134,12 @@ pub(crate) fn new_session(plan: &SpawnPlan, tried: RungSet, on_record: bool) -> 
             (Rung::Seed, Because::Fault(fault))
         }
         Say::TaskAgain(fault) => (Rung::Fresh, Because::Fault(fault)),
-        Say::Task | Say::Asked | Say::Continue(_) | Say::Nudge(_) | Say::WrapUp(_) => {
-            (Rung::Fresh, Because::NeverOpened)
-        }
+        Say::Task
+        | Say::Asked
+        | Say::Continue(_)
+        | Say::Nudge(_)
+        | Say::WrapUp(_)
+        | Say::More(_)
+        | Say::CheckFailed(_) => (Rung::Fresh, Because::NeverOpened),
     }
 }

@@ -8,6 +8,7 @@
 //! `clippy.toml` forbids it.
 
 mod chance;
+mod check;
 mod classify;
 mod clocks;
 mod condense;
@@ -31,6 +32,7 @@ mod tokens;
 mod worst;
 
 pub use chance::{Now, draw, draw_uuid};
+pub use check::{Checked, Checking};
 pub use classify::classify;
 pub use clocks::Clocks;
 pub use condense::{Condensation, Condensed};

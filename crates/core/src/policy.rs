@@ -1,6 +1,6 @@
 //! Limits and schedules of a run, as data. Parsed and checked once at the edge; inside it is always valid.
 
-use crate::{Limits, Span, WrapUp};
+use crate::{Checking, Limits, Span, WrapUp};
 use serde::{Deserialize, Serialize};
 
 /// How a run behaves. It is fixed when the run starts and written into its plan.
@@ -13,6 +13,9 @@ pub struct Policy {
     /// versions that had no limits need none.
     #[serde(default)]
     pub wrap_up: Option<WrapUp>,
+    /// How the work is judged when the agent says that it is done; nothing: it is believed.
+    #[serde(default)]
+    pub check: Option<Checking>,
     /// Failed attempts in a row, without progress, after which one more is not tried.
     pub retries_max: u32,
     /// Whether progress (a completed turn or tool call) forgives the failures before it.

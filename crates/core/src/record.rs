@@ -2,8 +2,8 @@
 //! with defaults, and a variant is never renamed.
 
 use crate::{
-    Ask, Because, By, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc, Reach,
-    Remedy, Rung, Say, SessionId, Span, SpawnPlan, StopLevel, Tally, TurnResult,
+    Ask, Because, By, Checked, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc,
+    Reach, Remedy, Rung, Say, SessionId, Span, SpawnPlan, StopLevel, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +147,25 @@ pub enum Record {
         /// What happens next, once nothing of the attempt is left.
         next: Next,
     },
+    /// The work is to be judged.
+    CheckOrdered {
+        /// When.
+        at: Moment,
+    },
+    /// That is being ended.
+    CheckStopped {
+        /// When.
+        at: Moment,
+        /// Why.
+        why: StopWhy,
+    },
+    /// The work was judged.
+    Checked {
+        /// When.
+        at: Moment,
+        /// What came of it.
+        result: Checked,
+    },
     /// Nothing of the attempt is left.
     Swept {
         /// When.
@@ -189,6 +208,8 @@ pub enum Next {
         /// How.
         plan: SpawnPlan,
     },
+    /// The work is judged.
+    Check,
     /// The end.
     Finish(Outcome),
 }

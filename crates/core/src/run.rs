@@ -4,6 +4,7 @@
 //! the run as it was. What was merely observed lives in [`Seen`], outside of that promise.
 
 mod apply;
+mod checks;
 mod deadline;
 mod decide;
 mod limits;
@@ -55,6 +56,8 @@ impl Run {
     pub fn unfinished_actions(&self) -> Vec<Action> {
         match &self.state.phase {
             Phase::Condensing { .. } => vec![Action::EndCondensing],
+            Phase::Checking { stopped: None, .. } => vec![Action::Check(self.state.checks)],
+            Phase::Checking { stopped: Some(_), .. } => vec![Action::EndCheck],
             Phase::Closing { .. } => vec![Action::EndInput],
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],

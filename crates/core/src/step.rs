@@ -23,6 +23,10 @@ pub enum Action {
     Condense(SpawnPlan),
     /// End that now; what came of it is said all the same.
     EndCondensing,
+    /// Have the work judged, for the so manieth time, and say what came of it when nothing that did it is left.
+    Check(u32),
+    /// End that now; what came of it is said all the same.
+    EndCheck,
     /// Start the agent.
     Spawn(SpawnPlan),
     /// Tell the agent this, in the session that it has open.
@@ -119,6 +123,10 @@ pub enum Say {
     Nudge(Nudge),
     /// To save the work and to end, because of this limit.
     WrapUp(Limit),
+    /// That there is more of this limit, which had ended the work, and to continue.
+    More(Limit),
+    /// That this check did not pass, and what it said.
+    CheckFailed(u32),
 }
 
 /// A push on the same session, without a fault of the world.

@@ -149,6 +149,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
             model: None,
             permission_mode: None,
             attended: false,
+            checks: Vec::new(),
             wrap_up_prompt: None,
             guards: Guards::default(),
             extra_args: Vec::new(),

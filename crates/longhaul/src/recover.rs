@@ -119,6 +119,7 @@ pub(crate) async fn take_up<'a>(
         | Phase::Closing { .. }
         | Phase::Stopping { .. }
         | Phase::Sweeping { .. }
+        | Phase::Checking { .. }
         | Phase::Waiting { .. }
         | Phase::Over { .. } => world.take_over(&run, history.last_at()).await?,
     };
@@ -206,6 +207,7 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
         permission_mode: plan.permission_mode.clone(),
         guards: guards_of(plan)?,
         attended: plan.policy.limits.are_set(),
+        checks: plan.checks.clone(),
         wrap_up_prompt: plan.wrap_up_prompt.clone(),
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),

@@ -41,7 +41,11 @@ pub(crate) fn transcript_of(
                 let asked = match plan.say {
                     Say::Task | Say::TaskAgain(_) => Some(whole_task(prompt, &asked).into_owned()),
                     Say::Asked => asked.last().cloned(),
-                    Say::Continue(_) | Say::Nudge(_) | Say::WrapUp(_) => None,
+                    Say::Continue(_)
+                    | Say::Nudge(_)
+                    | Say::WrapUp(_)
+                    | Say::More(_)
+                    | Say::CheckFailed(_) => None,
                 };
                 let wraps_up_after = matches!(plan.say, Say::WrapUp(_)).then_some(0);
                 recorded.push(Recorded { asked, stream, wraps_up_after });

@@ -287,6 +287,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         },
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),
+        checks: order.checks.clone(),
         wrap_up_prompt: order.wrap_up_prompt.clone(),
         seed_tokens: order.seed_tokens,
         seed_summary: order.seed_summary.clone(),

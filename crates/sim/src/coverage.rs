@@ -4,8 +4,8 @@
 use crate::flight::kill::KillPoint;
 use crate::mix::FAULTS;
 use longhaul_core::{
-    By, Condensed, Fault, Limit, Nudge, OutcomeKind, Phase, Reach, Remedy, Rung, SessionFound, StopLevel,
-    StopWhy, Why,
+    By, Checked, Condensed, Fault, Limit, Nudge, OutcomeKind, Phase, Reach, Remedy, Rung, SessionFound,
+    StopLevel, StopWhy, Why,
 };
 use std::fmt;
 
@@ -15,6 +15,7 @@ pub(crate) enum Standing {
     New,
     Launching,
     Condensing,
+    Checking,
     Live,
     Closing,
     Stopping,
@@ -24,14 +25,25 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    const WORDS: [&'static str; 9] =
-        ["new", "launching", "condensing", "live", "closing", "stopping", "sweeping", "waiting", "over"];
+    const WORDS: [&'static str; 10] = [
+        "new",
+        "launching",
+        "condensing",
+        "checking",
+        "live",
+        "closing",
+        "stopping",
+        "sweeping",
+        "waiting",
+        "over",
+    ];
 
     pub(crate) fn of(phase: &Phase) -> Standing {
         match phase {
             Phase::New => Standing::New,
             Phase::Launching => Standing::Launching,
             Phase::Condensing { .. } => Standing::Condensing,
+            Phase::Checking { .. } => Standing::Checking,
             Phase::Live => Standing::Live,
             Phase::Closing { .. } => Standing::Closing,
             Phase::Stopping { .. } => Standing::Stopping,
@@ -44,9 +56,10 @@ impl Standing {
 
 const REMEDIES: usize = 15;
 const OUTCOMES: usize = 11;
-const WHYS: [&str; 9] = [
+const WHYS: [&str; 10] = [
     "next_attempt",
     "condense_timeout",
+    "check_timeout",
     "stall",
     "attempt_timeout",
     "limit",
@@ -70,6 +83,7 @@ const REACHES: [&str; 2] = ["reserve", "all"];
 const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
 const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
 const SESSIONS: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
+const CHECKED: [&str; 3] = ["passed", "failed", "stopped"];
 const CONDENSED: [&str; 3] = ["written", "not_needed", "failed"];
 const FOUND: [&str; 2] = ["live", "gone"];
 
@@ -94,6 +108,8 @@ pub struct Coverage {
     pub(crate) found: [u64; SESSIONS.len()],
     /// What came of orders to condense.
     pub(crate) condensed: [u64; CONDENSED.len()],
+    /// What came of checks.
+    pub(crate) checked: [u64; CHECKED.len()],
     /// Runs that went on, by how they had ended.
     pub(crate) reopened: [u64; OUTCOMES],
     /// Recoveries by what was found and where the run stood.
@@ -117,6 +133,7 @@ impl Coverage {
             rungs: [0; Rung::ALL.len()],
             found: [0; SESSIONS.len()],
             condensed: [0; CONDENSED.len()],
+            checked: [0; CHECKED.len()],
             reopened: [0; OUTCOMES],
             recoveries: [[0; Standing::WORDS.len()]; FOUND.len()],
             cancels: [[0; Standing::WORDS.len()]; BYS.len()],
@@ -173,6 +190,10 @@ impl Coverage {
         self.condensed[place] += 1;
     }
 
+    pub(crate) fn checked(&mut self, result: Checked) {
+        self.checked[result as usize] += 1;
+    }
+
     pub(crate) fn reopened(&mut self, kind: OutcomeKind) {
         self.reopened[kind as usize] += 1;
     }
@@ -201,6 +222,7 @@ impl Coverage {
         add(&mut self.rungs, &other.rungs);
         add(&mut self.found, &other.found);
         add(&mut self.condensed, &other.condensed);
+        add(&mut self.checked, &other.checked);
         add(&mut self.reopened, &other.reopened);
         add(self.recoveries.as_flattened_mut(), other.recoveries.as_flattened());
         add(self.cancels.as_flattened_mut(), other.cancels.as_flattened());
@@ -209,17 +231,15 @@ impl Coverage {
     /// What should be reached and was not, by name. Nothing when the swarm covers the policy.
     pub fn missing(&self) -> Vec<String> {
         // No decision names these: they end a run, or belong to checks and loops of runs.
-        let unnamed =
-            ["remedy end", "remedy end_unless_allowed", "outcome incomplete", "outcome check_failed"];
+        let unnamed = ["remedy end", "remedy end_unless_allowed", "outcome incomplete"];
         // The same outcomes cannot be reopened; a process that nothing ends is left alone.
         // A supervisor that comes back ends what was condensing; no process lives, and nobody cancels, before a run starts and after it ended.
         let impossible = |name: &str| {
             let cancel = name.starts_with("cancel") && (name.ends_with(" new") || name.ends_with(" over"));
-            let live = ["new", "condensing", "sweeping", "waiting"]
+            let live = ["new", "condensing", "checking", "sweeping", "waiting"]
                 .iter()
                 .any(|end| name == format!("found live {end}"));
-            let reopened =
-                ["incomplete", "check_failed", "bug"].iter().any(|end| name == format!("reopened {end}"));
+            let reopened = ["incomplete", "bug"].iter().any(|end| name == format!("reopened {end}"));
             reopened || cancel || live || unnamed.contains(&name)
         };
         self.rows()
@@ -252,6 +272,7 @@ impl Coverage {
         add("rung", &Rung::ALL.iter().map(|rung| rung.word()).collect::<Vec<_>>(), &self.rungs);
         add("session", &SESSIONS, &self.found);
         add("condensed", &CONDENSED, &self.condensed);
+        add("checked", &CHECKED, &self.checked);
         add("reopened", &outcomes, &self.reopened);
         for (found, counts) in FOUND.iter().zip(&self.recoveries) {
             add(&format!("found {found}"), &Standing::WORDS, counts);

@@ -4,8 +4,8 @@
 use crate::dice::Dice;
 use crate::mix::{Mix, Reach};
 use longhaul_core::{
-    Backoff, Fault, Jitter, Limits, Policy, Preset, ServerBound, SessionLoss, SessionPlan, Span, TimeoutRule,
-    Usd, WrapUp, draw_uuid,
+    Backoff, Checking, Fault, Jitter, Limits, Policy, Preset, ServerBound, SessionLoss, SessionPlan, Span,
+    TimeoutRule, Usd, WrapUp, draw_uuid,
 };
 
 /// Faults that a run survives, again and again.
@@ -44,6 +44,12 @@ pub(crate) fn plan(seed: u64) -> Plan {
     policy.condense_timeout = Span(dice.magnitude(Reach::new(1_000, 120_000)));
     mix.condense_fails = dice.pick(&[0, 300_000, 1_000_000]);
     mix.condense_hangs = dice.pick(&[0, 300_000]);
+    if dice.one_in(4) {
+        let timeout = (!dice.one_in(4)).then(|| Span(dice.magnitude(Reach::new(1_000, HOUR))));
+        policy.check = Some(Checking { attempts_max: 1 + dice.below(6) as u32, timeout });
+        mix.check_fails = dice.pick(&[0, 300_000, 900_000]);
+        mix.check_hangs = dice.pick(&[0, 100_000]);
+    }
     if dice.one_in(2) {
         limit(&mut dice, &mut policy, &mut mix);
     }
@@ -116,8 +122,6 @@ fn limit(dice: &mut Dice, policy: &mut Policy, mix: &mut Mix) {
     mix.swells = dice.pick(&[0, 20_000, 300_000]);
     if dice.one_in(256) {
         policy.limits = Limits { time: Some(Span::from_hours(24)), ..Limits::default() };
-        // A day of attempts of seconds is a day of starts.
-        policy.attempt_timeout = policy.attempt_timeout.map(|timeout| timeout.max(Span::from_hours(1)));
         (mix.work, mix.think) = (Reach::new(2_000, 4_000), Reach::new(500, 120_000));
     }
 }

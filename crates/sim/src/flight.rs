@@ -24,8 +24,8 @@ use longhaul_core::{
 use std::mem;
 use watch::Watch;
 
-// No seed needs a tenth of this: more is a run that does not end.
-const STEPS_MAX: u64 = 20_000;
+// A day of work in attempts of a minute each takes half of this: more is a run that does not end.
+const STEPS_MAX: u64 = 100_000;
 // Half a year of virtual time; the longest hang or limit of a mix is two days.
 const TIME_MAX: Span = Span::from_hours(24 * 180);
 // A supervisor that dies at every step never lets a run end.
@@ -242,6 +242,11 @@ impl Flight {
             self.watch.condensing.check_spawn(plan, course.policy)?;
             course.told = 0;
         }
+        if let Action::Check(_) = action {
+            ensure(!course.world.alive(), Oracle::OneTree, || {
+                "work is judged beside a living process".to_owned()
+            })?;
+        }
         if let Action::Condense(plan) = action {
             ensure(!course.world.alive(), Oracle::OneTree, || {
                 format!("older work is condensed for attempt {} beside a living process", plan.attempt)
@@ -387,6 +392,7 @@ impl Course<'_> {
             }
             Happening::Inspected(found) => Event::Inspected(found),
             Happening::Condensed => Event::Condensed(self.world.condensation()),
+            Happening::Checked(result) => Event::Checked(result),
             Happening::Swept(ended) => Event::Swept(ended),
             Happening::Suspended(span) => Event::Suspended(span),
             Happening::Cancelled(by) => Event::Cancelled(by),

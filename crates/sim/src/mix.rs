@@ -136,6 +136,9 @@ pub(crate) struct Mix {
     /// ... that a model that condenses older work fails, or hangs ...
     pub(crate) condense_fails: u32,
     pub(crate) condense_hangs: u32,
+    /// ... that work is found wanting, or what judges it hangs ...
+    pub(crate) check_fails: u32,
+    pub(crate) check_hangs: u32,
     /// ... that the supervisor is killed at a step ...
     pub(crate) kill: u32,
     /// ... that its death ends the agent's input ...
@@ -193,6 +196,8 @@ impl Mix {
             no_room: 0,
             condense_fails: 0,
             condense_hangs: 0,
+            check_fails: 0,
+            check_hangs: 0,
             kill: 0,
             piped: 0,
             cancel: 0,

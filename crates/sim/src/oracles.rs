@@ -2,6 +2,7 @@
 //! the core's. Each oracle has a name; an objection of any of them fails the seed.
 
 mod bounds;
+mod checks;
 mod clocks;
 mod condensing;
 mod endings;
@@ -15,6 +16,7 @@ mod stops;
 mod waits;
 
 pub(crate) use bounds::{Bounds, Case};
+pub(crate) use checks::CheckWatch;
 pub(crate) use clocks::ClockWatch;
 pub(crate) use condensing::CondenseWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
@@ -82,6 +84,8 @@ oracles! {
     Sessions = "sessions",
     /// The history reaches an attempt by the right rung, and by none twice for the same reason.
     Ladder = "ladder",
+    /// Work is judged where that is wanted, in time, and so often as it may; and what does not pass is not done.
+    Checks = "checks",
     /// Older work is condensed where that is wanted, once for a seed and in time; it is told if and only if it was.
     Condensing = "condensing",
     /// A run uses no more than it may but for what is under way, and its work is saved before that.

@@ -208,6 +208,9 @@ impl Observed {
                 | Record::SessionOpened { .. }
                 | Record::LimitReached { .. }
                 | Record::Said { .. }
+                | Record::CheckOrdered { .. }
+                | Record::CheckStopped { .. }
+                | Record::Checked { .. }
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
                 | Record::Suspended { .. }

@@ -15,7 +15,8 @@ use crate::mix::{Mix, Point};
 use agent::{Agent, NEVER};
 use condenser::Condenser;
 use longhaul_core::{
-    By, Evidence, Fault, Moment, Notice, Policy, Proc, SessionFound, Span, SpawnError, Tally, TurnResult,
+    By, Checked, Evidence, Fault, Moment, Notice, Policy, Proc, SessionFound, Span, SpawnError, Tally,
+    TurnResult,
 };
 use server::Server;
 use sessions::Sessions;
@@ -39,6 +40,7 @@ pub(crate) enum Happening {
     Exited,
     Inspected(SessionFound),
     Condensed,
+    Checked(Checked),
     Swept(u32),
     Suspended(Span),
     Cancelled(By),
@@ -97,6 +99,9 @@ pub(crate) struct World {
     look_at: Moment,
     found: SessionFound,
     sweep_at: Moment,
+    /// Commands judge the work until then, and this will come of it.
+    pub(crate) check_at: Moment,
+    check_result: Checked,
     cancel_at: Moment,
     cancel_by: By,
     sleep_at: Moment,
@@ -141,6 +146,8 @@ impl World {
             look_at: NEVER,
             found: SessionFound::Ready,
             sweep_at: NEVER,
+            check_at: NEVER,
+            check_result: Checked::Passed,
             cancel_at,
             cancel_by: dice.pick(&[By::Person, By::Person, By::PersonNow, By::Terminate, By::HangUp]),
             sleep_at,
@@ -155,6 +162,7 @@ impl World {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
         let condenser = self.condenser.as_ref().map_or(NEVER, |condenser| condenser.at).min(self.fits_at);
         let agent = agent.min(condenser);
+        let agent = agent.min(self.check_at);
         agent.min(self.spawn_at).min(self.look_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
     }
 
@@ -180,6 +188,10 @@ impl World {
         }
         if self.condenser.as_ref().is_some_and(|condenser| condenser.at <= now) {
             return self.condenser_ends();
+        }
+        if self.check_at <= now {
+            self.check_at = NEVER;
+            return Some(Happening::Checked(self.check_result));
         }
         if self.sweep_at <= now {
             self.sweep_at = NEVER;
@@ -216,6 +228,7 @@ impl World {
         later(&mut self.look_at);
         later(&mut self.sweep_at);
         later(&mut self.fits_at);
+        later(&mut self.check_at);
         if let Some(condenser) = &mut self.condenser {
             later(&mut condenser.at);
         }
@@ -248,6 +261,6 @@ impl World {
 
     /// Whether anything of the run lives.
     pub(crate) fn alive(&self) -> bool {
-        self.agent.is_some() || self.condenser.is_some() || self.orphans > 0
+        self.agent.is_some() || self.condenser.is_some() || self.check_at != NEVER || self.orphans > 0
     }
 }

@@ -110,6 +110,7 @@ fn plan() -> Plan {
         model: None,
         permission_mode: None,
         seed_tokens: 12_000,
+        checks: Vec::new(),
         wrap_up_prompt: None,
         seed_summary: None,
         keep_stream: false,

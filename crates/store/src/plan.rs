@@ -39,6 +39,9 @@ pub struct Plan {
     /// What the agent may not do.
     #[serde(default, skip_serializing_if = "PlanGuards::is_empty")]
     pub guards: PlanGuards,
+    /// The commands that judge the work, as a shell takes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
     /// What the agent is told when it is to save its work; nothing for our words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_up_prompt: Option<String>,

@@ -7,6 +7,7 @@
 //! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; orphaned.json where a
 //!                  watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
+//! checks/001.log   what the commands said that judged the work
 //! logs/            cost_summary.json, session.json, derived when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
@@ -19,6 +20,7 @@ use crate::{
 };
 use longhaul_core::RunId;
 use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A run's directory.
@@ -153,6 +155,27 @@ impl RunDir {
         let attempt = self.attempt(number);
         make_dirs(&attempt.path).map_err(StoreError::io("create attempt directory", &attempt.path))?;
         Ok(attempt)
+    }
+
+    /// What check `number` (from 1) said: the output of its commands, each behind its command line.
+    pub fn check_output_path(&self, number: u32) -> PathBuf {
+        self.path.join("checks").join(format!("{number:03}.log"))
+    }
+
+    /// The same, open for appending; emptied first if `anew`.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create_check_output(&self, number: u32, anew: bool) -> Result<File, StoreError> {
+        let path = self.check_output_path(number);
+        make_dirs(&self.path.join("checks")).map_err(StoreError::io("create directory", &path))?;
+        let mut options = File::options();
+        options.create(true).append(true).mode(0o600);
+        let file = options.open(&path).map_err(StoreError::io("create file", &path))?;
+        if anew {
+            file.set_len(0).map_err(StoreError::io("empty file", &path))?;
+        }
+        Ok(file)
     }
 
     /// The attempts that have a directory, in order.

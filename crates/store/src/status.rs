@@ -22,7 +22,7 @@ pub struct Status {
     /// When something happens by itself.
     #[serde(with = "stamp::option")]
     pub until: Option<Moment>,
-    /// What happens then: `next_attempt`, `condense_timeout`, `stall`, `attempt_timeout`, `limit`, `background_over`,
+    /// What happens then: `next_attempt`, `condense_timeout`, `check_timeout`, `stall`, `attempt_timeout`, `limit`, `background_over`,
     /// `settle`, `linger` or `stop_harder`.
     pub then: Option<String>,
     /// When trying again makes sense (`retry_later`).
@@ -62,6 +62,8 @@ pub enum StatusPhase {
     Stopping,
     /// What it left behind is being ended.
     Sweeping,
+    /// The work is judged.
+    Checking,
     /// No process is resident.
     Waiting,
     /// The run is over.
@@ -111,6 +113,7 @@ fn phase(phase: &Phase) -> StatusPhase {
         Phase::Closing { .. } => StatusPhase::Closing,
         Phase::Stopping { .. } => StatusPhase::Stopping,
         Phase::Sweeping { .. } => StatusPhase::Sweeping,
+        Phase::Checking { .. } => StatusPhase::Checking,
         Phase::Waiting { .. } => StatusPhase::Waiting,
         Phase::Over { .. } => StatusPhase::Over,
     }
@@ -120,6 +123,7 @@ fn why_word(why: Why) -> &'static str {
     match why {
         Why::NextAttempt => "next_attempt",
         Why::CondenseTimeout => "condense_timeout",
+        Why::CheckTimeout => "check_timeout",
         Why::Stall => "stall",
         Why::AttemptTimeout => "attempt_timeout",
         Why::Limit => "limit",

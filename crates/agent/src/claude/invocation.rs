@@ -142,6 +142,7 @@ pub(super) mod tests {
             permission_mode: None,
             guards: Guards::default(),
             attended: false,
+            checks: Vec::new(),
             wrap_up_prompt: None,
             extra_args: Vec::new(),
             seed_tokens: 12_000,

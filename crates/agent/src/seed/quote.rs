@@ -1,7 +1,7 @@
 //! Quotes text of unknown origin, so that nothing in it can pass for what is around it.
 
 /// A block of text between fences that are longer than any run of backticks in it.
-pub(super) fn fenced(text: &str) -> String {
+pub(crate) fn fenced(text: &str) -> String {
     let fence = "`".repeat(longest_run(text).saturating_add(1).max(3));
     let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
     format!("{fence}\n{text}{end}{fence}\n")

@@ -172,6 +172,7 @@ fn said(past: &Past) -> String {
         permission_mode: None,
         guards: Guards::default(),
         attended: false,
+        checks: Vec::new(),
         wrap_up_prompt: None,
         extra_args: Vec::new(),
         seed_tokens: SEED_TOKENS_MAX,

@@ -2,11 +2,16 @@
 
 use super::fixtures::named;
 use expect_test::{Expect, expect};
+use longhaul_core::Notice;
 
 fn check(name: &str, expected: Expect) {
     let fixture = named(name);
     let (notices, _) = fixture.decode([&fixture.bytes[..]]);
-    let lines: Vec<String> = notices.iter().map(|notice| format!("{notice:?}")).collect();
+    let line = |notice: &Notice| match notice {
+        Notice::Used(tally) => format!("Used({} messages, {})", tally.messages, tally.money()),
+        _ => format!("{notice:?}"),
+    };
+    let lines: Vec<String> = notices.iter().map(line).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -15,79 +20,94 @@ fn notices() {
     check(
         "success-session-state",
         expect![[r#"
-        TurnBegan
-        SessionOpened(SessionId("2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1"))
-        Stirred
-        ToolBegan
-        ToolEnded
-        Stirred
-        ToolBegan
-        ToolBegan
-        ToolEnded
-        ToolEnded
-        Stirred
-        TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
-        Idled"#]],
+            TurnBegan
+            SessionOpened(SessionId("2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1"))
+            Stirred
+            ToolBegan
+            ToolEnded
+            Stirred
+            Used(1 messages, $0.0057)
+            Stirred
+            ToolBegan
+            ToolBegan
+            ToolEnded
+            ToolEnded
+            Used(2 messages, $0.0118)
+            Used(3 messages, $0.0203)
+            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
+            Idled"#]],
     );
     check(
         "success-background-bash",
         expect![[r#"
-        SessionOpened(SessionId("167d1327-eced-4e23-9b9c-37c21c0c42fc"))
-        TurnBegan
-        Stirred
-        ToolBegan
-        BackgroundChanged(1)
-        Stirred
-        ToolEnded
-        Stirred
-        TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
-        Stirred
-        BackgroundChanged(0)
-        TurnBegan
-        Stirred
-        TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            SessionOpened(SessionId("167d1327-eced-4e23-9b9c-37c21c0c42fc"))
+            TurnBegan
+            Stirred
+            ToolBegan
+            BackgroundChanged(1)
+            Stirred
+            ToolEnded
+            Used(1 messages, $0.0057)
+            Used(2 messages, $0.0132)
+            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
+            Stirred
+            BackgroundChanged(0)
+            TurnBegan
+            Stirred
+            Used(3 messages, $0.0198)
+            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "stream-cut-recovered",
         expect![[r#"
-        SessionOpened(SessionId("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"))
-        TurnBegan
-        Stirred
-        Retrying { attempt: 1, status: None, delay: Span(616) }
-        Stirred
-        TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            SessionOpened(SessionId("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"))
+            TurnBegan
+            Stirred
+            Used(0 messages, $0.0058)
+            Retrying { attempt: 1, status: None, delay: Span(616) }
+            Stirred
+            Used(1 messages, $0.0124)
+            Stirred
+            Used(1 messages, $0.0125)
+            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "usage-limit-self-waiting",
         expect![[r#"
-        SessionOpened(SessionId("4b5b6a8e-00de-404e-8dcd-026a73142c28"))
-        TurnBegan
-        RateLimitChanged(RateLimit { status: Rejected, resets_at: Some(Moment(1795305081000)) })
-        Retrying { attempt: 1, status: Some(429), delay: Span(21109) }
-        Stirred
-        RateLimitChanged(RateLimit { status: Allowed, resets_at: None })
-        TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            SessionOpened(SessionId("4b5b6a8e-00de-404e-8dcd-026a73142c28"))
+            TurnBegan
+            RateLimitChanged(RateLimit { status: Rejected, resets_at: Some(Moment(1795305081000)) })
+            Retrying { attempt: 1, status: Some(429), delay: Span(21109) }
+            Stirred
+            RateLimitChanged(RateLimit { status: Allowed, resets_at: None })
+            Used(1 messages, $0.0033)
+            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "killed-sigint-mid-tool",
         expect![[r#"
-        SessionOpened(SessionId("9209e1b1-6cd8-483f-bcf4-9384b1cec7e6"))
-        TurnBegan
-        Stirred
-        ToolBegan
-        Stirred
-        ToolEnded
-        Stirred
-        ToolBegan
-        Stirred
-        ToolEnded
-        Stirred
-        TurnEnded(TurnResult { is_error: true, ending: Aborted, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            SessionOpened(SessionId("9209e1b1-6cd8-483f-bcf4-9384b1cec7e6"))
+            TurnBegan
+            Stirred
+            ToolBegan
+            Stirred
+            Used(1 messages, $0.0066)
+            Stirred
+            ToolEnded
+            Stirred
+            ToolBegan
+            Stirred
+            Used(2 messages, $0.0132)
+            Stirred
+            ToolEnded
+            Stirred
+            Used(2 messages, $0.0132)
+            TurnEnded(TurnResult { is_error: true, ending: Aborted, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "startup-resume-unknown",
-        expect![
-            "TurnEnded(TurnResult { is_error: true, ending: Unstated, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"
-        ],
+        expect![[r#"
+            Used(0 messages, $0.0000)
+            TurnEnded(TurnResult { is_error: true, ending: Unstated, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
 }

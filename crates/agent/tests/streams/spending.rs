@@ -62,6 +62,7 @@ fn tallies() {
         Tally {
             tokens: Tokens { input: 3000, output: 177, cache_read: 9000, cache_write: 600 },
             messages: 3,
+            turns: 3,
             cost: Usd(20_340),
             ..Tally::default()
         },
@@ -72,6 +73,7 @@ fn tallies() {
         Tally {
             tokens: message,
             messages: 1,
+            turns: 1,
             cut_tokens: Tokens { output: 9, ..message },
             cut_messages: 1,
             cost: Usd(12_460),
@@ -84,6 +86,7 @@ fn tallies() {
         Tally {
             tokens: message,
             messages: 1,
+            turns: 1,
             cut_tokens: Tokens { output: 5, ..message },
             cut_messages: 1,
             cost_estimated: Usd(6_600 + 5_700),
@@ -96,10 +99,14 @@ fn tallies() {
         Tally {
             tokens: Tokens { input: 4000, output: 200, cache_read: 12_000, cache_write: 800 },
             messages: 2,
+            turns: 2,
             cost: Usd(26_400),
             ..Tally::default()
         },
     );
     // A resumed session's total is cumulative; this process cost less.
-    check("success-resume", Tally { tokens: message, messages: 1, cost: Usd(6_600), ..Tally::default() });
+    check(
+        "success-resume",
+        Tally { tokens: message, messages: 1, turns: 1, cost: Usd(6_600), ..Tally::default() },
+    );
 }

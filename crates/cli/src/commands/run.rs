@@ -7,7 +7,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{home, limits, prompt, runtime, signals, tables};
+use crate::{checks, home, limits, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
@@ -36,6 +36,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     }
     resolved.policy.condense = args.seed_summary.is_some();
     limits::apply(&args.limits, &args.wrap_up, &mut resolved)?;
+    checks::apply(args, &mut resolved)?;
     let order = order(args, &resolved)?;
     let session = session(args, &resolved)?;
     let dialect = tables::claude(args)?;
@@ -144,6 +145,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         permission_mode: args.permission_mode.clone(),
         guards: Guards { allow_tools: args.allow_tools.clone(), deny_tools: args.deny_tools.clone() },
         attended: resolved.policy.limits.are_set(),
+        checks: args.check.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,

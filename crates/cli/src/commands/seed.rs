@@ -87,6 +87,7 @@ fn order(args: &SeedArgs) -> Result<Order, String> {
         permission_mode: None,
         guards: Guards::default(),
         attended: false,
+        checks: Vec::new(),
         wrap_up_prompt: None,
         extra_args: Vec::new(),
         seed_tokens: args.seed_tokens,

@@ -1,5 +1,6 @@
 //! The JSON envelope: one object that says how a run ended. Keys are only ever added.
 
+use super::words;
 use jiff::Timestamp;
 use longhaul::Report;
 use longhaul_core::{Fault, Limit, OutcomeKind, Tally};
@@ -149,6 +150,9 @@ fn resume_command(report: &Report) -> Option<String> {
         | OutcomeKind::Incomplete
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled => Some(format!("longhaul resume {}", report.run)),
+        | OutcomeKind::Cancelled => {
+            let more = report.outcome.limit.map(|limit| format!(" {}", words::more_of(limit)));
+            Some(format!("longhaul resume {}{}", report.run, more.unwrap_or_default()))
+        }
     }
 }

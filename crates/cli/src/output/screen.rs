@@ -95,6 +95,7 @@ impl Screen {
             Phase::Live => activity(view).unwrap_or_else(|| "working".to_owned()),
             Phase::Closing { .. } | Phase::Sweeping { .. } => "closing".to_owned(),
             Phase::Stopping { .. } => "stopping the agent".to_owned(),
+            Phase::Checking { .. } => "checking the work".to_owned(),
             Phase::Waiting { until, .. } => {
                 let cause = self.waiting_for.map_or("waiting", words::cause);
                 format!(

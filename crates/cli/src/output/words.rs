@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    Because, Condensed, Fault, Limit, Moment, Next, Nudge, Policy, Reach, Record, Remedy, Rung, Say,
+    Because, Checked, Condensed, Fault, Limit, Moment, Next, Nudge, Policy, Reach, Record, Remedy, Rung, Say,
     SessionFound, SessionPlan, StopLevel, StopWhy,
 };
 use longhaul_store::{Orphaned, rfc3339};
@@ -23,6 +23,11 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
             plural(*ended, "process", "processes")
         )),
         Record::LimitReached { limit, reach, .. } => Some(limit_words(*limit, *reach)),
+        Record::CheckOrdered { .. } => Some("the agent says that it is done; checking the work".to_owned()),
+        Record::Checked { result, .. } => Some(check_words(*result).to_owned()),
+        Record::CheckStopped { why: StopWhy::AttemptTimeout, .. } => {
+            Some("the check had its time; ending it".to_owned())
+        }
         Record::Said { say: Say::WrapUp(_), .. } => Some("told the agent to save its work".to_owned()),
         Record::Suspended { span } => {
             Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
@@ -44,6 +49,7 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
         | Record::AttemptSpawned { .. }
         | Record::SessionOpened { .. }
         | Record::Progressed { .. }
+        | Record::CheckStopped { .. }
         | Record::Said { .. }
         | Record::InputEnded { .. }
         | Record::AttemptEnded { .. }
@@ -80,6 +86,9 @@ pub fn detailed(record: &Record) -> Option<String> {
         Record::RunStarted { .. }
         | Record::CondenseStopped { .. }
         | Record::LimitReached { .. }
+        | Record::CheckOrdered { .. }
+        | Record::CheckStopped { .. }
+        | Record::Checked { .. }
         | Record::Said { .. }
         | Record::StopOrdered { .. }
         | Record::Suspended { .. }
@@ -274,6 +283,15 @@ fn stop_words(why: StopWhy, level: StopLevel, policy: &Policy) -> Option<String>
     }
 }
 
+/// What came of a check.
+fn check_words(result: Checked) -> &'static str {
+    match result {
+        Checked::Passed => "the check passed",
+        Checked::Failed => "the check failed",
+        Checked::Stopped => "the check was ended before it was over",
+    }
+}
+
 /// What has become of a limit.
 fn limit_words(limit: Limit, reach: Reach) -> String {
     let of = limit_name(limit);
@@ -298,10 +316,10 @@ pub fn limit_name(limit: Limit) -> &'static str {
 pub fn more_of(limit: Limit) -> &'static str {
     match limit {
         Limit::Budget => "--add-budget USD",
-        Limit::Tokens => "--max-tokens N, the total that is wanted",
+        Limit::Tokens => "--max-tokens TOTAL",
         Limit::Time => "--add-time DURATION",
-        Limit::Wall => "--wall-limit DURATION, the total that is wanted",
-        Limit::Turns => "--max-turns N, the total that is wanted",
+        Limit::Wall => "--wall-limit TOTAL",
+        Limit::Turns => "--max-turns TOTAL",
     }
 }
 

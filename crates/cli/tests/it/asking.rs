@@ -100,6 +100,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           condense: false
           condense_timeout: 60000
           inner_retries: 4
+          limits: {}
           linger: 10000
           max_wait: null
           orphan_timeout: 3600000
@@ -112,6 +113,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           session_loss: "ladder"
           stall_timeout: 420000
           stop_grace: 10000
+          wrap_up: {"time":null}
         Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window
     "#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
     assert!(!witness.exists() && !stage.home().exists());
@@ -198,6 +200,37 @@ fn the_help_of_run() {
           -V, --version
                   Print version
 
+        Limits:
+              --budget <USD>
+                  What the run may cost, in dollars; 0 is unlimited, as for every limit
+
+              --max-tokens <N>
+                  Tokens that it may use, of every kind: a number, or one like 500k or 2M
+
+              --time-limit <DURATION>
+                  How long it may work; waits for the API and the machine's sleep are not counted
+
+              --wall-limit <DURATION>
+                  How long it may take, waits and sleep included
+
+              --max-turns <N>
+                  How often the model may answer; its sub-agents are not counted
+
+              --memory-limit <SIZE>
+                  Memory that its processes may have resident together, like 8G or 900M: then the agent is
+                  stopped, and goes on once
+
+              --wrap-up-time <DURATION>
+                  How much of a limit on time is held back for the agent to save its work [default: a tenth,
+                  from 30s to 5m]
+
+              --wrap-up-prompt <TEXT>
+                  What the agent is told then [default: to write down where it stands, to commit, and to
+                  stop]
+
+              --no-wrap-up
+                  Hold nothing back: end the agent when a limit is reached
+
         Policy:
               --preset <PRESET>
                   The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
@@ -214,7 +247,7 @@ fn the_help_of_run() {
               --retry-jitter <full|none|PERCENT>
                   How chance spreads waits: full, none, or percent either way
 
-              --wall-limit <DURATION>
+              --outage-limit <DURATION>
                   How long to wait out one outage of the API, counted from its first failure without
                   progress
 

@@ -8,6 +8,7 @@ mod asking;
 mod bad_input;
 mod boot;
 mod call;
+mod checks;
 mod cut_journal;
 mod drills;
 mod full_disk;

@@ -72,6 +72,7 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
             "outcome": "done",
             "exit_code": 0,
             "fault": null,
+            "limit": null,
             "attempts": 1,
             "denied": 0,
             "retry_at": null,

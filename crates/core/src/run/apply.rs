@@ -4,7 +4,7 @@
 use super::{FaultSet, Phase, Reached, Run, Seen, Stage, State};
 use crate::ladder::history_of;
 use crate::{
-    ApiError, Condensed, Fault, Moment, Next, Nudge, Reach, Record, Remedy, RungSet, Say, SpawnPlan,
+    ApiError, Checked, Condensed, Fault, Moment, Next, Nudge, Reach, Record, Remedy, RungSet, Say, SpawnPlan,
     StopLevel, Tally,
 };
 
@@ -31,6 +31,9 @@ impl Run {
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::Swept { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
             | Record::CancelOrdered { .. }
             | Record::RunFinished { .. } => {}
         }
@@ -127,6 +130,7 @@ impl State {
                 }
                 if let Phase::Closing { since }
                 | Phase::Stopping { since, .. }
+                | Phase::Checking { since, .. }
                 | Phase::Condensing { since, .. } = &mut self.phase
                 {
                     *since = *since + *span;
@@ -148,6 +152,16 @@ impl State {
                     self.phase = Phase::Waiting { since: *at, until: *until, plan: plan.clone() };
                 }
             }
+            Record::CheckOrdered { at } => {
+                self.checks += 1;
+                self.phase = Phase::Checking { since: *at, stopped: None };
+            }
+            Record::CheckStopped { why, .. } => {
+                if let Phase::Checking { stopped, .. } = &mut self.phase {
+                    *stopped = Some(*why);
+                }
+            }
+            Record::Checked { result, .. } => self.checks_failed += u32::from(*result != Checked::Passed),
             Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
             Record::RunFinished { at, outcome } => {
                 self.end_wait(*at);
@@ -171,6 +185,7 @@ impl State {
         self.cancel = None;
         self.reached = None;
         self.wrap_ups = 0;
+        self.checks_failed = 0;
         self.streak = 0;
         self.wall_began = None;
         self.wall_waits = 0;

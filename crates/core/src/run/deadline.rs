@@ -19,6 +19,8 @@ pub enum Why {
     NextAttempt,
     /// The model that condenses older work has had its time.
     CondenseTimeout,
+    /// The commands that judge the work have had their time.
+    CheckTimeout,
     /// A silent agent counts as stalled.
     Stall,
     /// The attempt has had its time.
@@ -44,6 +46,7 @@ impl Run {
             Phase::Condensing { since, stopped: None } => {
                 deadline(*since + policy.condense_timeout, Why::CondenseTimeout)
             }
+            Phase::Checking { since, stopped: None } => self.check_deadline(policy, *since),
             // A turn that began meanwhile (a background shell ended) is finished like any other.
             Phase::Closing { .. } if self.seen.settled.is_none() => self.live_deadline(policy),
             Phase::Closing { since } => {
@@ -58,6 +61,7 @@ impl Run {
             Phase::New
             | Phase::Launching
             | Phase::Condensing { stopped: Some(_), .. }
+            | Phase::Checking { stopped: Some(_), .. }
             | Phase::Sweeping { .. }
             | Phase::Over { .. } => None,
         }
@@ -82,6 +86,13 @@ impl Run {
             .attempt_timeout
             .map(|timeout| Deadline { at: self.state.attempt_began + timeout, why: Why::AttemptTimeout });
         [quiet, timeout, self.limit_deadline(policy)].into_iter().flatten().min_by_key(|deadline| deadline.at)
+    }
+
+    fn check_deadline(&self, policy: &Policy, since: Moment) -> Option<Deadline> {
+        let timeout = policy.check.and_then(|checking| checking.timeout);
+        let timeout = timeout.map(|timeout| Deadline { at: since + timeout, why: Why::CheckTimeout });
+        let limit = self.limit_at(policy, Reach::All).map(|at| Deadline { at, why: Why::Limit });
+        [timeout, limit].into_iter().flatten().min_by_key(|deadline| deadline.at)
     }
 
     fn limit_deadline(&self, policy: &Policy) -> Option<Deadline> {

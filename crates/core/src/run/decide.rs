@@ -31,7 +31,7 @@ pub(super) fn next(
     let next = |fault| Case { state, policy, now, evidence, fault }.next();
     match (fault, state.reached) {
         // Finished before it was told to save its work.
-        (None, None | Some(Reached { stage: Stage::Due, .. })) => Next::Finish(Outcome::DONE),
+        (None, None | Some(Reached { stage: Stage::Due, .. })) => said_to_be_done(policy),
         (None, Some(Reached { limit, .. })) => Next::Finish(Outcome::by_limit(limit, None)),
         (Some(fault), reached) => match (state.cancel, reached) {
             (Some(by), _) => Next::Finish(Outcome::cancelled(by)),
@@ -39,6 +39,11 @@ pub(super) fn next(
             (None, Some(reached)) => wrap_up(state, reached, fault, next(fault)),
         },
     }
+}
+
+/// What follows on the agent's word that the work is done.
+fn said_to_be_done(policy: &Policy) -> Next {
+    if policy.check.is_some() { Next::Check } else { Next::Finish(Outcome::DONE) }
 }
 
 /// What follows an attempt that could not save its work: where another one would, that is for saving it.
@@ -51,6 +56,7 @@ fn wrap_up(state: &State, Reached { limit, stage }: Reached, fault: Fault, next:
         {
             Next::Finish(outcome)
         }
+        Next::Check if stage == Stage::Due => Next::Check,
         Next::Attempt { at, remedy, plan }
             if stage != Stage::Over
                 && state.wrap_ups < WRAP_UPS_MAX
@@ -58,7 +64,9 @@ fn wrap_up(state: &State, Reached { limit, stage }: Reached, fault: Fault, next:
         {
             Next::Attempt { at, remedy, plan: SpawnPlan { say: Say::WrapUp(limit), ..plan } }
         }
-        Next::Attempt { .. } | Next::Finish(_) => Next::Finish(Outcome::by_limit(limit, Some(fault))),
+        Next::Attempt { .. } | Next::Check | Next::Finish(_) => {
+            Next::Finish(Outcome::by_limit(limit, Some(fault)))
+        }
     }
 }
 
@@ -66,7 +74,7 @@ fn wrap_up(state: &State, Reached { limit, stage }: Reached, fault: Fault, next:
 pub(super) fn reopened(state: &State, now: Now, ask: &Ask) -> SpawnPlan {
     let fault = state.fault.unwrap_or(Fault::Interrupted);
     let (session, say) = match (&state.session, ask) {
-        (Some(session), Ask::Continue) => (SessionPlan::Resume(session.clone()), Say::Continue(fault)),
+        (Some(session), Ask::Continue) => (SessionPlan::Resume(session.clone()), continued(state, fault)),
         (Some(session), Ask::Again) => (SessionPlan::Resume(session.clone()), Say::Task),
         (Some(session), Ask::Prompt(_)) => (SessionPlan::Resume(session.clone()), Say::Asked),
         (None, _) => {
@@ -75,6 +83,15 @@ pub(super) fn reopened(state: &State, now: Now, ask: &Ask) -> SpawnPlan {
         }
     };
     SpawnPlan::new(state.attempts() + 1, session, say)
+}
+
+/// What an agent is told that goes on because a person wants it.
+fn continued(state: &State, fault: Fault) -> Say {
+    match (state.reached, state.outcome().map(|outcome| outcome.kind)) {
+        (Some(Reached { limit, .. }), _) => Say::More(limit),
+        (None, Some(OutcomeKind::CheckFailed)) => Say::CheckFailed(state.checks),
+        (None, _) => Say::Continue(fault),
+    }
 }
 
 /// One failed attempt, with all that a decision about it may look at.
@@ -101,7 +118,7 @@ impl Case<'_> {
             Remedy::FreshSession => self.fresh_session(remedy),
             Remedy::OtherSession => self.other_session(),
             Remedy::Nudge(nudge) => self.nudge(nudge),
-            Remedy::EndUnlessAllowed if self.policy.allow_denials => Next::Finish(Outcome::DONE),
+            Remedy::EndUnlessAllowed if self.policy.allow_denials => said_to_be_done(self.policy),
             Remedy::EndUnlessAllowed | Remedy::End => self.end(),
         }
     }

@@ -45,6 +45,13 @@ impl Run {
         }
     }
 
+    /// The same, if nothing is left.
+    pub(super) fn take_in_the_end(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
+        if let Some((limit, Reach::All)) = self.limit_ahead(policy, at) {
+            self.reach(at, limit, Reach::All, step);
+        }
+    }
+
     fn reach(&mut self, at: Moment, limit: Limit, reach: Reach, step: &mut Step) {
         let turns = self.seen.turns;
         self.record(step, Record::LimitReached { at, limit, reach, turns });

@@ -96,6 +96,7 @@ impl Seen {
     /// The agent is told something: it owes a turn.
     pub(super) fn spoken_to(&mut self, at: Moment) {
         self.alive_at = self.alive_at.max(at);
+        (self.auth_retry, self.auth_retries) = (0, 0);
         self.reopen();
     }
 

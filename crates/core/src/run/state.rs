@@ -41,6 +41,13 @@ pub enum Phase {
         /// What follows.
         next: Next,
     },
+    /// The work is being judged; no agent is resident.
+    Checking {
+        /// Since when.
+        since: Moment,
+        /// Why that is being ended, if it is.
+        stopped: Option<StopWhy>,
+    },
     /// No process is resident; the next attempt has its time.
     Waiting {
         /// Since when.
@@ -129,6 +136,10 @@ pub struct State {
     pub turns_before: u32,
     /// How often the agent was told to save its work.
     pub wrap_ups: u32,
+    /// How often the work was judged in the whole run.
+    pub checks: u32,
+    /// How often in vain, since somebody last decided that the run goes on.
+    pub checks_failed: u32,
     /// What all ended attempts used.
     pub tally: Tally,
     /// How many calls our guards denied in them.
@@ -156,6 +167,7 @@ impl State {
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
+            | Phase::Checking { .. }
             | Phase::Over { .. } => Span::ZERO,
         };
         self.clocks.active(at) - waiting
@@ -172,6 +184,7 @@ impl State {
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
+            | Phase::Checking { .. }
             | Phase::Waiting { .. } => None,
         }
     }

@@ -5,9 +5,9 @@ use super::{Phase, Run, Seen, Why};
 use crate::condense::came_to;
 use crate::ladder::{self, history_of};
 use crate::{
-    Action, Ask, Because, By, Condensation, Event, Evidence, Exit, Fault, Found, Moment, Next, Notice, Now,
-    Outcome, OutcomeKind, Policy, Proc, Record, Rung, Say, SessionFound, SessionId, SessionPlan, Span,
-    SpawnError, SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
+    Action, Ask, Because, By, Checked, Condensation, Event, Evidence, Exit, Fault, Found, Moment, Next,
+    Notice, Now, Outcome, OutcomeKind, Policy, Proc, Record, Rung, Say, SessionFound, SessionId, SessionPlan,
+    Span, SpawnError, SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
 };
 
 // The agent retries a rejected key for three minutes; the second rejection already proves it.
@@ -32,6 +32,7 @@ impl Run {
             Event::Reopened(ask) => self.reopened(policy, now, ask, step),
             Event::Inspected(found) => self.inspected(policy, now, found, step),
             Event::Condensed(condensation) => self.condensed(policy, now, condensation, step),
+            Event::Checked(result) => self.checked(policy, now, result, step),
             Event::Spawned(proc) => self.spawned(now.at, proc, step),
             Event::SpawnFailed(error) => self.spawn_failed(policy, now, error, step),
             Event::Noticed(notice) => self.noticed(policy, now.at, &notice, step),
@@ -67,7 +68,7 @@ impl Run {
         self.start_attempt(policy, now.at, plan, step);
     }
 
-    fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: SpawnPlan, step: &mut Step) {
+    pub(super) fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: SpawnPlan, step: &mut Step) {
         let Some(plan) = self.within_limits(policy, at, plan, step) else { return };
         self.record(step, Record::AttemptStarted { at, plan: plan.clone() });
         if history_of(&plan.session).is_none() && plan.attempt > 1 {
@@ -119,7 +120,7 @@ impl Run {
         }
         let (outcome, tally) = came_to(&condensation);
         self.record(step, Record::Condensed { at: now.at, outcome, tally });
-        self.take_in(policy, now.at, step);
+        self.take_in_the_end(policy, now.at, step);
         if self.state.cancel.is_some() || self.has_nothing_left() {
             self.exited(policy, now, Evidence::of_exit(Exit::NeverSpawned), step);
         } else {
@@ -168,6 +169,7 @@ impl Run {
             | Phase::Condensing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
+            | Phase::Checking { .. }
             | Phase::Waiting { .. }
             | Phase::Over { .. } => return,
         }
@@ -257,6 +259,7 @@ impl Run {
             Phase::New
             | Phase::Condensing { .. }
             | Phase::Sweeping { .. }
+            | Phase::Checking { .. }
             | Phase::Waiting { .. }
             | Phase::Over { .. } => return,
         };
@@ -286,7 +289,11 @@ impl Run {
         self.record(step, Record::Swept { at, ended });
         match (next, self.state.cancel) {
             (Next::Finish(outcome), _) => self.finish(at, outcome, step),
-            (Next::Attempt { .. }, Some(by)) => self.finish(at, Outcome::cancelled(by), step),
+            (Next::Check, None) => {
+                self.record(step, Record::CheckOrdered { at });
+                step.actions.push(Action::Check(self.state.checks));
+            }
+            (Next::Attempt { .. } | Next::Check, Some(by)) => self.finish(at, Outcome::cancelled(by), step),
             (Next::Attempt { at: until, plan, .. }, None) if until <= at => {
                 self.start_attempt(policy, at, plan, step)
             }
@@ -306,6 +313,11 @@ impl Run {
             (Why::NextAttempt, Phase::Waiting { plan, .. }) => {
                 let plan = plan.clone();
                 self.start_attempt(policy, now.at, plan, step);
+            }
+            (Why::CheckTimeout, _) => self.stop_checking(now.at, StopWhy::AttemptTimeout, step),
+            (Why::Limit, Phase::Checking { .. }) => {
+                self.take_in(policy, now.at, step);
+                self.stop_checking(now.at, StopWhy::LimitReached, step);
             }
             (Why::CondenseTimeout, _) => self.stop_condensing(now.at, StopWhy::AttemptTimeout, step),
             (Why::Stall, _) => {
@@ -359,8 +371,10 @@ impl Run {
             }
             Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(by), step),
             Phase::Condensing { stopped: None, .. } => self.stop_condensing(at, StopWhy::Cancelled, step),
+            Phase::Checking { stopped: None, .. } => self.stop_checking(at, StopWhy::Cancelled, step),
             // The next event of the world finds the cancel in the state.
             Phase::Condensing { stopped: Some(_), .. }
+            | Phase::Checking { stopped: Some(_), .. }
             | Phase::Stopping { .. }
             | Phase::Launching
             | Phase::Sweeping { .. }
@@ -382,6 +396,10 @@ impl Run {
             (Phase::Condensing { .. }, Found::Gone(evidence)) => {
                 self.condensed(policy, now, Condensation::Ended(evidence), step);
             }
+            // Nothing of it is left: it is done again, or was to be ended anyway.
+            (Phase::Checking { stopped: Some(_), .. }, Found::Gone(_)) => {
+                self.checked(policy, now, Checked::Stopped, step);
+            }
             (_, Found::Live(_)) => {
                 self.seen = Seen::afresh(now.at);
                 step.actions.extend(self.unfinished_actions());
@@ -393,7 +411,11 @@ impl Run {
                 self.exited(policy, now, evidence, step);
             }
             (
-                Phase::New | Phase::Sweeping { .. } | Phase::Waiting { .. } | Phase::Over { .. },
+                Phase::New
+                | Phase::Sweeping { .. }
+                | Phase::Checking { .. }
+                | Phase::Waiting { .. }
+                | Phase::Over { .. },
                 Found::Gone(_),
             ) => {
                 step.actions.extend(self.unfinished_actions());

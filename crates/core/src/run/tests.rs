@@ -2,6 +2,7 @@
 //! the right. The language of the traces is in `trace.rs`.
 
 mod cancels;
+mod checks;
 mod condensing;
 mod conversations;
 mod endings;

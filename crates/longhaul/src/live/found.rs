@@ -28,6 +28,7 @@ pub(crate) fn live_agent(id: &RunId, run: &Run) -> Option<Proc> {
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
+            | Phase::Checking { .. }
             | Phase::Waiting { .. }
             | Phase::Over { .. },
             _,

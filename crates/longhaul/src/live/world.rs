@@ -1,5 +1,6 @@
 //! The world of one live run: performs actions, and turns files, exits and signals into events.
 
+mod checking;
 mod condensing;
 
 use super::child::{Agent, Input, Launch, is_halted};
@@ -19,6 +20,7 @@ use crate::observer::{Observer, View};
 use crate::seeding::transcript_of;
 use crate::watchdog::Watchdog;
 use crate::{Environment, SuperviseError, World};
+use checking::Checking;
 use condensing::Condensing;
 use longhaul_agent::{Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
@@ -72,6 +74,8 @@ pub(crate) struct LiveWorld<'a> {
     attempt: Option<Attempt>,
     /// What condenses older work for the next attempt; never beside one.
     condensing: Option<Condensing>,
+    /// What judges the work; never beside an attempt either.
+    checking: Option<Checking>,
     /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Ends the agent if we die and nobody comes back.
@@ -133,6 +137,7 @@ impl<'a> LiveWorld<'a> {
             events: VecDeque::new(),
             attempt: None,
             condensing: None,
+            checking: None,
             ended: Vec::new(),
             watchdog: None,
             is_named: false,
@@ -184,6 +189,8 @@ impl World for LiveWorld<'_> {
                 Ok(())
             }
             Action::EndCondensing => self.end_condensing().await,
+            Action::Check(number) => self.check(number),
+            Action::EndCheck => self.end_check(true).await,
             Action::Spawn(plan) => self.spawn(&plan),
             Action::Say(say, left) => {
                 if let Some(attempt) = &self.attempt {
@@ -234,6 +241,10 @@ impl World for LiveWorld<'_> {
             }
             if self.condensing.as_ref().is_some_and(Condensing::is_gone) {
                 self.end_condensing().await?;
+                continue;
+            }
+            if self.has_checked() {
+                self.end_check(false).await?;
                 continue;
             }
             if due {
@@ -367,6 +378,7 @@ impl LiveWorld<'_> {
     /// What the agent of this attempt is to know of the ones before.
     fn remember(&mut self, plan: &SpawnPlan, shown: Option<BTreeSet<String>>) {
         self.past.shown = shown;
+        self.past.check = self.check_for(plan);
         if matches!(plan.session, SessionPlan::New(_)) {
             self.past.deeds.begin_session();
         }
@@ -503,7 +515,7 @@ impl LiveWorld<'_> {
             }
         }
         // A dead agent's tools must not go on beside an agent that is about to be started.
-        if run.state().phase == Phase::Launching {
+        if matches!(run.state().phase, Phase::Launching | Phase::Checking { .. }) {
             sweep(self.setup.dir.id()).await?;
         }
         let evidence = self.read_again(&dir)?;
@@ -573,8 +585,11 @@ impl LiveWorld<'_> {
 
     /// Waits until something may have happened.
     async fn pause(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
-        let look_up =
-            if self.attempt.is_some() || self.condensing.is_some() { LOOK_UP_LIVE } else { LOOK_UP };
+        let look_up = if self.attempt.is_some() || self.condensing.is_some() || self.checking.is_some() {
+            LOOK_UP_LIVE
+        } else {
+            LOOK_UP
+        };
         let remaining = until.map_or(look_up, |until| until.since(self.clock.at()).to_std().min(look_up));
         let timer = tokio::time::sleep(remaining);
         // A closed channel matches no branch, and is then left out: nobody can cancel any more.
@@ -607,6 +622,7 @@ impl LiveWorld<'_> {
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
                 changes = changed => note(&mut self.requests, changes?),
                 gone = condensing::gone(&mut self.condensing) => gone?,
+                over = checking::over(&mut self.checking) => over?,
             },
         }
         Ok(())

@@ -2,8 +2,8 @@
 
 use crate::coverage::{Coverage, Standing};
 use crate::oracles::{
-    Bounds, Case, ClockWatch, CondenseWatch, LadderWatch, LimitWatch, Oracle, Patience, SessionWatch,
-    StopWatch, Verdict, check_truth, check_wait, ensure,
+    Bounds, Case, CheckWatch, ClockWatch, CondenseWatch, LadderWatch, LimitWatch, Oracle, Patience,
+    SessionWatch, StopWatch, Verdict, check_truth, check_wait, ensure,
 };
 use crate::world::{Ended, World};
 use longhaul_core::{
@@ -15,6 +15,7 @@ use longhaul_core::{
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     bounds: Bounds,
+    pub(crate) checks: CheckWatch,
     pub(crate) clocks: ClockWatch,
     pub(crate) condensing: CondenseWatch,
     pub(crate) ladder: LadderWatch,
@@ -45,6 +46,9 @@ impl Watch {
         self.ladder.hear(event);
         self.stops.hear(event);
         self.limits.hear(now.at, event);
+        if !matches!(event, Event::Ticked | Event::Suspended(_) | Event::Recovered(_)) {
+            self.checks.overdue(now.at, policy)?;
+        }
         self.condensing.hear(now.at, event, policy)?;
         self.patience.hear(now.at, event, policy)
     }
@@ -75,6 +79,7 @@ impl Watch {
         self.ladder.take(record)?;
         self.condensing.take(record, policy, world)?;
         self.limits.take(record, policy, &self.clocks)?;
+        self.checks.take(record, policy)?;
         match record {
             Record::RunReopened { .. } => self.reopen(),
             Record::AttemptStarted { plan, .. } => {
@@ -89,6 +94,7 @@ impl Watch {
             Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
             Record::LimitReached { limit, reach, .. } => coverage.limit(*limit, *reach),
             Record::Said { .. } => coverage.said(),
+            Record::Checked { result, .. } => coverage.checked(*result),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.ended(policy, *at, *fault, next, world, coverage)?;
             }
@@ -99,6 +105,8 @@ impl Watch {
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::InputEnded { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
             | Record::Suspended { .. }
             | Record::Swept { .. }
             | Record::RunFinished { .. } => {}
@@ -150,7 +158,7 @@ impl Watch {
             |watch: &Watch| watch.limits.decides(policy, &watch.clocks, (now, &ended.evidence), next);
         let Some(fault) = fault else {
             let by_limit = decides(self)?;
-            return if by_limit { Ok(()) } else { check_done(next) };
+            return if by_limit { Ok(()) } else { check_done(next, policy) };
         };
         coverage.fault(fault);
         self.cancel_decided = self.cancel;
@@ -160,10 +168,11 @@ impl Watch {
         }
         if fault == Fault::Permission && policy.allow_denials {
             let by_limit = decides(self)?;
-            return if by_limit { Ok(()) } else { check_done(next) };
+            return if by_limit { Ok(()) } else { check_done(next, policy) };
         }
         let next_at = match next {
             Next::Attempt { at, .. } => Some(*at),
+            Next::Check => None,
             Next::Finish(outcome) => outcome.retry_at,
         };
         let case = Case {
@@ -191,7 +200,11 @@ impl Watch {
     }
 }
 
-fn check_done(next: &Next) -> Verdict {
-    let done = matches!(next, Next::Finish(outcome) if outcome.kind == OutcomeKind::Done);
+fn check_done(next: &Next, policy: &Policy) -> Verdict {
+    let done = match next {
+        Next::Check => policy.check.is_some(),
+        Next::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.check.is_none(),
+        Next::Attempt { .. } => false,
+    };
     ensure(done, Oracle::Truth, || format!("work that is done goes on with {next:?}"))
 }

@@ -141,6 +141,9 @@ impl Bounds {
             Next::Attempt { .. } => ensure(!exhausted, Oracle::Bounds, || {
                 format!("one more attempt after {}, which the policy forbids: {self:?}", case.fault)
             }),
+            Next::Check => {
+                ensure(false, Oracle::Bounds, || format!("work that failed by {} is judged", case.fault))
+            }
             Next::Finish(outcome) => ensure(exhausted, Oracle::Bounds, || {
                 format!(
                     "{} after {}, and the policy allows one more attempt: {self:?}",

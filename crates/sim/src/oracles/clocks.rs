@@ -48,6 +48,9 @@ impl ClockWatch {
             | Record::Progressed { .. }
             | Record::LimitReached { .. }
             | Record::Said { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::CancelOrdered { .. } => {}

@@ -65,6 +65,9 @@ impl CondenseWatch {
             | Record::SessionOpened { .. }
             | Record::LimitReached { .. }
             | Record::Said { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::AttemptEnded { .. }

@@ -3,7 +3,7 @@
 use super::{Objection, Oracle, Verdict, ensure};
 use crate::world::{Ended, World};
 use longhaul_core::{
-    ApiError, By, Condensation, Event, Evidence, Exit, Fault, Limit, Moment, Notice, Now, Outcome,
+    ApiError, By, Checked, Condensation, Event, Evidence, Exit, Fault, Limit, Moment, Notice, Now, Outcome,
     OutcomeKind, Policy, Proc, Run, SessionFound, SessionLoss, Span, SpawnError, StopWhy,
 };
 
@@ -97,6 +97,10 @@ pub(crate) fn check_ending(
         (OutcomeKind::Bug, _) => {
             ensure(world.undying, Oracle::GivesUp, || "bug, while every process could be ended".to_owned())
         }
+        // Whether it was judged so often is for those who count.
+        (OutcomeKind::CheckFailed, _) => ensure(done, Oracle::GivesUp, || {
+            format!("check_failed, while the last attempt failed: {truth:?}")
+        }),
         (OutcomeKind::Cancelled, _) => check_cancelled(outcome, asked_by_them),
         // Whether it was reached is for those who count.
         (kind, _) if outcome.limit.is_some() => {
@@ -143,7 +147,7 @@ fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> Verdict {
 pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Verdict {
     let state = run.state().clone();
     let now = Now { at: at + Span::from_hours(1), roll: 7 };
-    let events: [Event; 11] = [
+    let events: [Event; 12] = [
         Event::Ticked,
         Event::Inspected(SessionFound::Missing),
         Event::Condensed(Condensation::NotNeeded),
@@ -151,6 +155,7 @@ pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Verdic
         Event::SpawnFailed(SpawnError::NoResources),
         Event::Noticed(Notice::ToolEnded),
         Event::Exited(Evidence::of_exit(Exit::Code(0))),
+        Event::Checked(Checked::Failed),
         Event::Swept(0),
         Event::Suspended(Span(7)),
         Event::Cancelled(By::Person),

@@ -74,6 +74,9 @@ impl LadderWatch {
             | Record::SessionOpened { .. }
             | Record::LimitReached { .. }
             | Record::Said { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::Suspended { .. }

@@ -63,6 +63,7 @@ impl LimitWatch {
             | Event::Reopened(_)
             | Event::Inspected(_)
             | Event::Condensed(_)
+            | Event::Checked(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Swept(_)
@@ -157,18 +158,23 @@ impl LimitWatch {
                 self.counts = false;
                 self.begin();
             }
+            // What is found of a model at work on that is none of the attempt's.
+            Record::CondenseOrdered { .. } => self.counts = false,
             Record::Condensed { tally, .. } => {
+                self.counts = true;
                 self.ended = self.ended.plus(*tally);
                 self.late = self.late.plus(*tally);
             }
             Record::RunReopened { .. } => (self.reached, self.told) = (None, 0),
             Record::RunStarted { .. }
             | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
             | Record::CondenseStopped { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
             | Record::Suspended { .. }
             | Record::Swept { .. }
             | Record::CancelOrdered { .. }
@@ -212,13 +218,14 @@ impl LimitWatch {
         (now, evidence): (Moment, &Evidence),
         next: &Next,
     ) -> Result<bool, super::Objection> {
-        // What it used is in `ended` by now.
-        let _counted = evidence;
         let over = self.is_over(policy, clocks, now);
         match (next, self.reached) {
             (Next::Finish(Outcome { limit: Some(limit), .. }), reached) => {
                 // A wait that would outlast the wall is not begun; no schedule waits longer than this.
-                let longest = Span(policy.backoff.cap.0.saturating_mul(3));
+                let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
+                let reset = reset.map_or(Span::ZERO, |reset| reset.since(now) + policy.reset_jitter);
+                let hint = evidence.retry_after.unwrap_or_default();
+                let longest = Span(policy.backoff.cap.0.saturating_mul(3)) + hint + reset;
                 let outlasts = policy.limits.wall.is_some_and(|wall| clocks.wall(now + longest) >= wall);
                 let reached = over || reached.is_some() || *limit == Limit::Wall && outlasts;
                 ensure(reached, Oracle::Limits, || {
@@ -245,7 +252,7 @@ impl LimitWatch {
                 })?;
                 Ok(saves || *remedy == Remedy::ResumeWithinLimit)
             }
-            (Next::Finish(_), _) => Ok(false),
+            (Next::Check | Next::Finish(_), _) => Ok(false),
         }
     }
 

@@ -42,6 +42,7 @@ impl Patience {
             | Event::Reopened(_)
             | Event::Inspected(_)
             | Event::Condensed(_)
+            | Event::Checked(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Exited(_)
@@ -161,6 +162,7 @@ impl Patience {
             Record::Said { at, .. } => {
                 self.stopping = false;
                 (self.settled_at, self.idle) = (None, false);
+                (self.rejections, self.rejection) = (0, 0);
                 self.heard_at = self.heard_at.max(*at);
             }
             Record::AttemptEnded { .. } => self.live = false,
@@ -173,6 +175,9 @@ impl Patience {
             | Record::Condensed { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
             | Record::LimitReached { .. }
             | Record::Swept { .. }
             | Record::CancelOrdered { .. }

@@ -28,6 +28,8 @@ fn orders(record: &Record, action: &Action) -> bool {
             };
             matches!(record, Record::AttemptStarted { plan, .. } if begins_with(&plan.session))
         }
+        Action::Check(_) => matches!(record, Record::CheckOrdered { .. }),
+        Action::EndCheck => matches!(record, Record::CheckStopped { .. }),
         Action::Condense(_) => matches!(record, Record::CondenseOrdered { .. }),
         Action::EndCondensing => matches!(record, Record::CondenseStopped { .. }),
         Action::Spawn(plan) => {
@@ -68,6 +70,8 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
                 });
             }
             Record::Swept { .. } => swept = true,
+            // The attempt before had its end, and what judged its work had one too.
+            Record::Checked { .. } => return Ok(()),
             Record::AttemptEnded { next, .. } => {
                 ensure(swept, Oracle::SweptFirst, || format!("attempt {} starts unswept", plan.attempt))?;
                 return check_moment(next, plan, world, now);
@@ -83,6 +87,8 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
             | Record::LimitReached { .. }
             | Record::Said { .. }
             | Record::InputEnded { .. }

@@ -51,6 +51,9 @@ impl StopWatch {
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::LimitReached { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }

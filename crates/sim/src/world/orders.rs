@@ -7,8 +7,8 @@ use crate::Reach;
 use crate::dice::Dice;
 use crate::mix::Point;
 use longhaul_core::{
-    Action, Evidence, Exit, Fault, Found, Moment, Proc, Rung, Say, SessionFound, SessionId, SessionPlan,
-    Span, SpawnError, SpawnPlan, StartupError, StopLevel,
+    Action, Checked, Evidence, Exit, Fault, Found, Moment, Proc, Rung, Say, SessionFound, SessionId,
+    SessionPlan, Span, SpawnError, SpawnPlan, StartupError, StopLevel,
 };
 
 impl World {
@@ -18,6 +18,8 @@ impl World {
             Action::Inspect(session) => self.inspect(session),
             Action::Condense(plan) => self.condense(plan.attempt),
             Action::EndCondensing => self.end_condensing(),
+            Action::Check(_) => self.check(),
+            Action::EndCheck => self.end_check(),
             Action::Spawn(plan) => self.spawn(plan),
             Action::Say(_, _) => self.say(),
             Action::EndInput => self.end_input(),
@@ -184,6 +186,25 @@ impl World {
         }
     }
 
+    /// The work is judged, by commands that may find it wanting, or hang.
+    fn check(&mut self) {
+        let fails = self.dice.odds(self.mix.check_fails);
+        self.check_result = if fails { Checked::Failed } else { Checked::Passed };
+        self.work_left += if fails { 1 + self.dice.below(3) as u32 } else { 0 };
+        let hangs = self.dice.odds(self.mix.check_hangs);
+        let lasts = if hangs { self.mix.hang } else { Reach::new(1, 600_000) };
+        self.check_at = self.now + Span(self.dice.magnitude(lasts));
+        self.lose_patience(self.check_at.min(self.now + Span::from_secs(60)));
+    }
+
+    /// Somebody ends the commands; they may be over in the same moment.
+    fn end_check(&mut self) {
+        if !self.dice.one_in(16) {
+            self.check_result = Checked::Stopped;
+        }
+        self.check_at = self.now + Span(self.dice.below(600));
+    }
+
     /// A line for the agent: one that is idle begins a turn.
     fn say(&mut self) {
         let saves = self.dice.below(3) as u32;
@@ -220,6 +241,8 @@ impl World {
         self.look_at = NEVER;
         self.fits_at = NEVER;
         self.sweep_at = NEVER;
+        // Nobody reads what its commands find; whoever comes back ends them first.
+        self.check_at = NEVER;
         self.alone = true;
         // One that waits for a supervisor has an input of its own.
         if !self.attended && self.dice.odds(self.mix.piped) {

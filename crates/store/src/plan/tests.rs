@@ -29,6 +29,7 @@ pub(crate) fn plan() -> Plan {
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         policy: Preset::Drill.policy(),
         seed_tokens: 12_000,
+        checks: Vec::new(),
         wrap_up_prompt: None,
         seed_summary: None,
         keep_stream: false,

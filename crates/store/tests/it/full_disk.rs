@@ -33,6 +33,7 @@ fn plan(prompt: String) -> Plan {
         permission_mode: None,
         seed_tokens: 12_000,
         seed_summary: None,
+        checks: Vec::new(),
         wrap_up_prompt: None,
         keep_stream: false,
         prices: None,

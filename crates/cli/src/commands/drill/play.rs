@@ -87,6 +87,7 @@ async fn played(
             ),
             guards: Guards::default(),
             attended: false,
+            checks: Vec::new(),
             wrap_up_prompt: None,
             extra_args: agent_args(scenario),
             seed_tokens: SEED_TOKENS_MAX,
@@ -210,6 +211,9 @@ impl Observer for Watcher {
                 | Record::SessionOpened { .. }
                 | Record::Progressed { .. }
                 | Record::LimitReached { .. }
+                | Record::CheckOrdered { .. }
+                | Record::CheckStopped { .. }
+                | Record::Checked { .. }
                 | Record::Said { .. }
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }

@@ -7,10 +7,10 @@
 //! is `found`, or something comes in between.
 
 use crate::{
-    Action, ApiError, Ask, Because, By, Condensation, Condensed, Continuity, Ending, Event, Evidence, Exit,
-    Fault, Found, Jitter, Left, MessageError, Moment, Next, Notice, Now, Outcome, Policy, Preset, Proc,
-    RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnError,
-    SpawnPlan, StartupError, Step, StopReason, Tally, Tokens, TurnResult, Usd,
+    Action, ApiError, Ask, Because, By, Checked, Condensation, Condensed, Continuity, Ending, Event,
+    Evidence, Exit, Fault, Found, Jitter, Left, MessageError, Moment, Next, Notice, Now, Outcome, Policy,
+    Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId, SessionPlan, Span,
+    SpawnError, SpawnPlan, StartupError, Step, StopReason, Tally, Tokens, TurnResult, Usd,
 };
 use expect_test::Expect;
 
@@ -160,6 +160,11 @@ impl Story<'_> {
             "summary" => Event::Condensed(match rest {
                 "none" => Condensation::NotNeeded,
                 _ => Condensation::Ended(summary(rest)),
+            }),
+            "check" => Event::Checked(match rest {
+                "passes" => Checked::Passed,
+                "fails" => Checked::Failed,
+                _ => Checked::Stopped,
             }),
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
@@ -320,6 +325,9 @@ impl Story<'_> {
                 let kept = if evidence.is_some() { ", evidence kept" } else { "" };
                 format!("{}{kept} -> {}", fault.map_or("well", Fault::word), self.next(next))
             }
+            Record::CheckOrdered { .. } => "check ordered".to_owned(),
+            Record::CheckStopped { why, .. } => format!("check stopped ({})", word(why)),
+            Record::Checked { result, .. } => format!("check {}", word(result)),
             Record::Swept { ended, .. } => format!("swept {ended}"),
             Record::CancelOrdered { by, .. } => format!("cancel by {}", word(by)),
             Record::RunFinished { outcome, .. } => self.outcome(outcome),
@@ -331,6 +339,8 @@ impl Story<'_> {
             Action::Inspect(session) => format!("> look for {}", self.session(session)),
             Action::Condense(plan) => format!("> condense for {}", plan.attempt),
             Action::EndCondensing => "> end condensing".to_owned(),
+            Action::Check(number) => format!("> check {number}"),
+            Action::EndCheck => "> end check".to_owned(),
             Action::Spawn(plan) if plan.condensed => format!("> spawn {}, condensed", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
             Action::Say(say, _) => format!("> say {}", said(*say)),
@@ -346,6 +356,7 @@ impl Story<'_> {
             Next::Attempt { at, remedy, plan } => {
                 format!("{} in {}: {}", word(remedy), at.since(self.at), self.plan(plan))
             }
+            Next::Check => "check".to_owned(),
             Next::Finish(outcome) => self.outcome(outcome),
         }
     }
@@ -387,6 +398,8 @@ fn said(say: Say) -> String {
         Say::Continue(fault) => format!("continue ({fault})"),
         Say::Nudge(nudge) => format!("nudge to {}", word(&nudge)),
         Say::WrapUp(limit) => format!("wrap up ({limit})"),
+        Say::More(limit) => format!("there is more ({limit})"),
+        Say::CheckFailed(number) => format!("check {number} failed"),
     }
 }
 

@@ -1,0 +1,66 @@
+//! The commands that judge the work: what cannot be run is refused before anything is started.
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::policy::ResolvedPolicy;
+use longhaul_core::{Checking, Span};
+use std::process::{Command, Stdio};
+
+// An agent that has not passed by then does not learn what is missing from the same words.
+const ATTEMPTS_MAX: u32 = 10;
+// A whole test suite; what takes longer is rather hung.
+const TIMEOUT: Span = Span::from_mins(30);
+
+/// Applies the flags to the policy of a new run.
+pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
+    let (attempts, timeout) = (args.policy.check_attempts, args.policy.check_timeout);
+    if args.check.is_empty() {
+        return match (attempts, timeout) {
+            (None, None) => Ok(()),
+            _ => Err(Failure::usage(
+                "there is no check to be bounded",
+                "name the command with --check COMMAND",
+            )),
+        };
+    }
+    for command in &args.check {
+        check_command(args, command)?;
+    }
+    resolved.policy.check = Some(Checking {
+        attempts_max: attempts.map_or(ATTEMPTS_MAX, Into::into),
+        timeout: Some(timeout.unwrap_or(TIMEOUT)).filter(|timeout| *timeout > Span::ZERO),
+    });
+    let named =
+        [("check", true), ("check_attempts", attempts.is_some()), ("check_timeout", timeout.is_some())];
+    let flags = named.into_iter().filter(|(_, named)| *named);
+    resolved.origins.extend(flags.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
+    Ok(())
+}
+
+/// A command that the shell cannot read, or whose program is not there, would judge no work at all.
+fn check_command(args: &RunArgs, command: &str) -> Result<(), Failure> {
+    let refused = |why: &str| {
+        let hint = "name a command that runs in the directory of the work, as a shell takes it";
+        Err(Failure::usage(format!("check the work by `{command}`: {why}"), hint))
+    };
+    if command.trim().is_empty() {
+        return refused("it is empty");
+    }
+    let asks = |words: &[&str]| {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(cwd) = &args.cwd {
+            shell.current_dir(cwd);
+        }
+        shell.status().is_ok_and(|status| status.success())
+    };
+    if !asks(&["-n", "-c", command]) {
+        return refused("the shell cannot read it");
+    }
+    let first = command.split_whitespace().next().unwrap_or_default();
+    let is_plain = first.chars().all(|sign| sign.is_ascii_alphanumeric() || "._-/+".contains(sign));
+    if is_plain && !asks(&["-c", "command -v -- \"$1\"", "sh", first]) {
+        return refused(&format!("there is no program `{first}`"));
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Checks: the agent's word that the work is done is not taken for it. Every story is told with each agent that there is.
+
+use crate::call::until;
+use crate::recovering::{recover, with_each_agent_at};
+use crate::server::Server;
+use crate::stage::Stage;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// A model that says too early that it is done, and mends what it is told, one thing at a time.
+const EARLY: &str = r#"
+name = "early"
+summary = "a model that claims success too early"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I write the first part."
+[[turn.tools]]
+bash = { command = "echo one >> parts" }
+[[turn]]
+text = "All of it is done."
+[[reply]]
+to = "part two is missing"
+[[reply.turn]]
+text = "Indeed."
+[[reply.turn.tools]]
+bash = { command = "echo two >> parts" }
+[[reply.turn]]
+text = "Now it is done."
+[[reply]]
+to = "part three is missing"
+[[reply.turn]]
+text = "Oh."
+[[reply.turn.tools]]
+bash = { command = "echo three >> parts" }
+[[reply.turn]]
+text = "Now it is really done."
+[[reply]]
+to = "part four is missing"
+[[reply.turn]]
+text = "I see."
+[[reply.turn.tools]]
+bash = { command = "echo four >> parts" }
+[[reply.turn]]
+text = "Now all four are there."
+"#;
+
+/// Finds the first part that is missing.
+const CHECK: &str = "for part in one two three four; do grep -qx $part parts || { echo part $part is missing; exit 1; }; done";
+
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
+    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(agent, &free).args(args).against(server).end().envelope(code)
+}
+
+#[test]
+fn a_false_claim_is_not_believed() {
+    with_each_agent_at(EARLY, "claiming success too early", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--check", CHECK], 0);
+        assert_eq!(envelope["result"], "Now all four are there.", "{envelope}");
+        // Four claims in one session, each in an attempt of its own, and three of them false.
+        assert_eq!(envelope["run"]["attempts"], 4, "{envelope}");
+        let parts = fs::read_to_string(stage.work().join("parts")).expect("the parts are there");
+        assert_eq!(parts, "one\ntwo\nthree\nfour\n");
+        let said = fs::read_to_string(stage.only_run().check_output_path(2)).expect("what it said is kept");
+        assert!(said.ends_with("part three is missing\n"), "{said}");
+    });
+}
+
+#[test]
+fn work_that_never_passes_is_no_success() {
+    with_each_agent_at(EARLY, "never passing", |stage, agent, server| {
+        let args =
+            ["--check", "true", "--check", "echo this is never enough; false", "--check-attempts", "2"];
+        let envelope = run(stage, agent, server, &args, 24);
+        assert_eq!(envelope["run"]["outcome"], "check_failed", "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+        assert!(envelope["result"].is_string(), "the partial result: {envelope}");
+    });
+}
+
+#[test]
+fn a_check_that_hangs_is_ended_with_all_that_it_started() {
+    let stage = Stage::new();
+    let server = Server::plays(EARLY);
+    let args = ["--check", "sleep 300 & setsid sleep 300", "--check-timeout", "1s", "--check-attempts", "1"];
+    let envelope = run(&stage, &stage.agent(), &server, &args, 24);
+    assert_eq!(envelope["run"]["outcome"], "check_failed", "{envelope}");
+}
+
+#[test]
+fn a_check_survives_its_supervisor() {
+    let stage = Stage::new();
+    let server = Server::plays(EARLY);
+    let slow = "echo judged >> judged; sleep 1; grep -qx one parts";
+    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--check", slow];
+    let started = stage.run(&stage.agent(), &free).against(&server).start();
+    until("it is judged", || stage.work().join("judged").exists());
+    started.kill();
+    let envelope = recover(&stage, &server, &[]).end().envelope(0);
+    assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+    // What nobody read is asked again.
+    let judged = fs::read_to_string(stage.work().join("judged")).expect("it was judged");
+    assert_eq!(judged, "judged\njudged\n");
+}
+
+#[test]
+fn a_check_that_cannot_be_run_is_refused() {
+    let stage = Stage::new();
+    let check = |args: &[&str], words: &[&str]| {
+        let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
+        assert_eq!(ended.code, 2, "{ended:?}");
+        ended.says(words);
+    };
+    check(&["--check", "no-such-program --fast"], &["there is no program `no-such-program`"]);
+    check(&["--check", "if then"], &["the shell cannot read it"]);
+    check(&["--check", " "], &["it is empty"]);
+    check(&["--check-attempts", "3"], &["there is no check to be bounded"]);
+    assert!(stage.runs().is_empty());
+}

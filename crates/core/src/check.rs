@@ -1,0 +1,25 @@
+//! The commands that judge the work when the agent says that it is done.
+
+use crate::Span;
+use serde::{Deserialize, Serialize};
+
+/// How the work of a run is judged. Which commands do it, the plan says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checking {
+    /// After so many checks in vain the run ends.
+    pub attempts_max: u32,
+    /// How long one check may take, all of its commands together; nothing is unlimited.
+    pub timeout: Option<Span>,
+}
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checked {
+    /// Every command exited with 0.
+    Passed,
+    /// One did not.
+    Failed,
+    /// It was ended before it was over.
+    Stopped,
+}

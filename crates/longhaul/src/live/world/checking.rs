@@ -1,0 +1,121 @@
+//! Has the work judged, between two attempts: the user's commands, one after the other, each in a shell, in the directory
+//! where the agent works, with the run's mark. The first that fails decides.
+
+use super::LiveWorld;
+use crate::SuperviseError;
+use crate::crash;
+use crate::live::child::Launch;
+use crate::live::condenser::Condenser;
+use longhaul_agent::Invocation;
+use longhaul_core::{Checked, Event, Exit, Say, SpawnPlan};
+use std::fs::File;
+use std::future;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+// What a command said last is what it found: a screenful or two, which costs the model about two thousand tokens.
+const TAIL_BYTES_MAX: u64 = 8 << 10;
+
+/// A check under way.
+pub(super) struct Checking {
+    /// Which one of the run, from 1.
+    number: u32,
+    /// The command that runs, by its place.
+    place: usize,
+    process: Condenser,
+}
+
+impl LiveWorld<'_> {
+    /// Begins to judge the work for the so manieth time.
+    pub(super) fn check(&mut self, number: u32) -> Result<(), SuperviseError> {
+        self.begin_check(number, 0)
+    }
+
+    fn begin_check(&mut self, number: u32, place: usize) -> Result<(), SuperviseError> {
+        let Some(command) = self.setup.order.checks.get(place).cloned() else {
+            self.events.push_back(Event::Checked(Checked::Passed));
+            return Ok(());
+        };
+        let mut output = self.setup.dir.create_check_output(number, place == 0)?;
+        // For whoever reads it: which command said what.
+        let _ = writeln!(output, "$ {command}");
+        match self.start_check(&command, &output) {
+            Ok(process) => {
+                self.checking = Some(Checking { number, place, process });
+            }
+            Err(error) => {
+                let _ = writeln!(output, "longhaul could not start it: {error}");
+                self.events.push_back(Event::Checked(Checked::Failed));
+            }
+        }
+        Ok(())
+    }
+
+    fn start_check(&self, command: &str, output: &File) -> io::Result<Condenser> {
+        let invocation = Invocation {
+            program: "/bin/sh".into(),
+            args: vec!["-c".to_owned(), command.to_owned()],
+            cwd: self.setup.order.cwd.clone(),
+            env_set: vec![("LONGHAUL_RUN".to_owned(), self.setup.dir.id().to_string())],
+            env_remove: Vec::new(),
+            stdin: Vec::new(),
+            waits: false,
+        };
+        let files = (output.try_clone()?, output.try_clone()?);
+        let launch = Launch::of(&invocation, &self.setup.environment, self.setup.dir.id(), files);
+        let (process, proc) = Condenser::start(launch, Vec::new()).map_err(|(_, error)| error)?;
+        crash::agent_is(proc.pid);
+        Ok(process)
+    }
+
+    /// A command is over, or is to end: whatever it left behind ends too, and the next one begins, or it is said what
+    /// came of the check.
+    pub(super) async fn end_check(&mut self, stopped: bool) -> Result<(), SuperviseError> {
+        let Some(mut checking) = self.checking.take() else { return Ok(()) };
+        let exit = checking.process.end(self.setup.dir.id()).await?;
+        match exit {
+            Exit::Code(0) if !stopped => self.begin_check(checking.number, checking.place + 1)?,
+            Exit::Code(_) | Exit::Signal(_) | Exit::Unseen | Exit::NeverSpawned => {
+                let result = if stopped { Checked::Stopped } else { Checked::Failed };
+                if let (true, Ok(mut output)) =
+                    (stopped, self.setup.dir.create_check_output(checking.number, false))
+                {
+                    let _ = writeln!(output, "longhaul ended it: it had its time");
+                }
+                self.events.push_back(Event::Checked(result));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a command of a check is over.
+    pub(super) fn has_checked(&self) -> bool {
+        self.checking.as_ref().is_some_and(|checking| checking.process.is_gone())
+    }
+
+    /// What the check said that this attempt is told of: its end.
+    pub(super) fn check_for(&self, plan: &SpawnPlan) -> Option<String> {
+        let Say::CheckFailed(number) = plan.say else { return None };
+        tail(&self.setup.dir.check_output_path(number)).ok()
+    }
+}
+
+/// The end of a file, from the beginning of a line on where it is cut.
+fn tail(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let cut = file.metadata()?.len().saturating_sub(TAIL_BYTES_MAX);
+    file.seek(SeekFrom::Start(cut))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let whole = if cut > 0 { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
+    Ok(whole.to_owned())
+}
+
+/// Waits for the end of a check's command; for ever, if none runs.
+pub(super) async fn over(checking: &mut Option<Checking>) -> io::Result<()> {
+    match checking {
+        Some(checking) => checking.process.gone().await.map(drop),
+        None => future::pending().await,
+    }
+}

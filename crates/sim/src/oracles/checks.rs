@@ -1,0 +1,117 @@
+//! Whether the work is judged when it should be, and whether what came of that is heeded.
+
+use super::{Oracle, Verdict, ensure};
+use longhaul_core::{
+    Checked, Limit, Moment, Next, Outcome, OutcomeKind, Policy, Reach, Record, Say, StopWhy,
+};
+
+/// The checks of one run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CheckWatch {
+    /// The attempt that ended last did its work, if its agent is right.
+    claimed: bool,
+    /// One is under way since then.
+    since: Option<Moment>,
+    stopped: Option<StopWhy>,
+    /// What came of the last one, until something follows.
+    result: Option<Checked>,
+    failed: u32,
+    cancelled: bool,
+    limited: Option<(Limit, Reach)>,
+}
+
+impl CheckWatch {
+    /// Nothing is left alone for longer than it may take.
+    pub(crate) fn overdue(&self, now: Moment, policy: &Policy) -> Verdict {
+        let (Some(since), None) = (self.since, self.stopped) else { return Ok(()) };
+        let timeout = policy.check.and_then(|checking| checking.timeout);
+        let late = timeout.is_some_and(|timeout| now > since + timeout);
+        ensure(!late && !self.cancelled, Oracle::Checks, || {
+            format!("judged for {} and left alone: {self:?}", now.since(since))
+        })
+    }
+
+    pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> Verdict {
+        match record {
+            Record::RunReopened { .. } => *self = CheckWatch::default(),
+            Record::AttemptEnded { next, .. } => self.claimed = *next == Next::Check,
+            Record::CheckOrdered { at } => {
+                let may = self.claimed && policy.check.is_some() && self.since.is_none() && !self.cancelled;
+                ensure(may, Oracle::Checks, || format!("nothing is to be judged: {self:?}"))?;
+                (self.claimed, self.since, self.stopped) = (false, Some(*at), None);
+            }
+            Record::CheckStopped { at, why } => {
+                let timeout = policy.check.and_then(|checking| checking.timeout);
+                let late = timeout.zip(self.since).is_some_and(|(timeout, since)| *at >= since + timeout);
+                let may = match why {
+                    StopWhy::AttemptTimeout => late,
+                    StopWhy::Cancelled => self.cancelled,
+                    StopWhy::LimitReached => matches!(self.limited, Some((_, Reach::All))),
+                    StopWhy::Stalled
+                    | StopWhy::AuthRejected
+                    | StopWhy::OtherSession
+                    | StopWhy::Reserve
+                    | StopWhy::Memory
+                    | StopWhy::Lingered => false,
+                };
+                ensure(may && self.since.is_some(), Oracle::Checks, || {
+                    format!("ended as {why:?} without the reason: {self:?}")
+                })?;
+                self.stopped = Some(*why);
+            }
+            Record::Checked { result, .. } => {
+                ensure(self.since.take().is_some(), Oracle::Checks, || "nobody judged".to_owned())?;
+                self.result = Some(*result);
+                self.failed += u32::from(*result != Checked::Passed);
+            }
+            Record::AttemptStarted { plan, .. } => {
+                let most = policy.check.map_or(0, |checking| checking.attempts_max);
+                let told = matches!(plan.say, Say::CheckFailed(_) | Say::WrapUp(_));
+                let right = match self.result.take() {
+                    None => true,
+                    Some(Checked::Passed) => false,
+                    Some(Checked::Failed | Checked::Stopped) => told && self.failed < most && !self.cancelled,
+                };
+                ensure(right, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.say))?;
+            }
+            Record::RunFinished { outcome, .. } => self.check_end(outcome, policy)?,
+            Record::Suspended { span } => self.since = self.since.map(|since| since + *span),
+            Record::CancelOrdered { .. } => self.cancelled = true,
+            Record::LimitReached { limit, reach, .. } => self.limited = Some((*limit, *reach)),
+            Record::RunStarted { .. }
+            | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Condensed { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::Said { .. }
+            | Record::InputEnded { .. }
+            | Record::StopOrdered { .. }
+            | Record::Swept { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Work that is judged is done if and only if it passed.
+    fn check_end(&mut self, outcome: &Outcome, policy: &Policy) -> Verdict {
+        let most = policy.check.map_or(u32::MAX, |checking| checking.attempts_max);
+        let result = self.result.take();
+        let right = match outcome.kind {
+            OutcomeKind::Done => policy.check.is_none() || result == Some(Checked::Passed),
+            OutcomeKind::CheckFailed => {
+                result.is_some_and(|result| result != Checked::Passed) && self.failed >= most
+            }
+            OutcomeKind::Cancelled => result != Some(Checked::Passed),
+            OutcomeKind::OverBudget | OutcomeKind::OutOfTime => result != Some(Checked::Passed),
+            OutcomeKind::Failed
+            | OutcomeKind::NeedsPerson
+            | OutcomeKind::Refused
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Bug
+            | OutcomeKind::RetryLater => result.is_none(),
+        };
+        ensure(right, Oracle::Checks, || format!("{} after {result:?}: {self:?}", outcome.kind))
+    }
+}
