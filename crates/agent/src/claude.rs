@@ -12,6 +12,7 @@ mod guarding;
 mod invocation;
 mod kinds;
 mod prompts;
+mod questions;
 mod recent;
 mod reminder;
 pub mod session;

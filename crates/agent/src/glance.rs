@@ -1,5 +1,6 @@
 //! What people may want to know of a running attempt. Nothing here decides anything.
 
+use crate::Answered;
 use longhaul_core::{SessionId, Tally};
 use std::collections::BTreeMap;
 
@@ -8,6 +9,9 @@ const NAMES_MAX: usize = 256;
 const NAME_CHARS_MAX: usize = 64;
 const ERRORS_MAX: usize = 20;
 const ERROR_BYTES_MAX: usize = 4 << 10;
+// Four of them fit into one call, and a person reads no more than these.
+const ANSWERED_MAX: usize = 100;
+const ANSWERED_BYTES_MAX: usize = 500;
 // A line may be four times as long; three copies of it must fit into 200 MB.
 const RESULT_BYTES_MAX: usize = 16 << 20;
 
@@ -32,6 +36,8 @@ pub struct Glance {
     pub said: String,
     /// What the agent said was wrong, oldest first, bounded.
     pub errors: Vec<String>,
+    /// Its questions with their answers, oldest first, bounded.
+    pub answered: Vec<Answered>,
     /// Turns that ended.
     pub turns: u32,
     /// Events by type.
@@ -49,6 +55,15 @@ impl Glance {
         let new = !text.trim().is_empty() && self.errors.last().is_none_or(|last| last != text);
         if new && self.errors.len() < ERRORS_MAX {
             self.errors.push(text.to_owned());
+        }
+    }
+
+    /// Adds a question with its answer.
+    pub(crate) fn answered(&mut self, answered: Answered) {
+        if self.answered.len() < ANSWERED_MAX {
+            let short = |text: String| beginning(&text, ANSWERED_BYTES_MAX).to_owned();
+            let Answered { question, answer, key } = answered;
+            self.answered.push(Answered { question: short(question), answer: short(answer), key });
         }
     }
 

@@ -1,10 +1,11 @@
-//! What an agent may not do in a run, whatever it is permitted otherwise. A verdict is a matter of the call
+//! What an agent may not do in a run, whatever it is permitted otherwise, and what its questions are answered. A verdict is a matter of the call
 //! alone, so that whoever reads the agent's stream again comes to the same one.
 
 mod call;
 
 use crate::glance::beginning;
 use crate::pattern::Pattern;
+use crate::{Answers, AnswersError};
 pub use call::Call;
 use serde_json::Value;
 use std::fmt;
@@ -13,13 +14,15 @@ use std::str::FromStr;
 // An answer must fit into one write to a pipe, whatever the model called for.
 const NAME_BYTES_MAX: usize = 200;
 
-/// The guards of a run; those of most runs allow everything.
+/// The guards of a run; those of most runs allow everything, and let the agent ask nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guards {
     /// The tools that may be used; empty for all.
     pub allow_tools: Vec<ToolPattern>,
     /// The tools that may not be used, also if they are among the former.
     pub deny_tools: Vec<ToolPattern>,
+    /// How its questions are answered; nothing if it may ask none.
+    pub answers: Option<Answers>,
 }
 
 /// What a guard says to a call.
@@ -40,7 +43,7 @@ pub struct ToolPattern {
     pattern: Pattern,
 }
 
-/// A pattern that fits nothing, or more than was meant.
+/// Guards that cannot be meant: a pattern that fits nothing, or too much.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
     /// It is empty, or an alternative of it is.
@@ -49,6 +52,9 @@ pub enum GuardError {
     /// It is written like a permission rule, which also names arguments.
     #[error("`{0}` names arguments; a tool is named alone, as in `Bash` or `mcp__*`")]
     Arguments(String),
+    /// Answers that do not go together.
+    #[error(transparent)]
+    Answers(#[from] AnswersError),
 }
 
 impl Guards {
@@ -102,7 +108,7 @@ mod tests {
     #[test]
     fn tools_are_allowed_and_denied_by_name() {
         let check = |allow: &[&str], deny: &[&str], tool: &str, passes: bool| {
-            let guards = Guards { allow_tools: tools(allow), deny_tools: tools(deny) };
+            let guards = Guards { allow_tools: tools(allow), deny_tools: tools(deny), ..Guards::default() };
             let verdict = guards.verdict(&Call::new(tool, "{}"));
             assert_eq!(verdict == Verdict::Pass, passes, "{guards:?} {tool}");
         };

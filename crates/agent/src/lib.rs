@@ -7,6 +7,7 @@
 //! An agent's prose never reaches control flow here: only vendor-authored fields do, and, where the
 //! vendor has no field, a short documented list of vendor-authored sentences.
 
+mod answers;
 pub mod claude;
 mod deeds;
 mod dialect;
@@ -24,6 +25,7 @@ mod table;
 mod tables;
 pub mod transcript;
 
+pub use answers::{Answered, Answers, AnswersError, Question};
 pub use claude::session_file::{Damage, DamageKind, Health};
 pub use deeds::{Deeds, Done, Ended, Latest, Unfinished};
 pub use dialect::{

@@ -147,6 +147,16 @@ pub struct RunArgs {
     /// what it says goes back to the agent, until it exits with 0. Several are run one after the other
     #[arg(long, value_name = "COMMAND")]
     pub check: Vec<String>,
+    /// Let the agent ask questions, and answer VALUE to one that is KEY or has it in its text. What no key fits is
+    /// answered by the first option that the agent offers, with a warning [default: the agent cannot ask]
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub answer: Vec<String>,
+    /// Answers from a file, for keys that --answer does not name: JSON or TOML, one object of keys and answers
+    #[arg(long, value_name = "FILE")]
+    pub answers: Option<PathBuf>,
+    /// Let the agent ask questions, also without an --answer: each is answered by its first option, with a warning
+    #[arg(long)]
+    pub answer_defaults: bool,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,

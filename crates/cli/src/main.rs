@@ -1,5 +1,6 @@
 //! The `longhaul` binary: the only place that prints and exits.
 
+mod answers;
 mod args;
 mod checks;
 mod commands;

@@ -1,4 +1,4 @@
-//! The user's own tables of prices and effects: read whole, and refused before anything is started.
+//! The user's own tables, of prices and effects for example: read whole, and refused before anything is started.
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -33,7 +33,8 @@ pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
     })
 }
 
-fn read(flag: &str, path: &Path) -> Result<String, Failure> {
+/// A file of a person's own, whole.
+pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
     let read = || -> io::Result<String> {
         let mut text = String::new();
         File::open(path)?.take(TABLE_BYTES_MAX + 1).read_to_string(&mut text)?;

@@ -44,6 +44,9 @@ pub struct Evidence {
     /// How many calls our guards denied.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub denied: u32,
+    /// How its questions were answered.
+    #[serde(default, skip_serializing_if = "Questions::are_none")]
+    pub questions: Questions,
     /// The session as the stream named it; nothing if the agent died before naming one.
     pub session: Option<SessionId>,
     /// Whether the session went on from where it was; nothing where that cannot be read. Filled in by the
@@ -71,10 +74,44 @@ impl Evidence {
             retry_after: None,
             guard_lapsed: false,
             denied: 0,
+            questions: Questions::default(),
             session: None,
             continuity: None,
             progressed: false,
             tally: Tally::default(),
+        }
+    }
+}
+
+/// Questions that an agent would have asked a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Questions {
+    /// How many were answered.
+    pub answered: u32,
+    /// How many of them by a default, because nobody had said anything about them.
+    pub by_default: u32,
+}
+
+impl Questions {
+    /// Whether nothing was asked.
+    pub fn are_none(&self) -> bool {
+        *self == Questions::default()
+    }
+
+    /// Counts questions by whether each was answered by a default.
+    pub fn count(&mut self, by_default: impl Iterator<Item = bool>) {
+        for by_default in by_default {
+            self.answered = self.answered.saturating_add(1);
+            self.by_default = self.by_default.saturating_add(u32::from(by_default));
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Questions) -> Questions {
+        Questions {
+            answered: self.answered.saturating_add(other.answered),
+            by_default: self.by_default.saturating_add(other.by_default),
         }
     }
 }

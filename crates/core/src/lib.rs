@@ -38,7 +38,7 @@ pub use clocks::Clocks;
 pub use condense::{Condensation, Condensed};
 pub use event::{Ask, Event, Found, Notice, Proc, RateLimit, RateLimitStatus, SpawnError};
 pub use evidence::{
-    ApiError, Ending, Evidence, Exit, MessageError, StartupError, StopReason, Tally, TurnResult,
+    ApiError, Ending, Evidence, Exit, MessageError, Questions, StartupError, StopReason, Tally, TurnResult,
 };
 pub use fault::{Fault, ParseFaultError};
 pub use ids::{RunId, SessionId};

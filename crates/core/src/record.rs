@@ -3,7 +3,7 @@
 
 use crate::{
     Ask, Because, By, Checked, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc,
-    Reach, Remedy, Rung, Say, SessionId, Span, SpawnPlan, StopLevel, Tally, TurnResult,
+    Questions, Reach, Remedy, Rung, Say, SessionId, Span, SpawnPlan, StopLevel, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -138,6 +138,9 @@ pub enum Record {
         /// How many calls our guards denied.
         #[serde(default, skip_serializing_if = "is_zero")]
         denied: u32,
+        /// How its questions were answered.
+        #[serde(default, skip_serializing_if = "Questions::are_none")]
+        questions: Questions,
         /// Whether it continued the conversation that it was to continue, where that could be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continuity: Option<Continuity>,

@@ -2,7 +2,8 @@
 
 use longhaul_agent::Glance;
 use longhaul_core::{
-    Clocks, Fault, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId, Span, Tally, TurnResult,
+    Clocks, Fault, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span, Tally,
+    TurnResult,
 };
 use longhaul_store::{CostSummary, RunDir, SessionSummary, Status};
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub struct Report {
     pub tally: Tally,
     /// How many tool calls its guards denied.
     pub denied: u32,
+    /// How the agent's questions were answered.
+    pub questions: Questions,
     /// How it spent its time.
     pub clocks: Clocks,
     /// When it ended.
@@ -74,6 +77,7 @@ impl Report {
             ending: state.result,
             tally: state.tally,
             denied: state.denied,
+            questions: state.questions,
             clocks: state.clocks,
             ended,
         }

@@ -6,7 +6,9 @@ use crate::observer::Observer;
 use crate::report::{Report, settle};
 use crate::watchdog;
 use jiff::Zoned;
-use longhaul_agent::{Dialect, GuardError, Guards, Order, Program, Tables, TablesError, dialect_with};
+use longhaul_agent::{
+    Answers, Dialect, GuardError, Guards, Order, Program, Tables, TablesError, dialect_with,
+};
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, PlanGuards, Prompt, StoreError};
 use std::collections::BTreeMap;
@@ -146,7 +148,11 @@ pub(crate) fn dialect_of(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError
 /// The guards of a plan.
 pub(crate) fn guards_of(plan: &Plan) -> Result<Guards, GuardError> {
     let tools = |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
-    Ok(Guards { allow_tools: tools(&plan.guards.allow_tools)?, deny_tools: tools(&plan.guards.deny_tools)? })
+    Ok(Guards {
+        allow_tools: tools(&plan.guards.allow_tools)?,
+        deny_tools: tools(&plan.guards.deny_tools)?,
+        answers: plan.guards.answers.clone().map(Answers::new).transpose()?,
+    })
 }
 
 /// A run that was never begun, or one that broke off.
@@ -284,6 +290,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         guards: PlanGuards {
             allow_tools: order.guards.allow_tools.iter().map(ToString::to_string).collect(),
             deny_tools: order.guards.deny_tools.iter().map(ToString::to_string).collect(),
+            answers: order.guards.answers.as_ref().map(|answers| answers.by_key().clone()),
         },
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),

@@ -10,6 +10,7 @@
 //! dates and chance are arguments. Directories are 0700, files 0600, and no secret has a field to
 //! be written to: environment variables are known here by their names only.
 
+mod answered;
 mod argv;
 mod atomic;
 mod attempt_session;
@@ -36,6 +37,7 @@ mod stamp;
 mod status;
 mod summary;
 
+pub use answered::AnsweredQuestion;
 pub use argv::{Argv, EnvNames};
 pub use atomic::{Durability, replace, replace_json};
 pub use attempt_session::AttemptSession;

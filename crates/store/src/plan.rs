@@ -80,6 +80,9 @@ pub struct PlanGuards {
     pub allow_tools: Vec<String>,
     /// Patterns of tools.
     pub deny_tools: Vec<String>,
+    /// What the agent's questions are answered, by key; nothing if it may ask none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<BTreeMap<String, String>>,
 }
 
 impl PlanGuards {

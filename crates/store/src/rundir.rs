@@ -4,8 +4,8 @@
 //! plan.json        what was asked for, written once; again where the run has moved
 //! journal.jsonl    the truth: see `journal.rs`
 //! status.json      derived, for people and other programs
-//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; orphaned.json where a
-//!                  watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
+//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; answers.json where it asked
+//!                  something; orphaned.json where a watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! checks/001.log   what the commands said that judged the work
 //! logs/            cost_summary.json, session.json, derived when the run ends
@@ -16,7 +16,8 @@
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{
-    Argv, AttemptExit, AttemptSession, CostSummary, Orphaned, Plan, SessionSummary, Status, StoreError, disk,
+    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Orphaned, Plan, SessionSummary, Status,
+    StoreError, disk,
 };
 use longhaul_core::RunId;
 use std::fs::{self, File};
@@ -332,6 +333,23 @@ impl AttemptDir {
     pub fn exit(&self) -> Result<Option<AttemptExit>, StoreError> {
         let path = self.path.join("exit.json");
         if path.exists() { read_json("exit", &path).map(Some) } else { Ok(None) }
+    }
+
+    /// Writes `answers.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_answers(&self, answers: &[AnsweredQuestion]) -> Result<(), StoreError> {
+        replace_json(&self.path.join("answers.json"), &answers, Durability::Process)
+    }
+
+    /// What the agent asked, and how it was answered; nothing if it asked nothing, or nobody wrote it down.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn answers(&self) -> Result<Vec<AnsweredQuestion>, StoreError> {
+        let path = self.path.join("answers.json");
+        if path.exists() { read_json("answers", &path) } else { Ok(Vec::new()) }
     }
 
     /// Writes `orphaned.json`, durably: nothing else tells of it.

@@ -38,6 +38,11 @@ pub(super) fn hook_answer(id: &str, answer: &Value) -> Vec<u8> {
     }))
 }
 
+/// Denies what the agent would ask a person to allow.
+pub(super) fn permission_denial(id: &str, reason: &str) -> Vec<u8> {
+    hook_answer(id, &json!({ "behavior": "deny", "message": reason }))
+}
+
 fn request(id: &str, request: &Value) -> Vec<u8> {
     line(&json!({ "type": "control_request", "request_id": id, "request": request }))
 }

@@ -80,6 +80,7 @@ impl Decoder for ClaudeDecoder {
             rate_limit: self.rate_limit,
             guard_lapsed: self.guard_lapsed || self.guarding.lapsed || self.hides_a_lapse(),
             denied: self.guarding.denied,
+            questions: self.guarding.questions,
             session: self.glance.session.clone(),
             progressed: self.progressed,
             tally: self.glance.tally,
@@ -162,7 +163,8 @@ impl ClaudeDecoder {
             Kind::PermissionDenied => self.with(line, |own, note| own.permission_denied(&note)),
             Kind::ModelFallback => self.with(line, |own, note| own.model_fallback(&note)),
             Kind::ControlRequest => self.with(line, |own, note: Note<'_>| {
-                own.guarding.asked(note.request_id.as_str(), &note.request);
+                let answered = own.guarding.asked(note.request_id.as_str(), &note.request);
+                answered.into_iter().for_each(|answered| own.glance.answered(answered));
             }),
             Kind::ControlCancel => self.with(line, |own, note: Note<'_>| {
                 own.guarding.called_off(note.request_id.as_str());

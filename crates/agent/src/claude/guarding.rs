@@ -2,9 +2,11 @@
 //! its input. One that nobody answers is not made (2.1.330).
 
 use super::compact::fingerprint;
-use super::control::{hook_answer, initialize};
-use super::wire::{Answered, Request};
-use crate::{Call, Guards, Verdict};
+use super::control::{hook_answer, initialize, permission_denial};
+use super::questions::{self, ASK};
+use super::wire::{ControlResponse, Request};
+use crate::{Answered, Call, Guards, Verdict};
+use longhaul_core::Questions;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +15,10 @@ const OPEN_MAX: usize = 1024;
 // Who is asked again after a restart must find the agent where it was: it waits for a day.
 const TIMEOUT_S: u32 = 86_400;
 const CALLBACK: &str = "longhaul-guard";
+const NOBODY: &str =
+    "This needs the permission of a person, and nobody is there to give it. Go on without it.";
+const UNREADABLE: &str =
+    "These questions could not be understood, and nobody is there to answer them. Decide yourself.";
 // As much as an empty pipe takes in one piece. Of a longer line a supervisor that is killed may have written half,
 // and an agent ends at half a line (2.1.330).
 const ANSWER_BYTES_MAX: usize = 64 << 10;
@@ -36,18 +42,22 @@ pub(super) struct Guarding {
     /// Whether the agent has said that it will ask.
     registered: bool,
     /// What it waits for, by the name of its question.
-    open: BTreeMap<String, Question>,
+    open: BTreeMap<String, Open>,
     /// Calls that it asked about, and that have not ended.
     judged: BTreeSet<u64>,
     /// How many calls were denied.
     pub(super) denied: u32,
+    /// How many questions were answered.
+    pub(super) questions: Questions,
     /// Whether a call was made, or refused, without a verdict.
     pub(super) lapsed: bool,
 }
 
 #[derive(Debug)]
-struct Question {
+struct Open {
     call: u64,
+    /// Whether it is a guard that is asked: the call must not be made without its verdict.
+    is_guard: bool,
     /// Taken when it is said.
     answer: Option<Vec<u8>>,
 }
@@ -57,33 +67,58 @@ impl Guarding {
         Guarding { guards, ..Guarding::default() }
     }
 
-    /// The agent asks.
-    pub(super) fn asked(&mut self, id: &str, request: &Request<'_>) {
-        if !request.subtype.is("hook_callback") {
-            return;
-        }
+    /// The agent asks. What it would have asked a person, and what that was answered.
+    pub(super) fn asked(&mut self, id: &str, request: &Request<'_>) -> Vec<Answered> {
         let call = fingerprint(request.tool_use_id.as_str());
-        let answer = request.callback_id.is(CALLBACK).then(|| {
-            let (tool, input) = (&request.input.tool_name, request.input.tool_input);
-            let (verdict, answer) = said(id, self.guards.verdict(&Call::new(tool.as_str(), input.json())));
-            self.denied += u32::from(matches!(verdict, Verdict::Deny(_)));
-            self.judged.insert(call);
-            answer
-        });
+        let is_guard = request.subtype.is("hook_callback");
+        let (answer, answered) = match request.subtype.as_str() {
+            "hook_callback" if request.callback_id.is(CALLBACK) => {
+                let (tool, input) = (&request.input.tool_name, request.input.tool_input);
+                self.judged.insert(call);
+                let (line, answered) = self.judge(id, &Call::new(tool.as_str(), input.json()));
+                (Some(line), answered)
+            }
+            // Somebody else's hook, which its own host answers.
+            "hook_callback" => (None, Vec::new()),
+            // The guards had nothing against it, but the permission mode wants a person.
+            "can_use_tool" => (Some(permission_denial(id, NOBODY)), Vec::new()),
+            _ => return Vec::new(),
+        };
         if self.open.len() < OPEN_MAX {
-            self.open.insert(id.to_owned(), Question { call, answer });
+            self.open.insert(id.to_owned(), Open { call, is_guard, answer });
         }
+        answered
+    }
+
+    /// What is said to a call, with what it asked a person.
+    fn judge(&mut self, id: &str, call: &Call<'_>) -> (Vec<u8>, Vec<Answered>) {
+        let (verdict, answered) = match (self.guards.verdict(call), &self.guards.answers) {
+            (Verdict::Pass, Some(answers)) if call.tool == ASK => {
+                match call.input().and_then(|input| questions::answer(answers, input)) {
+                    Some((input, answered)) => (Verdict::Amend(input), answered),
+                    None => (Verdict::Deny(UNREADABLE.to_owned()), Vec::new()),
+                }
+            }
+            (verdict, _) => (verdict, Vec::new()),
+        };
+        let (verdict, line) = said(id, verdict);
+        if let Verdict::Deny(_) = verdict {
+            self.denied += 1;
+            return (line, Vec::new());
+        }
+        self.questions.count(answered.iter().map(|answered| answered.key.is_none()));
+        (line, answered)
     }
 
     /// The agent no longer waits for an answer.
     pub(super) fn called_off(&mut self, id: &str) {
-        self.lapsed |= self.open.remove(id).is_some();
+        self.lapsed |= self.open.remove(id).is_some_and(|open| open.is_guard);
     }
 
     /// A call brought a result.
     pub(super) fn ended(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
-        self.open.retain(|_, question| question.call != call);
+        self.open.retain(|_, open| open.call != call);
         let judged = self.judged.remove(&call);
         // Of an agent that does ask, one that failed was refused before anybody was asked.
         let refused = self.registered && is_error;
@@ -93,17 +128,17 @@ impl Guarding {
     /// The turn is over. Nobody waits any more but sub-agents in the background: what was asked and has no answer
     /// yet may be theirs, and an answer that nobody waits for is passed over.
     pub(super) fn turn_ended(&mut self) {
-        self.open.retain(|_, question| question.answer.is_some());
+        self.open.retain(|_, open| open.answer.is_some());
     }
 
     /// The agent answers to what we sent.
-    pub(super) fn answered(&mut self, answered: &Answered<'_>) {
-        self.registered |= answered.response.response.hooks_applied.0;
+    pub(super) fn answered(&mut self, response: &ControlResponse<'_>) {
+        self.registered |= response.response.response.hooks_applied.0;
     }
 
     /// What is to be said to the agent: one line for each question that it still waits with.
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
-        self.open.values_mut().filter_map(|question| question.answer.take()).collect()
+        self.open.values_mut().filter_map(|open| open.answer.take()).collect()
     }
 }
 
@@ -140,8 +175,8 @@ fn response(verdict: &Verdict) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{ANSWER_BYTES_MAX, Guarding, register, said};
-    use crate::claude::wire::{Answered, Note, parse};
-    use crate::{Guards, ToolPattern, Verdict};
+    use crate::claude::wire::{ControlResponse, Note, parse};
+    use crate::{Answers, Guards, ToolPattern, Verdict};
     use expect_test::expect;
     use serde_json::json;
 
@@ -151,7 +186,7 @@ mod tests {
     fn guarded() -> Guarding {
         let tools: ToolPattern = "Web*".parse().expect("a pattern");
         let mut guarding = Guarding::new(Guards { deny_tools: vec![tools], ..Guards::default() });
-        guarding.answered(&parse::<Answered<'_>>(REGISTERED).expect("an answer"));
+        guarding.answered(&parse::<ControlResponse<'_>>(REGISTERED).expect("an answer"));
         guarding
     }
 
@@ -162,6 +197,24 @@ mod tests {
         );
         let note: Note<'_> = parse(line.as_bytes()).expect("a question");
         guarding.asked(note.request_id.as_str(), &note.request);
+    }
+
+    const DATABASE: &str = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
+        "options":[{"label":"Postgres","description":""},{"label":"SQLite","description":""}]}]}"#;
+
+    /// An agent that may ask, and calls this tool with this input.
+    fn asking(tool: &str, input: &str) -> Guarding {
+        let answers = Answers::new([("features".to_owned(), "Logs".to_owned())]).expect("they agree");
+        let deny = "Web*".parse().expect("a pattern");
+        let mut guarding =
+            Guarding::new(Guards { answers: Some(answers), deny_tools: vec![deny], ..Guards::default() });
+        let line = format!(
+            r#"{{"type":"control_request","request_id":"1","request":{{"subtype":"hook_callback",
+            "callback_id":"longhaul-guard","tool_use_id":"call-1","input":{{"tool_name":"{tool}","tool_input":{input}}}}}}}"#
+        );
+        let note: Note<'_> = parse(line.as_bytes()).expect("a question");
+        guarding.asked(note.request_id.as_str(), &note.request);
+        guarding
     }
 
     fn answers(guarding: &mut Guarding) -> String {
@@ -210,6 +263,42 @@ mod tests {
         expect![[r#"
             {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The input of this call is too long to be changed as this run wants it."}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&String::from_utf8(answer).expect("JSON is UTF-8"));
+    }
+
+    #[test]
+    fn what_the_agent_asks_a_person_is_answered() {
+        let mut guarding = asking("AskUserQuestion", DATABASE);
+        expect![[r#"
+            {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"answers":{"Which database?":"Postgres"},"questions":[{"header":"Database","multiSelect":false,"options":[{"description":"","label":"Postgres"},{"description":"","label":"SQLite"}],"question":"Which database?"}]}}},"subtype":"success"},"type":"control_response"}
+        "#]].assert_eq(&answers(&mut guarding));
+        assert_eq!((guarding.questions.answered, guarding.questions.by_default, guarding.denied), (1, 1, 0));
+        // Other calls are none of its business.
+        assert!(answers(&mut asking("Bash", DATABASE)).contains(r#""response":{}"#));
+        assert!(answers(&mut asking("WebFetch", DATABASE)).contains(r#""deny""#));
+    }
+
+    #[test]
+    fn questions_that_cannot_be_answered_are_denied() {
+        let long = format!(r#"{{"questions":[{{"question":"{}"}}]}}"#, "x".repeat(ANSWER_BYTES_MAX));
+        for input in ["{}", r#"{"questions":[{"question":"\ud83d"}]}"#, &long] {
+            let mut guarding = asking("AskUserQuestion", input);
+            assert!(answers(&mut guarding).contains(r#""permissionDecision":"deny""#));
+            assert_eq!((guarding.questions.answered, guarding.denied), (0, 1));
+        }
+    }
+
+    #[test]
+    fn what_a_person_would_have_to_allow_is_denied() {
+        let mut guarding = guarded();
+        let line = br#"{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool",
+            "tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"call-1"}}"#;
+        let note: Note<'_> = parse(line).expect("a question");
+        guarding.asked(note.request_id.as_str(), &note.request);
+        expect![[r#"
+            {"response":{"request_id":"1","response":{"behavior":"deny","message":"This needs the permission of a person, and nobody is there to give it. Go on without it."},"subtype":"success"},"type":"control_response"}
+        "#]].assert_eq(&answers(&mut guarding));
+        // Our guards had nothing against it: what the permission mode does not allow is for a person to see.
+        assert_eq!(guarding.denied, 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::control::user_line;
 use super::guarding::register;
 use super::prompts::prompt;
+use super::questions::OFFERED;
 use crate::{Invocation, Order, Past};
 use longhaul_core::{SessionPlan, SpawnPlan};
 
@@ -106,6 +107,9 @@ fn args(order: &Order, plan: &SpawnPlan) -> Vec<String> {
     if let Some(money) = plan.left.money {
         add(&["--max-budget-usd", &format!("{:.6}", money.dollars())]);
     }
+    if order.guards.answers.is_some() {
+        add(&OFFERED);
+    }
     args.extend(order.extra_args.iter().cloned());
     args
 }
@@ -128,7 +132,7 @@ fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{condensing, invocation};
-    use crate::{Guards, Order, Past, Program};
+    use crate::{Answers, Guards, Order, Past, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 
@@ -194,6 +198,21 @@ pub(super) mod tests {
             /bin/longhaul drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old --fork-session --session-id 22222222-new --model opus --permission-mode acceptEdits --max-turns 9
             {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         "#]],
+        );
+    }
+
+    #[test]
+    fn an_agent_that_is_answered_may_ask() {
+        let guards = Guards { answers: Some(Answers::default()), ..Guards::default() };
+        check(
+            &Order { guards, permission_mode: Some("acceptEdits".to_owned()), ..order() },
+            SessionPlan::New(SessionId::from("22222222-new")),
+            Say::Task,
+            expect![[r#"
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --permission-mode acceptEdits --permission-prompt-tool stdio --disallowedTools=EnterPlanMode,ExitPlanMode
+                {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
+                {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            "#]],
         );
     }
 

@@ -279,7 +279,7 @@ records! {
     }
 
     /// The agent's answer to a control request.
-    Answered {
+    ControlResponse {
         "response" => response: Response<'a>,
     }
 

@@ -5,9 +5,10 @@ use crate::failure::Failure;
 use crate::output::words;
 use crate::{home, output};
 use longhaul_core::{
-    Because, Condensed, Continuity, Fault, Next, OutcomeKind, Record, Remedy, Run, Rung, SessionPlan, Tally,
+    Because, Condensed, Continuity, Fault, Next, OutcomeKind, Questions, Record, Remedy, Run, Rung,
+    SessionPlan, Tally,
 };
-use longhaul_store::{Journal, Orphaned, Plan, RunDir, rfc3339};
+use longhaul_store::{AnsweredQuestion, Journal, Orphaned, Plan, RunDir, rfc3339};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -44,6 +45,10 @@ struct Attempt {
     continuity: Option<Continuity>,
     /// How many of its tool calls our guards denied.
     denied: u32,
+    /// How its questions were answered.
+    questions: Questions,
+    /// What it asked; the first hundred.
+    answers: Vec<AnsweredQuestion>,
     /// What was done about the fault.
     remedy: Option<Remedy>,
     /// Of the attempt itself.
@@ -104,8 +109,10 @@ fn attempts(dir: &RunDir, records: &[&Record]) -> Vec<Attempt> {
                 fault: None,
                 continuity: None,
                 denied: 0,
+                questions: Questions::default(),
                 remedy: None,
                 // What cannot be read is told by nobody; the rest is.
+                answers: dir.attempt(plan.attempt).answers().unwrap_or_default(),
                 orphaned: dir.attempt(plan.attempt).orphaned().unwrap_or_default(),
                 total_cost_usd: 0.0,
                 summary: None,
@@ -116,8 +123,11 @@ fn attempts(dir: &RunDir, records: &[&Record]) -> Vec<Attempt> {
             (Record::Condensed { outcome, tally, .. }, Some(attempt)) => {
                 attempt.summary = Some(Summary { outcome: *outcome, total_cost_usd: dollars(*tally) });
             }
-            (Record::AttemptEnded { at, fault, tally, denied, continuity, next, .. }, Some(attempt)) => {
-                attempt.denied = *denied;
+            (
+                Record::AttemptEnded { at, fault, tally, denied, questions, continuity, next, .. },
+                Some(attempt),
+            ) => {
+                (attempt.denied, attempt.questions) = (*denied, *questions);
                 attempt.ended_at = Some(rfc3339(*at));
                 (attempt.fault, attempt.continuity) = (*fault, *continuity);
                 attempt.total_cost_usd = dollars(*tally);
@@ -173,6 +183,12 @@ fn write_text(out: &mut String, shown: &Shown) -> std::fmt::Result {
     for attempt in &shown.attempts {
         if attempt.denied > 0 {
             writeln!(out, "\n  attempt {}: {}", attempt.number, words::denied(attempt.denied))?;
+        }
+        if !attempt.questions.are_none() {
+            writeln!(out, "\n  attempt {}: {}", attempt.number, words::questions(attempt.questions))?;
+        }
+        for answered in &attempt.answers {
+            writeln!(out, "    {}", words::answered(answered))?;
         }
         if let Some(orphaned) = &attempt.orphaned {
             writeln!(out, "\n  attempt {}: {}", attempt.number, words::orphaned(orphaned))?;

@@ -3,7 +3,7 @@
 use super::words;
 use jiff::Timestamp;
 use longhaul::Report;
-use longhaul_core::{Fault, Limit, OutcomeKind, Tally};
+use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Tally};
 use serde::Serialize;
 
 /// What `longhaul run` prints as JSON.
@@ -53,6 +53,8 @@ pub struct RunPart {
     pub attempts: u32,
     /// How many of the agent's tool calls our guards denied.
     pub denied: u32,
+    /// How the agent's questions were answered.
+    pub questions: Questions,
     /// When trying again makes sense (`retry_later`), as an RFC 3339 time.
     pub retry_at: Option<String>,
     pub active_ms: u64,
@@ -83,6 +85,7 @@ impl Envelope {
                 limit: outcome.limit,
                 attempts: report.attempts,
                 denied: report.denied,
+                questions: report.questions,
                 retry_at: outcome
                     .retry_at
                     .and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
@@ -113,6 +116,7 @@ impl Envelope {
                 limit: None,
                 attempts: 0,
                 denied: 0,
+                questions: Questions::default(),
                 retry_at: None,
                 active_ms: 0,
                 waiting_ms: 0,

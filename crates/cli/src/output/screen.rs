@@ -27,6 +27,8 @@ pub struct Screen {
     permission_named: bool,
     permission_told: bool,
     waiting_for: Option<Fault>,
+    /// The attempt whose questions are told, and how many of them were.
+    questions_told: (u32, usize),
 }
 
 impl Screen {
@@ -41,6 +43,7 @@ impl Screen {
             permission_named,
             permission_told: false,
             waiting_for: None,
+            questions_told: (0, 0),
         }
     }
 
@@ -79,6 +82,18 @@ impl Screen {
                  what they would ask is denied. Allow it with --permission-mode acceptEdits or bypassPermissions"
             ));
         }
+    }
+
+    /// A question that nobody had thought of is answered all the same, but not in silence.
+    fn tell_defaults(&mut self, view: View<'_>) {
+        let Some(glance) = view.glance else { return };
+        let attempt = view.run.state().attempts();
+        let (told_of, told) = self.questions_told;
+        let told = if told_of == attempt { told } else { 0 };
+        for answered in glance.answered.iter().skip(told).filter(|answered| answered.key.is_none()) {
+            self.say(&words::answered_by_default(&answered.question, &answered.answer));
+        }
+        self.questions_told = (attempt, glance.answered.len());
     }
 
     fn redraw(&mut self, view: View<'_>) {
@@ -126,6 +141,7 @@ impl Observer for Screen {
 
     fn stepped(&mut self, view: View<'_>, step: &Step) {
         self.tell_permissions(view);
+        self.tell_defaults(view);
         for record in &step.records {
             if let Record::AttemptEnded { fault, .. } = record {
                 self.waiting_for = *fault;

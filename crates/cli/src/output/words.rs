@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    Because, Checked, Condensed, Fault, Limit, Moment, Next, Nudge, Policy, Reach, Record, Remedy, Rung, Say,
-    SessionFound, SessionPlan, StopLevel, StopWhy,
+    Because, Checked, Condensed, Fault, Limit, Moment, Next, Nudge, Policy, Questions, Reach, Record, Remedy,
+    Rung, Say, SessionFound, SessionPlan, StopLevel, StopWhy,
 };
-use longhaul_store::{Orphaned, rfc3339};
+use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
 
 /// What a record says to a person; nothing if it only says so with `--verbose`.
 pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
@@ -135,6 +135,43 @@ pub fn rung(rung: Option<Rung>, because: Option<Because>) -> String {
 /// What the guards of a run did.
 pub fn denied(calls: u32) -> String {
     format!("{calls} tool {} denied", plural(calls, "call was", "calls were"))
+}
+
+/// How the questions of an agent were answered.
+pub fn questions(questions: Questions) -> String {
+    let Questions { answered, by_default } = questions;
+    let by_default = if by_default == 0 { String::new() } else { format!(", {by_default} by default") };
+    format!("{answered} {} answered{by_default}", plural(answered, "question was", "questions were"))
+}
+
+/// One of them.
+pub fn answered(answered: &AnsweredQuestion) -> String {
+    let AnsweredQuestion { question, answer, key } = answered;
+    let why = key.as_ref().map_or_else(|| "default".to_owned(), |key| format!("--answer {key}"));
+    format!("{} → {} ({why})", one_line(question), said(answer))
+}
+
+/// That nobody had said anything about a question.
+pub fn answered_by_default(question: &str, answer: &str) -> String {
+    let by = if answer.is_empty() { "with nothing" } else { "by its first option" };
+    format!(
+        "warning: no --answer fits the question \"{}\"; it was answered {by}{}",
+        one_line(question),
+        match answer {
+            "" => String::new(),
+            answer => format!(", {}", said(answer)),
+        }
+    )
+}
+
+fn said(answer: &str) -> String {
+    if answer.is_empty() { "nothing".to_owned() } else { format!("\"{}\"", one_line(answer)) }
+}
+
+/// A text of a model, without what would move the cursor of a terminal.
+fn one_line(text: &str) -> String {
+    let plain = text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect::<String>();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Why an attempt was ended that nobody supervised.

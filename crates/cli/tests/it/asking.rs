@@ -185,6 +185,19 @@ fn the_help_of_run() {
               --deny-tools <TOOL>
                   Do not let the agent use these tools, whatever else permits them
 
+              --answer <KEY=VALUE>
+                  Let the agent ask questions, and answer VALUE to one that is KEY or has it in its text.
+                  What no key fits is answered by the first option that the agent offers, with a warning
+                  [default: the agent cannot ask]
+
+              --answers <FILE>
+                  Answers from a file, for keys that --answer does not name: JSON or TOML, one object of
+                  keys and answers
+
+              --answer-defaults
+                  Let the agent ask questions, also without an --answer: each is answered by its first
+                  option, with a warning
+
               --keep-stream
                   Keep the partial messages in the stream file after the run
 

@@ -18,6 +18,7 @@ mod limits;
 mod moving;
 mod orphans;
 mod output;
+mod questions;
 mod readme;
 mod recovering;
 mod resuming;

@@ -75,6 +75,10 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
             "limit": null,
             "attempts": 1,
             "denied": 0,
+            "questions": {
+              "answered": 0,
+              "by_default": 0
+            },
             "retry_at": null,
             "active_ms": …,
             "waiting_ms": 0,

@@ -136,9 +136,10 @@ impl State {
                     *since = *since + *span;
                 }
             }
-            Record::AttemptEnded { at, fault, tally, result, denied, next, .. } => {
+            Record::AttemptEnded { at, fault, tally, result, denied, questions, next, .. } => {
                 self.proc = None;
                 self.denied = self.denied.saturating_add(*denied);
+                self.questions = self.questions.plus(*questions);
                 self.fault = *fault;
                 self.result = *result;
                 self.tally = Tally::plus(self.tally, *tally);

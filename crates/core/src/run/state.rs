@@ -1,8 +1,8 @@
 //! What a run is, as far as its records say.
 
 use crate::{
-    By, Clocks, Fault, Limit, Moment, Next, Outcome, Proc, RungSet, SessionId, Span, SpawnPlan, StopLevel,
-    StopWhy, Tally, TurnResult,
+    By, Clocks, Fault, Limit, Moment, Next, Outcome, Proc, Questions, RungSet, SessionId, Span, SpawnPlan,
+    StopLevel, StopWhy, Tally, TurnResult,
 };
 
 /// Where a run stands.
@@ -144,6 +144,8 @@ pub struct State {
     pub tally: Tally,
     /// How many calls our guards denied in them.
     pub denied: u32,
+    /// How their questions were answered.
+    pub questions: Questions,
     /// When it was over last.
     pub ended: Moment,
     /// Who asked for the end.

@@ -274,11 +274,21 @@ impl Run {
         }
         let fault = classify(&evidence);
         let next = decide::next(&self.state, policy, now, &evidence, fault);
-        let Evidence { tally, result, continuity, denied, .. } = evidence;
+        let Evidence { tally, result, continuity, denied, questions, .. } = evidence;
         let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));
         self.record(
             step,
-            Record::AttemptEnded { at: now.at, fault, tally, result, denied, continuity, evidence, next },
+            Record::AttemptEnded {
+                at: now.at,
+                fault,
+                tally,
+                result,
+                denied,
+                questions,
+                continuity,
+                evidence,
+                next,
+            },
         );
         step.actions.push(Action::Sweep);
     }

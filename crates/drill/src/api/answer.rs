@@ -91,6 +91,15 @@ fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&'static str, Value
             }
             ("Bash", input)
         }
+        Tool::Ask { question, options, multiple } => {
+            let options: Vec<Value> = options
+                .iter()
+                .map(|label| json!({"label": label, "description": format!("Take {label}")}))
+                .collect();
+            let asked =
+                json!({"question": question, "header": "Drill", "options": options, "multiSelect": multiple});
+            ("AskUserQuestion", json!({"questions": [asked]}))
+        }
     }
 }
 

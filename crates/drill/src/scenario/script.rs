@@ -193,6 +193,16 @@ pub enum Tool {
         #[serde(default)]
         run_in_background: bool,
     },
+    /// Asks a person.
+    Ask {
+        /// What.
+        question: String,
+        /// What it offers, by label: two to four.
+        options: Vec<String>,
+        /// Whether more than one may be chosen.
+        #[serde(default)]
+        multiple: bool,
+    },
 }
 
 /// What the workspace must hold in the end.
@@ -336,7 +346,7 @@ impl Tool {
     fn path(&self) -> Option<&str> {
         match self {
             Self::Write { path, .. } | Self::Edit { path, .. } | Self::Read { path } => Some(path),
-            Self::Bash { .. } => None,
+            Self::Bash { .. } | Self::Ask { .. } => None,
         }
     }
 }

@@ -61,9 +61,28 @@ impl Callbacks {
     }
 }
 
+/// What came of asking the host about a call.
+pub(super) enum Asked {
+    /// It has nothing against the call.
+    Pass,
+    /// The call is made with this input, and is permitted.
+    Amend(Value),
+    /// The call is not made: what it comes to, and what is said about that.
+    Refuse(Outcome, Value),
+}
+
+/// What is heard after a question.
+enum Heard {
+    Answer(Value),
+    /// Nobody is there any more.
+    Gone,
+    /// Nothing in time.
+    Silence,
+}
+
 impl Agent {
-    /// Asks the host about a call; what the call comes to if it is not made.
-    pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<Option<(Outcome, Value)>, Stop> {
+    /// Asks the hooks of the host about a call.
+    pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<Asked, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
         let fits = |callback: &&Callback| {
             matches!(callback.matcher.as_str(), "" | "*" | ".*")
@@ -71,41 +90,65 @@ impl Agent {
         };
         let callbacks: Vec<Callback> = self.callbacks.registered.iter().filter(fits).cloned().collect();
         for callback in callbacks {
-            let id = self.out.dice.uuid();
-            self.callbacks.asked = Some((id.clone(), None));
-            self.out.ask(
-                &id,
-                &json!({"subtype": "hook_callback", "callback_id": callback.id, "input": input,
-                    "tool_use_id": call["id"]}),
-            );
-            let until = Instant::now() + callback.timeout;
-            while !self.callbacks.is_answered() && !self.input_ended && Instant::now() < until {
-                self.wait(Some(until))?;
-            }
-            match self.callbacks.asked.take().and_then(|(_, answer)| answer) {
-                Some(answer) => {
-                    if let Verdict::Deny(reason) = Verdict::of(&answer) {
+            let question = json!({"subtype": "hook_callback", "callback_id": callback.id, "input": input,
+                "tool_use_id": call["id"]});
+            match self.ask_question(&question, Some(callback.timeout))? {
+                Heard::Answer(answer) => match Verdict::of(&answer) {
+                    Verdict::Run | Verdict::StopAfter => {}
+                    Verdict::Amend(input) => return Ok(Asked::Amend(input)),
+                    Verdict::Deny(reason) => {
                         let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
-                        let meta =
-                            json!({"non_execution_kind": "permission-rule", "permission_decision": rejected});
-                        return Ok(Some((
-                            Outcome::bad(format!("PreToolUse:{tool} hook error: {reason}")),
-                            meta,
-                        )));
+                        return Ok(refused(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
                     }
-                }
-                None if self.input_ended => {
-                    return Ok(Some((
-                        Outcome::bad(GONE.to_owned()),
-                        json!({"non_execution_kind": "cancelled"}),
-                    )));
-                }
-                None => {
-                    self.out.cancel(&id);
-                    return Ok(Some((Outcome::bad(SILENT.to_owned()), json!({}))));
-                }
+                },
+                Heard::Gone => return Ok(gone()),
+                Heard::Silence => return Ok(Asked::Refuse(Outcome::bad(SILENT.to_owned()), json!({}))),
             }
         }
-        Ok(None)
+        Ok(Asked::Pass)
     }
+
+    /// Asks the host for a permission that the mode does not give; it waits for as long as the host takes.
+    pub(super) fn ask_permission(&mut self, call: &Value) -> Result<Asked, Stop> {
+        let question = json!({"subtype": "can_use_tool", "tool_name": call["name"], "display_name": call["name"],
+            "input": call["input"], "permission_suggestions": [], "tool_use_id": call["id"]});
+        match self.ask_question(&question, None)? {
+            Heard::Answer(answer) if answer["behavior"] == "allow" => {
+                Ok(Asked::Amend(answer.get("updatedInput").unwrap_or(&call["input"]).clone()))
+            }
+            Heard::Answer(answer) => {
+                let message = answer["message"].as_str().unwrap_or_default().to_owned();
+                Ok(refused(message, json!({"decision": "reject", "source": "user_reject"})))
+            }
+            Heard::Gone | Heard::Silence => Ok(gone()),
+        }
+    }
+
+    fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<Heard, Stop> {
+        let id = self.out.dice.uuid();
+        self.callbacks.asked = Some((id.clone(), None));
+        self.out.ask(&id, question);
+        let until = timeout.map(|timeout| Instant::now() + timeout);
+        let has_time = || until.is_none_or(|until| Instant::now() < until);
+        while !self.callbacks.is_answered() && !self.input_ended && has_time() {
+            self.wait(until)?;
+        }
+        Ok(match self.callbacks.asked.take().and_then(|(_, answer)| answer) {
+            Some(answer) => Heard::Answer(answer),
+            None if self.input_ended => Heard::Gone,
+            None => {
+                self.out.cancel(&id);
+                Heard::Silence
+            }
+        })
+    }
+}
+
+fn refused(text: String, decision: Value) -> Asked {
+    let meta = json!({"non_execution_kind": "permission-rule", "permission_decision": decision});
+    Asked::Refuse(Outcome::bad(text), meta)
+}
+
+fn gone() -> Asked {
+    Asked::Refuse(Outcome::bad(GONE.to_owned()), json!({"non_execution_kind": "cancelled"}))
 }

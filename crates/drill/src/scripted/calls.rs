@@ -4,8 +4,10 @@
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
+use super::callbacks::Asked;
 use super::hooks::{Ran, Verdict};
 use super::permissions;
+use super::questions;
 use super::result::Ending;
 use super::tools::Outcome;
 use super::turn::Turn;
@@ -27,6 +29,9 @@ impl Agent {
     /// Runs one tool call, if the hooks and the permission mode let it.
     fn run_guarded(&mut self, turn: &mut Turn, call: &Value) -> Result<(Outcome, Value), Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
+        if tool == questions::ASK && !self.flags.prompts_host {
+            return Ok((Outcome::bad(questions::DISABLED.to_owned()), json!({})));
+        }
         let input = json!({"session_id": self.session.id, "transcript_path": self.session.path,
             "cwd": self.environment.cwd, "permission_mode": self.mode, "hook_event_name": "PreToolUse",
             "tool_name": tool, "tool_input": call["input"], "tool_use_id": call["id"]});
@@ -44,7 +49,8 @@ impl Agent {
                 );
             }
             match ran.verdict() {
-                Verdict::Run => {}
+                // No story has a command that changes an input.
+                Verdict::Run | Verdict::Amend(_) => {}
                 Verdict::StopAfter => turn.hook_stopped = true,
                 Verdict::Deny(reason) => {
                     turn.denials.push(denied);
@@ -53,24 +59,42 @@ impl Agent {
                 }
             }
         }
-        if let Some((outcome, meta)) = self.ask_host(call, &input)? {
-            // One that nobody answered was denied by nobody.
-            if !meta["permission_decision"].is_null() {
-                turn.denials.push(denied);
+        let mut asked = self.ask_host(call, &input)?;
+        let mut accepted = json!({"decision": "accept", "source": "hook", "reason_type": "hook"});
+        if matches!(asked, Asked::Pass) && permissions::allows(&self.mode, tool) {
+            accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
+            asked = Asked::Amend(call["input"].clone());
+        }
+        if matches!(asked, Asked::Pass) && self.flags.prompts_host {
+            accepted = json!({"decision": "accept", "source": "user_temporary"});
+            asked = self.ask_permission(call)?;
+        }
+        match asked {
+            Asked::Amend(input) => {
+                let call = json!({"id": call["id"], "name": call["name"], "input": input});
+                Ok((self.run_tool(&call)?, json!({"permission_decision": accepted})))
             }
-            return Ok((outcome, meta));
+            Asked::Refuse(outcome, meta) => {
+                // One that nobody answered was denied by nobody.
+                if !meta["permission_decision"].is_null() {
+                    turn.denials.push(denied);
+                }
+                Ok((outcome, meta))
+            }
+            Asked::Pass => Ok(self.refuse_for_mode(turn, call, denied)),
         }
-        if !permissions::allows(&self.mode, tool) {
-            let text = permissions::denial(tool, &call["input"]);
-            self.out.system(
-                "permission_denied",
-                json!({"tool_name": tool, "tool_use_id": call["id"], "message": text}),
-            );
-            turn.denials.push(denied);
-            return Ok((Outcome::bad(text), json!({"non_execution_kind": "user-rejected"})));
-        }
-        let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
-        Ok((self.run_tool(call)?, json!({"permission_decision": accepted})))
+    }
+
+    /// Where nobody can be asked, what the mode does not allow is denied.
+    fn refuse_for_mode(&mut self, turn: &mut Turn, call: &Value, denied: Value) -> (Outcome, Value) {
+        let tool = call["name"].as_str().unwrap_or_default();
+        let text = permissions::denial(tool, &call["input"]);
+        self.out.system(
+            "permission_denied",
+            json!({"tool_name": tool, "tool_use_id": call["id"], "message": text}),
+        );
+        turn.denials.push(denied);
+        (Outcome::bad(text), json!({"non_execution_kind": "user-rejected"}))
     }
 
     fn tell_hook(&mut self, tool: &str, ran: &Ran) {

@@ -27,6 +27,8 @@ pub(super) struct Flags {
     pub(super) max_budget_usd: Option<f64>,
     pub(super) system_prompt: Option<String>,
     pub(super) append_system_prompt: Option<String>,
+    /// `--permission-prompt-tool stdio`: the host answers prompts, and questions.
+    pub(super) prompts_host: bool,
     /// `--tools ""`.
     pub(super) no_tools: bool,
     /// `--no-session-persistence`: no file is kept.
@@ -68,6 +70,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--include-hook-events" => flags.hook_events = true,
             "--no-session-persistence" => flags.no_session = true,
             "--safe-mode" => flags.safe_mode = true,
+            "--permission-prompt-tool" => flags.prompts_host = value()? == "stdio",
             "--tools" => flags.no_tools = value()?.is_empty(),
             "--fork-session" => flags.fork_session = true,
             "--dangerously-skip-permissions" => flags.permission_mode = Some("bypassPermissions".to_owned()),
@@ -89,16 +92,8 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--max-turns" => flags.max_turns = Some(number(&value()?, &name)?),
             "--max-budget-usd" => flags.max_budget_usd = Some(number(&value()?, &name)?),
             // They change nothing here, but a supervisor may pass them.
-            "--allowedTools"
-            | "--allowed-tools"
-            | "--disallowedTools"
-            | "--disallowed-tools"
-            | "--mcp-config"
-            | "--add-dir"
-            | "--permission-prompt-tool"
-            | "--fallback-model"
-            | "--effort"
-            | "--setting-sources" => {
+            "--allowedTools" | "--allowed-tools" | "--disallowedTools" | "--disallowed-tools"
+            | "--mcp-config" | "--add-dir" | "--fallback-model" | "--effort" | "--setting-sources" => {
                 value()?;
             }
             "--strict-mcp-config" | "--replay-user-messages" => {}

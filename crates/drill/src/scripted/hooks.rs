@@ -41,6 +41,8 @@ pub(super) enum Verdict {
     Run,
     /// The tool does not run; why.
     Deny(String),
+    /// The tool runs with this input, whatever the permission mode.
+    Amend(Value),
     /// The tool runs, then the turn ends.
     StopAfter,
 }
@@ -155,6 +157,9 @@ impl Verdict {
                 decision["permissionDecisionReason"].as_str().unwrap_or_default().to_owned(),
             );
         }
+        if decision["permissionDecision"] == "allow" && decision["updatedInput"].is_object() {
+            return Verdict::Amend(decision["updatedInput"].clone());
+        }
         if said["continue"] == false { Verdict::StopAfter } else { Verdict::Run }
     }
 }
@@ -192,6 +197,12 @@ mod tests {
         let deny =
             r#"echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"r"}}'"#;
         check(deny, 5, Verdict::Deny("r".into()));
+        let amend =
+            r#"echo '{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"command":"ls"}}}'"#;
+        check(amend, 5, Verdict::Amend(json!({"command": "ls"})));
+        // Another input needs a permission that is given in so many words.
+        let unasked = r#"echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls"}}}'"#;
+        check(unasked, 5, Verdict::Run);
         assert!(Hooks::read(Some("/no/such/file")).is_err());
     }
 }

@@ -4,9 +4,19 @@ use serde_json::{Value, json};
 
 use super::VERSION;
 use super::environment::Environment;
+use super::flags::Flags;
 
-/// The tools it has.
-pub(super) const TOOLS: [&str; 4] = ["Bash", "Edit", "Read", "Write"];
+/// The tools it has. The first is offered only where somebody answers prompts.
+const TOOLS: [&str; 5] = ["AskUserQuestion", "Bash", "Edit", "Read", "Write"];
+
+/// The tools that it offers.
+pub(super) fn tools(flags: &Flags) -> &'static [&'static str] {
+    match (flags.no_tools, flags.prompts_host) {
+        (true, _) => &[],
+        (false, true) => &TOOLS,
+        (false, false) => &TOOLS[1..],
+    }
+}
 
 /// The fields of `system/init`.
 pub(super) fn event(environment: &Environment, tools: &[&str], model: &str, mode: &str) -> Value {
@@ -32,26 +42,32 @@ pub(super) fn answer(environment: &Environment, mode: &str, in_turn: bool) -> Va
 }
 
 /// The tools as a request declares them.
-pub(super) fn declared() -> Value {
+pub(super) fn declared(tools: &[&str]) -> Value {
     let tool = |name: &str, required: Value, properties: Value| {
         let schema = json!({"type": "object", "required": required, "properties": properties});
         json!({"name": name, "description": format!("The {name} tool."), "input_schema": schema})
     };
     let text = || json!({"type": "string"});
-    json!([
+    let all = [
+        tool(
+            "AskUserQuestion",
+            json!(["questions"]),
+            json!({"questions": {"type": "array"}, "answers": {"type": "object"}}),
+        ),
         tool(
             "Bash",
             json!(["command"]),
             json!({"command": text(), "description": text(),
-            "run_in_background": {"type": "boolean"}, "timeout": {"type": "number"}})
+            "run_in_background": {"type": "boolean"}, "timeout": {"type": "number"}}),
         ),
         tool(
             "Edit",
             json!(["file_path", "old_string", "new_string"]),
             json!({"file_path": text(),
-            "old_string": text(), "new_string": text(), "replace_all": {"type": "boolean"}})
+            "old_string": text(), "new_string": text(), "replace_all": {"type": "boolean"}}),
         ),
         tool("Read", json!(["file_path"]), json!({"file_path": text()})),
         tool("Write", json!(["file_path", "content"]), json!({"file_path": text(), "content": text()})),
-    ])
+    ];
+    all.into_iter().filter(|tool| tools.iter().any(|name| tool["name"] == *name)).collect()
 }

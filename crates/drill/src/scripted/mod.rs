@@ -22,6 +22,7 @@ mod init;
 mod message;
 mod out;
 mod permissions;
+mod questions;
 mod replay;
 mod report;
 mod result;

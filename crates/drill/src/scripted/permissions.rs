@@ -1,10 +1,13 @@
 //! Which tools a permission mode lets through when there is nobody to ask. Pure.
 
+use super::questions::ASK;
 use serde_json::Value;
 
 /// Whether `mode` allows a call of `tool`.
 pub(super) fn allows(mode: &str, tool: &str) -> bool {
     match mode {
+        // A question is for a person in every mode.
+        _ if tool == ASK => false,
         "bypassPermissions" => true,
         "acceptEdits" => tool != "Bash",
         _ => tool == "Read",
@@ -28,7 +31,7 @@ mod tests {
     #[test]
     fn only_bypass_lets_everything_through() {
         let allowed = |mode: &str| {
-            ["Bash", "Edit", "Read", "Write"]
+            ["AskUserQuestion", "Bash", "Edit", "Read", "Write"]
                 .iter()
                 .filter(|tool| allows(mode, tool))
                 .copied()

@@ -96,7 +96,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let model = flags.model.clone().unwrap_or_else(|| "claude-sonnet-4-5".to_owned());
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut init = init::event(environment, &init::TOOLS, &model, &mode);
+    let mut init = init::event(environment, init::tools(flags), &model, &mode);
     init["type"] = json!("system");
     init["subtype"] = json!("init");
     init["session_id"] = json!(session_id);

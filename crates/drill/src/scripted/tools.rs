@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
 use super::inbox::Happening;
+use super::questions;
 use super::shell::{Background, Shell};
 
 /// How long a foreground command may take unless the call says otherwise.
@@ -48,6 +49,10 @@ impl Agent {
             "Read" => Ok(read(&path)),
             "Bash" if input["run_in_background"] == true => Ok(self.start_in_background(call)),
             "Bash" => self.run_command(call),
+            questions::ASK => {
+                let detail = json!({"questions": input["questions"], "answers": input["answers"]});
+                Ok(Outcome::good(questions::told(input), detail))
+            }
             other => Ok(Outcome::bad(format!(
                 "<tool_use_error>Error: No such tool available: {other}</tool_use_error>"
             ))),

@@ -76,8 +76,7 @@ impl Agent {
         self.state_changed("running");
         self.lifecycle(waiting.uuid.as_deref(), "started");
         self.take_prompt(&waiting);
-        let tools: &[&str] = if self.flags.no_tools { &[] } else { &init::TOOLS };
-        let init = init::event(&self.environment, tools, &self.model, &self.mode);
+        let init = init::event(&self.environment, init::tools(&self.flags), &self.model, &self.mode);
         self.out.system("init", init);
         let mut leave = None;
         let ending = match self.converse(&mut turn) {

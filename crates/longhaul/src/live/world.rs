@@ -22,13 +22,14 @@ use crate::watchdog::Watchdog;
 use crate::{Environment, SuperviseError, World};
 use checking::Checking;
 use condensing::Condensing;
-use longhaul_agent::{Decoder, Dialect, Glance, Order, Past, Program};
+use longhaul_agent::{Answered, Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
     Action, By, Continuity, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record,
     Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
-    AttemptDir, AttemptExit, Home, Journal, RunDir, SessionLock, Status, StoreError, compact,
+    AnsweredQuestion, AttemptDir, AttemptExit, Home, Journal, RunDir, SessionLock, Status, StoreError,
+    compact,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -578,6 +579,8 @@ impl LiveWorld<'_> {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
         self.glance = decoder.glance().clone();
+        // For people; what decides is in the evidence.
+        let _ = write_answers(&dir, &self.glance.answered);
         self.past.deeds.extend(decoder.deeds());
         self.ended.push((dir, decoder));
         evidence
@@ -627,6 +630,16 @@ impl LiveWorld<'_> {
         }
         Ok(())
     }
+}
+
+fn write_answers(dir: &AttemptDir, answered: &[Answered]) -> Result<(), StoreError> {
+    if answered.is_empty() {
+        return Ok(());
+    }
+    let answers = answered.iter().cloned();
+    let answers =
+        answers.map(|Answered { question, answer, key }| AnsweredQuestion { question, answer, key });
+    dir.write_answers(&answers.collect::<Vec<_>>())
 }
 
 /// As if the agent had been started and had refused.

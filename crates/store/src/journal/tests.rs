@@ -1,8 +1,8 @@
 use super::*;
 use longhaul_core::{
     Ask, Because, By, Condensed, Continuity, Evidence, Exit, Fault, Left, Next, Outcome, OutcomeKind, Proc,
-    Remedy, Rung, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally,
-    TurnResult, Usd,
+    Questions, Remedy, Rung, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy,
+    Tally, TurnResult, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -32,6 +32,7 @@ fn steps() -> Vec<Vec<Record>> {
         tally: Tally { cost: Usd(1_234), ..Tally::default() },
         result: fault.is_none().then_some(TurnResult::COMPLETED),
         denied: 2,
+        questions: Questions::default(),
         continuity: Some(Continuity::Continued),
         evidence,
         next,
@@ -321,6 +322,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 tally: Tally { cost: Usd(cost), ..Tally::default() },
                 result: None,
                 denied: 0,
+                questions: Questions::default(),
                 continuity: None,
                 evidence: Some(Box::new(Evidence::of_exit(Exit::Code(code)))),
                 next: Next::Attempt { at, remedy: Remedy::ALL[remedy], plan: plan(1, session.as_str()) },

@@ -1,6 +1,6 @@
 use super::*;
 use expect_test::{Expect, expect};
-use longhaul_core::{Next, Preset, Proc, Record, Remedy, Say, SessionPlan, SpawnPlan, Tally};
+use longhaul_core::{Next, Preset, Proc, Questions, Record, Remedy, Say, SessionPlan, SpawnPlan, Tally};
 
 fn check(records: &[Record], expected: &Expect) {
     let run = Run::replay(records);
@@ -26,6 +26,7 @@ fn records() -> Vec<Record> {
             tally: Tally::default(),
             result: None,
             denied: 0,
+            questions: Questions::default(),
             continuity: None,
             evidence: None,
             next: Next::Attempt {

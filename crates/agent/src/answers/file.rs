@@ -1,0 +1,99 @@
+//! Answers as a person writes them into a file: one object of keys and answers, in JSON or in TOML.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use std::fmt;
+
+/// The keys and answers of a file; JSON may say one twice. The error tells the place.
+pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, String> {
+    // No TOML begins like this.
+    let pairs: Result<Pairs, String> = if text.trim_start().starts_with('{') {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    } else {
+        toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
+    };
+    let written = pairs?.0.into_iter();
+    written.map(|(key, answer)| answer.text(&key).map(|answer| (key, answer))).collect()
+}
+
+/// An object as it is written: a map would keep only the last of two answers.
+struct Pairs(Vec<(String, Written)>);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Whole(i64),
+    Number(f64),
+    Choices(Vec<String>),
+    Other(serde::de::IgnoredAny),
+}
+
+impl Written {
+    fn text(self, key: &str) -> Result<String, String> {
+        match self {
+            Written::Text(text) => Ok(text),
+            Written::Whole(number) => Ok(number.to_string()),
+            Written::Number(number) => Ok(number.to_string()),
+            Written::Choices(choices) => Ok(choices.join(", ")),
+            Written::Other(_) => {
+                Err(format!("the answer to `{key}` is neither a text, a number nor a list of texts"))
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct OfPairs;
+        impl<'de> Visitor<'de> for OfPairs {
+            type Value = Pairs;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object of keys and answers")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        input.deserialize_map(OfPairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn json_and_toml_say_the_same() {
+        let expected =
+            [("Which database?", "SQLite"), ("depth", "3"), ("features", "Auth, Logs"), ("rate", "0.5")]
+                .map(|(key, answer)| (key.to_owned(), answer.to_owned()));
+        let check = |text: &str| {
+            let mut found = read(text).expect("it can be read");
+            // TOML's reader sorts them.
+            found.sort();
+            assert_eq!(found, expected, "{text}");
+        };
+        check(r#" {"Which database?": "SQLite", "depth": 3, "rate": 0.5, "features": ["Auth", "Logs"]}"#);
+        check("\"Which database?\" = \"SQLite\"\ndepth = 3\nrate = 0.5\nfeatures = [\"Auth\", \"Logs\"]\n");
+        assert_eq!(read(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_refused() {
+        let check = |text: &str, says: &str| {
+            let error = read(text).expect_err("it is refused");
+            assert!(error.contains(says), "{text}: {error}");
+        };
+        check("- git: Yes", "TOML parse error at line 1");
+        check("{\"git\": ", "EOF while parsing");
+        check("git = true", "the answer to `git` is neither a text");
+        check("{\"git\": null}", "the answer to `git` is neither a text");
+        check("[git]\nmain = \"Yes\"", "the answer to `git` is neither a text");
+        check("git = \"Yes\"\ngit = \"No\"", "duplicate key");
+    }
+}

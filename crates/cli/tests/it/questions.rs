@@ -1,0 +1,251 @@
+//! What an agent asks a person: answered by rules, never waited for, never in silence. Every story is told with each
+//! agent that there is.
+
+use crate::call::{Ended, until};
+use crate::recovering::{in_mid_tool_with, recover, with_each_agent_at};
+use crate::server::Server;
+use crate::stage::Stage;
+use longhaul_store::AnsweredQuestion;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// A question, then several at once, then a step.
+const ASKING: &str = r#"
+name = "asking"
+summary = "a question, then another, then a step"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I do not know which."
+[[turn.tools]]
+ask = { question = "Which database should we use?", options = ["Postgres (Recommended)", "SQLite"] }
+[[turn]]
+text = "Nor which of these."
+[[turn.tools]]
+ask = { question = "Which features do you want?", options = ["Auth", "Cache", "Logs"], multiple = true }
+[[turn.tools]]
+ask = { question = "May I use git?", options = ["Yes", "No"] }
+[[turn]]
+text = "I run a command."
+[[turn.tools]]
+bash = { command = "touch run" }
+[[turn]]
+text = "That is all that I could do."
+"#;
+
+/// A step that takes a while, then a question.
+const LATE: &str = r#"
+name = "late"
+summary = "a long step, then a question"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "This takes a while."
+[[turn.tools]]
+bash = { command = "touch begun; sleep 1; echo two >> steps" }
+[[turn]]
+text = "I do not know which."
+[[turn.tools]]
+ask = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }
+[[turn]]
+text = "That is all that I could do."
+"#;
+
+const FREE: [&str; 3] = ["p", "--permission-mode", "bypassPermissions"];
+
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Ended {
+    let ended = stage.run(agent, &FREE).args(args).against(server).end();
+    assert_eq!(ended.envelope(0)["run"]["outcome"], "done", "{ended:?}");
+    ended
+}
+
+fn stream(stage: &Stage) -> String {
+    fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default()
+}
+
+/// What the agent's program told its model about the answers.
+fn told(stage: &Stage) -> Vec<String> {
+    let stream = stream(stage);
+    let events = stream.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let results = events.filter(|event| event["type"] == "user").filter_map(|event| {
+        let text = event["message"]["content"][0]["content"].as_str()?.to_owned();
+        text.contains("answer").then_some(text)
+    });
+    results.collect()
+}
+
+fn answered(question: &str, answer: &str, key: Option<&str>) -> AnsweredQuestion {
+    let (question, answer) = (question.to_owned(), answer.to_owned());
+    AnsweredQuestion { question, answer, key: key.map(str::to_owned) }
+}
+
+#[test]
+fn a_question_is_answered_by_its_key_and_else_by_its_first_option() {
+    with_each_agent_at(ASKING, "answering questions", |stage, agent, server| {
+        let file = stage.file("answers.toml", "features = [\"logs\", \"auth\"]\nDatabase = \"Postgres\"\n");
+        let file = file.display().to_string();
+        let ended = run(stage, agent, server, &["--answer", "database=sqlite", "--answers", &file]);
+        let envelope = ended.envelope(0);
+        assert_eq!(envelope["run"]["questions"], json!({ "answered": 3, "by_default": 1 }), "{envelope}");
+        assert_eq!((&envelope["run"]["denied"], &envelope["run"]["attempts"]), (&0.into(), &1.into()));
+        assert!(stage.work().join("run").exists(), "it went on");
+        assert_eq!(
+            ended.stderr,
+            "warning: no --answer fits the question \"May I use git?\"; it was answered by its first option, \"Yes\"\n"
+        );
+        let chosen = |answers: &str| {
+            format!(
+                "Your questions have been answered: {answers}. You can now continue with these answers in mind."
+            )
+        };
+        assert_eq!(
+            told(stage),
+            [
+                chosen(r#""Which database should we use?"="SQLite""#),
+                chosen(r#""Which features do you want?"="Logs, Auth""#),
+                chosen(r#""May I use git?"="Yes""#),
+            ]
+        );
+
+        let run = stage.only_run();
+        let plan = run.plan().expect("the plan can be read");
+        let kept = plan.guards.answers.expect("the answers are kept");
+        assert_eq!(
+            kept,
+            [("database".to_owned(), "sqlite".to_owned()), ("features".to_owned(), "logs, auth".to_owned())]
+                .into()
+        );
+        assert_eq!(
+            run.attempt(1).answers().expect("they can be read"),
+            [
+                answered("Which database should we use?", "SQLite", Some("database")),
+                answered("Which features do you want?", "Logs, Auth", Some("features")),
+                answered("May I use git?", "Yes", None),
+            ]
+        );
+        let shown = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
+        assert_eq!(shown["attempts"][0]["questions"]["by_default"], 1, "{shown}");
+        assert_eq!(shown["attempts"][0]["answers"][2]["key"], Value::Null, "{shown}");
+        let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        for line in [
+            "attempt 1: 3 questions were answered, 1 by default",
+            "Which database should we use? → \"SQLite\" (--answer database)",
+            "May I use git? → \"Yes\" (default)",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+    });
+}
+
+#[test]
+fn an_agent_that_nobody_answers_cannot_ask() {
+    with_each_agent_at(ASKING, "asking nobody", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &[]).envelope(0);
+        assert_eq!(envelope["run"]["questions"], json!({ "answered": 0, "by_default": 0 }), "{envelope}");
+        // It is told so at once, and goes on.
+        assert!(stream(stage).contains("AskUserQuestion is disabled for this session"));
+        assert!(stage.work().join("run").exists());
+        assert!(!stage.only_run().attempt(1).input_path().exists());
+    });
+}
+
+#[test]
+fn every_question_may_have_its_default() {
+    with_each_agent_at(ASKING, "answering by default", |stage, agent, server| {
+        let ended = run(stage, agent, server, &["--answer-defaults"]);
+        assert_eq!(ended.envelope(0)["run"]["questions"], json!({ "answered": 3, "by_default": 3 }));
+        assert_eq!(ended.stderr.matches("warning: no --answer fits").count(), 3, "{ended:?}");
+        assert_eq!(told(stage).len(), 3);
+    });
+}
+
+/// Longer than what a pipe takes for sure at once.
+#[test]
+fn a_long_question_is_answered_whole() {
+    let question = format!("Which one, {}?", "all things considered, ".repeat(1_000));
+    let work = ASKING.replace("Which database should we use?", &question);
+    let stage = Stage::new();
+    let server = Server::plays(&work);
+    run(&stage, &stage.agent(), &server, &["--answer", "which one=SQLite"]);
+    assert!(told(&stage)[0].ends_with("\"=\"SQLite\". You can now continue with these answers in mind."));
+    if let Some(claude) = crate::stage::claude_code("a long question") {
+        let (stage, server) = (Stage::new(), Server::plays(&work));
+        run(&stage, &claude, &server, &["--answer", "which one=SQLite"]);
+        assert!(told(&stage)[0].contains("\"=\"SQLite\""), "{:?}", told(&stage));
+    }
+}
+
+#[test]
+fn a_guard_comes_before_an_answer() {
+    with_each_agent_at(ASKING, "denying questions", |stage, agent, server| {
+        let args = ["--answer-defaults", "--deny-tools", "AskUserQuestion"];
+        let envelope = run(stage, agent, server, &args).envelope(0);
+        assert_eq!(envelope["run"]["questions"]["answered"], 0, "{envelope}");
+        assert_eq!(envelope["run"]["denied"], 3, "{envelope}");
+    });
+}
+
+/// Who lets questions be answered is asked for permissions too: they are not given, and nobody waits for them.
+#[test]
+fn what_a_person_would_have_to_allow_is_not_waited_for() {
+    with_each_agent_at(ASKING, "asking for permission", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "default", "--answer-defaults", "--preset", "drill"];
+        let envelope = stage.run(agent, &args).against(server).end().envelope(23);
+        assert_eq!(envelope["run"]["fault"], "permission", "{envelope}");
+        assert_eq!(envelope["run"]["questions"]["answered"], 3, "{envelope}");
+        assert!(!stage.work().join("run").exists());
+        assert_eq!(stream(stage).matches(r#""can_use_tool""#).count(), 1);
+    });
+}
+
+#[test]
+fn who_takes_over_answers_the_same() {
+    with_each_agent_at(LATE, "answering after a recovery", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &["--answer", "database=SQLite"]).kill();
+        let asks = || stream(stage).matches(r#""hook_callback""#).count();
+        until("it asks its question", || asks() == 2);
+        assert_eq!(told(stage), [""; 0], "nobody is there to answer");
+        let envelope = recover(stage, server, &[]).end().envelope(0);
+        assert_eq!(envelope["run"]["questions"], json!({ "answered": 1, "by_default": 0 }), "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert!(told(stage)[0].contains(r#"="SQLite""#));
+        assert_eq!(server.api.account().model_requests(), 3, "a turn was asked for again");
+    });
+}
+
+#[test]
+fn answers_that_make_no_sense_are_wrong_usage() {
+    let stage = Stage::new();
+    let file = |name: &str, text: &str| stage.file(name, text).display().to_string();
+    let torn = file("torn.json", "{\"database\": ");
+    let yes = file("yes.toml", "git = true\n");
+    let twice = file("twice.json", "{\"git\": \"Yes\", \"Git\": \"No\"}");
+    let check = |args: &[&str], words: &[&str]| {
+        let ended = stage.longhaul(["run", "p"]).args(args).end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
+        ended.says(words);
+        assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
+    };
+    check(
+        &["--answer", "database"],
+        &["the answer `database` has no `=`", "hint: say what the question is about"],
+    );
+    check(&["--answer", " =SQLite"], &["the answer `SQLite` has no key", "hint: say"]);
+    check(
+        &["--answer", "git=Yes", "--answer", "Git=No"],
+        &["`Git` has two answers, `Yes` and `No`", "hint: leave one"],
+    );
+    check(
+        &["--answers", "/nowhere/answers.toml"],
+        &["/nowhere/answers.toml", "No such file", "hint: check --answers"],
+    );
+    check(&["--answers", &torn], &["torn.json", "EOF", "hint: --answers reads keys and answers"]);
+    check(&["--answers", &yes], &["yes.toml", "`git` is neither a text", "hint: --answers reads"]);
+    check(&["--answers", &twice], &["twice.json", "`Git` has two answers", "hint: leave one"]);
+}
