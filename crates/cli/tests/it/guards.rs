@@ -125,9 +125,14 @@ fn a_guarded_agent_waits_for_the_next_supervisor() {
         // An agent whose input had ended would refuse itself every tool, and call that a success.
         assert_eq!(steps(stage), "one\ntwo\n");
         assert!(!is_gone(agent_of(&run)));
+        let stream = || fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
+        assert!(!stream().contains(r#""type":"result""#), "it went on alone");
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
+        // The answer was to the question that had been open: it was not asked again, and not called off.
+        assert_eq!(questions(stage), 3);
+        assert!(!stream().contains("control_cancel_request") && !stream().contains("non_execution_kind"));
         assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
     });
 }
@@ -250,6 +255,21 @@ fn an_agent_that_does_not_ask_is_no_success() {
         ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "WebFetch", "--preset", "drill"];
     let envelope = stage.run(&careless, &args).against(&server).end().envelope(23);
     assert_eq!(envelope["run"]["fault"], "guard_lapsed", "{envelope}");
+}
+
+/// Whatever happens to our answers between us and the agent: a guard that could not answer has let nothing pass.
+#[test]
+fn a_tool_whose_guard_fails_is_not_used() {
+    with_each_agent_at(TOOLS, "a guard that fails", |stage, agent, server| {
+        let garbled = r#"s/"subtype":"success"/"subtype":"error","error":"garbled"/"#;
+        let garbling =
+            stage.script("garbling", &format!("sed -u '{garbled}' | '{}' \"$@\"", agent.display()));
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let ended = stage.run(&garbling, &args).args(GUARDED).against(server).end();
+        let envelope = ended.envelope(23);
+        assert_eq!(envelope["run"]["fault"], "guard_lapsed", "{envelope}");
+        assert!(!stage.work().join("run").exists() && !stage.work().join("written").exists());
+    });
 }
 
 #[test]

@@ -13,6 +13,7 @@ use super::tools::Outcome;
 const TIMEOUT: Duration = Duration::from_secs(60);
 const GONE: &str = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user \
                     to tell you how to proceed.";
+const FAILED: &str = "Hook callback failed: the SDK host replied with an error or an invalid answer.";
 const SILENT: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool \
                       call was not executed; other configured hooks may not have completed.";
 
@@ -29,6 +30,8 @@ struct Callback {
     matcher: String,
     id: String,
     timeout: Duration,
+    /// `onFailure: "block"`: an answer that went wrong does not let the tool run.
+    blocks: bool,
 }
 
 impl Callbacks {
@@ -38,9 +41,10 @@ impl Callbacks {
         let registered = groups.iter().flat_map(|group| {
             let matcher = group["matcher"].as_str().unwrap_or_default().to_owned();
             let timeout = group["timeout"].as_u64().map_or(TIMEOUT, Duration::from_secs);
+            let blocks = group["onFailure"] == "block";
             let ids = group["hookCallbackIds"].as_array().cloned().unwrap_or_default();
             ids.into_iter().filter_map(move |id| {
-                Some(Callback { matcher: matcher.clone(), id: id.as_str()?.to_owned(), timeout })
+                Some(Callback { matcher: matcher.clone(), id: id.as_str()?.to_owned(), timeout, blocks })
             })
         });
         Callbacks { registered: registered.collect(), asked: None }
@@ -51,7 +55,7 @@ impl Callbacks {
         if let Some((id, answer)) = &mut self.asked
             && response["request_id"] == id.as_str()
         {
-            *answer = Some(response["response"].clone());
+            *answer = Some(response.clone());
         }
     }
 
@@ -74,6 +78,8 @@ pub(super) enum Asked {
 /// What is heard after a question.
 enum Heard {
     Answer(Value),
+    /// That the host could not answer.
+    Failure,
     /// Nobody is there any more.
     Gone,
     /// Nothing in time.
@@ -101,6 +107,23 @@ impl Agent {
                         return Ok(refused(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
                     }
                 },
+                Heard::Failure => {
+                    self.out.system(
+                        "informational",
+                        json!({"content": format!("PreToolUse: {FAILED}"), "level": "warning",
+                            "tag": "hook_callback_failed"}),
+                    );
+                    if callback.blocks {
+                        let text = format!(
+                            "PreToolUse:{tool} hook error: [callback]: failed; blocking because onFailure is \"block\"\n\
+                             {FAILED}"
+                        );
+                        return Ok(refused(
+                            text,
+                            json!({"decision": "reject", "source": "hook", "reason_type": "hook"}),
+                        ));
+                    }
+                }
                 Heard::Gone => return Ok(gone()),
                 Heard::Silence => return Ok(Asked::Refuse(Outcome::bad(SILENT.to_owned()), json!({}))),
             }
@@ -120,6 +143,10 @@ impl Agent {
                 let message = answer["message"].as_str().unwrap_or_default().to_owned();
                 Ok(refused(message, json!({"decision": "reject", "source": "user_reject"})))
             }
+            Heard::Failure => {
+                let rejected = json!({"decision": "reject", "source": "config", "reason_type": "other"});
+                Ok(refused("Tool permission request failed".to_owned(), rejected))
+            }
             Heard::Gone | Heard::Silence => Ok(gone()),
         }
     }
@@ -134,7 +161,8 @@ impl Agent {
             self.wait(until)?;
         }
         Ok(match self.callbacks.asked.take().and_then(|(_, answer)| answer) {
-            Some(answer) => Heard::Answer(answer),
+            Some(answer) if answer["subtype"] == "error" => Heard::Failure,
+            Some(answer) => Heard::Answer(answer["response"].clone()),
             None if self.input_ended => Heard::Gone,
             None => {
                 self.out.cancel(&id);
