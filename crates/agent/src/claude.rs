@@ -11,6 +11,7 @@ mod decode;
 mod guarding;
 mod invocation;
 mod kinds;
+mod network;
 mod prompts;
 mod questions;
 mod recent;

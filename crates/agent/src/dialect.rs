@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Guards, Sessions, Summary, Tables, TablesError, Transcript};
+use crate::{Deeds, Glance, Guards, Network, Sessions, Summary, Tables, TablesError, Transcript};
 use longhaul_core::{Evidence, Exit, Left, Notice, RunId, Say, SpawnPlan};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -129,6 +129,8 @@ pub struct Order {
     pub checks: Vec<String>,
     /// What it is told when it is to save its work; nothing for our words.
     pub wrap_up_prompt: Option<String>,
+    /// What of the network its commands may reach; nothing for whatever the user's settings let them.
+    pub network: Option<Network>,
     /// The user's own arguments to the agent. They come last, and so win.
     pub extra_args: Vec<String>,
     /// How long a seed may be, in estimated tokens.

@@ -5,7 +5,7 @@ mod call;
 
 use crate::glance::beginning;
 use crate::pattern::Pattern;
-use crate::{Answers, AnswersError};
+use crate::{Answers, AnswersError, NetworkError};
 pub use call::Call;
 use serde_json::Value;
 use std::fmt;
@@ -55,6 +55,9 @@ pub enum GuardError {
     /// Answers that do not go together.
     #[error(transparent)]
     Answers(#[from] AnswersError),
+    /// What is no host.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
 }
 
 impl Guards {

@@ -16,6 +16,7 @@ mod glance;
 mod guards;
 mod lines;
 mod near;
+mod network;
 mod pattern;
 mod prices;
 mod report;
@@ -35,6 +36,7 @@ pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};
 pub use guards::{Call, GuardError, Guards, ToolPattern, Verdict};
 pub use near::near;
+pub use network::{Network, NetworkError};
 pub use prices::Prices;
 pub use report::{Report, report};
 pub use seed::{

@@ -147,6 +147,10 @@ pub struct RunArgs {
     /// what it says goes back to the agent, until it exits with 0. Several are run one after the other
     #[arg(long, value_name = "COMMAND")]
     pub check: Vec<String>,
+    /// Let the agent's commands reach these hosts alone, or `none`: names like `example.com`, `*.example.com` or
+    /// `example.com:443`. The agent runs them in its own sandbox, and does not start where that cannot be had
+    #[arg(long, value_name = "HOST", value_delimiter = ',')]
+    pub network: Vec<String>,
     /// Let the agent ask questions, and answer VALUE to one that is KEY or has it in its text. What no key fits is
     /// answered by the first option that the agent offers, with a warning [default: the agent cannot ask]
     #[arg(long, value_name = "KEY=VALUE")]

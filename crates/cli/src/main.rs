@@ -9,6 +9,7 @@ mod failure;
 mod flags_first;
 mod home;
 mod limits;
+mod network;
 mod output;
 mod policy;
 mod prompt;

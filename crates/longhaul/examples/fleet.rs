@@ -152,6 +152,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
             checks: Vec::new(),
             wrap_up_prompt: None,
             guards: Guards::default(),
+            network: None,
             extra_args: Vec::new(),
             seed_tokens: SEED_TOKENS_MAX,
             seed_summary: None,

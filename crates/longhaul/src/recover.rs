@@ -5,7 +5,7 @@ use crate::live::{LiveWorld, Setup, seed};
 use crate::seeding::asked_in;
 use crate::supervisor::{Supervised, dialect_of, guards_of};
 use crate::{Environment, GoingOn, Observer, Report, RunError, SuperviseError, watchdog};
-use longhaul_agent::{GuardError, Order, Program};
+use longhaul_agent::{GuardError, Network, Order, Program};
 use longhaul_core::{Ask, By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
@@ -209,6 +209,7 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
         attended: plan.policy.limits.are_set(),
         checks: plan.checks.clone(),
         wrap_up_prompt: plan.wrap_up_prompt.clone(),
+        network: plan.network.clone().map(Network::new).transpose()?,
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
         seed_tokens: plan.seed_tokens,

@@ -292,6 +292,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
             deny_tools: order.guards.deny_tools.iter().map(ToString::to_string).collect(),
             answers: order.guards.answers.as_ref().map(|answers| answers.by_key().clone()),
         },
+        network: order.network.as_ref().map(|network| network.hosts().to_vec()),
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         policy: policy.clone(),
         checks: order.checks.clone(),

@@ -118,6 +118,7 @@ fn plan() -> Plan {
         effects: None,
         argv: vec!["-p".into(), "--verbose".into()],
         guards: PlanGuards::default(),
+        network: None,
         env: EnvNames::default(),
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),

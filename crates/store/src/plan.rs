@@ -45,6 +45,9 @@ pub struct Plan {
     /// What the agent is told when it is to save its work; nothing for our words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_up_prompt: Option<String>,
+    /// The hosts that its commands may reach; nothing where the user's own settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Vec<String>>,
     /// The environment variables set for the agent and withheld from it.
     pub env: EnvNames,
     /// Limits and schedules, resolved.

@@ -2,6 +2,7 @@
 
 use super::control::user_line;
 use super::guarding::register;
+use super::network;
 use super::prompts::prompt;
 use super::questions::OFFERED;
 use crate::{Invocation, Order, Past};
@@ -110,6 +111,7 @@ fn args(order: &Order, plan: &SpawnPlan) -> Vec<String> {
     if order.guards.answers.is_some() {
         add(&OFFERED);
     }
+    args.extend(order.network.iter().flat_map(network::args));
     args.extend(order.extra_args.iter().cloned());
     args
 }
@@ -132,7 +134,7 @@ fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{condensing, invocation};
-    use crate::{Answers, Guards, Order, Past, Program};
+    use crate::{Answers, Guards, Network, Order, Past, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 
@@ -148,6 +150,7 @@ pub(super) mod tests {
             attended: false,
             checks: Vec::new(),
             wrap_up_prompt: None,
+            network: None,
             extra_args: Vec::new(),
             seed_tokens: 12_000,
             seed_summary: None,
@@ -213,6 +216,29 @@ pub(super) mod tests {
                 {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
                 {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             "#]],
+        );
+    }
+
+    #[test]
+    fn commands_are_held_back_from_the_network() {
+        let check = |hosts: &[&str], expected: Expect| {
+            let network = Network::new(hosts.iter().map(ToString::to_string)).expect("these are hosts");
+            let session = SessionPlan::New(SessionId::from("22222222-new"));
+            check(&Order { network: Some(network), ..order() }, session, Say::Task, expected);
+        };
+        check(
+            &[],
+            expect![[r#"
+            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --settings {"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false,"enabled":true,"failIfUnavailable":true,"filesystem":{"allowWrite":["/"]},"network":{"allowedDomains":[],"deniedDomains":["*"],"strictAllowlist":true}}} --disallowedTools=WebFetch,WebSearch
+            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+        "#]],
+        );
+        check(
+            &["example.com", "*.example.org:443"],
+            expect![[r#"
+            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --settings {"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false,"enabled":true,"failIfUnavailable":true,"filesystem":{"allowWrite":["/"]},"network":{"allowedDomains":["example.com","*.example.org:443"],"deniedDomains":[],"strictAllowlist":true}}} --disallowedTools=WebFetch,WebSearch
+            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+        "#]],
         );
     }
 

@@ -174,6 +174,7 @@ fn said(past: &Past) -> String {
         attended: false,
         checks: Vec::new(),
         wrap_up_prompt: None,
+        network: None,
         extra_args: Vec::new(),
         seed_tokens: SEED_TOKENS_MAX,
         seed_summary: None,

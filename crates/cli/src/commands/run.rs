@@ -7,7 +7,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{answers, checks, home, limits, prompt, runtime, signals, tables};
+use crate::{answers, checks, home, limits, network, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
@@ -128,7 +128,7 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
 fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
-    let answers = answers::of(args)?;
+    let (answers, network) = (answers::of(args)?, network::of(args)?);
     let cwd = cwd(args)?;
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
         let fault = match &error {
@@ -152,6 +152,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
             deny_tools: args.deny_tools.clone(),
             answers,
         },
+        network,
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,
         seed_summary: args.seed_summary.clone(),

@@ -89,6 +89,7 @@ fn order(args: &SeedArgs) -> Result<Order, String> {
         attended: false,
         checks: Vec::new(),
         wrap_up_prompt: None,
+        network: None,
         extra_args: Vec::new(),
         seed_tokens: args.seed_tokens,
         seed_summary: args.seed_summary.clone(),

@@ -185,6 +185,11 @@ fn the_help_of_run() {
               --deny-tools <TOOL>
                   Do not let the agent use these tools, whatever else permits them
 
+              --network <HOST>
+                  Let the agent's commands reach these hosts alone, or `none`: names like `example.com`,
+                  `*.example.com` or `example.com:443`. The agent runs them in its own sandbox, and does not
+                  start where that cannot be had
+
               --answer <KEY=VALUE>
                   Let the agent ask questions, and answer VALUE to one that is KEY or has it in its text.
                   What no key fits is answered by the first option that the agent offers, with a warning

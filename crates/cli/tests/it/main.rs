@@ -16,6 +16,7 @@ mod guards;
 mod ladder;
 mod limits;
 mod moving;
+mod network;
 mod orphans;
 mod output;
 mod questions;

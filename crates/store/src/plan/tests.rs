@@ -26,6 +26,7 @@ pub(crate) fn plan() -> Plan {
         },
         argv: vec!["-p".into(), "--verbose".into()],
         guards: PlanGuards { deny_tools: vec!["mcp__*".to_owned()], ..PlanGuards::default() },
+        network: None,
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         policy: Preset::Drill.policy(),
         seed_tokens: 12_000,

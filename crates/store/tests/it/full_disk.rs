@@ -40,6 +40,7 @@ fn plan(prompt: String) -> Plan {
         effects: None,
         argv: Vec::new(),
         guards: PlanGuards::default(),
+        network: None,
         env: EnvNames::default(),
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),

@@ -89,6 +89,7 @@ async fn played(
             attended: false,
             checks: Vec::new(),
             wrap_up_prompt: None,
+            network: None,
             extra_args: agent_args(scenario),
             seed_tokens: SEED_TOKENS_MAX,
             seed_summary: None,

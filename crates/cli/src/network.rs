@@ -1,0 +1,33 @@
+//! What of the network the agent's commands may reach, by the flag: refused before anything is started.
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use longhaul_agent::Network;
+
+const NONE: &str = "none";
+
+/// What the flag says; nothing where it was not given.
+pub fn of(args: &RunArgs) -> Result<Option<Network>, Failure> {
+    if args.network.is_empty() {
+        return Ok(None);
+    }
+    // Of two settings the agent takes the later one, which would let everything pass.
+    if args.agent_args.iter().any(|arg| arg == "--settings" || arg.starts_with("--settings=")) {
+        return Err(Failure::usage(
+            "`--settings` cannot be passed to the agent together with --network: it would undo it",
+            "put the settings into the agent's own files, or the sandbox into your --settings",
+        ));
+    }
+    let is_none = |host: &String| host == NONE;
+    if args.network.len() > 1 && args.network.iter().any(is_none) {
+        return Err(Failure::usage("--network names hosts beside `none`", "name either hosts or `none`"));
+    }
+    let hosts = args.network.iter().filter(|host| !is_none(host)).cloned();
+    let network = Network::new(hosts).map_err(|error| {
+        Failure::usage(
+            error.to_string(),
+            "name what commands may reach, as in --network example.com, or `none`",
+        )
+    })?;
+    Ok(Some(network))
+}

@@ -1,0 +1,158 @@
+//! What an agent's commands may reach of the network. Only the real agent holds them back, and only where there is a
+//! sandbox for it; it must not start without one.
+
+use crate::server::Server;
+use crate::stage::{LONGHAUL, Stage, claude_code};
+use serde_json::Value;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// Looks at a port of this machine twice: past every proxy, and by the one that there is.
+const LOOKING: &str = r#"
+name = "looking"
+summary = "one command, which looks at a port"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I look."
+[[turn.tools]]
+bash = { command = "curl -s -m 5 --noproxy '*' http://127.0.0.1:PORT/ > direct; curl -s -m 5 --noproxy '' -x \"$http_proxy\" http://localhost:PORT/ > by_proxy; touch looked" }
+[[turn]]
+text = "I have looked."
+"#;
+
+/// The port of a server that says `seen` to everybody, until the test process ends.
+fn port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("there is a port");
+    let port = listener.local_addr().expect("it is bound").port();
+    thread::spawn(move || {
+        for mut visitor in listener.incoming().flatten() {
+            // Who leaves early has seen enough.
+            let _ = visitor.read(&mut [0; 4096]);
+            let _ =
+                visitor.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nseen");
+            let _ = visitor.shutdown(Shutdown::Both);
+        }
+    });
+    port
+}
+
+/// The real agent, where it can have a sandbox.
+fn sandboxed(story: &str) -> Option<PathBuf> {
+    let claude = claude_code(story)?;
+    let works = |program: &str, args: &[&str]| {
+        let ended = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        ended.is_ok_and(|status| status.success())
+    };
+    let all = works("bwrap", &["--ro-bind", "/", "/", "--unshare-net", "true"])
+        && works("socat", &["-V"])
+        && works("curl", &["--version"]);
+    if !all {
+        let _ = writeln!(io::stderr(), "left out: {story}; it needs bubblewrap, socat and curl");
+    }
+    all.then_some(claude)
+}
+
+/// What the command saw: past the proxy, and by it.
+fn look(claude: &Path, args: &[&str], user_settings: &str) -> (String, String) {
+    let stage = Stage::new();
+    let settings = stage.user_home().join(".claude");
+    fs::create_dir(&settings).expect("the stage is new");
+    fs::write(settings.join("settings.json"), user_settings).expect("the stage can be written");
+    let server = Server::plays(&LOOKING.replace("PORT", &port().to_string()));
+    let free = ["p", "--permission-mode", "bypassPermissions"];
+    let envelope = stage.run(claude, &free).args(args).against(&server).end().envelope(0);
+    assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
+    assert!(stage.work().join("looked").exists(), "the command did not run");
+    let saw = |name: &str| fs::read_to_string(stage.work().join(name)).expect("it was written");
+    (saw("direct"), saw("by_proxy"))
+}
+
+#[test]
+fn commands_reach_what_they_may() {
+    let Some(claude) = sandboxed("holding commands back from the network") else { return };
+    let check = |args: &[&str], user_settings: &str, direct: &str, by_proxy: &str| {
+        let (saw_direct, saw_by_proxy) = look(&claude, args, user_settings);
+        let by_proxy_as_expected =
+            if by_proxy.is_empty() { saw_by_proxy != "seen" } else { saw_by_proxy == by_proxy };
+        assert!(
+            saw_direct == direct && by_proxy_as_expected,
+            "{args:?} {user_settings}: {saw_direct:?} {saw_by_proxy:?}"
+        );
+    };
+    check(&[], "{}", "seen", "seen");
+    check(&["--network", "none"], "{}", "", "");
+    check(&["--network", "localhost"], "{}", "", "seen");
+    check(&["--network", "example.com"], "{}", "", "");
+    // A person's own settings may allow more hosts, but not where there are to be none.
+    let more = r#"{"sandbox":{"network":{"allowedDomains":["localhost"]}}}"#;
+    check(&["--network", "example.com"], more, "", "seen");
+    check(&["--network", "none"], more, "", "");
+}
+
+#[test]
+fn a_sandbox_gives_no_permission() {
+    let Some(claude) = sandboxed("asking for permission in a sandbox") else { return };
+    let (stage, server) = (Stage::new(), Server::plays(&LOOKING.replace("PORT", "1")));
+    let args = ["p", "--permission-mode", "default", "--network", "none", "--preset", "drill"];
+    let envelope = stage.run(&claude, &args).against(&server).end().envelope(23);
+    assert_eq!(envelope["run"]["fault"], "permission", "{envelope}");
+    assert!(!stage.work().join("looked").exists());
+}
+
+#[test]
+fn an_agent_without_a_sandbox_does_not_start() {
+    let Some(claude) = claude_code("missing a sandbox") else { return };
+    let (stage, server) = (Stage::new(), Server::plays(LOOKING));
+    let empty = stage.folder().join("empty");
+    fs::create_dir(&empty).expect("the stage is new");
+    let run = stage.run(&claude, &["p", "--network", "none"]).env("PATH", &empty).against(&server);
+    let ended = run.end();
+    let envelope = ended.envelope(25);
+    assert_eq!(envelope["run"]["fault"], "agent_unusable", "{envelope}");
+    assert!(envelope["errors"].to_string().contains("andbox"), "{envelope}");
+    assert_eq!(server.api.account().model_requests(), 0);
+}
+
+#[test]
+fn the_hosts_are_kept() {
+    let (stage, server) = (Stage::new(), Server::plays(crate::server::WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions", "--network", "example.com,*.example.org:443"];
+    stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
+    let run = stage.only_run();
+    let hosts = run.plan().expect("the plan can be read").network;
+    assert_eq!(hosts, Some(vec!["example.com".to_owned(), "*.example.org:443".to_owned()]));
+    let argv: Value =
+        serde_json::from_slice(&fs::read(run.path().join("attempts/001/argv.json")).expect("it was written"))
+            .expect("it is JSON");
+    assert!(argv["args"].to_string().contains("strictAllowlist"), "{argv}");
+}
+
+#[test]
+fn what_is_no_host_is_wrong_usage() {
+    let stage = Stage::new();
+    let check = |args: &[&str], words: &[&str]| {
+        let ended = stage.program(LONGHAUL).args(["run", "p"]).args(args).end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
+        ended.says(words);
+        assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
+    };
+    check(
+        &["--network", "https://example.com"],
+        &["`https://example.com` is no host", "hint: name what commands"],
+    );
+    check(&["--network", "*"], &["`*` is no host", "hint:"]);
+    check(&["--network", ""], &["`` is no host", "hint:"]);
+    check(&["--network", "none,example.com"], &["hosts beside `none`", "hint: name either"]);
+    check(
+        &["--network", "none", "--", "--settings", "{}"],
+        &["`--settings` cannot be passed", "hint: put the settings"],
+    );
+    check(&["--network", "none", "--", "--settings={}"], &["`--settings` cannot be passed"]);
+}
