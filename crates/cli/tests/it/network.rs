@@ -106,6 +106,22 @@ fn a_sandbox_gives_no_permission() {
     assert!(!stage.work().join("looked").exists());
 }
 
+/// A sandbox of the user's own, in a mode that asks a person: a command would wait for as long as nobody answers.
+#[test]
+fn a_host_that_a_person_would_have_to_allow_is_denied_at_once() {
+    let Some(claude) = sandboxed("asking for a host") else { return };
+    let stage = Stage::new();
+    let settings = stage.user_home().join(".claude");
+    fs::create_dir(&settings).expect("the stage is new");
+    let asking = r#"{"sandbox":{"enabled":true},"permissions":{"allow":["Bash"]}}"#;
+    fs::write(settings.join("settings.json"), asking).expect("the stage can be written");
+    let server = Server::plays(&LOOKING.replace("PORT", "1"));
+    let args = ["p", "--permission-mode", "acceptEdits"];
+    stage.run(&claude, &args).against(&server).end().envelope(0);
+    let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("a stream");
+    assert!(stream.contains("SandboxNetworkAccess") && stream.contains("(user denied)"), "{stream}");
+}
+
 #[test]
 fn an_agent_without_a_sandbox_does_not_start() {
     let Some(claude) = claude_code("missing a sandbox") else { return };
