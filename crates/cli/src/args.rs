@@ -216,6 +216,9 @@ pub struct PolicyArgs {
     /// How long the agent may be silent with no tool running
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub stall_timeout: Option<Span>,
+    /// How long the agent may go on without finishing a message or a tool call, whatever else it says
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub progress_timeout: Option<Span>,
     /// How long the agent may be silent after Longhaul itself was killed and nobody has recovered the run; then a
     /// watchdog ends it, and the run can still be recovered
     #[arg(long, value_name = "DURATION", value_parser = duration)]

@@ -49,6 +49,10 @@ pub fn resolve(args: &PolicyArgs, preset: Option<Preset>, resume_or_new: bool) -
         policy.stall_timeout = unless_zero(timeout);
         flag("stall_timeout");
     }
+    if let Some(timeout) = args.progress_timeout {
+        policy.progress_timeout = unless_zero(timeout);
+        flag("progress_timeout");
+    }
     if let Some(timeout) = args.orphan_timeout {
         policy.orphan_timeout = unless_zero(timeout);
         flag("orphan_timeout");

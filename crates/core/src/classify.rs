@@ -51,7 +51,7 @@ fn outlasts_a_stop(evidence: &Evidence, settled: Option<&TurnResult>) -> bool {
 
 fn by_our_stop(stopped: Option<StopWhy>) -> Option<Fault> {
     match stopped? {
-        StopWhy::Stalled => Some(Fault::Stalled),
+        StopWhy::Stalled | StopWhy::NoProgress => Some(Fault::Stalled),
         StopWhy::AttemptTimeout => Some(Fault::AttemptTimeout),
         StopWhy::AuthRejected => Some(Fault::Auth),
         StopWhy::OtherSession => Some(Fault::SessionLost),

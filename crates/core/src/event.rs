@@ -1,8 +1,8 @@
 //! What the core is told: facts, in the past tense.
 
 use crate::{
-    By, Checked, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Span, StartupError,
-    Tally, TurnResult,
+    By, Checked, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Signs, Span,
+    StartupError, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,8 @@ pub enum Event {
     Exited(Evidence),
     /// The work was judged, and nothing that did it is left.
     Checked(Checked),
+    /// The processes of a silent agent were looked at, and this was seen; nothing if nobody can look.
+    Examined(Option<Signs>),
     /// Everything that carried the attempt's mark is gone; so many processes had to be ended.
     Swept(u32),
     /// The deadline has come.
@@ -62,7 +64,7 @@ pub enum Found {
 }
 
 /// A process, so named that another one of the same number is not mistaken for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proc {
     /// The process id.
     pub pid: u32,
@@ -101,6 +103,8 @@ pub enum Notice {
     SessionOpened(SessionId),
     /// A sign of life that means nothing more.
     Stirred,
+    /// A message of the model, or a part of one, is finished.
+    MessageEnded,
     /// A turn is running.
     TurnBegan,
     /// A tool call began.

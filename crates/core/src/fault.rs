@@ -43,7 +43,7 @@ faults! {
     Interrupted = "interrupted",
     /// The agent was killed for its memory.
     OutOfMemory = "out_of_memory",
-    /// The agent was silent for too long with no tool running; our watchdog stopped it.
+    /// The agent was silent, or finished nothing, for too long with no tool running; we stopped it.
     Stalled = "stalled",
     /// The attempt took longer than its own timeout; our timer stopped it.
     AttemptTimeout = "attempt_timeout",

@@ -38,6 +38,10 @@ pub struct Policy {
     pub attempt_timeout_rule: TimeoutRule,
     /// How long an agent may be silent with no tool running; nothing is unlimited.
     pub stall_timeout: Option<Span>,
+    /// How long an agent may go on without finishing a message or a tool call, whatever else it says, with no tool
+    /// running; nothing is unlimited, as in plans of versions that had no such limit.
+    #[serde(default)]
+    pub progress_timeout: Option<Span>,
     /// How long an agent may be silent whose supervisor died and for whom nobody has come back: then a watchdog ends
     /// it. Nothing is unlimited, and no watchdog is started. The core decides nothing by it. Plans of versions that
     /// had no watchdog have none: nobody was told of one when they were made.

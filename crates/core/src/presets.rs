@@ -121,6 +121,8 @@ fn default() -> Policy {
         attempt_timeout_rule: TimeoutRule::WhileProgressing,
         // A network fault may be silent for six minutes by design of the agent; longer is a hang.
         stall_timeout: Some(Span::from_mins(7)),
+        // The longest answer, 128k tokens, takes 70 minutes at 30 tokens a second; half of that speed is no hang.
+        progress_timeout: Some(Span::from_mins(140)),
         // Nobody hears of a tool that works in silence, so that this must outlast most of them.
         orphan_timeout: Some(Span::from_hours(1)),
         background_wait: Span::from_mins(10),
@@ -157,6 +159,7 @@ fn drill() -> Policy {
         server_bound: ServerBound::Time(Some(Span::from_secs(60))),
         reset_jitter: Span(500),
         stall_timeout: Some(Span::from_secs(20)),
+        progress_timeout: Some(Span::from_mins(2)),
         orphan_timeout: Some(Span::from_mins(1)),
         background_wait: Span::from_secs(5),
         linger: Span::from_secs(5),

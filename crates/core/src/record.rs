@@ -3,7 +3,7 @@
 
 use crate::{
     Ask, Because, By, Checked, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc,
-    Questions, Reach, Remedy, Rung, Say, SessionId, Span, SpawnPlan, StopLevel, Tally, TurnResult,
+    Questions, Reach, Remedy, Rung, Say, SessionId, Silence, Span, SpawnPlan, StopLevel, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -119,6 +119,18 @@ pub enum Record {
         why: StopWhy,
         /// How hard.
         level: StopLevel,
+        /// What was heard and seen of an agent that counts as stalled.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        silence: Option<Silence>,
+    },
+    /// The agent is silent for too long, and something of the run works all the same.
+    SilenceExcused {
+        /// When.
+        at: Moment,
+        /// Until when that is no stall.
+        until: Moment,
+        /// What was heard and seen.
+        silence: Silence,
     },
     /// The machine was asleep, or nobody supervised the run and its agent did nothing.
     Suspended {
@@ -223,6 +235,8 @@ pub enum Next {
 pub enum StopWhy {
     /// It was silent for too long with no tool running.
     Stalled,
+    /// It went on saying things, and finished no message and no tool call for too long.
+    NoProgress,
     /// The timeout of the attempt, or of the summary for it.
     AttemptTimeout,
     /// The credentials are rejected, and the agent would go on trying for minutes.

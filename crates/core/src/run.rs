@@ -9,6 +9,7 @@ mod deadline;
 mod decide;
 mod limits;
 mod seen;
+mod stall;
 mod state;
 mod steps;
 

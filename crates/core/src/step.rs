@@ -33,6 +33,8 @@ pub enum Action {
     Say(Say, Left),
     /// No more user lines will come: let the agent end by itself.
     EndInput,
+    /// Look what the processes of an agent do that is silent, and say what was seen.
+    Examine,
     /// Make the agent end.
     Stop(StopLevel),
     /// End every process that still carries the attempt's mark, and say when none is left.

@@ -11,6 +11,7 @@ mod requests;
 mod resident;
 mod room;
 mod sessions;
+mod signs;
 mod sweep;
 mod tail;
 mod watch;

@@ -56,11 +56,12 @@ impl Standing {
 
 const REMEDIES: usize = 15;
 const OUTCOMES: usize = 11;
-const WHYS: [&str; 10] = [
+const WHYS: [&str; 11] = [
     "next_attempt",
     "condense_timeout",
     "check_timeout",
     "stall",
+    "no_progress",
     "attempt_timeout",
     "limit",
     "background_over",
@@ -68,8 +69,9 @@ const WHYS: [&str; 10] = [
     "linger",
     "stop_harder",
 ];
-const STOPS: [&str; 9] = [
+const STOPS: [&str; 10] = [
     "stalled",
+    "no_progress",
     "attempt_timeout",
     "auth_rejected",
     "other_session",
@@ -100,6 +102,8 @@ pub struct Coverage {
     pub(crate) limits: [[u64; Limit::ALL.len()]; REACHES.len()],
     /// How often an agent was told something in the session that it had open.
     pub(crate) said: u64,
+    /// Silences that something excused.
+    pub(crate) excused: u64,
     /// Kills of the supervisor by point.
     pub(crate) kills: [u64; KillPoint::WORDS.len()],
     /// Rungs of the ladder.
@@ -129,6 +133,7 @@ impl Coverage {
             levels: [0; LEVELS.len()],
             limits: [[0; Limit::ALL.len()]; REACHES.len()],
             said: 0,
+            excused: 0,
             kills: [0; KillPoint::WORDS.len()],
             rungs: [0; Rung::ALL.len()],
             found: [0; SESSIONS.len()],
@@ -167,6 +172,10 @@ impl Coverage {
 
     pub(crate) fn said(&mut self) {
         self.said += 1;
+    }
+
+    pub(crate) fn excused(&mut self) {
+        self.excused += 1;
     }
 
     pub(crate) fn kill(&mut self, point: KillPoint) {
@@ -218,6 +227,7 @@ impl Coverage {
         add(&mut self.levels, &other.levels);
         add(self.limits.as_flattened_mut(), other.limits.as_flattened());
         self.said += other.said;
+        self.excused += other.excused;
         add(&mut self.kills, &other.kills);
         add(&mut self.rungs, &other.rungs);
         add(&mut self.found, &other.found);
@@ -268,6 +278,7 @@ impl Coverage {
             add(&format!("{reach} of"), &limits, counts);
         }
         add("said", &["wrap_up"], &[self.said]);
+        add("silence", &["excused"], &[self.excused]);
         add("kill", &KillPoint::WORDS, &self.kills);
         add("rung", &Rung::ALL.iter().map(|rung| rung.word()).collect::<Vec<_>>(), &self.rungs);
         add("session", &SESSIONS, &self.found);

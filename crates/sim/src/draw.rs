@@ -53,6 +53,12 @@ pub(crate) fn plan(seed: u64) -> Plan {
     if dice.one_in(2) {
         limit(&mut dice, &mut policy, &mut mix);
     }
+    if dice.one_in(2) {
+        policy.progress_timeout =
+            (!dice.one_in(4)).then(|| Span(dice.magnitude(Reach::new(60_000, 3 * HOUR))));
+    }
+    mix.works = dice.pick(&[0, 0, 300_000, 1_000_000]);
+    mix.babbles = dice.pick(&[0, 0, 300_000, 1_000_000]);
     let session = if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) };
     Plan { policy, mix, session, session_exists }
 }

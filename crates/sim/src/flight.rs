@@ -180,7 +180,8 @@ impl Flight {
         course.run.step_into(course.policy, now, event, step);
         trace.step(step);
         self.start_nothing(course, looked.is_some(), step);
-        ensure(!ticked || !step.records.is_empty(), Oracle::Deadline, || {
+        let decides = !step.records.is_empty() || step.actions == [Action::Examine];
+        ensure(!ticked || decides, Oracle::Deadline, || {
             format!("a tick at the deadline decides nothing in {:?}", course.run.state().phase)
         })?;
         if kill == Some(KillPoint::MidAppend) {
@@ -393,6 +394,7 @@ impl Course<'_> {
             Happening::Inspected(found) => Event::Inspected(found),
             Happening::Condensed => Event::Condensed(self.world.condensation()),
             Happening::Checked(result) => Event::Checked(result),
+            Happening::Examined(signs) => Event::Examined(signs),
             Happening::Swept(ended) => Event::Swept(ended),
             Happening::Suspended(span) => Event::Suspended(span),
             Happening::Cancelled(by) => Event::Cancelled(by),

@@ -118,6 +118,10 @@ pub(crate) struct Mix {
     pub(crate) freezes: u32,
     /// ... that its processes take more memory than they may, where that is limited ...
     pub(crate) swells: u32,
+    /// ... that one that is silent has a child that works ...
+    pub(crate) works: u32,
+    /// ... that one that hangs goes on saying things ...
+    pub(crate) babbles: u32,
     /// ... that the file of a session was moved, or damaged, since it was used, or lacks its end ...
     pub(crate) moved: u32,
     pub(crate) damaged: u32,
@@ -185,6 +189,8 @@ impl Mix {
             undying: 0,
             freezes: 0,
             swells: 0,
+            works: 0,
+            babbles: 0,
             moved: 0,
             damaged: 0,
             behind: 0,

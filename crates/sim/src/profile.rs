@@ -213,6 +213,7 @@ impl Observed {
                 | Record::Checked { .. }
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
+                | Record::SilenceExcused { .. }
                 | Record::Suspended { .. }
                 | Record::Swept { .. }
                 | Record::CancelOrdered { .. } => {}

@@ -5,6 +5,7 @@ mod acts;
 pub(crate) mod agent;
 mod answers;
 mod condenser;
+mod looking;
 mod orders;
 pub(crate) mod server;
 pub(crate) mod sessions;
@@ -15,7 +16,7 @@ use crate::mix::{Mix, Point};
 use agent::{Agent, NEVER};
 use condenser::Condenser;
 use longhaul_core::{
-    By, Checked, Evidence, Fault, Moment, Notice, Policy, Proc, SessionFound, Span, SpawnError, Tally,
+    By, Checked, Evidence, Fault, Moment, Notice, Policy, Proc, SessionFound, Signs, Span, SpawnError, Tally,
     TurnResult,
 };
 use server::Server;
@@ -42,6 +43,7 @@ pub(crate) enum Happening {
     Condensed,
     Checked(Checked),
     Swept(u32),
+    Examined(Option<Signs>),
     Suspended(Span),
     Cancelled(By),
     /// Nothing in the world: the run's own deadline has come.
@@ -102,6 +104,8 @@ pub(crate) struct World {
     /// Commands judge the work until then, and this will come of it.
     pub(crate) check_at: Moment,
     check_result: Checked,
+    /// Somebody looks what a silent agent's processes do.
+    examine_at: Moment,
     cancel_at: Moment,
     cancel_by: By,
     sleep_at: Moment,
@@ -148,6 +152,7 @@ impl World {
             sweep_at: NEVER,
             check_at: NEVER,
             check_result: Checked::Passed,
+            examine_at: NEVER,
             cancel_at,
             cancel_by: dice.pick(&[By::Person, By::Person, By::PersonNow, By::Terminate, By::HangUp]),
             sleep_at,
@@ -163,6 +168,7 @@ impl World {
         let condenser = self.condenser.as_ref().map_or(NEVER, |condenser| condenser.at).min(self.fits_at);
         let agent = agent.min(condenser);
         let agent = agent.min(self.check_at);
+        let agent = agent.min(self.examine_at);
         agent.min(self.spawn_at).min(self.look_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
     }
 
@@ -197,6 +203,10 @@ impl World {
             self.sweep_at = NEVER;
             return Some(Happening::Swept(std::mem::take(&mut self.orphans)));
         }
+        if self.examine_at <= now {
+            self.examine_at = NEVER;
+            return Some(Happening::Examined(self.signs()));
+        }
         if self.cancel_at <= now {
             return Some(self.cancels());
         }
@@ -227,6 +237,7 @@ impl World {
         later(&mut self.spawn_at);
         later(&mut self.look_at);
         later(&mut self.sweep_at);
+        later(&mut self.examine_at);
         later(&mut self.fits_at);
         later(&mut self.check_at);
         if let Some(condenser) = &mut self.condenser {

@@ -22,8 +22,8 @@ pub struct Status {
     /// When something happens by itself.
     #[serde(with = "stamp::option")]
     pub until: Option<Moment>,
-    /// What happens then: `next_attempt`, `condense_timeout`, `check_timeout`, `stall`, `attempt_timeout`, `limit`, `background_over`,
-    /// `settle`, `linger` or `stop_harder`.
+    /// What happens then: `next_attempt`, `condense_timeout`, `check_timeout`, `stall`, `no_progress`, `attempt_timeout`,
+    /// `limit`, `background_over`, `settle`, `linger` or `stop_harder`.
     pub then: Option<String>,
     /// When trying again makes sense (`retry_later`).
     #[serde(with = "stamp::option")]
@@ -125,6 +125,7 @@ fn why_word(why: Why) -> &'static str {
         Why::CondenseTimeout => "condense_timeout",
         Why::CheckTimeout => "check_timeout",
         Why::Stall => "stall",
+        Why::NoProgress => "no_progress",
         Why::AttemptTimeout => "attempt_timeout",
         Why::Limit => "limit",
         Why::BackgroundOver => "background_over",

@@ -172,6 +172,7 @@ impl ClaudeDecoder {
             Kind::ControlResponse => self.with(line, |own, answered| own.guarding.answered(&answered)),
             Kind::TaskStarted => self.with(line, |own, note| own.task_started(&note)),
             Kind::TaskNotification => self.with(line, |own, note| own.task_notification(&note)),
+            Kind::CompactBoundary => out.push(Notice::MessageEnded),
             Kind::TaskProgress
             | Kind::ToolProgress
             | Kind::ThinkingTokens
@@ -181,7 +182,6 @@ impl ClaudeDecoder {
             | Kind::HookProgress
             | Kind::HookResponse
             | Kind::CommandLifecycle
-            | Kind::CompactBoundary
             | Kind::ModelRefusal
             | Kind::KeepAlive => {}
         }
@@ -283,6 +283,10 @@ impl ClaudeDecoder {
                 self.glance.activity = activity::of_tool(call);
                 out.push(Notice::ToolBegan);
             }
+        }
+        // One row is one block; that of a call is told by its beginning.
+        if out.last() != Some(&Notice::ToolBegan) {
+            out.push(Notice::MessageEnded);
         }
     }
 

@@ -175,7 +175,7 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
             "the process you ran in was killed for using too much memory, and the commands it was running \
              with it"
         }
-        Fault::Stalled => "nothing was heard for too long, so the process was ended and started again",
+        Fault::Stalled => "the work stood still for too long, so the process was ended and started again",
         Fault::AttemptTimeout => "its time was up, so the process was ended and started again",
         Fault::SessionLost => "the session was not found any more",
         Fault::SessionExists => "the process you ran in ended before it answered",
@@ -258,7 +258,7 @@ mod tests {
             crashed: the process you ran in died, and the commands it was running were ended with it
             interrupted: the process you ran in was ended from outside, and the commands it was running with it
             out_of_memory: the process you ran in was killed for using too much memory, and the commands it was running with it
-            stalled: nothing was heard for too long, so the process was ended and started again
+            stalled: the work stood still for too long, so the process was ended and started again
             attempt_timeout: its time was up, so the process was ended and started again
             session_lost: the session was not found any more
             session_exists: the process you ran in ended before it answered

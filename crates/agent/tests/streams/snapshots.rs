@@ -22,17 +22,19 @@ fn notices() {
         expect![[r#"
             TurnBegan
             SessionOpened(SessionId("2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1"))
-            Stirred
+            MessageEnded
             ToolBegan
             ToolEnded
             Stirred
             Used(1 messages, $0.0057)
-            Stirred
+            MessageEnded
+            MessageEnded
             ToolBegan
             ToolBegan
             ToolEnded
             ToolEnded
             Used(2 messages, $0.0118)
+            MessageEnded
             Used(3 messages, $0.0203)
             TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
             Idled"#]],
@@ -42,18 +44,19 @@ fn notices() {
         expect![[r#"
             SessionOpened(SessionId("167d1327-eced-4e23-9b9c-37c21c0c42fc"))
             TurnBegan
-            Stirred
+            MessageEnded
             ToolBegan
             BackgroundChanged(1)
             Stirred
             ToolEnded
             Used(1 messages, $0.0057)
+            MessageEnded
             Used(2 messages, $0.0132)
             TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
             Stirred
             BackgroundChanged(0)
             TurnBegan
-            Stirred
+            MessageEnded
             Used(3 messages, $0.0198)
             TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
@@ -65,6 +68,8 @@ fn notices() {
             Stirred
             Used(0 messages, $0.0058)
             Retrying { attempt: 1, status: None, delay: Span(616) }
+            Stirred
+            MessageEnded
             Stirred
             Used(1 messages, $0.0124)
             Stirred
@@ -78,7 +83,7 @@ fn notices() {
             TurnBegan
             RateLimitChanged(RateLimit { status: Rejected, resets_at: Some(Moment(1795305081000)) })
             Retrying { attempt: 1, status: Some(429), delay: Span(21109) }
-            Stirred
+            MessageEnded
             RateLimitChanged(RateLimit { status: Allowed, resets_at: None })
             Used(1 messages, $0.0033)
             TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
@@ -89,11 +94,15 @@ fn notices() {
             SessionOpened(SessionId("9209e1b1-6cd8-483f-bcf4-9384b1cec7e6"))
             TurnBegan
             Stirred
+            MessageEnded
+            Stirred
             ToolBegan
             Stirred
             Used(1 messages, $0.0066)
             Stirred
             ToolEnded
+            Stirred
+            MessageEnded
             Stirred
             ToolBegan
             Stirred

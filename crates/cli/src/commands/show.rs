@@ -6,7 +6,7 @@ use crate::output::words;
 use crate::{home, output};
 use longhaul_core::{
     Because, Condensed, Continuity, Fault, Next, OutcomeKind, Questions, Record, Remedy, Run, Rung,
-    SessionPlan, Tally,
+    SessionPlan, Silence, StopWhy, Tally,
 };
 use longhaul_store::{AnsweredQuestion, Journal, Orphaned, Plan, RunDir, rfc3339};
 use serde::Serialize;
@@ -55,6 +55,12 @@ struct Attempt {
     total_cost_usd: f64,
     /// What came of asking a model for a summary of older work; nothing if none was asked.
     summary: Option<Summary>,
+    /// Why it was stopped; nothing if it was not.
+    stopped: Option<StopWhy>,
+    /// What was heard and seen of it, if it was stopped because it stalled.
+    silence: Option<Silence>,
+    /// How often it was silent for too long while something of it worked.
+    silences_excused: u32,
     /// That a watchdog ended it, because its supervisor had died and nobody had come back.
     orphaned: Option<Orphaned>,
 }
@@ -114,6 +120,9 @@ fn attempts(dir: &RunDir, records: &[&Record]) -> Vec<Attempt> {
                 // What cannot be read is told by nobody; the rest is.
                 answers: dir.attempt(plan.attempt).answers().unwrap_or_default(),
                 orphaned: dir.attempt(plan.attempt).orphaned().unwrap_or_default(),
+                stopped: None,
+                silence: None,
+                silences_excused: 0,
                 total_cost_usd: 0.0,
                 summary: None,
             }),
@@ -123,6 +132,12 @@ fn attempts(dir: &RunDir, records: &[&Record]) -> Vec<Attempt> {
             (Record::Condensed { outcome, tally, .. }, Some(attempt)) => {
                 attempt.summary = Some(Summary { outcome: *outcome, total_cost_usd: dollars(*tally) });
             }
+            (Record::StopOrdered { why, silence, .. }, Some(attempt)) => {
+                attempt.stopped = Some(*why);
+                // A harder stop looks no more.
+                attempt.silence = attempt.silence.or(*silence);
+            }
+            (Record::SilenceExcused { .. }, Some(attempt)) => attempt.silences_excused += 1,
             (
                 Record::AttemptEnded { at, fault, tally, denied, questions, continuity, next, .. },
                 Some(attempt),
@@ -189,6 +204,15 @@ fn write_text(out: &mut String, shown: &Shown) -> std::fmt::Result {
         }
         for answered in &attempt.answers {
             writeln!(out, "    {}", words::answered(answered))?;
+        }
+        let excused = attempt.silences_excused;
+        let stalled = attempt.stopped.zip(attempt.silence);
+        let silence = match stalled {
+            Some((why, silence)) => Some(words::stalled(why, &silence, excused)),
+            None => (excused > 0).then(|| words::excused(excused)),
+        };
+        if let Some(words) = silence {
+            writeln!(out, "\n  attempt {}: {words}", attempt.number)?;
         }
         if let Some(orphaned) = &attempt.orphaned {
             writeln!(out, "\n  attempt {}: {}", attempt.number, words::orphaned(orphaned))?;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{
     Because, Checked, Condensed, Fault, Limit, Moment, Next, Nudge, Policy, Questions, Reach, Record, Remedy,
-    Rung, Say, SessionFound, SessionPlan, StopLevel, StopWhy,
+    Rung, Say, SessionFound, SessionPlan, Silence, StopLevel, StopWhy,
 };
 use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
 
@@ -17,7 +17,11 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
             next: Next::Attempt { at: until, remedy, .. },
             ..
         } => Some(format!("{}; {}", cause(*fault), remedy_words(*remedy, *at, *until))),
-        Record::StopOrdered { why, level, .. } => stop_words(*why, *level, policy),
+        Record::StopOrdered { why, level, silence, .. } => stop_words(*why, *level, *silence, policy),
+        Record::SilenceExcused { at, until, silence } => {
+            let words = silence.words(StopWhy::Stalled);
+            Some(format!("{words}; waiting until {} (for {})", clock(*until), until.since(*at)))
+        }
         Record::Swept { ended: ended @ 1.., .. } => Some(format!(
             "ended {ended} {} that the agent left behind",
             plural(*ended, "process", "processes")
@@ -91,6 +95,7 @@ pub fn detailed(record: &Record) -> Option<String> {
         | Record::Checked { .. }
         | Record::Said { .. }
         | Record::StopOrdered { .. }
+        | Record::SilenceExcused { .. }
         | Record::Suspended { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
@@ -186,6 +191,22 @@ pub fn orphaned(orphaned: &Orphaned) -> String {
     )
 }
 
+/// That an attempt was silent and not stopped.
+pub fn excused(times: u32) -> String {
+    format!("it was silent, and something of it worked: excused {times} {}", plural(times, "time", "times"))
+}
+
+/// Why an attempt was stopped that stalled.
+pub fn stalled(why: StopWhy, silence: &Silence, excused: u32) -> String {
+    let words = silence.words(why);
+    match excused {
+        0 => format!("{words}; it was stopped"),
+        _ => {
+            format!("{words}; it was excused {excused} {} and then stopped", plural(excused, "time", "times"))
+        }
+    }
+}
+
 /// What was done to a session that could not be resumed as it was.
 fn mended(found: SessionFound) -> Option<&'static str> {
     match found {
@@ -213,7 +234,7 @@ pub fn cause(fault: Fault) -> &'static str {
         Fault::Crashed => "the agent died",
         Fault::Interrupted => "somebody interrupted the agent",
         Fault::OutOfMemory => "the agent ran out of memory",
-        Fault::Stalled => "the agent was silent for too long",
+        Fault::Stalled => "the agent stalled",
         Fault::AttemptTimeout => "the attempt had its time",
         Fault::SessionLost => "the agent does not know the session",
         Fault::SessionExists => "the session exists already",
@@ -292,15 +313,15 @@ fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
     }
 }
 
-fn stop_words(why: StopWhy, level: StopLevel, policy: &Policy) -> Option<String> {
+fn stop_words(why: StopWhy, level: StopLevel, silence: Option<Silence>, policy: &Policy) -> Option<String> {
+    if let Some(silence) = silence {
+        return Some(format!("{}; stopping the agent", silence.words(why)));
+    }
     if level == StopLevel::Kill {
         return Some("the agent does not heed; killing it".to_owned());
     }
     match why {
-        StopWhy::Stalled => {
-            let limit = policy.stall_timeout.unwrap_or_default();
-            Some(format!("no sign of life for {limit} and no tool running; stopping the agent"))
-        }
+        StopWhy::Stalled | StopWhy::NoProgress => Some("the agent stalled; stopping it".to_owned()),
         StopWhy::AttemptTimeout => Some(format!(
             "the attempt had its {}; stopping the agent",
             policy.attempt_timeout.unwrap_or_default()

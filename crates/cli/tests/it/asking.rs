@@ -107,6 +107,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           overload_cap: 15000
           overload_young: 180000
           progress_resets: true
+          progress_timeout: 8400000
           reset_jitter: 10000
           retries_max: 5
           server_bound: {"time":21600000}
@@ -274,6 +275,10 @@ fn the_help_of_run() {
 
               --stall-timeout <DURATION>
                   How long the agent may be silent with no tool running
+
+              --progress-timeout <DURATION>
+                  How long the agent may go on without finishing a message or a tool call, whatever else it
+                  says
 
               --orphan-timeout <DURATION>
                   How long the agent may be silent after Longhaul itself was killed and nobody has recovered

@@ -26,6 +26,7 @@ mod resuming;
 mod security;
 mod server;
 mod stage;
+mod stalls;
 mod stopping;
 mod streams;
 mod summaries;

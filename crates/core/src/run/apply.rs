@@ -30,6 +30,7 @@ impl Run {
             | Record::LimitReached { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
+            | Record::SilenceExcused { .. }
             | Record::Swept { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
@@ -56,6 +57,7 @@ impl State {
                 self.attempt_began = *at;
                 self.proc = None;
                 self.progressed = false;
+                self.excused_until = None;
                 self.kills = 0;
                 self.result = None;
             }
@@ -118,12 +120,14 @@ impl State {
                     self.phase = Phase::Closing { since: *at };
                 }
             }
-            Record::StopOrdered { at, why, level } => {
+            Record::SilenceExcused { until, .. } => self.excused_until = Some(*until),
+            Record::StopOrdered { at, why, level, .. } => {
                 self.phase = Phase::Stopping { since: *at, why: *why, level: *level };
                 self.kills += u32::from(*level == StopLevel::Kill);
             }
             Record::Suspended { span } => {
                 self.attempt_began = self.attempt_began + *span;
+                self.excused_until = self.excused_until.map(|until| until + *span);
                 // Sleep during a wait is part of the wait.
                 if !matches!(self.phase, Phase::Waiting { .. }) {
                     self.clocks.suspended = self.clocks.suspended + *span;

@@ -21,8 +21,10 @@ pub enum Why {
     CondenseTimeout,
     /// The commands that judge the work have had their time.
     CheckTimeout,
-    /// A silent agent counts as stalled.
+    /// A silent agent counts as stalled, unless something excuses it.
     Stall,
+    /// An agent that finishes nothing counts as stalled.
+    NoProgress,
     /// The attempt has had its time.
     AttemptTimeout,
     /// A limit of the run is reached, or all of it but what is held back.
@@ -78,9 +80,7 @@ impl Run {
             Some(_) => Some(Deadline { at: self.seen.alive_at + policy.linger, why: Why::Settle }),
             // A running tool may be silent for as long as it likes, unless nobody waits for it.
             None if self.seen.open_tools > 0 && !self.seen.halted => None,
-            None => {
-                policy.stall_timeout.map(|stall| Deadline { at: self.seen.alive_at + stall, why: Why::Stall })
-            }
+            None => self.stall_deadline(policy),
         };
         let timeout = policy
             .attempt_timeout

@@ -13,6 +13,10 @@ const RECENT: usize = 8;
 pub struct Seen {
     /// The last sign of life; or, where the agent announced a wait of its own, its end.
     pub alive_at: Moment,
+    /// When a message or a tool call was finished last.
+    pub finished_at: Moment,
+    /// Since when somebody looks what a silent agent's processes do.
+    pub examining: Option<Moment>,
     /// Tool calls under way.
     pub open_tools: u32,
     /// Background shells and sub-agents under way.
@@ -38,7 +42,7 @@ pub struct Seen {
 impl Seen {
     /// Nothing observed yet of a process that began at `at`.
     pub(super) fn afresh(at: Moment) -> Seen {
-        Seen { alive_at: at, ..Seen::default() }
+        Seen { alive_at: at, finished_at: at, ..Seen::default() }
     }
 
     /// Takes in one statement of the stream.
@@ -51,8 +55,13 @@ impl Seen {
             return;
         }
         self.alive_at = self.alive_at.max(at);
+        self.examining = None;
+        if finishes(notice) {
+            self.finished_at = at;
+        }
         match notice {
             Notice::Stirred
+            | Notice::MessageEnded
             | Notice::SessionOpened(_)
             | Notice::RateLimitChanged(_)
             | Notice::Halted
@@ -88,6 +97,8 @@ impl Seen {
     /// The machine slept: silence during sleep is no silence.
     pub(super) fn slept(&mut self, span: Span) {
         self.alive_at = self.alive_at + span;
+        self.finished_at = self.finished_at + span;
+        self.examining = self.examining.map(|since| since + span);
         if let Some((at, _)) = &mut self.settled {
             *at = *at + span;
         }
@@ -96,6 +107,8 @@ impl Seen {
     /// The agent is told something: it owes a turn.
     pub(super) fn spoken_to(&mut self, at: Moment) {
         self.alive_at = self.alive_at.max(at);
+        self.finished_at = self.finished_at.max(at);
+        self.examining = None;
         (self.auth_retry, self.auth_retries) = (0, 0);
         self.reopen();
     }
@@ -120,5 +133,27 @@ impl Seen {
     fn reopen(&mut self) {
         self.settled = None;
         self.idle = false;
+    }
+}
+
+/// Whether this tells that a message or a tool call is finished, or that the work has come to another point.
+fn finishes(notice: &Notice) -> bool {
+    match notice {
+        // A tool call begins when the message that asks for it is there.
+        Notice::SessionOpened(_)
+        | Notice::TurnBegan
+        | Notice::MessageEnded
+        | Notice::ToolBegan
+        | Notice::ToolEnded
+        | Notice::TurnEnded(_)
+        | Notice::BackgroundChanged(_) => true,
+        // An agent may say so for ever.
+        Notice::Stirred
+        | Notice::Idled
+        | Notice::Used(_)
+        | Notice::Retrying { .. }
+        | Notice::RateLimitChanged(_)
+        | Notice::Swollen
+        | Notice::Halted => false,
     }
 }

@@ -97,6 +97,8 @@ pub struct State {
     pub attempt_began: Moment,
     /// The present attempt's process.
     pub proc: Option<Proc>,
+    /// Until when the present attempt's silence is excused.
+    pub excused_until: Option<Moment>,
     /// Whether the present attempt has made progress.
     pub progressed: bool,
     /// The session that the agent opened last: one that can be resumed.

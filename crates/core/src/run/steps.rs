@@ -37,6 +37,7 @@ impl Run {
             Event::SpawnFailed(error) => self.spawn_failed(policy, now, error, step),
             Event::Noticed(notice) => self.noticed(policy, now.at, &notice, step),
             Event::Exited(evidence) => self.exited(policy, now, evidence, step),
+            Event::Examined(signs) => self.examined(policy, now.at, signs, step),
             Event::Swept(ended) => self.swept(policy, now.at, ended, step),
             Event::Ticked => self.ticked(policy, now, step),
             Event::Suspended(span) => self.suspended(span, step),
@@ -182,6 +183,7 @@ impl Run {
             }
             Notice::Swollen => self.stop(at, StopWhy::Memory, StopLevel::Term, step),
             Notice::Stirred
+            | Notice::MessageEnded
             | Notice::TurnBegan
             | Notice::ToolBegan
             | Notice::Used(_)
@@ -246,7 +248,7 @@ impl Run {
     }
 
     pub(super) fn stop(&mut self, at: Moment, why: StopWhy, level: StopLevel, step: &mut Step) {
-        self.record(step, Record::StopOrdered { at, why, level });
+        self.record(step, Record::StopOrdered { at, why, level, silence: None });
         step.actions.push(Action::Stop(level));
     }
 
@@ -330,11 +332,8 @@ impl Run {
                 self.stop_checking(now.at, StopWhy::LimitReached, step);
             }
             (Why::CondenseTimeout, _) => self.stop_condensing(now.at, StopWhy::AttemptTimeout, step),
-            (Why::Stall, _) => {
-                // A process that stands still heeds nothing else.
-                let level = if self.seen.halted { StopLevel::Kill } else { StopLevel::Term };
-                self.stop(now.at, StopWhy::Stalled, level, step);
-            }
+            (Why::Stall, _) => self.fell_silent(now.at, step),
+            (Why::NoProgress, _) => self.stop_stalled(now.at, StopWhy::NoProgress, None, step),
             (Why::AttemptTimeout, _) => self.stop(now.at, StopWhy::AttemptTimeout, StopLevel::Term, step),
             (Why::BackgroundOver | Why::Linger, _) => {
                 self.stop(now.at, StopWhy::Lingered, StopLevel::Term, step)

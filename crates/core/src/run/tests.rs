@@ -15,4 +15,5 @@ mod processes;
 mod recovery;
 mod reopening;
 mod servers;
+mod silences;
 mod trace;

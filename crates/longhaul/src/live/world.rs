@@ -12,6 +12,7 @@ use super::requests::Requests;
 use super::resident::resident;
 use super::room;
 use super::sessions::{Begun, SessionFiles};
+use super::signs::examine;
 use super::sweep::sweep;
 use super::tail::Tail;
 use super::watch::{Changes, Watch};
@@ -205,6 +206,7 @@ impl World for LiveWorld<'_> {
                 }
                 Ok(())
             }
+            Action::Examine => self.examine().await,
             Action::Stop(level) => {
                 self.stop(level);
                 Ok(())
@@ -416,6 +418,19 @@ impl LiveWorld<'_> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
+    async fn examine(&mut self) -> Result<(), SuperviseError> {
+        let signs = match &self.attempt {
+            Some(attempt) => examine(self.setup.dir.id(), attempt.proc).await,
+            None => None,
+        };
+        self.read_stream()?;
+        // A machine that fell asleep meanwhile was not silent.
+        self.events.extend(self.clock.slept().map(Event::Suspended));
+        self.events.push_back(Event::Examined(signs));
+        Ok(())
     }
 
     fn stop(&mut self, level: StopLevel) {

@@ -44,11 +44,11 @@ impl Watch {
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
         self.ladder.hear(event);
-        self.stops.hear(event);
         self.limits.hear(now.at, event);
         if !matches!(event, Event::Ticked | Event::Suspended(_) | Event::Recovered(_)) {
             self.checks.overdue(now.at, policy)?;
         }
+        self.stops.hear(now.at, event);
         self.condensing.hear(now.at, event, policy)?;
         self.patience.hear(now.at, event, policy)
     }
@@ -95,6 +95,7 @@ impl Watch {
             Record::LimitReached { limit, reach, .. } => coverage.limit(*limit, *reach),
             Record::Said { .. } => coverage.said(),
             Record::Checked { result, .. } => coverage.checked(*result),
+            Record::SilenceExcused { .. } => coverage.excused(),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.ended(policy, *at, *fault, next, world, coverage)?;
             }

@@ -48,6 +48,7 @@ impl CheckWatch {
                     StopWhy::Cancelled => self.cancelled,
                     StopWhy::LimitReached => matches!(self.limited, Some((_, Reach::All))),
                     StopWhy::Stalled
+                    | StopWhy::NoProgress
                     | StopWhy::AuthRejected
                     | StopWhy::OtherSession
                     | StopWhy::Reserve
@@ -87,6 +88,7 @@ impl CheckWatch {
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::Said { .. }
+            | Record::SilenceExcused { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::Swept { .. } => {}

@@ -52,6 +52,7 @@ impl ClockWatch {
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
             | Record::InputEnded { .. }
+            | Record::SilenceExcused { .. }
             | Record::StopOrdered { .. }
             | Record::CancelOrdered { .. } => {}
         }

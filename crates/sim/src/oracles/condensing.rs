@@ -69,6 +69,7 @@ impl CondenseWatch {
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
             | Record::InputEnded { .. }
+            | Record::SilenceExcused { .. }
             | Record::StopOrdered { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }
@@ -90,6 +91,7 @@ impl CondenseWatch {
                 | StopWhy::Reserve
                 | StopWhy::LimitReached
                 | StopWhy::Memory
+                | StopWhy::NoProgress
                 | StopWhy::Lingered => false,
             }
     }

@@ -10,7 +10,7 @@ use longhaul_core::{
 /// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
 pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option<Fault>) -> Verdict {
     let ours = match stopped {
-        Some(StopWhy::Stalled) => Some(Fault::Stalled),
+        Some(StopWhy::Stalled | StopWhy::NoProgress) => Some(Fault::Stalled),
         Some(StopWhy::AttemptTimeout) => Some(Fault::AttemptTimeout),
         Some(StopWhy::AuthRejected) => Some(Fault::Auth),
         Some(StopWhy::OtherSession) => Some(Fault::SessionLost),

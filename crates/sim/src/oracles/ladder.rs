@@ -78,6 +78,7 @@ impl LadderWatch {
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
             | Record::InputEnded { .. }
+            | Record::SilenceExcused { .. }
             | Record::StopOrdered { .. }
             | Record::Suspended { .. }
             | Record::Swept { .. }

@@ -64,6 +64,7 @@ impl LimitWatch {
             | Event::Inspected(_)
             | Event::Condensed(_)
             | Event::Checked(_)
+            | Event::Examined(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Swept(_)
@@ -172,6 +173,7 @@ impl LimitWatch {
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::SilenceExcused { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Checked { .. }

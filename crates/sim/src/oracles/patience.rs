@@ -2,7 +2,12 @@
 //! and when, by an own account of it.
 
 use super::{Oracle, Verdict, ensure};
-use longhaul_core::{Event, Moment, Notice, Policy, Record, SessionId, Span, StopWhy};
+use longhaul_core::{Event, Moment, Notice, Policy, Posture, Record, SessionId, Signs, Span, StopWhy};
+
+// Whoever is sent to look has so long.
+const LOOK: Span = Span::from_secs(30);
+// Nothing excuses a silence of so many times its limit.
+const EXCUSED_TIMES: u64 = 9;
 
 /// What the present process has said.
 #[derive(Clone, Debug, Default)]
@@ -12,10 +17,18 @@ pub(crate) struct Patience {
     stopping: bool,
     began: Moment,
     heard_at: Moment,
+    /// When a message or a tool call was finished last.
+    finished_at: Moment,
+    /// Until when its silence is excused.
+    excused_until: Moment,
+    /// What was seen of its processes, and when.
+    signs: Option<(Moment, Signs)>,
     /// When a new supervisor began to read the stream anew.
     recovered_at: Moment,
     halted: bool,
     swollen: bool,
+    /// When it was seen to stand still; before, its tool might have been waited for.
+    halted_at: Moment,
     tools: u32,
     shells: u32,
     settled_at: Option<Moment>,
@@ -38,6 +51,10 @@ impl Patience {
             Event::Recovered(_) => self.begin_listening(now),
             // What a sleep means is told by its record, which a kill may take with it.
             Event::Suspended(_) | Event::Ticked => {}
+            Event::Examined(signs) => {
+                self.overdue(now, policy)?;
+                self.signs = signs.map(|signs| (now, signs));
+            }
             Event::Started(_)
             | Event::Reopened(_)
             | Event::Inspected(_)
@@ -53,7 +70,7 @@ impl Patience {
     }
 
     fn begin_listening(&mut self, now: Moment) {
-        let Patience { live, closing_since, stopping, began, .. } = *self;
+        let Patience { live, closing_since, stopping, began, excused_until, .. } = *self;
         *self = Patience {
             ordered: self.ordered.take(),
             live,
@@ -61,6 +78,8 @@ impl Patience {
             stopping,
             began,
             heard_at: now,
+            finished_at: now,
+            excused_until,
             recovered_at: now,
             ..Patience::default()
         };
@@ -69,6 +88,8 @@ impl Patience {
     fn sleep(&mut self, span: Span) {
         self.began = self.began + span;
         self.heard_at = self.heard_at + span;
+        self.finished_at = self.finished_at + span;
+        self.excused_until = self.excused_until + span;
         self.settled_at = self.settled_at.map(|at| at + span);
         self.closing_since = self.closing_since.map(|at| at + span);
     }
@@ -80,9 +101,17 @@ impl Patience {
         }
         self.halted = *notice == Notice::Halted;
         if self.halted {
+            self.halted_at = now;
             return;
         }
         self.heard_at = self.heard_at.max(now);
+        // A tool that begins tells that the message is there which asks for it.
+        if !matches!(
+            notice,
+            Notice::Stirred | Notice::Idled | Notice::Retrying { .. } | Notice::RateLimitChanged(_)
+        ) {
+            self.finished_at = now;
+        }
         match notice {
             Notice::SessionOpened(session) => {
                 self.other_session |= self.ordered.as_ref().is_some_and(|ordered| ordered != session);
@@ -109,6 +138,7 @@ impl Patience {
             Notice::Stirred
             | Notice::Used(_)
             | Notice::RateLimitChanged(_)
+            | Notice::MessageEnded
             | Notice::Swollen
             | Notice::Halted => {}
         }
@@ -121,9 +151,14 @@ impl Patience {
             return Ok(());
         }
         let silent = self.settled_at.is_none() && (self.tools == 0 || self.halted);
-        let hangs = policy.stall_timeout.is_some_and(|stall| now > self.heard_at + stall);
+        let due = |stall| (self.heard_at + stall).max(self.excused_until).max(self.halted_at) + LOOK;
+        let hangs = policy.stall_timeout.is_some_and(|stall| now > due(stall));
         ensure(!silent || !hangs, Oracle::Patience, || {
             format!("silent for {} and left alone", now.since(self.heard_at))
+        })?;
+        let circles = policy.progress_timeout.is_some_and(|limit| now > self.finished_at + limit);
+        ensure(!silent || self.tools > 0 || !circles, Oracle::Patience, || {
+            format!("nothing finished for {}, and left alone", now.since(self.finished_at))
         })?;
         let lingers = match (self.settled_at, self.closing_since) {
             (Some(at), None) if self.shells > 0 => now > at + policy.background_wait,
@@ -144,9 +179,17 @@ impl Patience {
         match record {
             Record::AttemptStarted { at, plan } => {
                 let ordered = Some(plan.session.id().clone());
-                *self = Patience { began: *at, heard_at: *at, ordered, ..Patience::default() };
+                *self =
+                    Patience { began: *at, heard_at: *at, finished_at: *at, ordered, ..Patience::default() };
             }
-            Record::AttemptSpawned { at, .. } => (self.live, self.heard_at, self.began) = (true, *at, *at),
+            Record::AttemptSpawned { at, .. } => {
+                self.live = true;
+                (self.began, self.heard_at, self.finished_at) = (*at, *at, *at);
+            }
+            Record::SilenceExcused { at, until, .. } => {
+                self.may_excuse(*at, *until, policy)?;
+                self.excused_until = *until;
+            }
             Record::InputEnded { at } => {
                 self.may_end_input(*at, policy)?;
                 if !self.stopping {
@@ -194,13 +237,42 @@ impl Patience {
         })
     }
 
+    /// Whether something was seen just now that excuses a silence, and the silence is not too long for that.
+    fn is_excusable(&self, at: Moment, stall: Span) -> bool {
+        let works = self.signs.is_some_and(|(seen_at, signs)| {
+            seen_at == at && signs.busy > 0 && signs.agent != Posture::Halted
+        });
+        works && !self.halted && at < self.longest(stall)
+    }
+
+    fn longest(&self, stall: Span) -> Moment {
+        self.heard_at + Span(stall.0.saturating_mul(EXCUSED_TIMES))
+    }
+
+    fn may_excuse(&self, at: Moment, until: Moment, policy: &Policy) -> Verdict {
+        let stall = policy.stall_timeout.unwrap_or_default();
+        let due = at >= (self.heard_at + stall).max(self.excused_until)
+            && at < until
+            && until <= self.longest(stall).min(at + stall);
+        ensure(due && self.is_excusable(at, stall), Oracle::Patience, || {
+            format!("excused until {until:?} without a reason: {self:?}")
+        })
+    }
+
     fn may_stop(&self, at: Moment, why: StopWhy, policy: &Policy) -> Verdict {
         let silence = at.since(self.heard_at);
         let may = match why {
             StopWhy::Stalled => {
+                let hangs =
+                    |stall| silence >= stall && at >= self.excused_until && !self.is_excusable(at, stall);
                 (self.tools == 0 || self.halted)
                     && self.settled_at.is_none()
-                    && policy.stall_timeout.is_some_and(|stall| silence >= stall)
+                    && policy.stall_timeout.is_some_and(hangs)
+            }
+            StopWhy::NoProgress => {
+                self.tools == 0
+                    && self.settled_at.is_none()
+                    && policy.progress_timeout.is_some_and(|limit| at >= self.finished_at + limit)
             }
             StopWhy::AttemptTimeout => {
                 policy.attempt_timeout.is_some_and(|timeout| at >= self.began + timeout)

@@ -43,6 +43,8 @@ fn orders(record: &Record, action: &Action) -> bool {
         Action::Stop(level) => {
             matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level)
         }
+        // A look touches nothing, but only an agent that lives can be looked at.
+        Action::Examine => matches!(record, Record::AttemptSpawned { .. }),
         Action::Sweep => matches!(record, Record::AttemptEnded { .. }),
         Action::Finish(outcome) => {
             matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
@@ -92,6 +94,7 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             | Record::LimitReached { .. }
             | Record::Said { .. }
             | Record::InputEnded { .. }
+            | Record::SilenceExcused { .. }
             | Record::StopOrdered { .. }
             | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}

@@ -2,7 +2,7 @@
 //! without a reason.
 
 use super::{Oracle, Verdict, ensure};
-use longhaul_core::{By, Event, Moment, Notice, Policy, Record, Span, StopLevel, StopWhy};
+use longhaul_core::{By, Event, Moment, Notice, Policy, Posture, Record, Span, StopLevel, StopWhy};
 
 // A process that outlives so many SIGKILLs cannot be ended by us.
 const KILLS_MAX: u32 = 3;
@@ -15,6 +15,8 @@ pub(crate) struct StopWatch {
     slept: Span,
     /// Whether the agent's process was seen to stand still, and nothing was heard of it since.
     halted: bool,
+    /// When somebody looked last and found it standing still.
+    found_halted: Option<Moment>,
 }
 
 impl StopWatch {
@@ -24,9 +26,12 @@ impl StopWatch {
     }
 
     /// Takes in an event before the run does.
-    pub(crate) fn hear(&mut self, event: &Event) {
+    pub(crate) fn hear(&mut self, now: Moment, event: &Event) {
         if let Event::Noticed(notice) = event {
             self.halted = *notice == Notice::Halted;
+        }
+        if let Event::Examined(Some(signs)) = event {
+            self.found_halted = (signs.agent == Posture::Halted).then_some(now);
         }
     }
 
@@ -35,7 +40,7 @@ impl StopWatch {
             // What it was interrupted for is said: it works again.
             Record::AttemptStarted { .. } | Record::Said { .. } => *self = StopWatch::default(),
             Record::Suspended { span } => self.slept = self.slept + *span,
-            Record::StopOrdered { at, why, level } => {
+            Record::StopOrdered { at, why, level, .. } => {
                 self.check(*at, *why, *level, policy, cancel)?;
                 self.last = Some((*at, *level, *why));
                 self.kills += u32::from(*level == StopLevel::Kill);
@@ -55,6 +60,7 @@ impl StopWatch {
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
             | Record::InputEnded { .. }
+            | Record::SilenceExcused { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }
             | Record::CancelOrdered { .. }
@@ -81,7 +87,8 @@ impl StopWatch {
                 // It is to save its work, and must live for that.
                 StopWhy::Reserve => StopLevel::Interrupt,
                 // It would take no other signal.
-                StopWhy::Stalled if self.halted => StopLevel::Kill,
+                StopWhy::Stalled if self.halted || self.found_halted == Some(at) => StopLevel::Kill,
+                StopWhy::NoProgress if self.halted => StopLevel::Kill,
                 _ => StopLevel::Term,
             };
             return ensure(level == first, Oracle::Stops, || format!("{why:?} begins with {level:?}"));

@@ -44,7 +44,9 @@ impl World {
             Stage::Think => {
                 let at = self.think_half();
                 agent.go(Stage::Answer, at);
-                self.says(agent, Notice::Stirred)
+                // A part of the message may be finished; no roll for that, so that a seed means what it meant.
+                let ended = now.0 & 1 == 1;
+                self.says(agent, if ended { Notice::MessageEnded } else { Notice::Stirred })
             }
             Stage::Answer => self.answers(agent),
             Stage::Act => self.acts(agent),
@@ -93,6 +95,7 @@ impl World {
             Stage::Leave => self.exits(agent, Fault::Crashed),
             // Somebody ends it at last.
             Stage::Hang => self.dies(agent, Fault::Crashed),
+            Stage::Babble => self.babbles(agent),
         }
     }
 
@@ -110,7 +113,7 @@ impl World {
         None
     }
 
-    fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<Happening> {
+    pub(super) fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<Happening> {
         self.agent = Some(agent);
         self.stream.push(notice.clone());
         Some(Happening::Noticed(notice))
@@ -119,6 +122,7 @@ impl World {
     /// Somebody stops its process while its tool runs, and nobody lets it go on; its supervisor sees that.
     fn freezes(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         agent.heeds = Heeds::From(StopLevel::Kill);
+        agent.frozen = true;
         let at = self.now + Span(self.dice.magnitude(self.mix.hang));
         agent.go(Stage::Hang, at);
         self.says(agent, Notice::Halted)
@@ -153,7 +157,7 @@ impl World {
         }
         self.requests += 1;
         self.strikes(&mut agent);
-        if agent.stage == Stage::Hang {
+        if matches!(agent.stage, Stage::Hang | Stage::Babble) {
             return self.keeps(agent);
         }
         if let Some(ban) = self.server.ban {
@@ -232,6 +236,13 @@ impl World {
                 }
                 let at = now + Span(self.dice.magnitude(self.mix.hang));
                 agent.go(Stage::Hang, at);
+                if self.dice.odds(self.mix.babbles) {
+                    self.begins_to_babble(agent, at);
+                } else if self.dice.odds(self.mix.freezes) {
+                    // Nobody has noticed.
+                    agent.heeds = Heeds::From(StopLevel::Kill);
+                    agent.frozen = true;
+                }
             }
             Fault::Interrupted
             | Fault::OutputLimit
@@ -423,7 +434,7 @@ impl World {
     }
 
     /// Something other than us ends the agent.
-    fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<Happening> {
+    pub(super) fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<Happening> {
         let exits: &[Exit] = if fault == Fault::Interrupted {
             &[Exit::Code(143), Exit::Code(129), Exit::Code(0), Exit::Signal(15), Exit::Signal(1)]
         } else {

@@ -2,7 +2,8 @@
 //! is true of it. What it does next is in `acts.rs`.
 
 use longhaul_core::{
-    Evidence, Exit, Fault, Moment, Proc, RateLimit, SessionId, SpawnPlan, StartupError, StopLevel, TurnResult,
+    Evidence, Exit, Fault, Moment, Proc, RateLimit, SessionId, Span, SpawnPlan, StartupError, StopLevel,
+    TurnResult,
 };
 
 /// Never, as a moment.
@@ -37,6 +38,8 @@ pub(crate) enum Stage {
     Leave,
     /// It is silent until something ends it.
     Hang,
+    /// It goes on saying things and finishes nothing, until something ends it.
+    Babble,
 }
 
 /// The least stop that an agent heeds.
@@ -94,6 +97,12 @@ pub(crate) struct Agent {
     pub(crate) mute: bool,
     pub(crate) brief: bool,
     pub(crate) lingers: bool,
+    /// Whether it has a child that works while it is silent, once somebody has looked.
+    pub(crate) works: Option<bool>,
+    /// How often it says something that means nothing, and until when.
+    pub(crate) babble: (Span, Moment),
+    /// Whether its process was stopped.
+    pub(crate) frozen: bool,
     /// It begins anew where it should go on, and says nothing of it.
     pub(crate) forgets: bool,
     /// It opens another session than it was told.
@@ -127,6 +136,9 @@ impl Agent {
             mute: false,
             brief: false,
             lingers: false,
+            works: None,
+            babble: (Span::ZERO, NEVER),
+            frozen: false,
             forgets: false,
             strays: false,
         }

@@ -23,6 +23,7 @@ impl World {
             Action::Spawn(plan) => self.spawn(plan),
             Action::Say(_, _) => self.say(),
             Action::EndInput => self.end_input(),
+            Action::Examine => self.examine(),
             Action::Stop(level) => self.stop(*level),
             Action::Sweep => {
                 let lasts = if self.orphans > 0 { Reach::new(1, 3_000) } else { Reach::new(0, 3) };
@@ -137,7 +138,7 @@ impl World {
 
     /// People who want the end like to say so while nothing seems to happen: bring a cancel that is
     /// to come forward into a short moment, which it would hardly ever meet by chance.
-    fn lose_patience(&mut self, until: Moment) {
+    pub(super) fn lose_patience(&mut self, until: Moment) {
         if self.cancel_at != NEVER && self.dice.one_in(4) {
             self.cancel_at = self.now + Span(self.dice.below(until.since(self.now).0 + 1));
         }
@@ -243,6 +244,7 @@ impl World {
         self.sweep_at = NEVER;
         // Nobody reads what its commands find; whoever comes back ends them first.
         self.check_at = NEVER;
+        self.examine_at = NEVER;
         self.alone = true;
         // One that waits for a supervisor has an input of its own.
         if !self.attended && self.dice.odds(self.mix.piped) {

@@ -57,7 +57,7 @@ fn steps() -> Vec<Vec<Record>> {
         ],
         vec![
             Record::CancelOrdered { at, by: By::Person },
-            Record::StopOrdered { at, why: StopWhy::Cancelled, level: StopLevel::Interrupt },
+            Record::StopOrdered { at, why: StopWhy::Cancelled, level: StopLevel::Interrupt, silence: None },
             Record::InputEnded { at },
         ],
         vec![Record::RungTaken { at, rung: Rung::Repair, because: Because::Found(SessionFound::Damaged) }],

@@ -218,6 +218,7 @@ impl Observer for Watcher {
                 | Record::Said { .. }
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
+                | Record::SilenceExcused { .. }
                 | Record::Suspended { .. }
                 | Record::Swept { .. }
                 | Record::CancelOrdered { .. }

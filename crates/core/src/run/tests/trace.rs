@@ -3,14 +3,15 @@
 //! `start; spawn; open; tool; ends 529; idle; exit 1; swept; tick`: each word is an event. `+2s`
 //! lets time pass, `tick` lets it pass until the deadline. What an agent says is remembered, so
 //! that its `exit` brings the evidence that its stream would have brought. A session that is looked for is
-//! there and whole, without a word, unless the next word
-//! is `found`, or something comes in between.
+//! there and whole, and at a silent agent nobody can look, without a word, unless the next word
+//! is `found`, or `sees` or `looking`, or something comes in between.
 
 use crate::{
     Action, ApiError, Ask, Because, By, Checked, Condensation, Condensed, Continuity, Ending, Event,
     Evidence, Exit, Fault, Found, Jitter, Left, MessageError, Moment, Next, Notice, Now, Outcome, Policy,
-    Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId, SessionPlan, Span,
-    SpawnError, SpawnPlan, StartupError, Step, StopReason, Tally, Tokens, TurnResult, Usd,
+    Posture, Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId,
+    SessionPlan, Signs, Span, SpawnError, SpawnPlan, StartupError, Step, StopReason, Tally, Tokens,
+    TurnResult, Usd,
 };
 use expect_test::Expect;
 
@@ -68,8 +69,7 @@ impl Story<'_> {
         let mut story = Story::new(policy);
         let mut words = trace.split(';').map(str::trim).filter(|words| !words.is_empty()).peekable();
         while let Some(word) = words.next() {
-            let told = |next: &&str| ["found", "recover", "cancel"].iter().any(|word| next.starts_with(word));
-            story.tell(word, words.peek().is_some_and(told));
+            story.tell(word, words.peek().unwrap_or(&""));
         }
         story
     }
@@ -87,7 +87,8 @@ impl Story<'_> {
         }
     }
 
-    fn tell(&mut self, words: &str, finds: bool) {
+    fn tell(&mut self, words: &str, next: &str) {
+        let comes = |known: &[&str]| known.iter().any(|word| next.starts_with(word));
         if let Some(span) = words.strip_prefix('+') {
             self.at = self.at + parse_span(span);
             return;
@@ -95,8 +96,11 @@ impl Story<'_> {
         let Some(event) = self.event(words) else { return };
         let mut step = self.step(words, event);
         let looks = step.actions.iter().any(|action| matches!(action, Action::Inspect(_)));
-        if looks && !finds {
+        if looks && !comes(&["found", "recover", "cancel"]) {
             step.actions = self.step(words, Event::Inspected(SessionFound::Ready)).actions;
+        }
+        if step.actions.contains(&Action::Examine) && !comes(&["sees", "looking"]) {
+            step = self.step(words, Event::Examined(None));
         }
         let mut answer: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
         answer.extend(step.actions.iter().map(|action| self.action(action)));
@@ -166,6 +170,7 @@ impl Story<'_> {
                 "fails" => Checked::Failed,
                 _ => Checked::Stopped,
             }),
+            "sees" => Event::Examined(signs(rest)),
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
                 self.at = self.run.deadline(self.policy).expect("a deadline to tick at").at.max(self.at);
@@ -216,6 +221,8 @@ impl Story<'_> {
                 self.evidence.tally = self.evidence.tally.plus(message);
                 return None;
             }
+            // Somebody is still looking at what a silent agent does.
+            "looking" => return None,
             // Said while nobody listened: in the files, and no event.
             "unheard" => {
                 let _unheard = self.notice(rest);
@@ -246,6 +253,7 @@ impl Story<'_> {
                 Notice::SessionOpened(session)
             }
             "stir" => Notice::Stirred,
+            "message" => Notice::MessageEnded,
             "halts" => Notice::Halted,
             "turn" => {
                 evidence.turn_open = evidence.result.is_some();
@@ -319,7 +327,14 @@ impl Story<'_> {
             Record::LimitReached { limit, reach, .. } => format!("{} of {limit}", word(reach)),
             Record::Said { say, left, .. } => format!("said {}{}", said(*say), left_of(*left)),
             Record::InputEnded { .. } => "input ended".to_owned(),
-            Record::StopOrdered { why, level, .. } => format!("stop {} {}", word(why), word(level)),
+            Record::StopOrdered { why, level, silence, .. } => {
+                let seen = silence.and_then(|silence| silence.signs).map(seen).unwrap_or_default();
+                format!("stop {} {}{seen}", word(why), word(level))
+            }
+            Record::SilenceExcused { until, silence, .. } => {
+                let seen = silence.signs.map(seen).unwrap_or_default();
+                format!("silent for {}{seen}: excused for {}", silence.unheard, until.since(self.at))
+            }
             Record::Suspended { span } => format!("slept {span}"),
             Record::AttemptEnded { fault, next, evidence, .. } => {
                 let kept = if evidence.is_some() { ", evidence kept" } else { "" };
@@ -345,6 +360,7 @@ impl Story<'_> {
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
             Action::Say(say, _) => format!("> say {}", said(*say)),
             Action::EndInput => "> end input".to_owned(),
+            Action::Examine => "> examine".to_owned(),
             Action::Stop(level) => format!("> {}", word(level)),
             Action::Sweep => "> sweep".to_owned(),
             Action::Finish(outcome) => format!("> finish {}", outcome.exit_code()),
@@ -423,6 +439,24 @@ fn because_of(because: Because) -> String {
 fn word<T: serde::Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("plain data serialises");
     json.replace(['"', '{', '}'], "").replace(':', " ")
+}
+
+/// What somebody sees who looks: a posture of the agent, and how many of the other processes are busy of how many.
+fn signs(words: &str) -> Option<Signs> {
+    let (agent, others) = words.split_once(' ')?;
+    let agent = match agent {
+        "idle" => Posture::Idle,
+        "busy" => Posture::Busy,
+        "halted" => Posture::Halted,
+        _ => panic!("what does the agent do: `{agent}`?"),
+    };
+    let (busy, others) = others.split_once(" of ").expect("`1 of 2`");
+    let number = |word: &str| word.parse().expect("a number of processes");
+    Some(Signs { agent, connections: 1, others: number(others), busy: number(busy) })
+}
+
+fn seen(signs: Signs) -> String {
+    format!(" ({}, {} of {} busy)", word(&signs.agent), signs.busy, signs.others)
 }
 
 /// What a model that was to condense leaves: it cost 5 each time.

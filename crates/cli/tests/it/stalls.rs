@@ -1,0 +1,154 @@
+//! Agents that fall silent, and agents that go on without an end: each is stopped for a reason that is named, and what
+//! works in silence is left alone.
+
+use crate::call::Ended;
+use crate::recovering::with_each_agent_at;
+use crate::server::Server;
+use crate::stage::{Stage, claude_code};
+use crate::tidy;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// The API falls silent in the middle of the first answer, and serves the next request.
+const HANGS: &str = r#"
+name = "hangs"
+summary = "silence in mid-stream"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "It is done, and there is more to say about it than fits in one line of text."
+[[fault]]
+turn = 1
+silence = { after = "mid-text" }
+"#;
+
+/// A tool that says nothing for longer than an agent may.
+const QUIET: &str = r#"
+name = "quiet"
+summary = "a long and silent tool"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I build it."
+[[turn.tools]]
+bash = { command = "sleep 6" }
+[[turn]]
+text = "It is built."
+"#;
+
+/// A tool leaves a process behind that turns in circles, and then the API falls silent.
+const CIRCLES: &str = r#"
+name = "circles"
+summary = "a hang beside a busy process"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I start it."
+[[turn.tools]]
+bash = { command = "timeout 100 sh -c 'while :; do :; done' > /dev/null 2>&1 < /dev/null & echo started" }
+[[turn]]
+text = "It is done, and there is more to say about it than fits in one line of text."
+[[fault]]
+turn = 2
+silence = { after = "mid-text" }
+"#;
+
+const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
+/// What an agent says first.
+const OPENS: &str =
+    r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'"#;
+
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Ended {
+    let ended = stage.run(agent, &PROMPT).args(args).against(server).start().end();
+    tidy::check(stage);
+    ended
+}
+
+fn show(stage: &Stage) -> String {
+    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
+    assert_eq!(shown.code, 0, "{shown:?}");
+    shown.stdout
+}
+
+/// Asserts that all of this is said.
+fn says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "no `{word}` in {text}");
+    }
+}
+
+#[test]
+fn a_hang_is_named_with_what_was_seen() {
+    with_each_agent_at(HANGS, "a hang in mid-stream", |stage, agent, server| {
+        let ended = run(stage, agent, server, &["--stall-timeout", "3s"]);
+        let envelope = ended.envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+        says(&ended.stderr, &["no bytes for ", "no tool running", "socket open", "; stopping the agent\n"]);
+        says(
+            &show(stage),
+            &["attempt 1: no bytes for ", "no tool running", "socket open", "; it was stopped\n"],
+        );
+    });
+}
+
+#[test]
+fn a_quiet_tool_is_no_stall() {
+    with_each_agent_at(QUIET, "a quiet tool", |stage, agent, server| {
+        let ended = run(stage, agent, server, &["--stall-timeout", "2s", "--progress-timeout", "2s"]);
+        let envelope = ended.envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
+        assert!(!ended.stderr.contains("no bytes for"), "{ended:?}");
+    });
+}
+
+#[test]
+fn a_busy_child_is_granted_time_and_not_for_ever() {
+    with_each_agent_at(CIRCLES, "a hang beside a busy process", |stage, agent, server| {
+        let ended = run(stage, agent, server, &["--stall-timeout", "2s"]);
+        let envelope = ended.envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 2, "{ended:?}");
+        says(&ended.stderr, &["busy; waiting until ", "busy; stopping the agent\n"]);
+        says(&show(stage), &["busy; it was excused ", " and then stopped\n"]);
+    });
+}
+
+/// A hook of the user that works for longer than an agent may be silent. Nothing in the stream tells of it.
+#[test]
+fn a_busy_hook_is_no_stall() {
+    let Some(claude) = claude_code("a busy hook") else { return };
+    let (stage, server) = (Stage::new(), Server::plays(QUIET));
+    let command = "timeout 7 sh -c 'while :; do :; done'; exit 0";
+    let settings = json!({ "hooks": { "UserPromptSubmit": [{ "hooks": [{ "type": "command", "command": command }] }] } });
+    fs::create_dir_all(stage.user_home().join(".claude")).expect("the stage can be written");
+    fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string()).expect("likewise");
+    let ended = run(&stage, &claude, &server, &["--stall-timeout", "4s"]);
+    let envelope = ended.envelope(0);
+    assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
+    says(&ended.stderr, &["busy; waiting until "]);
+    says(&show(&stage), &["attempt 1: it was silent, and something of it worked: excused "]);
+}
+
+#[test]
+fn an_agent_that_never_finishes_is_stopped() {
+    let stage = Stage::new();
+    let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta"}}"#;
+    let endless = stage.script("endless", &format!("{OPENS}; while :; do echo '{delta}'; sleep 0.2; done"));
+    let args = ["p", "--session-id", SESSION, "--preset", "drill", "--max-retries", "0"];
+    let ended = stage.run(&endless, &args).args(["--progress-timeout", "3s"]).end();
+    let envelope = ended.envelope(20);
+    assert_eq!(envelope["run"]["fault"], "stalled", "{envelope}");
+    says(
+        &ended.stderr,
+        &["no message and no tool call finished for 3", "last heard ", "; stopping the agent\n"],
+    );
+    says(&show(&stage), &["attempt 1: no message and no tool call finished for 3", "; it was stopped\n"]);
+    tidy::check(&stage);
+}
