@@ -164,6 +164,10 @@ pub struct RunArgs {
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,
+    /// Leave a text on each noteworthy event in the run's `diagnostic/`, as LONGHAUL_DIAGNOSTIC=1 does; a project that
+    /// has a file `.claude/diagnostic_mode` gets them in `.claude/diagnostic/`, too
+    #[arg(long)]
+    pub diagnostic: bool,
     /// Leave the run to a supervisor of its own that survives this terminal
     #[arg(long, conflicts_with = "dry_run")]
     pub detach: bool,

@@ -168,6 +168,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
         policy,
         origins: BTreeMap::new(),
         keep_stream: false,
+        diagnostic: false,
     })
 }
 

@@ -7,6 +7,7 @@
 pub mod agents;
 mod condense;
 mod crash;
+mod diagnostic;
 mod driver;
 mod follow;
 mod live;

@@ -22,6 +22,7 @@ pub(crate) use child::{Agent, Launch, start_ticks};
 pub(crate) use clock::{Clock, seed};
 pub(crate) use condenser::{Condenser, left_by};
 pub(crate) use found::live_agent;
+pub(crate) use left::tail_of;
 pub(crate) use sweep::sweep_on;
 pub use sweep::{RUN_MARK, marked, sweep};
 pub(crate) use tail::Tail;

@@ -98,6 +98,7 @@ pub(crate) async fn take_up<'a>(
         order,
         environment,
         memory_limit: plan.policy.limits.memory,
+        diagnostic: plan.diagnostic,
         watchdog,
         cancels,
         observer,

@@ -73,5 +73,6 @@ pub fn branch(
         policy: plan.policy,
         origins: plan.origins,
         keep_stream: plan.keep_stream,
+        diagnostic: plan.diagnostic,
     })
 }

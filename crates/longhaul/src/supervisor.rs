@@ -36,6 +36,9 @@ pub struct Request {
     pub origins: BTreeMap<String, String>,
     /// Whether to keep the partial messages in the stream files.
     pub keep_stream: bool,
+    /// Whether each noteworthy event leaves a text for people in the run's directory. A project that has a file
+    /// `.claude/diagnostic_mode` gets them without this, and beside that file, too.
+    pub diagnostic: bool,
 }
 
 /// What surrounds an agent: the variables that it is started with, before its dialect adds and removes what it
@@ -185,7 +188,7 @@ pub async fn supervise(
     let session = first_session(&request.session);
     let now = Zoned::now();
     let plan = plan(&request, &session, Moment(now.timestamp().as_millisecond() as u64));
-    let Request { home, dialect, mut order, environment, policy, keep_stream, .. } = request;
+    let Request { home, dialect, mut order, environment, policy, keep_stream, diagnostic, .. } = request;
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
     let NewRun { dir, journal } =
         home.create_run(&day, seed(), &plan).map_err(|error| RunError::Refused(error.into()))?;
@@ -203,6 +206,7 @@ pub async fn supervise(
         order,
         environment,
         memory_limit: policy.limits.memory,
+        diagnostic,
         watchdog,
         cancels,
         observer,
@@ -270,7 +274,7 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
 
 /// What is asked for, as it is written down: no secret has a place in it.
 fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
-    let Request { dialect, order, environment, policy, origins, keep_stream, .. } = request;
+    let Request { dialect, order, environment, policy, origins, keep_stream, diagnostic, .. } = request;
     Plan {
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
@@ -300,6 +304,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         seed_tokens: order.seed_tokens,
         seed_summary: order.seed_summary.clone(),
         keep_stream: *keep_stream,
+        diagnostic: *diagnostic,
         prices: dialect.tables().prices.clone(),
         effects: dialect.tables().effects.clone(),
         origins: origins.clone(),

@@ -114,6 +114,7 @@ fn plan() -> Plan {
         wrap_up_prompt: None,
         seed_summary: None,
         keep_stream: false,
+        diagnostic: false,
         prices: None,
         effects: None,
         argv: vec!["-p".into(), "--verbose".into()],

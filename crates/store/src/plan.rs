@@ -61,6 +61,9 @@ pub struct Plan {
     /// Whether partial messages stay in the stream files after the run.
     #[serde(default)]
     pub keep_stream: bool,
+    /// Whether each noteworthy event leaves a text of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub diagnostic: bool,
     /// The user's own table of prices, as it was written: its file may have changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,

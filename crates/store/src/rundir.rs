@@ -10,6 +10,7 @@
 //! checks/001.log   what the commands said that judged the work
 //! logs/            cost_summary.json, session.json, derived when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
+//! diagnostic/      what a person may want to know of each noteworthy event, where that was asked for: one text each
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
 //! ```
 
@@ -82,6 +83,11 @@ impl RunDir {
     /// that was begun here has none: the agent keeps its own.
     pub fn sessions_path(&self) -> PathBuf {
         self.path.join("sessions")
+    }
+
+    /// Where a person finds what there is to say of each noteworthy event, if that was asked for.
+    pub fn diagnostic_path(&self) -> PathBuf {
+        self.path.join("diagnostic")
     }
 
     /// Where the summaries are.

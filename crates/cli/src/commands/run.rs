@@ -20,6 +20,8 @@ use tokio::sync::mpsc;
 
 /// What ResearchGym tells an agent whose time is up.
 const RESEARCHGYM_WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
+/// What asks for texts on noteworthy events without a flag.
+const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
 
 /// Carries out the command and returns its exit code.
 pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
@@ -37,6 +39,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     resolved.policy.condense = args.seed_summary.is_some();
     limits::apply(&args.limits, &args.wrap_up, &mut resolved)?;
     checks::apply(args, &mut resolved)?;
+    let diagnostic = diagnostic(args, &mut resolved)?;
     let order = order(args, &resolved)?;
     let session = session(args, &resolved)?;
     let dialect = tables::claude(args)?;
@@ -53,6 +56,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         policy: resolved.policy,
         origins: resolved.origins,
         keep_stream: args.keep_stream,
+        diagnostic,
     };
     let permission_named = args.permission_mode.is_some();
     let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
@@ -111,6 +115,25 @@ pub fn failure(error: RunError) -> Failure {
             Failure::broken_off(run.clone(), error.to_string(), hint)
         }
     }
+}
+
+/// Whether each noteworthy event is to leave a text, by the flag or by the environment.
+fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Failure> {
+    let variable = env::var_os(DIAGNOSTIC).unwrap_or_default();
+    let by_variable = match variable.to_str() {
+        Some("" | "0") => false,
+        Some("1") => true,
+        Some(_) | None => {
+            let words = variable.to_string_lossy();
+            return Err(Failure::usage(
+                format!("read {DIAGNOSTIC}: `{words}` is neither 1 nor 0"),
+                "set it to 1, or unset it",
+            ));
+        }
+    };
+    let origin = if args.diagnostic { Some("flag") } else { by_variable.then_some(DIAGNOSTIC) };
+    resolved.origins.extend(origin.map(|origin| ("diagnostic".to_owned(), origin.to_owned())));
+    Ok(origin.is_some())
 }
 
 /// The agent's own arguments may be anything but those by which we hold and read its conversation.

@@ -207,6 +207,11 @@ fn the_help_of_run() {
               --keep-stream
                   Keep the partial messages in the stream file after the run
 
+              --diagnostic
+                  Leave a text on each noteworthy event in the run's `diagnostic/`, as LONGHAUL_DIAGNOSTIC=1
+                  does; a project that has a file `.claude/diagnostic_mode` gets them in
+                  `.claude/diagnostic/`, too
+
               --detach
                   Leave the run to a supervisor of its own that survives this terminal
 

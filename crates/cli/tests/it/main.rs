@@ -10,6 +10,7 @@ mod boot;
 mod call;
 mod checks;
 mod cut_journal;
+mod diagnostics;
 mod drills;
 mod full_disk;
 mod guards;

@@ -17,6 +17,7 @@ use super::sweep::sweep;
 use super::tail::Tail;
 use super::watch::{Changes, Watch};
 use crate::crash::{self, Point};
+use crate::diagnostic::Diagnostic;
 use crate::observer::{Observer, View};
 use crate::seeding::transcript_of;
 use crate::watchdog::Watchdog;
@@ -56,6 +57,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) environment: Environment,
     /// Memory that the run's processes may have resident, in bytes.
     pub(crate) memory_limit: Option<u64>,
+    /// Whether each noteworthy event leaves a text for people.
+    pub(crate) diagnostic: bool,
     /// Who is to be the watchdog, until it is started.
     pub(crate) watchdog: Option<Program>,
     pub(crate) cancels: mpsc::Receiver<By>,
@@ -96,6 +99,7 @@ pub(crate) struct LiveWorld<'a> {
     /// Why the agent could not be started, in the system's words.
     spawn_error: Option<String>,
     stderr_tail: String,
+    diagnostic: Diagnostic,
 }
 
 /// One attempt under way.
@@ -130,6 +134,8 @@ impl<'a> LiveWorld<'a> {
         // Without it the run can still be cancelled by signals, and can be worked on all the same.
         let mut watch = Watch::new();
         let requests = Requests::listen(&setup.dir, &mut watch).ok();
+        let Setup { dir, order, environment, .. } = &setup;
+        let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
         LiveWorld {
             setup,
             watch,
@@ -149,6 +155,7 @@ impl<'a> LiveWorld<'a> {
             past: Past::default(),
             spawn_error: None,
             stderr_tail: String::new(),
+            diagnostic,
         }
     }
 }
@@ -175,6 +182,7 @@ impl World for LiveWorld<'_> {
             let _ = self.setup.dir.write_status(&status);
             self.is_named = true;
         }
+        self.diagnostic.stepped(run, at, step, self.spawn_error.as_deref());
         self.setup.observer.stepped(View { run, policy, at, glance }, step);
     }
 
@@ -490,7 +498,9 @@ impl LiveWorld<'_> {
         last_at: Option<Moment>,
     ) -> Result<Event, SuperviseError> {
         let idle = self.idle_for(run, last_at);
-        let found = Event::Recovered(self.look_around(run).await?);
+        let found = self.look_around(run).await?;
+        self.diagnostic.recovered(run, self.clock.at(), &found);
+        let found = Event::Recovered(found);
         if idle < IDLE_MIN {
             return Ok(found);
         }

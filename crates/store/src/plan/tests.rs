@@ -34,6 +34,7 @@ pub(crate) fn plan() -> Plan {
         wrap_up_prompt: None,
         seed_summary: None,
         keep_stream: false,
+        diagnostic: false,
         prices: None,
         effects: None,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),

@@ -36,6 +36,7 @@ fn plan(prompt: String) -> Plan {
         checks: Vec::new(),
         wrap_up_prompt: None,
         keep_stream: false,
+        diagnostic: false,
         prices: None,
         effects: None,
         argv: Vec::new(),

@@ -101,6 +101,7 @@ async fn played(
         policy,
         origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
         keep_stream: false,
+        diagnostic: false,
     };
     let pid = Arc::new(AtomicU32::new(0));
     let killer = tokio::spawn(kill_at_moments(api.moments(), Arc::clone(&pid)));

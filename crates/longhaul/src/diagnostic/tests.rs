@@ -1,0 +1,282 @@
+//! What people read, whether it was asked for, and that nothing fails for it.
+
+use super::{Diagnostic, end_of};
+use crate::Environment;
+use expect_test::{Expect, expect};
+use longhaul_core::{
+    Evidence, Exit, Fault, Found, Moment, Next, Outcome, OutcomeKind, Posture, Questions, Record, Remedy,
+    Run, Say, SessionId, SessionPlan, Signs, Silence, Span, SpawnPlan, Step, StopLevel, StopWhy, Tally,
+    TurnResult,
+};
+use longhaul_store::{AttemptExit, RunDir};
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const AT: Moment = Moment::from_unix_seconds(1_790_000_000);
+
+/// A run's directory beside a project.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let place = Place(tempfile::tempdir().expect("there is a temporary folder"));
+        fs::create_dir_all(place.project().join(".claude")).expect("the place is new");
+        fs::create_dir(place.run()).expect("the place is new");
+        place
+    }
+
+    fn project(&self) -> PathBuf {
+        self.0.path().join("project")
+    }
+
+    fn run(&self) -> PathBuf {
+        self.0.path().join("onerun")
+    }
+
+    fn flag(&self) {
+        fs::write(self.project().join(".claude/diagnostic_mode"), "").expect("the place can be written");
+    }
+
+    fn texts(&self, asked: bool, records: &[Record]) -> Texts {
+        let dir = RunDir::at(self.run()).expect("it is named like a run");
+        let mut diagnostic = Diagnostic::new(asked, &dir, &self.project(), &Environment::default());
+        let mut run = Run::new();
+        for record in records {
+            run.apply(record);
+            diagnostic.stepped(&run, AT, &Step { records: vec![record.clone()], actions: Vec::new() }, None);
+        }
+        diagnostic.recovered(&run, AT, &Found::Gone(Evidence::of_exit(Exit::Unseen)));
+        let hidden = self.0.path().display().to_string();
+        Texts {
+            in_run: texts(&dir.diagnostic_path(), &hidden),
+            in_project: texts(&self.project().join(".claude/diagnostic"), &hidden),
+        }
+    }
+}
+
+struct Texts {
+    in_run: Vec<(String, String)>,
+    in_project: Vec<(String, String)>,
+}
+
+/// Every text of a folder, by its name without the time.
+fn texts(dir: &Path, hidden: &str) -> Vec<(String, String)> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut texts: Vec<_> = entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().expect("names are text");
+            let (time, name) = name.split_at("20260921_120000_".len());
+            assert!(time.chars().all(|letter| letter.is_ascii_digit() || letter == '_'), "{time}");
+            let text = fs::read_to_string(entry.path()).expect("it can be read");
+            (name.to_owned(), text.replace(hidden, ""))
+        })
+        .collect();
+    texts.sort();
+    texts
+}
+
+fn plan(attempt: u32) -> SpawnPlan {
+    let session = SessionPlan::New(SessionId::from("s1"));
+    SpawnPlan::new(attempt, session, Say::Task)
+}
+
+fn stalled_and_waiting() -> Vec<Record> {
+    let signs = Signs { agent: Posture::Idle, connections: 1, others: 0, busy: 0 };
+    let silence =
+        Silence { unheard: Span::from_mins(7), unfinished: Span::from_mins(7), tools: 0, signs: Some(signs) };
+    let next = Next::Attempt { at: AT + Span::from_secs(9), remedy: Remedy::Resume, plan: plan(2) };
+    vec![
+        Record::RunStarted { at: AT },
+        Record::AttemptStarted { at: AT, plan: plan(1) },
+        Record::StopOrdered { at: AT, why: StopWhy::Stalled, level: StopLevel::Term, silence: Some(silence) },
+        Record::AttemptEnded {
+            at: AT,
+            fault: Some(Fault::Stalled),
+            tally: Tally::default(),
+            result: Some(TurnResult::COMPLETED),
+            denied: 2,
+            questions: Questions::default(),
+            continuity: None,
+            evidence: None,
+            next,
+        },
+        Record::Swept { at: AT, ended: 0 },
+        Record::RunFinished { at: AT, outcome: Outcome::by_fault(OutcomeKind::Failed, Fault::Stalled) },
+    ]
+}
+
+fn check(texts: &[(String, String)], name: &str, expected: Expect) {
+    let text = texts.iter().find(|(found, _)| found == name).map(|(_, text)| text.as_str());
+    expected.assert_eq(text.unwrap_or("there is no such text"));
+}
+
+#[test]
+fn what_people_read() {
+    let place = Place::new();
+    let dir = RunDir::at(place.run()).expect("it is named like a run");
+    let attempt = dir.create_attempt(1).expect("the place can be written");
+    let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, proc: None, memory_kill: false };
+    attempt.write_exit(&exit).expect("the place can be written");
+    fs::write(attempt.stderr_path(), "warning: key sk-ant-api03-secret is old\nbye\n").expect("likewise");
+
+    let Texts { in_run, in_project } = place.texts(true, &stalled_and_waiting());
+    assert_eq!(in_project, []);
+    let names: Vec<&str> = in_run.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "fault_stalled.txt",
+            "guard_denied.txt",
+            "outcome_failed.txt",
+            "recovered.txt",
+            "stop_stalled.txt",
+            "wait.txt"
+        ]
+    );
+    check(
+        &in_run,
+        "fault_stalled.txt",
+        expect![[r#"
+            attempt 1 failed: stalled
+
+            at         2026-09-21T14:13:20.000Z
+            run        onerun
+            attempt    1
+            session    none
+            directory  /project
+            fault      stalled
+            result     denials 0, ending completed, stop_reason end_turn
+            remedy     resume
+            next       attempt 2 at 2026-09-21T14:13:29.000Z, task
+            exit       code 143
+
+            the end of /onerun/attempts/001/stderr.log:
+            warning: key [a key] is old
+            bye
+        "#]],
+    );
+    check(
+        &in_run,
+        "stop_stalled.txt",
+        expect![[r#"
+        attempt 1 is stopped: stalled
+
+        at         2026-09-21T14:13:20.000Z
+        run        onerun
+        attempt    1
+        session    none
+        directory  /project
+        why        stalled
+        level      term
+        seen       no bytes for 7m, no tool running, socket open
+    "#]],
+    );
+    check(
+        &in_run,
+        "wait.txt",
+        expect![[r#"
+        waiting for attempt 2
+
+        at         2026-09-21T14:13:20.000Z
+        run        onerun
+        attempt    1
+        session    none
+        directory  /project
+        until      2026-09-21T14:13:29.000Z
+        for        9s
+        because    stalled
+    "#]],
+    );
+    check(
+        &in_run,
+        "guard_denied.txt",
+        expect![[r#"
+        the guards denied tool calls of attempt 1
+
+        at         2026-09-21T14:13:20.000Z
+        run        onerun
+        attempt    1
+        session    none
+        directory  /project
+        denied     2
+    "#]],
+    );
+    check(
+        &in_run,
+        "outcome_failed.txt",
+        expect![[r#"
+        the run is over: failed
+
+        at         2026-09-21T14:13:20.000Z
+        run        onerun
+        attempt    1
+        session    none
+        directory  /project
+        outcome    failed
+        exit code  20
+        fault      stalled
+    "#]],
+    );
+    check(
+        &in_run,
+        "recovered.txt",
+        expect![[r#"
+        a new supervisor took the run over
+
+        at         2026-09-21T14:13:20.000Z
+        run        onerun
+        attempt    1
+        session    none
+        directory  /project
+        agent      gone
+        exit       unseen
+    "#]],
+    );
+}
+
+#[test]
+fn nothing_is_left_that_nobody_asked_for() {
+    let place = Place::new();
+    let Texts { in_run, in_project } = place.texts(false, &stalled_and_waiting());
+    assert_eq!((in_run, in_project), (Vec::new(), Vec::new()));
+    assert!(!place.run().join("diagnostic").exists());
+}
+
+#[test]
+fn a_project_asks_by_a_file_and_has_the_same_texts() {
+    let place = Place::new();
+    place.flag();
+    let Texts { in_run, in_project } = place.texts(false, &stalled_and_waiting());
+    assert_eq!(in_run.len(), 6);
+    assert_eq!(in_run, in_project);
+}
+
+#[test]
+fn events_of_one_second_stay_apart() {
+    let place = Place::new();
+    let records =
+        [Record::Suspended { span: Span::from_mins(1) }, Record::Suspended { span: Span::from_mins(2) }];
+    let names: Vec<String> = place.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["recovered.txt", "suspended.txt", "suspended_2.txt"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_left_out() {
+    let place = Place::new();
+    place.flag();
+    fs::write(place.project().join(".claude/diagnostic"), "in the way").expect("the place can be written");
+    let Texts { in_run, in_project } = place.texts(false, &stalled_and_waiting());
+    assert_eq!((in_run.len(), in_project.len()), (6, 0));
+}
+
+#[test]
+fn the_end_of_a_long_text_begins_with_a_line() {
+    let check = |text: &str, bytes: usize, expected: &str| assert_eq!(end_of(text, bytes), expected);
+    check("one\ntwo", 100, "one\ntwo");
+    check("one\ntwo\nthree", 8, "three");
+    check("one\ntwo\nthree", 11, "two\nthree");
+    check("a single line", 4, "line");
+    check("ääää", 3, "ä");
+    check("", 3, "");
+}
