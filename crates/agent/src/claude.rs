@@ -16,6 +16,7 @@ mod prompts;
 mod questions;
 mod recent;
 mod reminder;
+mod scribe;
 pub mod session;
 pub mod session_file;
 mod sessions;
@@ -29,7 +30,7 @@ mod wire;
 mod words;
 
 use crate::{
-    Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded, Sessions, Tables,
+    Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded, Scribe, Sessions, Tables,
     TablesError, Transcript,
 };
 use longhaul_core::{Left, Say, SpawnPlan};
@@ -120,6 +121,10 @@ impl Dialect for Claude {
 
     fn say(&self, order: &Order, say: Say, left: Left) -> Vec<u8> {
         user_line(&prompts::words(order, say, left))
+    }
+
+    fn scribe(&self, attempt: u32) -> Box<dyn Scribe> {
+        Box::new(scribe::ClaudeScribe::new(self.prices.clone(), attempt))
     }
 
     fn interrupt(&self) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Guards, Network, Sessions, Summary, Tables, TablesError, Transcript};
+use crate::{Deeds, Glance, Guards, Network, Scribe, Sessions, Summary, Tables, TablesError, Transcript};
 use longhaul_core::{Evidence, Exit, Left, Notice, RunId, Say, SpawnPlan};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -40,6 +40,8 @@ pub trait Dialect: Send + Sync {
     /// What to write to tell the agent something in the session that it has open, when so much is left of the run's
     /// limits.
     fn say(&self, order: &Order, say: Say, left: Left) -> Vec<u8>;
+    /// A scribe for the stream of this attempt.
+    fn scribe(&self, attempt: u32) -> Box<dyn Scribe>;
 
     /// What to write to make the agent end its turn now, with a result.
     fn interrupt(&self) -> Vec<u8>;
@@ -181,6 +183,8 @@ pub struct Invocation {
     pub env_set: Vec<(String, String)>,
     /// Variables not to inherit.
     pub env_remove: Vec<&'static str>,
+    /// What the agent is told at its start, in words.
+    pub prompt: String,
     /// What to write to its input first.
     pub stdin: Vec<u8>,
     /// Whether its input must outlive its supervisor: without one, it would take a question that nobody

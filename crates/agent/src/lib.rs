@@ -15,6 +15,7 @@ mod effects;
 mod glance;
 mod guards;
 mod lines;
+pub mod message;
 mod near;
 mod network;
 mod pattern;
@@ -35,6 +36,7 @@ pub use dialect::{
 pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};
 pub use guards::{Call, GuardError, Guards, ToolPattern, Verdict};
+pub use message::Scribe;
 pub use near::near;
 pub use network::{Network, NetworkError};
 pub use prices::Prices;

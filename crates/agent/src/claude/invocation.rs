@@ -51,13 +51,15 @@ pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invoca
     // An agent that asks before each call waits where nobody is there to answer.
     let asks = order.guards.are_set() || order.attended;
     let guards = if asks { register() } else { Vec::new() };
+    let prompt = prompt(order, plan, past);
     Invocation {
         program: order.program.path.clone(),
         args: args(order, plan),
         cwd: order.cwd.clone(),
         env_set: env_set(order, plan.attempt),
         env_remove: ENV_REMOVED.to_vec(),
-        stdin: [guards, user_line(&prompt(order, plan, past))].concat(),
+        stdin: [guards, user_line(&prompt)].concat(),
+        prompt,
         waits: asks,
     }
 }
@@ -80,6 +82,7 @@ pub(super) fn condensing(order: &Order, attempt: u32, model: &str, prompt: &str)
         env_set: env_set(order, attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: user_line(prompt),
+        prompt: prompt.to_owned(),
         waits: false,
     }
 }

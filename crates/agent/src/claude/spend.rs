@@ -327,7 +327,8 @@ fn reconcile(counted: Tokens, cut: Tokens, stated: Tokens, guessed: bool) -> Tok
     }
 }
 
-fn billed(usage: &Usage<'_>) -> Billed {
+/// What a usage states, as it is billed.
+pub(super) fn billed(usage: &Usage<'_>) -> Billed {
     Billed {
         tokens: Tokens {
             input: usage.input.or_zero(),

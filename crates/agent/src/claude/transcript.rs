@@ -49,7 +49,7 @@ fn answer_kind(is_error: bool, interrupted: bool) -> AnswerKind {
 }
 
 /// The text of some content, a block a paragraph; what is no text is named.
-fn text_of(content: Raw<'_>) -> String {
+pub(super) fn text_of(content: Raw<'_>) -> String {
     let texts: Vec<String> = content
         .parts()
         .iter()

@@ -57,7 +57,7 @@ macro_rules! records {
 // Below the macro, because it declares its records with it.
 mod rows;
 
-pub(super) use rows::{Heard, Part, Raw, Row, RowMessage, Setting, Sign, Told};
+pub(super) use rows::{Heard, Part, Raw, Row, RowMessage, Scribed, Setting, Sign, Told};
 
 records! {
     /// What every event has, and all of `stream_event`, `assistant` and `user`: nearly all events are one
@@ -194,6 +194,8 @@ records! {
         "stop_reason" => stop_reason: Text<'a>,
         "api_error_status" => api_error_status: Count,
         "api_error" => api_error: Text<'a>,
+        "duration_ms" => duration_ms: Count,
+        "num_turns" => num_turns: Count,
         "result" => result: Text<'a>,
         "structured_output" => structured_output: Flag,
         "errors" => errors: List<Text<'a>>,

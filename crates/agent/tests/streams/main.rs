@@ -6,5 +6,6 @@ mod compaction;
 mod damage;
 mod deeds;
 mod fixtures;
+mod messages;
 mod snapshots;
 mod spending;

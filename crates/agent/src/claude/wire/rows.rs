@@ -1,7 +1,7 @@
 //! The rows of a session file, and of the stream's events what a transcript is built from. Content is
 //! kept as it is on the wire until it is wanted: most of a session file is never looked at.
 
-use super::{Flag, Text, Usage, loose, parse};
+use super::{Flag, ResultMeta, Text, Usage, loose, parse};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -44,6 +44,20 @@ records! {
         "summary" => summary: Raw<'a>,
     }
 
+    /// An event of the stream, as far as it is written down.
+    Scribed {
+        "type" => kind: Text<'a>,
+        "subtype" => subtype: Text<'a>,
+        "session_id" => session_id: Text<'a>,
+        "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
+        "isSynthetic" => is_synthetic: Flag,
+        "is_api_error_message" => is_api_error_message: Flag,
+        "timestamp" => timestamp: Text<'a>,
+        "message" => message: RowMessage<'a>,
+        "tool_result_meta" => tool_result_meta: loose::List<ResultMeta<'a>>,
+        "summary" => summary: Raw<'a>,
+    }
+
     /// An event of the stream, its message unread: a row is made of it.
     Told {
         "type" => kind: Text<'a>,
@@ -68,6 +82,7 @@ records! {
     RowMessage {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
+        "stop_reason" => stop_reason: Text<'a>,
         "usage" => usage: Usage<'a>,
         "content" => content: Raw<'a>,
     }
@@ -98,6 +113,7 @@ records! {
         "tool_use_id" => tool_use_id: Text<'a>,
         "name" => name: Text<'a>,
         "text" => text: Raw<'a>,
+        "thinking" => thinking: Raw<'a>,
         "input" => input: Raw<'a>,
         "content" => content: Raw<'a>,
         "is_error" => is_error: Flag,
