@@ -180,6 +180,20 @@ impl Kind {
             Kind::Result => (Class::ResultMessage, Role::System),
         }
     }
+
+    /// Whether such a message is read from the agent's stream: what the agent was asked is not in there.
+    pub fn is_streamed(self) -> bool {
+        match self {
+            Kind::Prompt => false,
+            Kind::Text
+            | Kind::Thinking
+            | Kind::ToolCall
+            | Kind::ToolResult
+            | Kind::Note
+            | Kind::Summary
+            | Kind::Result => true,
+        }
+    }
 }
 
 impl Message {
@@ -209,20 +223,6 @@ impl Message {
             usage: None,
             estimated_cost_usd: None,
             outcome: None,
-        }
-    }
-
-    /// Whether it was read from the agent's stream: what the agent was asked is not in there.
-    pub fn is_streamed(&self) -> bool {
-        match self.kind {
-            Kind::Prompt => false,
-            Kind::Text
-            | Kind::Thinking
-            | Kind::ToolCall
-            | Kind::ToolResult
-            | Kind::Note
-            | Kind::Summary
-            | Kind::Result => true,
         }
     }
 }

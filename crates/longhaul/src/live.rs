@@ -7,6 +7,7 @@ mod condenser;
 mod found;
 mod left;
 mod memory;
+mod recorder;
 mod requests;
 mod resident;
 mod room;

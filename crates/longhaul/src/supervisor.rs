@@ -241,6 +241,7 @@ impl Supervised<'_> {
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
                 let ended = crate::World::now(world).at;
+                world.complete_record(run.state().attempts());
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
                 settle(world.dir(), run, policy, &report);

@@ -9,12 +9,16 @@
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! checks/001.log   what the commands said that judged the work
 //! logs/            cost_summary.json, session.json, derived when the run ends
+//! attempts/001/    argv.json, prompt.txt, session.json, stream.jsonl, stderr.log, exit.json; orphaned.json
+//!                  where a watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
+//!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
+//! logs/            transcript.jsonl, derived as the run goes on; cost_summary.json, session.json when it ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! diagnostic/      what a person may want to know of each noteworthy event, where that was asked for: one text each
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
 //! ```
 
-use crate::atomic::{Durability, replace_json};
+use crate::atomic::{Durability, replace, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{
     AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Orphaned, Plan, SessionSummary, Status,
@@ -22,6 +26,7 @@ use crate::{
 };
 use longhaul_core::RunId;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -93,6 +98,11 @@ impl RunDir {
     /// Where the summaries are.
     pub fn logs_path(&self) -> PathBuf {
         self.path.join("logs")
+    }
+
+    /// Where the conversation is written down, message by message.
+    pub fn transcript_path(&self) -> PathBuf {
+        self.logs_path().join("transcript.jsonl")
     }
 
     /// What was asked for.
@@ -301,6 +311,31 @@ impl AttemptDir {
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
     pub fn argv(&self) -> Result<Argv, StoreError> {
         read_json("arguments", &self.argv_path())
+    }
+
+    /// Writes `prompt.txt`, what the agent is told at its start, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_prompt(&self, prompt: &str) -> Result<(), StoreError> {
+        replace(&self.prompt_path(), prompt.as_bytes(), Durability::Process)
+    }
+
+    /// What the agent was told at its start; nothing if that was not written down.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn prompt(&self) -> Result<Option<String>, StoreError> {
+        let path = self.prompt_path();
+        match fs::read_to_string(&path) {
+            Ok(prompt) => Ok(Some(prompt)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(StoreError::io("read", &path)(cause)),
+        }
+    }
+
+    fn prompt_path(&self) -> PathBuf {
+        self.path.join("prompt.txt")
     }
 
     /// Writes `session.json`, without a disk flush.

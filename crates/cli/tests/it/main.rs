@@ -4,6 +4,7 @@
 //! without anything of whoever runs the tests. Nothing here reaches beyond 127.0.0.1, looks for credentials, or ends a
 //! process that it did not start; after each test nothing of it may be left ([`tidy`]).
 
+mod artifacts;
 mod asking;
 mod bad_input;
 mod boot;

@@ -8,6 +8,7 @@ use super::clock::Clock;
 use super::found::{exit_of, live_agent};
 use super::left::{decode, tail_of};
 use super::memory::MemoryWatch;
+use super::recorder::Recorder;
 use super::requests::Requests;
 use super::resident::resident;
 use super::room;
@@ -81,6 +82,8 @@ pub(crate) struct LiveWorld<'a> {
     condensing: Option<Condensing>,
     /// What judges the work; never beside an attempt either.
     checking: Option<Checking>,
+    /// Writes the conversation down, for people.
+    recorder: Recorder,
     /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Ends the agent if we die and nobody comes back.
@@ -136,6 +139,7 @@ impl<'a> LiveWorld<'a> {
         let requests = Requests::listen(&setup.dir, &mut watch).ok();
         let Setup { dir, order, environment, .. } = &setup;
         let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
+        let recorder = Recorder::new(setup.dir.clone(), Arc::clone(&setup.dialect));
         LiveWorld {
             setup,
             watch,
@@ -146,6 +150,7 @@ impl<'a> LiveWorld<'a> {
             attempt: None,
             condensing: None,
             checking: None,
+            recorder,
             ended: Vec::new(),
             watchdog: None,
             is_named: false,
@@ -289,6 +294,11 @@ impl LiveWorld<'_> {
         }
     }
 
+    /// Brings what is written down for people up to date with `attempts` attempts, of which none goes on.
+    pub(crate) fn complete_record(&mut self, attempts: u32) {
+        self.recorder.complete(attempts);
+    }
+
     /// The run's directory.
     pub(crate) fn dir(&self) -> &RunDir {
         &self.setup.dir
@@ -365,6 +375,8 @@ impl LiveWorld<'_> {
         {
             return Err(error.into());
         }
+        // For people; the work does not need it.
+        let _ = dir.write_prompt(&invocation.prompt);
         // Watched before the agent can write: nothing it says is missed.
         self.watch.file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
@@ -373,6 +385,7 @@ impl LiveWorld<'_> {
             Ok((agent, proc)) => {
                 crash::agent_is(proc.pid);
                 crash::pass(Point::Spawned);
+                self.recorder.begin(plan, invocation.prompt, self.clock.at());
                 let decoder = self.decoder();
                 self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(proc));
@@ -464,6 +477,7 @@ impl LiveWorld<'_> {
             return Ok(false);
         }
         self.setup.observer.streamed(bytes);
+        self.recorder.feed(bytes);
         let mut notices = Vec::new();
         attempt.decoder.feed(bytes, &mut notices);
         self.events.extend(notices.into_iter().map(Event::Noticed));
@@ -523,6 +537,7 @@ impl LiveWorld<'_> {
             return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
         };
         self.recall(plan.attempt - 1);
+        self.recorder.complete(plan.attempt - 1);
         let dir = self.setup.dir.attempt(plan.attempt);
         if matches!(run.state().phase, Phase::Condensing { .. }) {
             return self.look_at_condensing(&dir).await.map(Found::Gone);
@@ -535,6 +550,7 @@ impl LiveWorld<'_> {
             if let Ok(agent) = Agent::adopt(proc, &dir.input_path()) {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
+                self.recorder.adopt(plan.attempt);
                 let (decoder, memory) = (self.decoder(), MemoryWatch::begin());
                 self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
                 return Ok(Found::Live(proc));
@@ -545,6 +561,7 @@ impl LiveWorld<'_> {
             sweep(self.setup.dir.id()).await?;
         }
         let evidence = self.read_again(&dir)?;
+        self.recorder.complete(plan.attempt);
         Ok(Found::Gone(Evidence { continuity: self.look_back(&dir), ..evidence }))
     }
 
@@ -579,6 +596,7 @@ impl LiveWorld<'_> {
         let _ =
             attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill });
         attempt.dir.remove_input();
+        self.recorder.end();
         let continuity = self.look_back(&attempt.dir);
         let evidence = self.conclude(attempt.dir, attempt.decoder, exit, memory_kill);
         Ok(Some(Evidence { continuity, ..evidence }))

@@ -1,0 +1,166 @@
+//! The files of a run's directory that are there for people and their scripts: what they hold, and that they hold it after
+//! whatever became of the supervisor.
+
+use crate::call::until;
+use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, with_each_agent};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use expect_test::{Expect, expect};
+use longhaul_agent::dialect;
+use longhaul_store::RunDir;
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs;
+
+/// The messages of the one run.
+fn transcript(run: &RunDir) -> Vec<Value> {
+    let lines = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
+    assert!(lines.ends_with('\n'), "torn: {lines}");
+    lines.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
+/// A line each: what it is, whose, and how it begins.
+fn told(messages: &[Value]) -> String {
+    let mut out = String::new();
+    for message in messages {
+        let word = |name: &str| message[name].as_str().unwrap_or_default();
+        let said = message.get("content").or(message.get("input")).or(message.get("result"));
+        let said = said.map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned));
+        let said: String =
+            said.unwrap_or_default().lines().next().unwrap_or_default().chars().take(50).collect();
+        let (attempt, kind, origin) = (&message["attempt"], word("kind"), word("origin"));
+        writeln!(out, "{attempt} {kind} by {origin}: {} {said}", word("tool")).expect("a string takes all");
+    }
+    out
+}
+
+/// Asserts that what the streams of the run tell, read as a whole, is what was written down, each message once.
+fn is_complete(run: &RunDir) {
+    let messages = transcript(run);
+    for attempt in run.attempts().expect("there are attempts") {
+        let mut scribe = dialect("claude").expect("the dialect is there").scribe(attempt.number());
+        let mut streamed = Vec::new();
+        scribe.feed(&fs::read(attempt.stream_path()).expect("there is a stream"), &mut streamed);
+        scribe.finish(&mut streamed);
+        let streamed: Vec<Value> =
+            streamed.iter().map(|message| serde_json::to_value(message).expect("JSON")).collect();
+        let of_attempt = |message: &&Value| message["attempt"] == attempt.number();
+        let (prompts, written): (Vec<_>, Vec<_>) =
+            messages.iter().filter(of_attempt).cloned().partition(|message| message["kind"] == "prompt");
+        assert_eq!(written, streamed, "attempt {}", attempt.number());
+        assert_eq!(prompts.len(), 1, "attempt {}: {prompts:?}", attempt.number());
+        let prompt = attempt.prompt().expect("it can be read").expect("it is there");
+        assert_eq!(prompts[0]["content"], prompt, "attempt {}", attempt.number());
+    }
+}
+
+fn check(run: &RunDir, expected: &Expect) {
+    is_complete(run);
+    expected.assert_eq(&told(&transcript(run)));
+}
+
+#[test]
+fn a_conversation_is_written_down() {
+    with_each_agent("writing a conversation down", |stage, agent, server| {
+        let run = in_mid_tool(stage, agent, server);
+        // As it goes on: the call is there before it ends.
+        until("the call is written down", || {
+            told(&transcript(&stage.only_run())).contains("test -e begun && exit 0; touch begun")
+        });
+        done_in(stage, &run.end().envelope(0), 1);
+        check(
+            &stage.only_run(),
+            &expect![[r#"
+            1 prompt by person:  p
+            1 text by model:  I take the first step.
+            1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
+            1 tool_result by tool:  (Bash completed with no output)
+            1 text by model:  The second one takes a while.
+            1 tool_call by model: Bash {"command":"test -e begun && exit 0; touch begun; 
+            1 tool_result by tool:  (Bash completed with no output)
+            1 text by model:  Now the third.
+            1 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
+            1 tool_result by tool:  (Bash completed with no output)
+            1 text by model:  All three steps are taken.
+            1 result by agent:  All three steps are taken.
+        "#]],
+        );
+        let messages = transcript(&stage.only_run());
+        let tokens = messages.iter().filter_map(|message| message["usage"]["output_tokens"].as_u64());
+        assert_eq!(tokens.sum::<u64>(), server.api.account().tokens().output);
+    });
+}
+
+#[test]
+fn after_an_adoption_nothing_is_there_twice() {
+    with_each_agent("writing down what was adopted", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).kill();
+        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 1);
+        is_complete(&stage.only_run());
+    });
+}
+
+#[test]
+fn what_nobody_heard_is_written_down_later() {
+    with_each_agent("writing down what nobody heard", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).kill();
+        let agent = agent_of(&stage.only_run());
+        until("the agent is gone", || is_gone(agent));
+        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 1);
+        is_complete(&stage.only_run());
+    });
+}
+
+#[test]
+fn an_interrupted_conversation_goes_on_in_its_transcript() {
+    with_each_agent("writing down what goes on", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).kill();
+        let run = stage.only_run();
+        kill_process(agent_of(&run), Signal::KILL).expect("it was started by this test");
+        until("the agent is gone", || is_gone(agent_of(&run)));
+        // The supervisor was killed while it wrote, and lost what it had written last.
+        let transcript = fs::read(run.transcript_path()).expect("there is a transcript");
+        let torn = transcript.len() - transcript.len() / 4;
+        fs::write(run.transcript_path(), &transcript[..torn]).expect("it is ours");
+        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        check(
+            &run,
+            &expect![[r#"
+            1 prompt by person:  p
+            1 text by model:  I take the first step.
+            1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
+            1 tool_result by tool:  (Bash completed with no output)
+            1 text by model:  The second one takes a while.
+            1 tool_call by model: Bash {"command":"test -e begun && exit 0; touch begun; 
+            2 prompt by longhaul:  The work was interrupted: the process you ran in d
+            2 text by model:  The second one takes a while.
+            2 tool_call by model: Bash {"command":"test -e begun && exit 0; touch begun; 
+            2 tool_result by tool:  (Bash completed with no output)
+            2 text by model:  Now the third.
+            2 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
+            2 tool_result by tool:  (Bash completed with no output)
+            2 text by model:  All three steps are taken.
+            2 result by agent:  All three steps are taken.
+        "#]],
+        );
+    });
+}
+
+#[test]
+fn a_run_without_a_transcript_gets_one() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
+    let run = stage.only_run();
+    let whole = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
+    fs::remove_file(run.transcript_path()).expect("it is ours");
+    fs::remove_file(run.attempt(1).path().join("prompt.txt")).expect("it is ours");
+    let resumed = stage.longhaul(["resume", "@", "--again"]).against(&server).end();
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    let begun = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
+    let (first, rest) = begun.split_once('\n').expect("there are lines");
+    assert!(first.contains(r#""content":"p""#), "a person's words are in the plan: {first}");
+    let streamed = whole.split_once('\n').expect("there are lines").1;
+    assert!(rest.starts_with(streamed), "{rest}");
+}

@@ -1,0 +1,288 @@
+//! Writes a run's conversation down while it goes on: `logs/transcript.jsonl`, for people and their scripts. It decides
+//! nothing, and a line that cannot be written fails nothing.
+//!
+//! What is written can be derived again: what the agent was asked from the attempts' prompts, all else from their
+//! streams, which tell the same messages whenever they are read. So a recorder that finds the file behind, because its
+//! writer was killed or had no room, reads those streams again and passes over as many messages as are there already.
+
+use super::tail::Tail;
+use longhaul_agent::message::{Kind, Message, Origin};
+use longhaul_agent::{Dialect, Scribe, whole_task};
+use longhaul_core::{Ask, Moment, Record, Say, SpawnPlan};
+use longhaul_store::{Journal, LinesFile, RunDir, StoreError, rfc3339};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::{fs, io, mem};
+use thiserror::Error;
+
+/// Writes down one run.
+pub(crate) struct Recorder {
+    dir: RunDir,
+    dialect: Arc<dyn Dialect>,
+    /// Nothing before there is anything to write, and after a failure: then it is begun anew with the next attempt.
+    file: Option<Transcript>,
+    /// The attempt under way.
+    following: Option<Following>,
+}
+
+/// The file, and what it has.
+struct Transcript {
+    file: LinesFile,
+    attempts: BTreeMap<u32, Written>,
+    /// All attempts up to this one are written down to their ends.
+    complete: u32,
+}
+
+/// What is written down of one attempt.
+#[derive(Clone, Copy, Default)]
+struct Written {
+    /// Whether it says what the agent was asked.
+    prompted: bool,
+    /// How many messages of its stream.
+    streamed: usize,
+}
+
+/// An attempt whose stream is being read.
+struct Following {
+    attempt: u32,
+    scribe: Box<dyn Scribe>,
+    /// How many of its messages are written down already.
+    known: usize,
+}
+
+/// Why something could not be written down. Nobody is told: the next attempt tries again.
+#[derive(Debug, Error)]
+enum RecordError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+impl Recorder {
+    pub(crate) fn new(dir: RunDir, dialect: Arc<dyn Dialect>) -> Recorder {
+        Recorder { dir, dialect, file: None, following: None }
+    }
+
+    /// The agent of this attempt was started, and told this.
+    pub(crate) fn begin(&mut self, plan: &SpawnPlan, prompt: String, at: Moment) {
+        self.attend(|own| {
+            own.bring(plan.attempt - 1)?;
+            own.ask(plan, Some(prompt), at)?;
+            own.follow(plan.attempt)
+        });
+    }
+
+    /// The agent of this attempt was found alive. Its stream is about to be read from its beginning.
+    pub(crate) fn adopt(&mut self, attempt: u32) {
+        self.attend(|own| {
+            own.bring(attempt - 1)?;
+            own.ask_again(attempt, true)?;
+            own.follow(attempt)
+        });
+    }
+
+    /// Takes in some bytes of the stream.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        self.attend(|own| {
+            let Some(mut following) = own.following.take() else { return Ok(()) };
+            let mut messages = Vec::new();
+            following.scribe.feed(bytes, &mut messages);
+            own.write(&mut following, messages)?;
+            own.following = Some(following);
+            Ok(())
+        });
+    }
+
+    /// The attempt is over, and its stream is read to the end.
+    pub(crate) fn end(&mut self) {
+        self.attend(|own| {
+            let Some(following) = own.following.take() else { return Ok(()) };
+            own.finish(following)
+        });
+    }
+
+    /// Brings the file up to date with so many attempts, of which none is under way.
+    pub(crate) fn complete(&mut self, attempts: u32) {
+        self.attend(|own| own.bring(attempts));
+    }
+
+    /// After a failure nothing is written until the file is opened anew: it may end with half a line.
+    fn attend(&mut self, attempt: impl FnOnce(&mut Recorder) -> Result<(), RecordError>) {
+        if attempt(self).is_err() {
+            (self.file, self.following) = (None, None);
+        }
+    }
+
+    fn follow(&mut self, attempt: u32) -> Result<(), RecordError> {
+        let known = self.file()?.of(attempt).streamed;
+        self.following = Some(Following { attempt, scribe: self.dialect.scribe(attempt), known });
+        Ok(())
+    }
+
+    fn finish(&mut self, mut following: Following) -> Result<(), RecordError> {
+        let mut messages = Vec::new();
+        following.scribe.finish(&mut messages);
+        self.write(&mut following, messages)?;
+        self.file()?.complete = following.attempt;
+        Ok(())
+    }
+
+    /// Adds what the file does not have yet.
+    fn write(&mut self, following: &mut Following, messages: Vec<Message>) -> Result<(), RecordError> {
+        let known = following.known.min(messages.len());
+        following.known -= known;
+        let Some(new) = messages.get(known..).filter(|new| !new.is_empty()) else { return Ok(()) };
+        self.file()?.add(new)
+    }
+
+    /// The file, opened when it is first needed.
+    fn file(&mut self) -> Result<&mut Transcript, RecordError> {
+        match &mut self.file {
+            Some(file) => Ok(file),
+            file => Ok(file.insert(Transcript::open(&self.dir)?)),
+        }
+    }
+
+    /// Writes down what is missing of the first `attempts` attempts.
+    fn bring(&mut self, attempts: u32) -> Result<(), RecordError> {
+        for attempt in self.file()?.complete + 1..=attempts {
+            self.ask_again(attempt, self.has_spoken(attempt))?;
+            self.follow(attempt)?;
+            let Some(following) = self.following.take() else { continue };
+            self.read(following)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the stream of an attempt that is over. One that is gone is silent.
+    fn read(&mut self, mut following: Following) -> Result<(), RecordError> {
+        let tail = Tail::open(&self.dir.attempt(following.attempt).stream_path());
+        let mut messages = Vec::new();
+        if let Ok(mut tail) = tail {
+            loop {
+                let bytes = tail.read()?;
+                if bytes.is_empty() {
+                    break;
+                }
+                following.scribe.feed(bytes, &mut messages);
+                self.write(&mut following, mem::take(&mut messages))?;
+            }
+        }
+        self.finish(following)
+    }
+
+    /// Writes down what the agent was asked, unless it is there.
+    fn ask(&mut self, plan: &SpawnPlan, prompt: Option<String>, at: Moment) -> Result<(), RecordError> {
+        let file = self.file()?;
+        if file.of(plan.attempt).prompted {
+            return Ok(());
+        }
+        let asked = Message {
+            timestamp: Some(rfc3339(at)),
+            session_id: Some(plan.session.id().to_string()),
+            content: prompt,
+            ..Message::new(Kind::Prompt, origin(plan.say), plan.attempt)
+        };
+        file.add(&[asked])
+    }
+
+    /// The same for an attempt whose supervisor died before it did so.
+    fn ask_again(&mut self, attempt: u32, is_started: bool) -> Result<(), RecordError> {
+        if self.file()?.of(attempt).prompted {
+            return Ok(());
+        }
+        let history = Journal::load(&self.dir.journal_path())?;
+        let (mut asked, mut ordered, mut is_started) = (Vec::new(), None, is_started);
+        for record in history.records() {
+            match record {
+                Record::RunReopened { ask: Ask::Prompt(text), .. } => asked.push(text.clone()),
+                Record::AttemptStarted { at, plan } if plan.attempt <= attempt => ordered = Some((plan, *at)),
+                // What follows is no concern of it.
+                Record::AttemptStarted { .. } => break,
+                Record::AttemptSpawned { .. } => {
+                    is_started |= ordered.is_some_and(|(plan, _)| plan.attempt == attempt);
+                }
+                _ => {}
+            }
+        }
+        let ordered = ordered.filter(|(plan, _)| is_started && plan.attempt == attempt);
+        let Some((plan, at)) = ordered else { return Ok(()) };
+        let prompt = match self.dir.attempt(attempt).prompt()? {
+            Some(prompt) => Some(prompt),
+            None => self.known_words(plan, &asked)?,
+        };
+        self.ask(plan, prompt, at)
+    }
+
+    /// Whether the agent of this attempt said anything: then there was one, also where no record tells.
+    fn has_spoken(&self, attempt: u32) -> bool {
+        fs::metadata(self.dir.attempt(attempt).stream_path()).is_ok_and(|stream| stream.len() > 0)
+    }
+
+    /// What an agent was told whose prompt is lost, as after a power cut: a person's words are known, ours are not.
+    fn known_words(&self, plan: &SpawnPlan, asked: &[String]) -> Result<Option<String>, RecordError> {
+        Ok(match plan.say {
+            Say::Task => Some(whole_task(&self.dir.plan()?.prompt.text, asked).into_owned()),
+            Say::Asked => asked.last().cloned(),
+            Say::TaskAgain(_) | Say::Continue(_) | Say::Nudge(_) => None,
+        })
+    }
+}
+
+impl Transcript {
+    fn open(dir: &RunDir) -> Result<Transcript, RecordError> {
+        let mut attempts: BTreeMap<u32, Written> = BTreeMap::new();
+        let file = LinesFile::open(&dir.transcript_path(), |line| {
+            // What is no line of ours is nobody's.
+            let Ok(sign) = serde_json::from_slice::<Sign>(line) else { return };
+            count(attempts.entry(sign.attempt).or_default(), sign.kind);
+        })?;
+        // The last one may lack its end.
+        let complete = attempts.last_key_value().map_or(0, |(last, _)| last.saturating_sub(1));
+        Ok(Transcript { file, attempts, complete })
+    }
+
+    fn of(&self, attempt: u32) -> Written {
+        self.attempts.get(&attempt).copied().unwrap_or_default()
+    }
+
+    fn add(&mut self, messages: &[Message]) -> Result<(), RecordError> {
+        let mut lines = Vec::new();
+        for message in messages {
+            serde_json::to_writer(&mut lines, message)?;
+            lines.push(b'\n');
+        }
+        self.file.add(&lines)?;
+        for message in messages {
+            count(self.attempts.entry(message.attempt).or_default(), message.kind);
+        }
+        Ok(())
+    }
+}
+
+/// What tells which message a line is.
+#[derive(Deserialize)]
+struct Sign {
+    attempt: u32,
+    kind: Kind,
+}
+
+fn count(written: &mut Written, kind: Kind) {
+    if kind.is_streamed() {
+        written.streamed += 1;
+    } else {
+        written.prompted = true;
+    }
+}
+
+/// Whose words the agent is told at its start.
+fn origin(say: Say) -> Origin {
+    match say {
+        Say::Task | Say::Asked => Origin::Person,
+        Say::TaskAgain(_) | Say::Continue(_) | Say::Nudge(_) => Origin::Longhaul,
+    }
+}

@@ -1,0 +1,87 @@
+//! A derived file of lines that is only ever added to, such as `logs/transcript.jsonl`. Nothing is flushed to the disk:
+//! whoever finds it behind brings it up to date.
+
+use crate::files::private;
+use crate::{StoreError, disk};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// An open file of lines.
+#[derive(Debug)]
+pub struct LinesFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl LinesFile {
+    /// Opens the file for adding to it, makes it if it is not there, and shows each line that it has. A line that a
+    /// writer did not live to finish is cut off.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn open(path: &Path, each: impl FnMut(&[u8])) -> Result<LinesFile, StoreError> {
+        let file = disk::open(private().read(true).append(true).create(true), path)
+            .map_err(StoreError::io("open", path))?;
+        let settle = || -> io::Result<()> {
+            let whole = whole_lines(&file, each)?;
+            if file.metadata()?.len() > whole { file.set_len(whole) } else { Ok(()) }
+        };
+        settle().map_err(StoreError::io("read", path))?;
+        Ok(LinesFile { file, path: path.to_owned() })
+    }
+
+    /// Adds whole lines.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; part of a line may then be there, and the file must be opened again.
+    pub fn add(&mut self, lines: &[u8]) -> Result<(), StoreError> {
+        disk::write_all(&self.file, &self.path, lines).map_err(StoreError::io("write", &self.path))
+    }
+}
+
+/// Shows each whole line of a file, without its newline, and returns how many bytes they are.
+fn whole_lines(file: &File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut reader = BufReader::new(file);
+    let (mut line, mut whole) = (Vec::new(), 0);
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        let Some(text) = line.strip_suffix(b"\n") else { break };
+        each(text);
+        whole += line.len() as u64;
+        line.clear();
+    }
+    Ok(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LinesFile;
+    use crate::StoreError;
+    use std::fs;
+
+    #[test]
+    fn a_line_that_was_not_finished_is_cut_off() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lines");
+        let open = || {
+            let mut seen = Vec::new();
+            let file = LinesFile::open(&path, |line| seen.push(String::from_utf8_lossy(line).into_owned()));
+            (file.expect("it can be opened"), seen)
+        };
+        let (mut file, seen) = open();
+        assert!(seen.is_empty());
+        file.add(b"one\ntwo\n").expect("it can be added to");
+        file.add(b"thr").expect("it can be added to");
+        let (mut file, seen) = open();
+        assert_eq!(seen, ["one", "two"]);
+        file.add(b"three\n").expect("it can be added to");
+        assert_eq!(fs::read_to_string(&path).expect("text"), "one\ntwo\nthree\n");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_named() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let refused = LinesFile::open(&dir.path().join("missing/lines"), |_| {});
+        assert!(matches!(refused, Err(StoreError::Io { doing: "open", .. })));
+    }
+}
