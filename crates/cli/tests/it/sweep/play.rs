@@ -4,6 +4,7 @@ use super::calls::{Repeated, branches, repeated};
 use super::strike::Strike;
 use super::thaw::Thaw;
 use super::{DONE, IDEAL_REQUESTS, STEPS, WORK};
+use crate::artifacts;
 use crate::call::{Ended, poll};
 use crate::server::Server;
 use crate::stage::Stage;
@@ -217,6 +218,7 @@ impl Played<'_> {
         self.expect(repeated.unnamed == 0, &format!("{} calls repeated that nobody named", repeated.unnamed));
         for run in self.stage.runs() {
             tidy::replayed(&run);
+            artifacts::is_complete(&run);
         }
         tidy::check(self.stage);
 
