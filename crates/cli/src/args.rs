@@ -65,6 +65,8 @@ pub enum Command {
     Attach(AttachArgs),
     /// Show a run, and what was decided in each of its attempts
     Show(ShowArgs),
+    /// Print what was said and done in a run: prompts, answers, tool calls
+    Logs(LogsArgs),
     /// End a run, and everything that it started
     Cancel(CancelArgs),
     /// Print what a fresh session would be told of a run's work
@@ -285,6 +287,16 @@ pub struct ShowArgs {
     /// The run: the first letters of its id, `@` for the last one
     #[arg(value_name = "RUN")]
     pub run: String,
+}
+
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// The run: the first letters of its id, `@` for the last one
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Print all of it as one JSON array, an object each message, instead of text
+    #[arg(long)]
+    pub transcript_json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::attach::attach(&cli.global, &args),
         Command::Show(args) => commands::show::show(&cli.global, &args),
+        Command::Logs(args) => commands::logs::logs(&cli.global, &args),
         Command::Seed(args) => commands::seed::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Export(args) => commands::export::export(&cli.global, &args),

@@ -51,7 +51,7 @@ pub use exit::AttemptExit;
 pub use home::Home;
 pub use incoming::IncomingRun;
 pub use journal::{Entry, History, Journal, JournalFollower, JournalLock};
-pub use lines::LinesFile;
+pub use lines::{LinesFile, read_lines};
 pub use note::leave_note;
 pub use orphaned::Orphaned;
 pub use os_text::OsText;

@@ -5,6 +5,7 @@ use crate::files::private;
 use crate::{StoreError, disk};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// An open file of lines.
@@ -20,11 +21,14 @@ impl LinesFile {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn open(path: &Path, each: impl FnMut(&[u8])) -> Result<LinesFile, StoreError> {
+    pub fn open(path: &Path, mut each: impl FnMut(&[u8])) -> Result<LinesFile, StoreError> {
         let file = disk::open(private().read(true).append(true).create(true), path)
             .map_err(StoreError::io("open", path))?;
-        let settle = || -> io::Result<()> {
-            let whole = whole_lines(&file, each)?;
+        let mut settle = || -> io::Result<()> {
+            let whole = whole_lines(&file, |line| {
+                each(line);
+                ControlFlow::Continue(())
+            })?;
             if file.metadata()?.len() > whole { file.set_len(whole) } else { Ok(()) }
         };
         settle().map_err(StoreError::io("read", path))?;
@@ -40,13 +44,26 @@ impl LinesFile {
     }
 }
 
-/// Shows each whole line of a file, without its newline, and returns how many bytes they are.
-fn whole_lines(file: &File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
+/// Shows each whole line of such a file, one after the other, until it breaks off; none if there is no file.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
+    match File::open(path).and_then(|file| whole_lines(&file, each)) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(StoreError::io("read", path)(cause)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Shows whole lines, without their newlines, and returns how many bytes they are.
+fn whole_lines(file: &File, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) -> io::Result<u64> {
     let mut reader = BufReader::new(file);
     let (mut line, mut whole) = (Vec::new(), 0);
     while reader.read_until(b'\n', &mut line)? > 0 {
         let Some(text) = line.strip_suffix(b"\n") else { break };
-        each(text);
+        if each(text).is_break() {
+            break;
+        }
         whole += line.len() as u64;
         line.clear();
     }
@@ -55,9 +72,10 @@ fn whole_lines(file: &File, mut each: impl FnMut(&[u8])) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::LinesFile;
+    use super::{LinesFile, read_lines};
     use crate::StoreError;
     use std::fs;
+    use std::ops::ControlFlow;
 
     #[test]
     fn a_line_that_was_not_finished_is_cut_off() {
@@ -76,6 +94,25 @@ mod tests {
         assert_eq!(seen, ["one", "two"]);
         file.add(b"three\n").expect("it can be added to");
         assert_eq!(fs::read_to_string(&path).expect("text"), "one\ntwo\nthree\n");
+    }
+
+    #[test]
+    fn reading_changes_nothing_and_ends_when_it_is_told_to() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lines");
+        let read = |lines_max: usize| {
+            let mut seen = Vec::new();
+            let each = |line: &[u8]| {
+                seen.push(String::from_utf8_lossy(line).into_owned());
+                if seen.len() == lines_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            read_lines(&path, each).expect("it can be read");
+            seen
+        };
+        assert!(read(9).is_empty(), "there is no file");
+        fs::write(&path, "one\ntwo\nthr").expect("written");
+        assert_eq!((read(9), read(1)), (vec!["one".to_owned(), "two".to_owned()], vec!["one".to_owned()]));
+        assert_eq!(fs::read_to_string(&path).expect("text"), "one\ntwo\nthr");
     }
 
     #[test]

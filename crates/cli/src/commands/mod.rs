@@ -7,6 +7,7 @@ pub mod drill;
 pub mod dry_run;
 pub mod export;
 pub mod import;
+pub mod logs;
 pub mod recover;
 pub mod resume;
 pub mod run;

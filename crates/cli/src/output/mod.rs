@@ -1,5 +1,6 @@
 //! Everything a person or a program reads: data on stdout, talk on stderr.
 
+pub mod conversation;
 pub mod envelope;
 pub mod screen;
 pub mod stream;

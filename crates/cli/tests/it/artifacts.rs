@@ -175,3 +175,69 @@ fn a_run_without_a_transcript_gets_one() {
     let streamed = whole.split_once('\n').expect("there are lines").1;
     assert!(rest.starts_with(streamed), "{rest}");
 }
+
+/// `longhaul logs` of the one run.
+fn logs(stage: &Stage, args: &[&str]) -> String {
+    let ended = stage.longhaul(["logs", "@"]).args(args).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    ended.stdout
+}
+
+#[test]
+fn a_conversation_is_printed() {
+    with_each_agent("printing a conversation", |stage, agent, server| {
+        done_in(stage, &in_mid_tool(stage, agent, server).end().envelope(0), 1);
+        let text = logs(stage, &[]);
+        let (first, rest) = text.split_once('\n').expect("there are lines");
+        assert!(first.starts_with("attempt 1, 20"), "{first}");
+        let (rest, _) = rest.rsplit_once(", $").expect("it tells what it cost");
+        expect![[r#"
+            attempt 1, …
+              you: p
+              agent: I take the first step.
+              Bash: grep -qs one steps || echo one >> steps
+                  (Bash completed with no output)
+              agent: The second one takes a while.
+              Bash: test -e begun && exit 0; touch begun; sleep 2; echo two >> steps
+                  (Bash completed with no output)
+              agent: Now the third.
+              Bash: grep -qs three steps || echo three >> steps
+                  (Bash completed with no output)
+              agent: All three steps are taken.
+              turn ended: completed, $…
+        "#]]
+        .assert_eq(&format!("attempt 1, …\n{rest}, $…\n"));
+
+        let messages = transcript(&stage.only_run());
+        for json in [&["--transcript-json"][..], &["--output-format", "json"]] {
+            let array: Vec<Value> = serde_json::from_str(&logs(stage, json)).expect("it is an array");
+            assert_eq!(array, messages);
+        }
+        let lines = fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript");
+        assert_eq!(logs(stage, &["--output-format", "stream-json"]), lines);
+    });
+}
+
+#[test]
+fn what_nobody_reads_is_not_printed() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
+    let run = stage.only_run();
+    let line = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
+    // More than any pipe holds.
+    fs::write(run.transcript_path(), line.repeat(2_000)).expect("it is ours");
+    for format in ["", "--transcript-json", "--output-format=stream-json"] {
+        let script = format!(
+            "{} logs @ {format} | head -c 1 > first; echo ${{PIPESTATUS[0]}}",
+            crate::stage::LONGHAUL
+        );
+        let ended = stage.program("bash").args(["-c", &script]).end();
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("0\n", ""), "{format}");
+    }
+    fs::write(run.transcript_path(), "").expect("it is ours");
+    assert_eq!(logs(&stage, &["--transcript-json"]), "[]\n");
+    let silent = stage.longhaul(["logs", "@"]).end();
+    assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
+    assert!(silent.stderr.contains("nothing was said in run"), "{silent:?}");
+}

@@ -1,0 +1,209 @@
+//! A conversation for people: who said what, which tools were called, and how what they brought begins.
+
+use longhaul_agent::message::{Kind, Message, Origin};
+use std::fmt::Write;
+
+// What a tool brought is folded to its beginning; the transcript has more.
+const RESULT_LINES_MAX: usize = 4;
+// A screen and a half: a longer line is data.
+const LINE_CHARS_MAX: usize = 200;
+/// The arguments that say most of a call, in this order.
+const ARGUMENTS: [&str; 9] =
+    ["command", "file_path", "notebook_path", "pattern", "url", "query", "skill", "description", "path"];
+
+/// A conversation that is told message by message.
+#[derive(Default)]
+pub struct Conversation {
+    /// The attempt of the last message.
+    attempt: u32,
+}
+
+impl Conversation {
+    /// The message as text, each line ended; empty for one that says nothing new.
+    pub fn told(&mut self, message: &Message) -> String {
+        let mut out = String::new();
+        if self.attempt != message.attempt {
+            let between = if self.attempt == 0 { "" } else { "\n" };
+            let since = message.timestamp.as_deref().map(|at| format!(", {at}")).unwrap_or_default();
+            writeln!(out, "{between}attempt {}{since}", message.attempt).expect("a string takes all");
+            self.attempt = message.attempt;
+        }
+        let content = message.content.as_deref().unwrap_or_default();
+        let body = match message.kind {
+            Kind::Prompt => {
+                said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)"))
+            }
+            Kind::Text => said(author(message.origin), content),
+            Kind::Thinking => said("thinking", &folded(content)),
+            Kind::ToolCall => said(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
+            Kind::ToolResult => brought(message, content),
+            Kind::Note => said("note", &folded(content)),
+            Kind::Summary => said("summary", &folded(content)),
+            Kind::Result => ended(message),
+        };
+        // What a sub-agent did stands further in.
+        let margin = if message.parent_tool_use_id.is_some() { "      | " } else { "  " };
+        for line in body.lines() {
+            let line = format!("{margin}{line}");
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+fn author(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Person => "you",
+        Origin::Longhaul => "longhaul",
+        Origin::Model => "agent",
+        Origin::Tool => "tool",
+        Origin::Agent => "error",
+    }
+}
+
+/// A text with its author, the lines behind the first one indented.
+fn said(author: &str, text: &str) -> String {
+    format!("{author}: {}", plain(text.trim()).replace('\n', "\n  "))
+}
+
+fn brought(message: &Message, content: &str) -> String {
+    let how = match (message.denied, message.interrupted, message.is_error) {
+        (true, _, _) => "denied: ",
+        (_, true, _) => "cut off: ",
+        (_, _, Some(true)) => "failed: ",
+        (false, false, Some(false) | None) => "",
+    };
+    let text = plain(&format!("{how}{}", folded(content)));
+    format!("    {}", text.replace('\n', "\n    "))
+}
+
+/// How a turn ended. What it answered is what was said last.
+fn ended(message: &Message) -> String {
+    let Some(outcome) = &message.outcome else { return String::new() };
+    let cost = outcome.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+    let how = outcome.terminal_reason.as_deref().unwrap_or(&outcome.subtype);
+    format!("turn ended: {how}{cost}")
+}
+
+/// The argument of a call that says most, else all of them.
+fn argument(message: &Message) -> String {
+    let Some(input) = message.input.as_ref().map(|input| input.get()) else { return String::new() };
+    let parsed: Option<serde_json::Value> = serde_json::from_str(input).ok();
+    let named = parsed.as_ref().and_then(|input| ARGUMENTS.iter().find_map(|name| input[*name].as_str()));
+    named.unwrap_or(input).to_owned()
+}
+
+/// The first lines of a text, and how many more there are.
+fn folded(text: &str) -> String {
+    let mut lines: Vec<String> = text.trim().lines().take(RESULT_LINES_MAX).map(line).collect();
+    let more = text.trim().lines().count().saturating_sub(RESULT_LINES_MAX);
+    if more > 0 {
+        lines.push(format!("… {more} more {}", if more == 1 { "line" } else { "lines" }));
+    }
+    lines.join("\n")
+}
+
+/// The beginning of a line, on one line.
+fn line(text: &str) -> String {
+    let text = text.trim().lines().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(LINE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Without signs that a terminal would obey.
+fn plain(text: &str) -> String {
+    text.chars().filter(|sign| !sign.is_control() || matches!(sign, '\n' | '\t')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Conversation;
+    use expect_test::expect;
+    use longhaul_agent::message::{Kind, Message, Origin, TurnOutcome};
+    use serde_json::value::RawValue;
+
+    fn message(kind: Kind, origin: Origin, content: &str) -> Message {
+        Message { content: Some(content.to_owned()), ..Message::new(kind, origin, 1) }
+    }
+
+    fn call(tool: &str, input: &str) -> Message {
+        let input = RawValue::from_string(input.to_owned()).expect("JSON");
+        let call = Message::new(Kind::ToolCall, Origin::Model, 1);
+        Message { tool: Some(tool.to_owned()), input: Some(input), ..call }
+    }
+
+    #[test]
+    fn who_said_and_did_what() {
+        let result = |content: &str| message(Kind::ToolResult, Origin::Tool, content);
+        let outcome = TurnOutcome {
+            subtype: "success".to_owned(),
+            terminal_reason: Some("completed".to_owned()),
+            result: None,
+            errors: Vec::new(),
+            duration_ms: None,
+            num_turns: None,
+            cost_usd: Some(0.02034),
+            total_cost_usd: None,
+        };
+        let first = "2026-11-22T05:30:54.299Z";
+        let messages = [
+            Message {
+                timestamp: Some(first.to_owned()),
+                ..message(Kind::Prompt, Origin::Person, "Fix it.\n\nAll of it.")
+            },
+            message(Kind::Thinking, Origin::Model, "Let me look."),
+            message(Kind::Text, Origin::Model, "I look."),
+            call("Bash", r#"{"command":"ls\n-l","description":"List"}"#),
+            result("one\ntwo\nthree\nfour\nfive\nsix"),
+            call("Task", r#"{"prompt":"count","description":"Count files"}"#),
+            Message { parent_tool_use_id: Some("t".to_owned()), ..call("Glob", r#"{"pattern":"*"}"#) },
+            call("mcp__pager__page", r#"{"who":"me"}"#),
+            Message { denied: true, is_error: Some(true), ..result("not allowed") },
+            Message { interrupted: true, ..result("\u{1b}[31mred\u{7}") },
+            Message { is_error: Some(true), ..result("no such file") },
+            message(Kind::Text, Origin::Agent, "API Error: 529"),
+            Message { outcome: Some(outcome), ..Message::new(Kind::Result, Origin::Agent, 1) },
+            Message { attempt: 2, content: None, ..message(Kind::Prompt, Origin::Longhaul, "") },
+            Message { attempt: 2, ..message(Kind::Summary, Origin::Agent, "What was before.") },
+        ];
+        let mut conversation = Conversation::default();
+        let told: String = messages.iter().map(|message| conversation.told(message)).collect();
+        expect![[r#"
+            attempt 1, 2026-11-22T05:30:54.299Z
+              you: Fix it.
+
+                All of it.
+              thinking: Let me look.
+              agent: I look.
+              Bash: ls -l
+                  one
+                  two
+                  three
+                  four
+                  … 2 more lines
+              Task: Count files
+                  | Glob: *
+              mcp__pager__page: {"who":"me"}
+                  denied: not allowed
+                  cut off: [31mred
+                  failed: no such file
+              error: API Error: 529
+              turn ended: completed, $0.0203
+
+            attempt 2
+              longhaul: (not on record)
+              summary: What was before.
+        "#]]
+        .assert_eq(&told);
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let told =
+            Conversation::default().told(&call("Bash", &format!(r#"{{"command":"{}"}}"#, "é".repeat(300))));
+        assert_eq!(told.matches('é').count(), 200);
+    }
+}
