@@ -40,6 +40,9 @@ pub struct Message {
     /// The tool that is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// Whether the call begins a sub-agent, whose conversation is then told too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub subagent: bool,
     /// The call, in itself and in its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
@@ -213,6 +216,7 @@ impl Message {
             model: None,
             content: None,
             tool: None,
+            subagent: false,
             tool_use_id: None,
             input: None,
             truncated_bytes: 0,

@@ -17,6 +17,7 @@ mod recover;
 mod report;
 mod resume;
 mod seeding;
+mod spending;
 mod supervisor;
 pub mod watchdog;
 mod world;

@@ -61,4 +61,6 @@ pub use rundir::{AttemptDir, RunDir};
 pub use session_lock::SessionLock;
 pub use stamp::rfc3339;
 pub use status::{Status, StatusPhase};
-pub use summary::{CostSummary, SessionSummary, TimeSummary};
+pub use summary::{
+    CostSummary, Limits, SessionSummary, Spending, SubagentCost, TimeSummary, TotalTokens, TurnCost,
+};

@@ -30,6 +30,9 @@ pub struct Status {
     pub retry_at: Option<Moment>,
     /// The present or last attempt, from 1; 0 before the first.
     pub attempt: u32,
+    /// How often somebody let the run go on after it had been over.
+    #[serde(default)]
+    pub resume_generation: u32,
     /// The session that can be resumed.
     pub session_id: Option<SessionId>,
     /// What the ended attempts and summaries cost, estimates included.
@@ -87,6 +90,7 @@ impl Status {
             then: deadline.map(|deadline| why_word(deadline.why).to_owned()),
             retry_at: outcome.and_then(|outcome| outcome.retry_at),
             attempt: state.attempts(),
+            resume_generation: state.reopened,
             session_id: state.session.clone(),
             total_cost_usd: state.tally.cost + state.tally.cost_estimated,
             pid: state.proc.map(|proc| proc.pid),

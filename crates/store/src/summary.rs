@@ -1,6 +1,6 @@
 //! What a run cost and how its session ended: `logs/cost_summary.json` and `logs/session.json`,
 //! with the field names of an existing benchmark harness, so that its readers can read ours.
-//! Derived from the journal; never read to decide anything.
+//! Derived from the journal and the transcript; never read to decide anything. What is not known is null.
 
 use crate::{dollars, stamp};
 use longhaul_core::{Clocks, Moment, OutcomeKind, SessionId, Span, State, Tokens, Usd};
@@ -9,29 +9,60 @@ use serde::{Deserialize, Serialize};
 /// `logs/cost_summary.json`. Dollars are decimal numbers here and nowhere else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CostSummary {
+    /// What the run may cost; nothing without a limit.
+    #[serde(with = "dollars::option")]
+    pub budget_limit_usd: Option<Usd>,
     /// Everything the run cost: what the vendor stated and what we priced.
     #[serde(with = "dollars")]
     pub total_cost_usd: Usd,
-    /// What the vendor stated.
+    /// What of it was spent since somebody let the run go on last, or since it began.
     #[serde(with = "dollars")]
     pub session_cost_usd: Usd,
-    /// What we priced ourselves, because no statement of the vendor covers it.
+    /// What was spent before that.
+    #[serde(with = "dollars")]
+    pub inherited_cost_usd: Usd,
+    /// What of the total we priced ourselves, because no statement of the vendor covers it.
     #[serde(with = "dollars")]
     pub pending_estimated_cost_usd: Usd,
+    /// The total, where no sub-agent was begun; nothing else, because nobody states the parts.
+    #[serde(with = "dollars::option")]
+    pub main_agent_cost_usd: Option<Usd>,
+    /// Zero, where no sub-agent was begun.
+    #[serde(with = "dollars::option")]
+    pub subagent_cost_usd: Option<Usd>,
+    /// What is left of the limit.
+    #[serde(with = "dollars::option")]
+    pub remaining_budget_usd: Option<Usd>,
     /// Whether some tokens could not be priced: the cost is then a lower bound.
     pub unpriced: bool,
-    /// API messages that were completed.
+    /// API messages that were completed, those of sub-agents included.
     pub total_turns: u32,
     /// API messages that were cut.
     pub cut_turns: u32,
+    /// How often a sub-agent was begun.
+    pub total_subagent_calls: u64,
     /// The model that did most of it, if known.
     pub model: Option<String>,
     /// Tokens of completed messages.
-    pub total_tokens: Tokens,
+    pub total_tokens: TotalTokens,
     /// Tokens of cut messages, estimated; not in `total_tokens`.
     pub estimated_tokens: Tokens,
     /// Where the time went.
     pub time: TimeSummary,
+    /// The messages of the main conversation whose usage is known, the oldest first.
+    pub turns: Vec<TurnCost>,
+    /// The sub-agents.
+    pub subagent_costs: Vec<SubagentCost>,
+}
+
+/// Tokens of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TotalTokens {
+    /// As they are billed.
+    #[serde(flatten)]
+    pub tokens: Tokens,
+    /// Those of the output that were thinking; nobody states them.
+    pub reasoning: Option<u64>,
 }
 
 /// Where the time of a run went, in seconds.
@@ -45,34 +76,122 @@ pub struct TimeSummary {
     pub retry_seconds: f64,
     /// The machine's sleep.
     pub suspended_seconds: f64,
+    /// How long the run may be active; nothing without a limit.
+    pub time_limit_seconds: Option<f64>,
+    /// What is left of that.
+    pub remaining_seconds: Option<f64>,
+}
+
+/// What one message of the main conversation used.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnCost {
+    /// From 1.
+    pub turn_number: u64,
+    /// When it was written, in RFC 3339.
+    pub timestamp: Option<String>,
+    /// The attempt.
+    pub attempt: u32,
+    /// Input that no cache served.
+    pub input_tokens: u64,
+    /// Output, thinking included.
+    pub output_tokens: u64,
+    /// Input served from the prompt cache.
+    pub cache_read_tokens: u64,
+    /// Input written to the prompt cache.
+    pub cache_write_tokens: u64,
+    /// What of the output was thinking; nobody states it.
+    pub reasoning_tokens: Option<u64>,
+    /// By the table of prices; nothing for a model that is not in it.
+    #[serde(with = "dollars::option")]
+    pub cost_usd: Option<Usd>,
+    /// All turns so far, as long as each has a price.
+    #[serde(with = "dollars::option")]
+    pub cumulative_cost_usd: Option<Usd>,
+    /// How long it was written; nobody states it.
+    pub duration_ms: Option<u64>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+/// One sub-agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubagentCost {
+    /// The call that began it.
+    pub tool_use_id: String,
+    /// When it was begun, in RFC 3339.
+    pub timestamp: Option<String>,
+    /// Its model, once it has said something.
+    pub model: Option<String>,
+    /// How many messages of its own were told.
+    pub turns: u64,
+    /// What it cost; nobody states it.
+    #[serde(with = "dollars::option")]
+    pub cost_usd: Option<Usd>,
+}
+
+/// What a run may use; nothing for without a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Money.
+    pub budget: Option<Usd>,
+    /// Active time.
+    pub active: Option<Span>,
+}
+
+/// What the transcript tells of a run's messages.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Spending {
+    /// Those of the main conversation.
+    pub turns: Vec<TurnCost>,
+    /// The sub-agents.
+    pub subagents: Vec<SubagentCost>,
 }
 
 impl CostSummary {
     /// The costs of the run in `state`, as of `at`.
-    pub fn of(state: &State, model: Option<String>, at: Moment) -> CostSummary {
-        let tally = state.tally;
+    pub fn of(
+        state: &State,
+        limits: Limits,
+        spending: Spending,
+        model: Option<String>,
+        at: Moment,
+    ) -> CostSummary {
+        let (tally, before) = (state.tally, state.used_before);
+        let (total, inherited) = (tally.cost + tally.cost_estimated, before.cost + before.cost_estimated);
+        let is_alone = spending.subagents.is_empty();
         CostSummary {
-            total_cost_usd: tally.cost + tally.cost_estimated,
-            session_cost_usd: tally.cost,
+            budget_limit_usd: limits.budget,
+            total_cost_usd: total,
+            session_cost_usd: total.less(inherited),
+            inherited_cost_usd: inherited,
             pending_estimated_cost_usd: tally.cost_estimated,
+            main_agent_cost_usd: is_alone.then_some(total),
+            subagent_cost_usd: is_alone.then_some(Usd::ZERO),
+            remaining_budget_usd: limits.budget.map(|limit| limit.less(total)),
             unpriced: tally.unpriced,
             total_turns: tally.messages,
             cut_turns: tally.cut_messages,
+            total_subagent_calls: spending.subagents.len() as u64,
             model,
-            total_tokens: tally.tokens,
+            total_tokens: TotalTokens { tokens: tally.tokens, reasoning: None },
             estimated_tokens: tally.cut_tokens,
-            time: time(&state.clocks, at),
+            time: time(&state.clocks, limits, at),
+            turns: spending.turns,
+            subagent_costs: spending.subagents,
         }
     }
 }
 
-fn time(clocks: &Clocks, at: Moment) -> TimeSummary {
+fn time(clocks: &Clocks, limits: Limits, at: Moment) -> TimeSummary {
     let seconds = |span: Span| span.millis() as f64 / 1000.0;
+    let active = clocks.active(at);
     TimeSummary {
         wall_clock_seconds: seconds(clocks.wall(at)),
-        active_seconds: seconds(clocks.active(at)),
+        active_seconds: seconds(active),
         retry_seconds: seconds(clocks.waiting),
         suspended_seconds: seconds(clocks.suspended),
+        time_limit_seconds: limits.active.map(seconds),
+        remaining_seconds: limits.active.map(|limit| seconds(limit - active)),
     }
 }
 

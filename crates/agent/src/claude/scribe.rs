@@ -177,6 +177,8 @@ impl ClaudeScribe {
                 let (input, truncated_bytes) = bounded_input(part.input.json());
                 Some(Message {
                     tool: Some(part.name.as_str().to_owned()),
+                    // The older name is still spoken (2.1.330).
+                    subagent: matches!(part.name.as_str(), "Agent" | "Task"),
                     tool_use_id: Some(part.id.as_str().to_owned()),
                     input,
                     truncated_bytes,

@@ -241,3 +241,51 @@ fn what_nobody_reads_is_not_printed() {
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
     assert!(silent.stderr.contains("nothing was said in run"), "{silent:?}");
 }
+
+/// A file of the run's directory.
+fn parsed(run: &RunDir, name: &str) -> Value {
+    let text = fs::read_to_string(run.path().join(name)).expect("the file is there");
+    serde_json::from_str(&text).expect("the file is JSON")
+}
+
+#[test]
+fn what_a_run_cost_is_told_message_by_message() {
+    with_each_agent("telling what a run cost", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).end().envelope(0);
+        let run = stage.only_run();
+        let first = parsed(&run, "logs/cost_summary.json");
+        let resumed = stage.longhaul(["resume", "@", "More, please."]).against(server).end().envelope(0);
+        let costs = parsed(&run, "logs/cost_summary.json");
+        let sum = |name: &str| {
+            let turns = costs["turns"].as_array().expect("a list");
+            turns.iter().map(|turn| turn[name].as_u64().expect("a number")).sum::<u64>()
+        };
+        for (of_turn, of_all) in [
+            ("input_tokens", "input"),
+            ("output_tokens", "output"),
+            ("cache_read_tokens", "cache_read"),
+            ("cache_write_tokens", "cache_write"),
+        ] {
+            assert_eq!(sum(of_turn), costs["total_tokens"][of_all].as_u64().expect("a number"), "{of_turn}");
+        }
+        assert_eq!(
+            costs["turns"].as_array().map(Vec::len),
+            costs["total_turns"].as_u64().map(|count| count as usize)
+        );
+        let dollars = |summary: &Value, name: &str| summary[name].as_f64().expect("a number");
+        assert_eq!(dollars(&first, "inherited_cost_usd"), 0.0);
+        assert_eq!(dollars(&costs, "inherited_cost_usd"), dollars(&first, "total_cost_usd"));
+        let parts = dollars(&costs, "inherited_cost_usd") + dollars(&costs, "session_cost_usd");
+        assert!((parts - dollars(&costs, "total_cost_usd")).abs() < 1e-9, "{costs}");
+        assert_eq!(resumed["usage"]["total_cost_usd"], costs["total_cost_usd"]);
+        assert_eq!(costs["main_agent_cost_usd"], costs["total_cost_usd"]);
+        let last = costs["turns"].as_array().and_then(|turns| turns.last()).expect("there are turns");
+        let off = dollars(last, "cumulative_cost_usd") - dollars(&costs, "total_cost_usd");
+        assert!(off.abs() < 1e-5, "the agent states what the table says: {costs}");
+
+        let (status, session) = (parsed(&run, "status.json"), parsed(&run, "logs/session.json"));
+        assert_eq!((&status["status"], &status["returncode"]), (&"done".into(), &0.into()));
+        assert_eq!(status["resume_generation"], 1, "{status}");
+        assert_eq!((&session["session_id"], &session["status"]), (&resumed["session_id"], &"done".into()));
+    });
+}

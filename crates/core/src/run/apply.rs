@@ -186,6 +186,8 @@ impl State {
 
     /// A person decided that the run goes on: what bounded it before was spent on another decision.
     fn reopen(&mut self, at: Moment) {
+        self.reopened = self.reopened.saturating_add(1);
+        self.used_before = self.tally;
         self.clocks.over = self.clocks.over + at.since(self.ended);
         self.cancel = None;
         self.reached = None;

@@ -150,6 +150,10 @@ pub struct State {
     pub questions: Questions,
     /// When it was over last.
     pub ended: Moment,
+    /// How often somebody let it go on after that.
+    pub reopened: u32,
+    /// What was used before they did so last.
+    pub used_before: Tally,
     /// Who asked for the end.
     pub cancel: Option<By>,
 }

@@ -27,24 +27,48 @@ fn the_names_are_those_of_the_harness() {
             cost_estimated: Usd(10_000),
             unpriced: false,
         },
+        used_before: Tally { cost: Usd(200_000), cost_estimated: Usd(10_000), ..Tally::default() },
         ..State::default()
     };
-    let summary = CostSummary::of(&state, Some("opus".to_owned()), Moment(61_500));
+    let turn = TurnCost {
+        turn_number: 1,
+        timestamp: Some("1970-01-01T00:00:01.000Z".to_owned()),
+        attempt: 1,
+        input_tokens: 1,
+        output_tokens: 2,
+        cache_read_tokens: 3,
+        cache_write_tokens: 4,
+        reasoning_tokens: None,
+        cost_usd: Some(Usd(1_000)),
+        cumulative_cost_usd: Some(Usd(1_000)),
+        duration_ms: None,
+        model: Some("opus".to_owned()),
+    };
+    let limits = Limits { budget: Some(Usd(10_000_000)), active: Some(Span::from_secs(20)) };
+    let spending = Spending { turns: vec![turn], subagents: Vec::new() };
+    let summary = CostSummary::of(&state, limits, spending, Some("opus".to_owned()), Moment(61_500));
     let text = serde_json::to_string_pretty(&summary).expect("JSON");
     expect![[r#"
         {
+          "budget_limit_usd": 10.0,
           "total_cost_usd": 1.244567,
-          "session_cost_usd": 1.234567,
+          "session_cost_usd": 1.034567,
+          "inherited_cost_usd": 0.21,
           "pending_estimated_cost_usd": 0.01,
+          "main_agent_cost_usd": 1.244567,
+          "subagent_cost_usd": 0.0,
+          "remaining_budget_usd": 8.755433,
           "unpriced": false,
           "total_turns": 7,
           "cut_turns": 1,
+          "total_subagent_calls": 0,
           "model": "opus",
           "total_tokens": {
             "input": 100,
             "output": 200,
             "cache_read": 300,
-            "cache_write": 400
+            "cache_write": 400,
+            "reasoning": null
           },
           "estimated_tokens": {
             "input": 1,
@@ -56,11 +80,52 @@ fn the_names_are_those_of_the_harness() {
             "wall_clock_seconds": 60.5,
             "active_seconds": 25.5,
             "retry_seconds": 30.0,
-            "suspended_seconds": 5.0
-          }
+            "suspended_seconds": 5.0,
+            "time_limit_seconds": 20.0,
+            "remaining_seconds": 0.0
+          },
+          "turns": [
+            {
+              "turn_number": 1,
+              "timestamp": "1970-01-01T00:00:01.000Z",
+              "attempt": 1,
+              "input_tokens": 1,
+              "output_tokens": 2,
+              "cache_read_tokens": 3,
+              "cache_write_tokens": 4,
+              "reasoning_tokens": null,
+              "cost_usd": 0.001,
+              "cumulative_cost_usd": 0.001,
+              "duration_ms": null,
+              "model": "opus"
+            }
+          ],
+          "subagent_costs": []
         }"#]]
     .assert_eq(&text);
     assert_eq!(serde_json::from_str::<CostSummary>(&text).expect("summary"), summary);
+}
+
+/// What nobody states is null: neither zero nor a guess.
+#[test]
+fn what_is_not_known_is_null() {
+    let subagent = SubagentCost {
+        tool_use_id: "t".to_owned(),
+        timestamp: None,
+        model: Some("haiku".to_owned()),
+        turns: 2,
+        cost_usd: None,
+    };
+    let spending = Spending { turns: Vec::new(), subagents: vec![subagent] };
+    let summary = CostSummary::of(&State::default(), Limits::default(), spending, None, Moment(0));
+    let value = serde_json::to_value(&summary).expect("JSON");
+    for name in
+        ["budget_limit_usd", "remaining_budget_usd", "main_agent_cost_usd", "subagent_cost_usd", "model"]
+    {
+        assert!(value[name].is_null(), "{name}: {value}");
+    }
+    assert!(value["time"]["time_limit_seconds"].is_null() && value["time"]["remaining_seconds"].is_null());
+    assert_eq!(value["total_subagent_calls"], 1);
 }
 
 #[test]
