@@ -8,6 +8,7 @@ use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use longhaul_agent::ToolPattern;
 use longhaul_core::{Jitter, Preset, SessionId, Span};
+use longhaul_store::is_run_id;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -170,6 +171,12 @@ pub struct RunArgs {
     /// has a file `.claude/diagnostic_mode` gets them in `.claude/diagnostic/`, too
     #[arg(long)]
     pub diagnostic: bool,
+    /// Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
+    #[arg(long, value_name = "DIR")]
+    pub runs_dir: Option<PathBuf>,
+    /// The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by chance]
+    #[arg(long, value_name = "ID", value_parser = run_id)]
+    pub run_id: Option<String>,
     /// Leave the run to a supervisor of its own that survives this terminal
     #[arg(long, conflicts_with = "dry_run")]
     pub detach: bool,
@@ -251,7 +258,7 @@ pub struct PolicyArgs {
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// The run: the first letters of its id, `@` for the last one
+    /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
     /// What else the agent is to do; `-` reads it from stdin [default: to continue]
@@ -284,14 +291,14 @@ pub struct ResumeArgs {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The run: the first letters of its id, `@` for the last one
+    /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
 }
 
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// The run: the first letters of its id, `@` for the last one
+    /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Print all of it as one JSON array, an object each message, instead of text
@@ -301,7 +308,7 @@ pub struct LogsArgs {
 
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
-    /// The run: the first letters of its id, `@` for the last one [default: every run]
+    /// The run: the first letters of its id, `@` for the last one, or its directory [default: every run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Leave alone what has not been active for longer than this
@@ -336,14 +343,14 @@ pub struct WatchdogArgs {
 
 #[derive(Debug, Args)]
 pub struct AttachArgs {
-    /// The run: the first letters of its id, `@` for the last one
+    /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
 }
 
 #[derive(Debug, Args)]
 pub struct CancelArgs {
-    /// The run: the first letters of its id, `@` for the last one
+    /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Do not wait for the agent's result: what it does not finish at once is lost
@@ -353,7 +360,7 @@ pub struct CancelArgs {
 
 #[derive(Debug, Args)]
 pub struct SeedArgs {
-    /// The run: the first letters of its id, `@` for the last one
+    /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
     pub run: Option<String>,
     /// Instead of a run: a session file of Claude Code (`~/.claude/projects/*/*.jsonl`), or the stream of an attempt
@@ -384,7 +391,7 @@ const EXPORTED: &str = "Of a workspace in git the file has HEAD with its whole h
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run: the first letters of its id, `@` for the last one
+    /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
     /// The file to write [default: the run's id, with `.longhaul`, in this directory]
@@ -492,6 +499,11 @@ fn jitter(text: &str) -> Result<Jitter, String> {
 fn model(text: &str) -> Result<String, String> {
     let named = !text.trim().is_empty();
     named.then(|| text.to_owned()).ok_or_else(|| "expected the name of a model, such as `haiku`".to_owned())
+}
+
+fn run_id(text: &str) -> Result<String, String> {
+    let hint = "expected up to 64 letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
+    is_run_id(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }
 
 fn uuid(text: &str) -> Result<String, String> {

@@ -22,9 +22,16 @@ pub fn locate() -> Result<Home, Failure> {
     Home::locate(None, |name| env::var_os(name)).map_err(|error| of_store(&error))
 }
 
-/// The run that a person named.
+/// The run that a person named, by its id or by its directory.
 pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
-    home.find(asked).map_err(|error| match error {
+    // An id is no path: what could be both is an id first.
+    if asked.contains('/') {
+        return by_path(asked).ok_or_else(|| {
+            let error = format!("find run `{asked}`: this is no directory with a plan.json");
+            Failure::refused(error, "name the directory of a run, or its id", None)
+        });
+    }
+    home.find(asked).or_else(|error| by_path(asked).ok_or(error)).map_err(|error| match error {
         StoreError::NoSuchRun { .. } => {
             let runs: Vec<String> = home
                 .runs_newest_first()
@@ -39,6 +46,12 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
         }
         _ => of_store(&error),
     })
+}
+
+/// The run whose directory this is.
+fn by_path(asked: &str) -> Option<RunDir> {
+    let dir = fs::canonicalize(asked).ok()?;
+    RunDir::at(dir).filter(|run| run.plan_path().is_file())
 }
 
 /// What is wrong on disk, with what to do about it.

@@ -11,7 +11,7 @@
 use longhaul::{Environment, Observer, Request, SessionChoice, supervise};
 use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX, dialect};
 use longhaul_core::{OutcomeKind, Preset, RunId};
-use longhaul_store::Home;
+use longhaul_store::{Home, Placement};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -140,6 +140,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
     Ok(Request {
         home: home.clone(),
+        placement: Placement::default(),
         dialect: Arc::from(dialect("claude").ok_or("there is no dialect for claude")?),
         order: Order {
             program: Program { path: fleet.longhaul.clone(), leading_args: vec!["drill-agent".to_owned()] },

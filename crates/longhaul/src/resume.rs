@@ -6,7 +6,7 @@ use crate::seeding::asked_in;
 use crate::supervisor::dialect_of;
 use crate::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError};
 use longhaul_core::{Ask, By, Limits, Run};
-use longhaul_store::{Home, Journal, RunDir};
+use longhaul_store::{Home, Journal, Placement, RunDir};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -66,6 +66,7 @@ pub fn branch(
     }
     Ok(Request {
         home,
+        placement: Placement::default(),
         dialect: Arc::from(dialect_of(&plan)?),
         order,
         environment: Environment::default(),

@@ -10,7 +10,9 @@ use longhaul_agent::{
     Answers, Dialect, GuardError, Guards, Order, Program, Tables, TablesError, dialect_with,
 };
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
-use longhaul_store::{Agent, Binary, Day, EnvNames, Home, NewRun, Plan, PlanGuards, Prompt, StoreError};
+use longhaul_store::{
+    Agent, Binary, Day, EnvNames, Home, NewRun, Placement, Plan, PlanGuards, Prompt, StoreError,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +24,8 @@ use tokio::sync::mpsc;
 pub struct Request {
     /// Where runs are kept.
     pub home: Home,
+    /// Where this one goes, and what it is called.
+    pub placement: Placement,
     /// How to speak to the agent.
     pub dialect: Arc<dyn Dialect>,
     /// What stays the same over all attempts. Its `run` is filled in here.
@@ -189,9 +193,10 @@ pub async fn supervise(
     let now = Zoned::now();
     let plan = plan(&request, &session, Moment(now.timestamp().as_millisecond() as u64));
     let Request { home, dialect, mut order, environment, policy, keep_stream, diagnostic, .. } = request;
+    let Request { home, placement, dialect, mut order, environment, policy, keep_stream, .. } = request;
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let NewRun { dir, journal } =
-        home.create_run(&day, seed(), &plan).map_err(|error| RunError::Refused(error.into()))?;
+    let created = home.place_run(&placement, &day, seed(), &plan);
+    let NewRun { dir, journal } = created.map_err(|error| RunError::Refused(error.into()))?;
     order.run = dir.id().clone();
     observer.began(dir.id(), dir.path());
 

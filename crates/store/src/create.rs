@@ -3,6 +3,7 @@
 
 use crate::atomic::{Scratch, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
+use crate::find::taken_in;
 use crate::run_name::ids;
 use crate::{Day, Home, Journal, Plan, RunDir, StoreError, disk};
 use longhaul_core::RunId;
@@ -20,6 +21,15 @@ pub struct NewRun {
     pub journal: Journal,
 }
 
+/// Where a run's directory goes, and what it is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// The directory of days that it is put in, absolute; nothing for the home's own.
+    pub runs_dir: Option<PathBuf>,
+    /// Its id; nothing for one that is drawn.
+    pub id: Option<RunId>,
+}
+
 impl Home {
     /// Creates a run, filed under the local date `day`, with an id drawn from `roll`, and makes it
     /// durable: two disk flushes, two more for the first run of a day.
@@ -27,34 +37,55 @@ impl Home {
     /// # Errors
     /// [`StoreError::Io`]; nothing of the run is then left.
     pub fn create_run(&self, day: &Day, roll: u64, plan: &Plan) -> Result<NewRun, StoreError> {
-        let (day_path, first_of_day) = self.open_day(day)?;
+        self.place_run(&Placement::default(), day, roll, plan)
+    }
+
+    /// The same where it was asked for. The home has a link to a run that is put elsewhere, so that it is found by its
+    /// id there too.
+    ///
+    /// # Errors
+    /// [`StoreError::IdTaken`] if the home, or that place, has a run of the id that was asked for;
+    /// [`StoreError::Io`]. Nothing of the run is then left.
+    pub fn place_run(
+        &self,
+        placement: &Placement,
+        day: &Day,
+        roll: u64,
+        plan: &Plan,
+    ) -> Result<NewRun, StoreError> {
+        let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
+        let wanted: Vec<RunId> = placement.id.clone().map_or_else(|| ids(roll).collect(), |id| vec![id]);
+        if let Some(id) = &placement.id
+            && let Some(dir) = self.taken_at(&runs, id)?
+        {
+            return Err(StoreError::IdTaken { run: id.clone(), dir });
+        }
+        let (day_path, first_of_day) = open_day(&runs, day)?;
         let scratch = Scratch::beside(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
         let mut journal = fill(&RunDir::new(scratch.path.clone(), RunId::from("")), plan)?;
-        let dir = self.settle(&scratch, &day_path, roll)?;
+        let Some(dir) = self.settle(&scratch, &day_path, &wanted)? else {
+            return Err(none_free(placement, day_path));
+        };
         journal.moved_to(dir.journal_path());
 
-        self.keep(&dir, &day_path, first_of_day)?;
+        if placement.runs_dir.is_none() {
+            self.keep(&dir, &day_path, first_of_day)?;
+        } else if let Err(error) = self.keep_elsewhere(&dir, day, first_of_day) {
+            drop(fs::remove_dir_all(dir.path()));
+            return Err(error);
+        }
         Ok(NewRun { dir, journal })
     }
 
     /// The directory of a day, made if it is not there, and whether it was made.
     pub(crate) fn open_day(&self, day: &Day) -> Result<(PathBuf, bool), StoreError> {
-        let day_path = self.runs_path().join(day.as_str());
-        let first_of_day = !day_path.exists();
-        make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
-        Ok((day_path, first_of_day))
+        open_day(&self.runs_path(), day)
     }
 
     /// Makes the name of a run's directory durable, or removes the run.
     pub(crate) fn keep(&self, dir: &RunDir, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
-        let durable = sync_dir(day_path).and_then(|()| {
-            if first_of_day {
-                sync_dir(&self.runs_path()).and_then(|()| sync_dir(self.path()))
-            } else {
-                Ok(())
-            }
-        });
+        let durable = self.sync_day(day_path, first_of_day);
         if durable.is_err() {
             // The error is what counts; a directory that cannot be removed either is a run that
             // never began.
@@ -63,22 +94,69 @@ impl Home {
         durable
     }
 
-    /// Gives the directory in the making the first id that is free.
-    fn settle(&self, scratch: &Scratch, day_path: &Path, roll: u64) -> Result<RunDir, StoreError> {
-        for id in ids(roll) {
-            if self.taken(&id)?.is_some() {
+    /// Makes the names in the directory of a day durable, and that directory itself.
+    fn sync_day(&self, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
+        sync_dir(day_path)?;
+        if first_of_day { sync_dir(&self.runs_path()).and_then(|()| sync_dir(self.path())) } else { Ok(()) }
+    }
+
+    /// Gives the directory in the making the first of these ids that is free; nothing if none is.
+    fn settle(
+        &self,
+        scratch: &Scratch,
+        day_path: &Path,
+        wanted: &[RunId],
+    ) -> Result<Option<RunDir>, StoreError> {
+        let runs = day_path.parent().unwrap_or(day_path);
+        for id in wanted {
+            if self.taken_at(runs, id)?.is_some() {
                 continue;
             }
             let path = day_path.join(id.as_str());
             match scratch.put(&path) {
-                Ok(()) => return Ok(RunDir::new(path, id)),
-                // Another process drew the same id since we looked.
+                Ok(()) => return Ok(Some(RunDir::new(path, id.clone()))),
+                // Another process took the same id since we looked.
                 Err(cause) if is_occupied(cause.kind()) => {}
                 Err(cause) => return Err(StoreError::Io { doing: "create run directory", path, cause }),
             }
         }
-        let cause = io::Error::other("every id that was drawn is taken");
-        Err(StoreError::Io { doing: "create run directory", path: day_path.to_owned(), cause })
+        Ok(None)
+    }
+
+    /// The directory that has this id, here or among these runs.
+    fn taken_at(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
+        Ok(self.taken(id)?.or(taken_in(runs, id)?))
+    }
+
+    /// The same for a run that is not here: what is above its day is its owner's. Notes here where it is.
+    fn keep_elsewhere(&self, dir: &RunDir, day: &Day, first_of_day: bool) -> Result<(), StoreError> {
+        let levels = if first_of_day { 2 } else { 1 };
+        dir.path().ancestors().skip(1).take(levels).try_for_each(sync_dir)?;
+        let (day_path, first_of_day) = self.open_day(day)?;
+        let path = day_path.join(dir.id().as_str());
+        if fs::read_link(&path).is_ok_and(|target| target == dir.path() || !target.exists()) {
+            // To one that is gone, perhaps from this very place. If it cannot be removed, the next line says why.
+            drop(fs::remove_file(&path));
+        }
+        disk::make_link(dir.path(), &path).map_err(StoreError::io("link to run", &path))?;
+        self.sync_day(&day_path, first_of_day)
+    }
+}
+
+fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
+    let day_path = runs.join(day.as_str());
+    let first_of_day = !day_path.exists();
+    make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
+    Ok((day_path, first_of_day))
+}
+
+fn none_free(placement: &Placement, day_path: PathBuf) -> StoreError {
+    match &placement.id {
+        Some(id) => StoreError::IdTaken { run: id.clone(), dir: day_path.join(id.as_str()) },
+        None => {
+            let cause = io::Error::other("every id that was drawn is taken");
+            StoreError::Io { doing: "create run directory", path: day_path, cause }
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
 /// Opens a file that may have to be made.
@@ -27,6 +27,12 @@ pub(crate) fn make_dir(builder: &DirBuilder, path: &Path) -> io::Result<()> {
 pub(crate) fn make_fifo(path: &Path) -> io::Result<()> {
     faults::pass("mkfifo", path)?;
     Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+}
+
+/// Makes a symbolic link.
+pub(crate) fn make_link(target: &Path, path: &Path) -> io::Result<()> {
+    faults::pass("symlink", path)?;
+    symlink(target, path)
 }
 
 /// Writes all of it; after a failure, part of it may be there.

@@ -138,6 +138,14 @@ pub enum StoreError {
         /// The directory that has it.
         dir: PathBuf,
     },
+    /// A run is to have an id that another one has.
+    #[error("begin run {run}: a run of this id is in {}", dir.display())]
+    IdTaken {
+        /// The id.
+        run: RunId,
+        /// The directory that has it.
+        dir: PathBuf,
+    },
     /// A stream was written to while it was being compacted; it was left as it is.
     #[error("compact {}: it is still being written to", path.display())]
     StreamBusy {
@@ -178,6 +186,7 @@ impl StoreError {
             | StoreError::SessionOrphaned { .. }
             | StoreError::ForeignId { .. }
             | StoreError::RunTaken { .. }
+            | StoreError::IdTaken { .. }
             | StoreError::StreamBusy { .. } => return None,
         };
         let is_ours = path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
@@ -218,6 +227,10 @@ impl StoreError {
             StoreError::RunTaken { run, .. } => {
                 format!("go on with it by `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
             }
+            StoreError::IdTaken { dir, .. } => format!(
+                "choose another --run-id, or go on with that one by `longhaul resume {}`",
+                dir.display()
+            ),
             StoreError::ForeignId { .. } => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
             }

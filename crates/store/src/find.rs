@@ -61,23 +61,31 @@ impl Home {
             .is_ok_and(|history| Run::replay(history.records()).state().outcome().is_none())
     }
 
-    /// The directory that has this id, whatever is in it.
+    /// The directory that has this id, whatever is in it. A link to one that is gone has none.
     pub(crate) fn taken(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
-        let mut named = self.days_newest_first()?.into_iter().map(|day| day.join(id.as_str()));
-        Ok(named.find(|path| path.exists()))
+        taken_in(&self.runs_path(), id)
     }
 
     fn days_newest_first(&self) -> Result<Vec<PathBuf>, StoreError> {
-        let runs = self.runs_path();
-        let names = match names(&runs) {
-            Ok(names) => names,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(cause) => return Err(StoreError::Io { doing: "list runs", path: runs, cause }),
-        };
-        let mut days: Vec<Day> = names.iter().filter_map(|name| name.parse().ok()).collect();
-        days.sort_unstable_by(|one, other| other.cmp(one));
-        Ok(days.iter().map(|day| runs.join(day.as_str())).collect())
+        days_newest_first(&self.runs_path())
     }
+}
+
+/// The directory below these runs that has this id.
+pub(crate) fn taken_in(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
+    let mut named = days_newest_first(runs)?.into_iter().map(|day| day.join(id.as_str()));
+    Ok(named.find(|path| path.exists()).map(|path| fs::read_link(&path).unwrap_or(path)))
+}
+
+fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let names = match names(runs) {
+        Ok(names) => names,
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(cause) => return Err(StoreError::io("list runs", runs)(cause)),
+    };
+    let mut days: Vec<Day> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    days.sort_unstable_by(|one, other| other.cmp(one));
+    Ok(days.iter().map(|day| runs.join(day.as_str())).collect())
 }
 
 /// `` is 0, `-` is 1, `-12` is 12.
@@ -96,7 +104,9 @@ fn runs_of_day(day: &Path) -> Vec<RunDir> {
         .iter()
         .filter(|name| !name.starts_with('.'))
         .filter_map(|name| {
-            let run = RunDir::new(day.join(name), RunId::from(name.as_str()));
+            let path = day.join(name);
+            // One that was put elsewhere is a link here.
+            let run = RunDir::new(fs::read_link(&path).unwrap_or(path), RunId::from(name.as_str()));
             // A plan is written once, when its run is created, so its time is the run's.
             let created = fs::metadata(run.plan_path()).and_then(|found| found.modified()).ok()?;
             Some((created, run))

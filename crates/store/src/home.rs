@@ -1,7 +1,7 @@
 //! Where runs live on this machine. Nothing here reads the environment: variables are an argument.
 //!
 //! ```text
-//! HOME/runs/<YYYY-MM-DD>/<run id>/     one run: see `rundir.rs`
+//! HOME/runs/<YYYY-MM-DD>/<run id>/     one run: see `rundir.rs`; a link to it where it was put elsewhere
 //! HOME/sessions/<agent>/<id>.lock      who works on a session: see `session_lock.rs`
 //! ```
 

@@ -5,7 +5,7 @@
 use crate::atomic::{Durability, Scratch, replace_json};
 use crate::create::is_occupied;
 use crate::files::{make_dir, make_dirs, private};
-use crate::run_name::is_id;
+use crate::run_name::is_run_id;
 use crate::{Day, Home, Plan, RunDir, StoreError};
 use longhaul_core::RunId;
 use std::fs::File;
@@ -29,7 +29,7 @@ impl Home {
     /// [`StoreError::ForeignId`], [`StoreError::RunTaken`] if this home has a run of that id, and
     /// [`StoreError::Io`].
     pub fn take_in(&self, day: &Day, id: &RunId) -> Result<IncomingRun, StoreError> {
-        if !is_id(id.as_str()) {
+        if !is_run_id(id.as_str()) {
             return Err(StoreError::ForeignId { id: id.to_string() });
         }
         if let Some(dir) = self.taken(id)? {

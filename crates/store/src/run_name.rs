@@ -15,6 +15,10 @@ const TRIES_PER_LENGTH: u64 = 4;
 // 19^12 = 2·10^15: that many letters are never all taken.
 const LETTERS_MAX: usize = 12;
 
+// Of an id that a person chose. It stands in the names of files beside others, and in the locks of sessions, of which so
+// much is read.
+const NAMED_BYTES_MAX: usize = 64;
+
 /// Ids to try in turn, each drawn from `roll`, growing longer.
 pub(crate) fn ids(roll: u64) -> impl Iterator<Item = RunId> {
     (LETTERS_MIN..=LETTERS_MAX)
@@ -22,9 +26,13 @@ pub(crate) fn ids(roll: u64) -> impl Iterator<Item = RunId> {
         .map(move |(length, turn)| id(roll, length, turn))
 }
 
-/// Whether this could be the id of a run: it names a directory wherever it goes.
-pub(crate) fn is_id(text: &str) -> bool {
-    (1..=LETTERS_MAX).contains(&text.len()) && text.bytes().all(|byte| LETTERS.contains(&byte))
+/// Whether this can be the id of a run: up to 64 letters and digits of ASCII, `-`, `_` and `.`, the first one a letter
+/// or a digit. It names a directory wherever it goes, and stands in arguments.
+pub fn is_run_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    text.len() <= NAMED_BYTES_MAX
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(is_plain)
 }
 
 fn id(roll: u64, length: usize, turn: u64) -> RunId {
@@ -53,9 +61,24 @@ mod tests {
 
     #[test]
     fn what_is_drawn_is_an_id_and_no_path_is() {
-        assert!(ids(7).all(|id| is_id(id.as_str())));
-        for text in ["", ".", "..", "../bcd", "b/c", "bcdfghb/", "kmzxqpkmzxqpk", "Bcd", "bcdé"] {
-            assert!(!is_id(text), "{text}");
+        let named = ["7", "exp-2.1_b", &"x".repeat(64)];
+        assert!(ids(7).all(|id| is_run_id(id.as_str())) && named.into_iter().all(is_run_id));
+        for text in [
+            "",
+            ".",
+            "..",
+            ".a",
+            "-a",
+            "@",
+            "../bcd",
+            "b/c",
+            "bcdfghb/",
+            "a b",
+            "a:b",
+            &"x".repeat(65),
+            "bcdé",
+        ] {
+            assert!(!is_run_id(text), "{text}");
         }
     }
 

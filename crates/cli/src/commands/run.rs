@@ -13,6 +13,7 @@ use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseErro
 use longhaul_agent::claude::RESERVED;
 use longhaul_agent::{Guards, Order, Program, near};
 use longhaul_core::{By, Fault, OutcomeKind, Preset, RunId, SessionId, SessionLoss};
+use longhaul_store::Placement;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fs};
@@ -41,6 +42,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     checks::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let order = order(args, &resolved)?;
+    let placement = placement(args)?;
     let session = session(args, &resolved)?;
     let dialect = tables::claude(args)?;
     if args.dry_run {
@@ -49,6 +51,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     let home = home::open()?;
     let request = Request {
         home,
+        placement,
         dialect: Arc::new(dialect),
         order,
         environment: super::watchdog::environment(),
@@ -189,6 +192,28 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
 fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
     let preset = (preset == Preset::Researchgym).then_some(RESEARCHGYM_WRAP_UP);
     args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
+}
+
+/// Where the run's directory goes. It is made with the first run.
+fn placement(args: &RunArgs) -> Result<Placement, Failure> {
+    let runs_dir = args.runs_dir.as_deref().map(|named| {
+        // A link's target may change while the run goes on.
+        let place = std::path::absolute(named).map(|place| fs::canonicalize(&place).unwrap_or(place));
+        let refused = |why: String| {
+            Failure::usage(
+                format!("keep runs in {}: {why}", named.display()),
+                "name a directory with --runs-dir",
+            )
+        };
+        match place {
+            Ok(place) if place.exists() && !place.is_dir() => {
+                Err(refused("it is not a directory".to_owned()))
+            }
+            Ok(place) => Ok(place),
+            Err(error) => Err(refused(error.to_string())),
+        }
+    });
+    Ok(Placement { runs_dir: runs_dir.transpose()?, id: args.run_id.as_deref().map(RunId::from) })
 }
 
 fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {

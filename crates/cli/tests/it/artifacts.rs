@@ -2,7 +2,9 @@
 //! whatever became of the supervisor.
 
 use crate::call::until;
-use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, with_each_agent};
+use crate::recovering::{
+    agent_of, done_in, in_mid_tool, in_mid_tool_with, is_gone, recover, with_each_agent,
+};
 use crate::server::{Server, WORK};
 use crate::stage::Stage;
 use expect_test::{Expect, expect};
@@ -244,8 +246,11 @@ fn what_nobody_reads_is_not_printed() {
 
 /// A file of the run's directory.
 fn parsed(run: &RunDir, name: &str) -> Value {
-    let text = fs::read_to_string(run.path().join(name)).expect("the file is there");
-    serde_json::from_str(&text).expect("the file is JSON")
+    parsed_text(&fs::read_to_string(run.path().join(name)).expect("the file is there"))
+}
+
+fn parsed_text(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is JSON")
 }
 
 #[test]
@@ -288,4 +293,63 @@ fn what_a_run_cost_is_told_message_by_message() {
         assert_eq!(status["resume_generation"], 1, "{status}");
         assert_eq!((&session["session_id"], &session["status"]), (&resumed["session_id"], &"done".into()));
     });
+}
+
+#[test]
+fn a_run_is_where_it_was_asked_to_be_and_found_there() {
+    with_each_agent("putting a run elsewhere", |stage, agent, server| {
+        let results = stage.folder().join("results");
+        let place = ["--runs-dir", "results", "--run-id", "exp-2.1"];
+        in_mid_tool_with(stage, agent, server, &place).kill();
+        let run = stage.only_run();
+        assert!(
+            run.path().starts_with(&results) && run.path().ends_with("exp-2.1"),
+            "{}",
+            run.path().display()
+        );
+        let path = run.path().to_str().expect("the stage has a plain name");
+        let shown = stage.longhaul(["show", path, "--output-format", "json"]).end();
+        assert_eq!(
+            (shown.code, parsed_text(&shown.stdout)["id"].as_str()),
+            (0, Some("exp-2.1")),
+            "{shown:?}"
+        );
+
+        // By its directory alone, from a home that does not know it: `recover` goes on with it.
+        let home = stage.folder().join("another-home");
+        let recovered = stage.longhaul(["recover", path]).env("LONGHAUL_HOME", &home).against(server).end();
+        assert_eq!(recovered.envelope(0)["run"]["id"], "exp-2.1");
+        // By its id, in the home that began it.
+        for args in [&["show", "exp-2.1"][..], &["logs", "exp"], &["show", "@"]] {
+            assert_eq!(stage.longhaul(args).end().code, 0, "{args:?}");
+        }
+        let resumed = stage.longhaul(["resume", "exp-2.1", "--again"]).against(server).end();
+        assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
+        let refused = stage.longhaul(["cancel", path]).end();
+        refused.envelope(25);
+        refused.says(&["it has ended as done"]);
+        is_complete(&run);
+
+        let again = stage.run(agent, &["p"]).args(place).against(server).end();
+        again.envelope(25);
+        again.says(&["begin run exp-2.1", "a run of this id is in", path, "--run-id"]);
+    });
+}
+
+#[test]
+fn where_no_run_can_be_is_said_before_anything_is_started() {
+    let stage = Stage::new();
+    let file = stage.file("file", "").display().to_string();
+    let long = "x".repeat(65);
+    for id in ["", "..", ".hidden", "-x", "a/b", "a b", "a:b", "é", &long] {
+        let ended = stage.longhaul(["run", "p", &format!("--run-id={id}")]).end();
+        assert_eq!(ended.code, 2, "{id}: {ended:?}");
+        ended.says(&["--run-id"]);
+    }
+    let ended = stage.run(&stage.agent(), &["p", "--runs-dir", &file]).end();
+    assert_eq!((ended.code, stage.home().exists()), (2, false), "{ended:?}");
+    ended.says(&["it is not a directory", "hint:", "--runs-dir"]);
+    let missing = stage.longhaul(["show", "nowhere/exp"]).end();
+    missing.envelope(25);
+    missing.says(&["find run `nowhere/exp`", "plan.json", "hint:"]);
 }

@@ -77,3 +77,38 @@ fn a_failure_leaves_nothing() {
     assert_eq!(left.len(), ids(7).count());
     assert!(left.iter().all(|path| path.is_file()));
 }
+
+#[test]
+fn a_run_is_put_where_it_was_asked_for() {
+    let (dir, home) = home();
+    let elsewhere = dir.path().join("results/runs");
+    let placement = Placement { runs_dir: Some(elsewhere.clone()), id: Some(RunId::from("exp-2.1")) };
+    let place = |placement: &Placement| home.place_run(placement, &day(), 7, &plan());
+    let run = place(&placement).expect("run").dir;
+    assert_eq!(run.path(), elsewhere.join("2025-11-22/exp-2.1"));
+    assert_eq!(
+        (home.find("exp-2.1").expect("found"), home.find("@").expect("found")),
+        (run.clone(), run.clone())
+    );
+
+    // The same id again, there or here, on whatever day.
+    let tomorrow = "2025-11-23".parse().expect("a date");
+    let here = Placement { runs_dir: None, ..placement.clone() };
+    for placement in [&placement, &here] {
+        let refused = home.place_run(placement, &tomorrow, 7, &plan());
+        assert!(matches!(refused, Err(StoreError::IdTaken { .. })), "{refused:?}");
+    }
+    let drawn = Placement { id: None, ..placement.clone() };
+    let drawn = place(&drawn).expect("run").dir;
+    assert!(drawn.path().starts_with(&elsewhere) && home.find(drawn.id().as_str()).is_ok());
+
+    // One that its owner removed is gone, and its id is free.
+    fs::remove_dir_all(run.path()).expect("it is there");
+    assert!(matches!(home.find("exp-2.1"), Err(StoreError::NoSuchRun { .. })));
+    assert_eq!(place(&placement).expect("run").dir, run);
+    let mut names = Vec::new();
+    walk(&elsewhere, &mut names);
+    let is_hidden =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    assert!(!names.iter().any(is_hidden), "{names:?}");
+}

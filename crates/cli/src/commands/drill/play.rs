@@ -12,7 +12,7 @@ use longhaul_agent::claude::Claude;
 use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX};
 use longhaul_core::{Fault, Moment, Next, Policy, Preset, Record, RunId, ServerBound, Span, Step};
 use longhaul_drill::{Account, Api, Scenario, announced, workspace};
-use longhaul_store::Home;
+use longhaul_store::{Home, Placement};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -75,6 +75,7 @@ async fn played(
     let policy = policy(scenario)?;
     let request = Request {
         home: Home::open(Some(place.join("longhaul")), |_| None).map_err(unexpected)?,
+        placement: Placement::default(),
         dialect: Arc::new(Claude::new()),
         order: Order {
             program: program.clone(),
