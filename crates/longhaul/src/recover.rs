@@ -89,6 +89,7 @@ pub(crate) async fn take_up<'a>(
         asked.push(text.clone());
     }
     let order = order(&plan, asked, dir.id())?;
+    let environment = environment.of_harness(plan.harness, &dir, &order);
     let watchdog = watchdog::wanted(&environment, &plan.policy);
     let mut world = LiveWorld::new(Setup {
         home,
@@ -99,6 +100,7 @@ pub(crate) async fn take_up<'a>(
         environment,
         memory_limit: plan.policy.limits.memory,
         diagnostic: plan.diagnostic,
+        harness: plan.harness,
         watchdog,
         cancels,
         observer,

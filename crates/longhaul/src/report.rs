@@ -6,7 +6,7 @@ use longhaul_core::{
     Clocks, Fault, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span, Tally,
     TurnResult,
 };
-use longhaul_store::{CostSummary, Limits, RunDir, SessionSummary, Status};
+use longhaul_store::{CostSummary, Harness, Limits, RunDir, SessionSummary, Status};
 use std::path::PathBuf;
 use std::process;
 
@@ -91,12 +91,15 @@ impl Report {
 }
 
 /// Writes what is derived when a run is over. None of it can fail the run: all of it can be derived again.
-pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, report: &Report) {
+pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<Harness>, report: &Report) {
     // Runs have no limits of their own; where they get some, this is the place that tells of them.
     let limits = Limits::default();
     let (spending, model) = (spending_of(dir), report.model.clone());
     let summary = CostSummary::of(run.state(), limits, spending, model, report.ended);
     let _ = dir.write_cost_summary(&summary);
+    if harness.is_some() {
+        let _ = dir.write_metadata(run.state().reopened, report.session.clone());
+    }
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
     let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.ended });
     // Last: whoever waits for the end of a run looks here, and finds the others.

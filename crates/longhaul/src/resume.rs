@@ -71,6 +71,7 @@ pub fn branch(
         order,
         environment: Environment::default(),
         session: SessionChoice::Fork(session),
+        harness: plan.harness,
         policy: plan.policy,
         origins: plan.origins,
         keep_stream: plan.keep_stream,

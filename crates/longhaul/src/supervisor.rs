@@ -11,10 +11,11 @@ use longhaul_agent::{
 };
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{
-    Agent, Binary, Day, EnvNames, Home, NewRun, Placement, Plan, PlanGuards, Prompt, StoreError,
+    Agent, Binary, Day, EnvNames, Harness, Home, NewRun, Placement, Plan, PlanGuards, Prompt, RunDir,
+    StoreError,
 };
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 use thiserror::Error;
@@ -34,6 +35,8 @@ pub struct Request {
     pub environment: Environment,
     /// Which session to begin with.
     pub session: SessionChoice,
+    /// The harness that it is carried out for, if it is for one.
+    pub harness: Option<Harness>,
     /// Limits and schedules.
     pub policy: Policy,
     /// Where the policy's values came from, for the plan.
@@ -60,6 +63,19 @@ pub struct Environment {
     /// ticks. One that cannot be started fails nothing. Nothing: there is no watchdog, and such an agent stays
     /// until somebody comes.
     pub watchdog: Option<Program>,
+}
+
+impl Environment {
+    /// With the variables that a harness sets for its agents. Those that were set already stay.
+    #[must_use]
+    pub(crate) fn of_harness(mut self, harness: Option<Harness>, dir: &RunDir, order: &Order) -> Environment {
+        let variables =
+            harness.map(|harness| harness.variables(dir.path(), &order.cwd, order.model.as_deref()));
+        for (name, value) in variables.into_iter().flatten() {
+            self.set.entry(name.to_owned()).or_insert(value);
+        }
+        self
+    }
 }
 
 /// Which session to begin with.
@@ -194,6 +210,8 @@ pub async fn supervise(
     let plan = plan(&request, &session, Moment(now.timestamp().as_millisecond() as u64));
     let Request { home, dialect, mut order, environment, policy, keep_stream, diagnostic, .. } = request;
     let Request { home, placement, dialect, mut order, environment, policy, keep_stream, .. } = request;
+    let Request { home, placement, dialect, mut order, environment, harness, policy, keep_stream, .. } =
+        request;
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
     let created = home.place_run(&placement, &day, seed(), &plan);
     let NewRun { dir, journal } = created.map_err(|error| RunError::Refused(error.into()))?;
@@ -201,6 +219,7 @@ pub async fn supervise(
     observer.began(dir.id(), dir.path());
 
     let path = dir.path().to_owned();
+    let environment = environment.of_harness(harness, &dir, &order);
     let watchdog = watchdog::wanted(&environment, &policy);
     order.attended |= policy.limits.are_set();
     let setup = Setup {
@@ -212,6 +231,7 @@ pub async fn supervise(
         environment,
         memory_limit: policy.limits.memory,
         diagnostic,
+        harness,
         watchdog,
         cancels,
         observer,
@@ -249,7 +269,7 @@ impl Supervised<'_> {
                 world.complete_record(run.state().attempts());
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
-                settle(world.dir(), run, policy, &report);
+                settle(world.dir(), run, policy, world.harness(), &report);
                 if !*keep_stream {
                     world.compact_streams();
                 }
@@ -281,6 +301,11 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
 /// What is asked for, as it is written down: no secret has a place in it.
 fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
     let Request { dialect, order, environment, policy, origins, keep_stream, diagnostic, .. } = request;
+    let Request { dialect, order, environment, harness, policy, origins, keep_stream, .. } = request;
+    // The directory is not known yet, the names are.
+    let of_harness =
+        harness.map(|harness| harness.variables(Path::new(""), &order.cwd, order.model.as_deref()));
+    let of_harness: Vec<&str> = of_harness.into_iter().flatten().map(|(name, _)| name).collect();
     Plan {
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
@@ -304,6 +329,8 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         },
         network: order.network.as_ref().map(|network| network.hosts().to_vec()),
         env: EnvNames::new(environment.set.keys().map(String::as_str), []),
+        env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), []),
+        harness: *harness,
         policy: policy.clone(),
         checks: order.checks.clone(),
         wrap_up_prompt: order.wrap_up_prompt.clone(),

@@ -121,6 +121,7 @@ fn plan() -> Plan {
         guards: PlanGuards::default(),
         network: None,
         env: EnvNames::default(),
+        harness: None,
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
         imported: None,

@@ -1,10 +1,11 @@
 //! A derived file of lines that is only ever added to, such as `logs/transcript.jsonl`. Nothing is flushed to the disk:
 //! whoever finds it behind brings it up to date.
 
+use crate::atomic::Scratch;
 use crate::files::private;
 use crate::{StoreError, disk};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +56,40 @@ pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Re
     }
 }
 
+/// Writes the lines of such a file, which are JSON, to another file as one array, and replaces what was there.
+///
+/// # Errors
+/// [`StoreError::Io`]; what was there is then as it was.
+pub fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
+    let scratch = Scratch::beside(to);
+    let written = scratch.create().and_then(|file| {
+        let mut out = BufWriter::new(file);
+        let (mut before, mut failed) = ("[\n", None);
+        let each = |line: &[u8]| match write!(out, "{before}").and_then(|()| out.write_all(line)) {
+            Ok(()) => {
+                before = ",\n";
+                ControlFlow::Continue(())
+            }
+            Err(cause) => {
+                failed = Some(cause);
+                ControlFlow::Break(())
+            }
+        };
+        match File::open(lines) {
+            Ok(lines) => drop(whole_lines(&lines, each)?),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
+            Err(cause) => return Err(cause),
+        }
+        if let Some(cause) = failed {
+            return Err(cause);
+        }
+        out.write_all(if before == "[\n" { b"[]\n" } else { b"\n]\n" })?;
+        out.flush()?;
+        scratch.put(to)
+    });
+    written.map_err(StoreError::io("write", to))
+}
+
 /// Shows whole lines, without their newlines, and returns how many bytes they are.
 fn whole_lines(file: &File, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) -> io::Result<u64> {
     let mut reader = BufReader::new(file);
@@ -72,7 +107,7 @@ fn whole_lines(file: &File, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) -> i
 
 #[cfg(test)]
 mod tests {
-    use super::{LinesFile, read_lines};
+    use super::{LinesFile, read_lines, write_array};
     use crate::StoreError;
     use std::fs;
     use std::ops::ControlFlow;
@@ -113,6 +148,21 @@ mod tests {
         fs::write(&path, "one\ntwo\nthr").expect("written");
         assert_eq!((read(9), read(1)), (vec!["one".to_owned(), "two".to_owned()], vec!["one".to_owned()]));
         assert_eq!(fs::read_to_string(&path).expect("text"), "one\ntwo\nthr");
+    }
+
+    #[test]
+    fn lines_become_an_array() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (path, array) = (dir.path().join("lines"), dir.path().join("array"));
+        let check = |expected: &str| {
+            write_array(&path, &array).expect("it can be written");
+            assert_eq!(fs::read_to_string(&array).expect("text"), expected);
+        };
+        check("[]\n");
+        fs::write(&path, "{}\n[1]\n{torn").expect("written");
+        check("[\n{},\n[1]\n]\n");
+        let refused = write_array(&path, &dir.path().join("missing/array"));
+        assert!(matches!(refused, Err(StoreError::Io { doing: "write", .. })));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What was asked for: everything needed to carry a run out again, fixed when it is created.
 //! Environment variables are in it by name only; no secret has a field here.
 
-use crate::{EnvNames, OsText, stamp};
+use crate::{EnvNames, Harness, OsText, stamp};
 use longhaul_core::{Moment, Policy, SessionPlan};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -50,6 +50,9 @@ pub struct Plan {
     pub network: Option<Vec<String>>,
     /// The environment variables set for the agent and withheld from it.
     pub env: EnvNames,
+    /// The harness that the run is carried out for, if it is for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<Harness>,
     /// Limits and schedules, resolved.
     pub policy: Policy,
     /// How long the seed of a fresh session may be, in estimated tokens.

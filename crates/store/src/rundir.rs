@@ -13,6 +13,8 @@
 //!                  where a watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! logs/            transcript.jsonl, derived as the run goes on; cost_summary.json, session.json when it ends
+//!                  for a harness also transcript.json, exec.stdout.log, exec.stderr.log when an attempt ends
+//! metadata.json    for a harness, when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! diagnostic/      what a person may want to know of each noteworthy event, where that was asked for: one text each
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
@@ -103,6 +105,16 @@ impl RunDir {
     /// Where the conversation is written down, message by message.
     pub fn transcript_path(&self) -> PathBuf {
         self.logs_path().join("transcript.jsonl")
+    }
+
+    /// Where the same is as one array, for a harness that reads it so.
+    pub fn transcript_array_path(&self) -> PathBuf {
+        self.logs_path().join("transcript.json")
+    }
+
+    /// Where a harness finds what the agents of all attempts wrote to their standard output and error.
+    pub fn exec_paths(&self) -> (PathBuf, PathBuf) {
+        (self.logs_path().join("exec.stdout.log"), self.logs_path().join("exec.stderr.log"))
     }
 
     /// What was asked for.

@@ -13,7 +13,7 @@ use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseErro
 use longhaul_agent::claude::RESERVED;
 use longhaul_agent::{Guards, Order, Program, near};
 use longhaul_core::{By, Fault, OutcomeKind, Preset, RunId, SessionId, SessionLoss};
-use longhaul_store::Placement;
+use longhaul_store::{Harness, Placement};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fs};
@@ -56,6 +56,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         order,
         environment: super::watchdog::environment(),
         session,
+        harness: harness(resolved.preset),
         policy: resolved.policy,
         origins: resolved.origins,
         keep_stream: args.keep_stream,
@@ -192,6 +193,14 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
 fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
     let preset = (preset == Preset::Researchgym).then_some(RESEARCHGYM_WRAP_UP);
     args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
+}
+
+/// The harness whose users ask for its policy by name.
+fn harness(preset: Preset) -> Option<Harness> {
+    match preset {
+        Preset::Researchgym => Some(Harness::Researchgym),
+        Preset::Default | Preset::Openclawpack | Preset::Archon | Preset::Keypoints | Preset::Drill => None,
+    }
 }
 
 /// Where the run's directory goes. It is made with the first run.

@@ -3,7 +3,7 @@
 
 use crate::call::until;
 use crate::recovering::{
-    agent_of, done_in, in_mid_tool, in_mid_tool_with, is_gone, recover, with_each_agent,
+    agent_of, done_in, in_mid_tool, in_mid_tool_with, is_gone, recover, with_each_agent, with_each_agent_at,
 };
 use crate::server::{Server, WORK};
 use crate::stage::Stage;
@@ -352,4 +352,95 @@ fn where_no_run_can_be_is_said_before_anything_is_started() {
     let missing = stage.longhaul(["show", "nowhere/exp"]).end();
     missing.envelope(25);
     missing.says(&["find run `nowhere/exp`", "plan.json", "hint:"]);
+}
+
+/// A piece of work that tells which variables it sees.
+const VARIABLES: &str = r#"
+name = "variables"
+summary = "one command, then the answer"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I look around."
+[[turn.tools]]
+bash = { command = "env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch begun; sleep 2" }
+[[turn]]
+text = "All done."
+"#;
+
+/// Everything that a reader of ResearchGym's runs looks for, after a kill of the supervisor too.
+#[test]
+fn a_harness_finds_its_files_and_its_agent_its_variables() {
+    with_each_agent_at(VARIABLES, "running for a harness", |stage, agent, server| {
+        fs::create_dir(stage.work().join("input")).expect("the stage can be written");
+        let args = ["p", "--permission-mode", "bypassPermissions", "--model", "claude-sonnet-4-5"];
+        let run = stage.run(agent, &args).args([
+            "--preset",
+            "researchgym",
+            "--runs-dir",
+            "runs",
+            "--run-id",
+            "exp",
+        ]);
+        let run = run.against(server).start();
+        until("the tool runs", || stage.work().join("begun").exists());
+        run.kill();
+        let run = stage.only_run();
+        let recovered = recover(stage, server, &["exp"]).end().envelope(0);
+        let seen = fs::read_to_string(stage.work().join("seen")).expect("the agent told");
+        let day = run.path().parent().expect("it is in a day").display().to_string();
+        expect![[r#"
+            CODE_DIR=<stage>/work/input
+            RG_LOG_DIR=<day>/exp/logs
+            RG_MODEL=claude-sonnet-4-5
+            RG_RUN_DIR=<day>/exp
+            WORKSPACE_BASE=<stage>/work
+        "#]]
+        .assert_eq(&seen.replace(&day, "<day>").replace(&stage.folder().display().to_string(), "<stage>"));
+        let plan = fs::read_to_string(run.plan_path()).expect("there is a plan");
+        assert_eq!(parsed(&run, "plan.json")["harness"], "researchgym");
+        assert!(plan.contains("\"RG_RUN_DIR\"") && !plan.contains(&day), "by name only: {plan}");
+
+        let array = parsed(&run, "logs/transcript.json");
+        assert_eq!(array, Value::from(transcript(&run)));
+        let last = array.as_array().and_then(|messages| messages.last()).expect("there are messages");
+        assert_eq!((&last["type"], &last["subtype"]), (&"ResultMessage".into(), &"success".into()));
+        let metadata = parsed(&run, "metadata.json");
+        assert_eq!((&metadata["run_id"], &metadata["resume_generation"]), (&"exp".into(), &0.into()));
+        assert_eq!(metadata["resume_session_id"], recovered["session_id"]);
+
+        let resumed = stage.longhaul(["resume", "exp", "--again"]).against(server).end();
+        assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
+        assert_eq!(parsed(&run, "metadata.json")["resume_generation"], 1);
+        assert_eq!(parsed(&run, "logs/transcript.json"), Value::from(transcript(&run)));
+        for (name, says) in [("stdout", "\"type\":\"result\""), ("stderr", "")] {
+            let path = run.logs_path().join(format!("exec.{name}.log"));
+            let log = fs::read_to_string(path).expect("there is a log");
+            let banners: Vec<&str> = log.lines().filter(|line| line.starts_with("===")).collect();
+            assert_eq!(
+                banners,
+                [
+                    "=== attempt 1 of run exp ===",
+                    "=== end of attempt 1 ===",
+                    "=== attempt 2 of run exp ===",
+                    "=== end of attempt 2 ===",
+                ]
+            );
+            assert!(log.contains(says) && !log.contains("\"content_block_delta\""), "{name}: {log}");
+        }
+    });
+}
+
+#[test]
+fn what_only_a_harness_reads_others_do_not_have() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
+    let run = stage.only_run();
+    for name in ["metadata.json", "logs/transcript.json", "logs/exec.stdout.log", "logs/exec.stderr.log"] {
+        assert!(!run.path().join(name).exists(), "{name}");
+    }
+    assert!(parsed(&run, "plan.json").get("harness").is_none());
 }

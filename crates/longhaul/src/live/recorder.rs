@@ -9,7 +9,7 @@ use super::tail::Tail;
 use longhaul_agent::message::{Kind, Message, Origin};
 use longhaul_agent::{Dialect, Scribe, whole_task};
 use longhaul_core::{Ask, Moment, Record, Say, SpawnPlan};
-use longhaul_store::{Journal, LinesFile, RunDir, StoreError, rfc3339};
+use longhaul_store::{Harness, Journal, LinesFile, RunDir, StoreError, rfc3339, write_array};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ use thiserror::Error;
 pub(crate) struct Recorder {
     dir: RunDir,
     dialect: Arc<dyn Dialect>,
+    /// Who reads it as one array.
+    harness: Option<Harness>,
     /// Nothing before there is anything to write, and after a failure: then it is begun anew with the next attempt.
     file: Option<Transcript>,
     /// The attempt under way.
@@ -63,8 +65,8 @@ enum RecordError {
 }
 
 impl Recorder {
-    pub(crate) fn new(dir: RunDir, dialect: Arc<dyn Dialect>) -> Recorder {
-        Recorder { dir, dialect, file: None, following: None }
+    pub(crate) fn new(dir: RunDir, dialect: Arc<dyn Dialect>, harness: Option<Harness>) -> Recorder {
+        Recorder { dir, dialect, harness, file: None, following: None }
     }
 
     /// The agent of this attempt was started, and told this.
@@ -128,6 +130,9 @@ impl Recorder {
         following.scribe.finish(&mut messages);
         self.write(&mut following, messages)?;
         self.file()?.complete = following.attempt;
+        if self.harness.is_some() {
+            write_array(&self.dir.transcript_path(), &self.dir.transcript_array_path())?;
+        }
         Ok(())
     }
 

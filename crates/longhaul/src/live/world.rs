@@ -31,8 +31,8 @@ use longhaul_core::{
     Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
-    AnsweredQuestion, AttemptDir, AttemptExit, Home, Journal, RunDir, SessionLock, Status, StoreError,
-    compact,
+    AnsweredQuestion, AttemptDir, AttemptExit, Harness, Home, Journal, RunDir, SessionLock, Status,
+    StoreError, add_section, compact,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::fs;
@@ -60,6 +60,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) memory_limit: Option<u64>,
     /// Whether each noteworthy event leaves a text for people.
     pub(crate) diagnostic: bool,
+    /// Who reads the run's files besides people.
+    pub(crate) harness: Option<Harness>,
     /// Who is to be the watchdog, until it is started.
     pub(crate) watchdog: Option<Program>,
     pub(crate) cancels: mpsc::Receiver<By>,
@@ -140,6 +142,7 @@ impl<'a> LiveWorld<'a> {
         let Setup { dir, order, environment, .. } = &setup;
         let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
         let recorder = Recorder::new(setup.dir.clone(), Arc::clone(&setup.dialect));
+        let recorder = Recorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
         LiveWorld {
             setup,
             watch,
@@ -297,6 +300,11 @@ impl LiveWorld<'_> {
     /// Brings what is written down for people up to date with `attempts` attempts, of which none goes on.
     pub(crate) fn complete_record(&mut self, attempts: u32) {
         self.recorder.complete(attempts);
+    }
+
+    /// The harness that the run is carried out for.
+    pub(crate) fn harness(&self) -> Option<Harness> {
+        self.setup.harness
     }
 
     /// The run's directory.
@@ -625,8 +633,20 @@ impl LiveWorld<'_> {
         // For people; what decides is in the evidence.
         let _ = write_answers(&dir, &self.glance.answered);
         self.past.deeds.extend(decoder.deeds());
+        if self.setup.harness.is_some() {
+            // For the harness; what cannot be written fails nothing.
+            let _ = self.log_exec(&dir, decoder.as_ref());
+        }
         self.ended.push((dir, decoder));
         evidence
+    }
+
+    /// Adds what the agent of an attempt wrote to the logs that a harness reads, partial messages left out.
+    fn log_exec(&self, attempt: &AttemptDir, decoder: &dyn Decoder) -> Result<(), StoreError> {
+        let (dir, number) = (&self.setup.dir, attempt.number());
+        let (stdout, stderr) = dir.exec_paths();
+        add_section(dir, &stdout, (number, &attempt.stream_path()), |line| decoder.keeps(line))?;
+        add_section(dir, &stderr, (number, &attempt.stderr_path()), |_| true)
     }
 
     /// Waits until something may have happened.

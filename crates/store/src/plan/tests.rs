@@ -28,6 +28,7 @@ pub(crate) fn plan() -> Plan {
         guards: PlanGuards { deny_tools: vec!["mcp__*".to_owned()], ..PlanGuards::default() },
         network: None,
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
+        harness: None,
         policy: Preset::Drill.policy(),
         seed_tokens: 12_000,
         checks: Vec::new(),

@@ -43,6 +43,7 @@ fn plan(prompt: String) -> Plan {
         guards: PlanGuards::default(),
         network: None,
         env: EnvNames::default(),
+        harness: None,
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
         imported: None,

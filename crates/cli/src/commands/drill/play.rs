@@ -76,6 +76,7 @@ async fn played(
     let request = Request {
         home: Home::open(Some(place.join("longhaul")), |_| None).map_err(unexpected)?,
         placement: Placement::default(),
+        harness: None,
         dialect: Arc::new(Claude::new()),
         order: Order {
             program: program.clone(),

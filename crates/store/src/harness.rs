@@ -1,0 +1,116 @@
+//! Harnesses that run agents and read what is left of a run: what a run has for one of them besides its own files.
+
+use crate::atomic::Durability;
+use crate::{RunDir, StoreError, replace_json};
+use longhaul_core::{RunId, SessionId};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A harness that a run is carried out for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Harness {
+    /// ResearchGym: its variables for the agent, and its files in `logs/`.
+    Researchgym,
+}
+
+impl Harness {
+    /// The variables that it sets for its agents, with their values for this run: what the agent works in, what the
+    /// run's directory is, and which model was asked for. Those of limits are set where a run has limits.
+    pub fn variables(
+        self,
+        dir: &Path,
+        cwd: &Path,
+        model: Option<&str>,
+    ) -> impl Iterator<Item = (&'static str, String)> + use<> {
+        let text = |path: PathBuf| path.display().to_string();
+        let (workspace, code) = match self {
+            Harness::Researchgym => places(cwd),
+        };
+        let paths = [
+            ("WORKSPACE_BASE", workspace),
+            ("CODE_DIR", code),
+            ("RG_RUN_DIR", dir.to_owned()),
+            ("RG_LOG_DIR", dir.join("logs")),
+        ];
+        let model = model.map(|model| ("RG_MODEL", model.to_owned()));
+        paths.map(|(name, path)| (name, text(path))).into_iter().chain(model)
+    }
+}
+
+/// The workspace, and the part of it that the agent works on: that is called `input`, where there is one.
+fn places(cwd: &Path) -> (PathBuf, PathBuf) {
+    let input = cwd.join("input");
+    match cwd.parent() {
+        Some(parent) if cwd.ends_with("input") => (parent.to_owned(), cwd.to_owned()),
+        Some(_) | None if input.is_dir() => (cwd.to_owned(), input),
+        Some(_) | None => (cwd.to_owned(), cwd.to_owned()),
+    }
+}
+
+/// `metadata.json`: what a harness wants to know of a run before it resumes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The run.
+    pub run_id: RunId,
+    /// The directory of the day that it is in.
+    pub run_group: Option<String>,
+    /// How often somebody let the run go on after it had been over.
+    pub resume_generation: u32,
+    /// The session that can be resumed.
+    pub resume_session_id: Option<SessionId>,
+}
+
+impl RunDir {
+    /// Replaces `metadata.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; a run does not fail for it.
+    pub fn write_metadata(&self, generation: u32, session: Option<SessionId>) -> Result<(), StoreError> {
+        let group = self.path().parent().and_then(Path::file_name);
+        let metadata = Metadata {
+            run_id: self.id().clone(),
+            run_group: group.map(|group| group.to_string_lossy().into_owned()),
+            resume_generation: generation,
+            resume_session_id: session,
+        };
+        replace_json(&self.path().join("metadata.json"), &metadata, Durability::Process)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Harness;
+    use expect_test::expect;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn the_variables_of_researchgym() {
+        let stage = tempfile::tempdir().expect("a directory");
+        fs::create_dir_all(stage.path().join("with/input")).expect("it can be made");
+        fs::create_dir(stage.path().join("without")).expect("it can be made");
+        let told = |cwd: &str, model: Option<&str>| -> String {
+            let variables =
+                Harness::Researchgym.variables(Path::new("/runs/r"), &stage.path().join(cwd), model);
+            let lines = variables.map(|(name, value)| format!("{name}={value}\n"));
+            lines.collect::<String>().replace(&stage.path().display().to_string(), "<stage>")
+        };
+        expect![[r#"
+            WORKSPACE_BASE=<stage>/with
+            CODE_DIR=<stage>/with/input
+            RG_RUN_DIR=/runs/r
+            RG_LOG_DIR=/runs/r/logs
+            RG_MODEL=opus
+        "#]]
+        .assert_eq(&told("with", Some("opus")));
+        assert_eq!(told("with/input", Some("opus")), told("with", Some("opus")));
+        expect![[r#"
+            WORKSPACE_BASE=<stage>/without
+            CODE_DIR=<stage>/without
+            RG_RUN_DIR=/runs/r
+            RG_LOG_DIR=/runs/r/logs
+        "#]]
+        .assert_eq(&told("without", None));
+    }
+}
