@@ -3,17 +3,21 @@
 
 use crate::call::until;
 use crate::recovering::{
-    agent_of, done_in, in_mid_tool, in_mid_tool_with, is_gone, recover, with_each_agent, with_each_agent_at,
+    STEPS, agent_of, done_in, in_mid_tool, in_mid_tool_with, is_gone, recover, with_each_agent,
+    with_each_agent_at,
 };
 use crate::server::{Server, WORK};
 use crate::stage::Stage;
+use crate::tidy;
 use expect_test::{Expect, expect};
 use longhaul_agent::dialect;
 use longhaul_store::RunDir;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 
 /// The messages of the one run.
 fn transcript(run: &RunDir) -> Vec<Value> {
@@ -443,4 +447,81 @@ fn what_only_a_harness_reads_others_do_not_have() {
         assert!(!run.path().join(name).exists(), "{name}");
     }
     assert!(parsed(&run, "plan.json").get("harness").is_none());
+}
+
+/// What the documentation of a run's directory says.
+const DOCUMENTED: &str = include_str!("../../../../docs/run-directory.md");
+
+/// The first column of the tables below a heading.
+fn rows(heading: &str) -> BTreeSet<String> {
+    let part = DOCUMENTED.split("\n## ").find(|part| part.starts_with(heading)).expect("there is this part");
+    let rows = part.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    rows.map(str::to_owned).collect()
+}
+
+fn keys(value: &Value) -> BTreeSet<String> {
+    value.as_object().expect("an object").keys().cloned().collect()
+}
+
+/// A run that has nearly everything: denied, killed, recovered, resumed, for a harness.
+#[test]
+fn every_file_and_every_key_is_documented() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let args = ["--preset", "researchgym", "--deny-tools", "WebFetch"];
+    let named = ["p", "--permission-mode", "bypassPermissions"];
+    let run = stage.run(&stage.agent(), &named).args(args).against(&server).start();
+    until("the tool runs", || stage.work().join("begun").exists());
+    run.kill();
+    assert_eq!(recover(&stage, &server, &[]).end().code, 0);
+    assert_eq!(stage.longhaul(["resume", "@", "--again"]).against(&server).end().code, 0);
+    let run = stage.only_run();
+    let name = |path: &Path| {
+        let name = path.strip_prefix(run.path()).expect("it is below").display().to_string();
+        name.replace("attempts/001", "attempts/NNN").replace("attempts/002", "attempts/NNN")
+    };
+    let files = tidy::everything(run.path());
+    let files: BTreeSet<String> = files.iter().filter(|path| path.is_file()).map(|path| name(path)).collect();
+    let documented = rows("Files");
+    assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
+    // There only after what this run did not suffer, or while it is under way.
+    let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
+    let rare = ["input", "orphaned.json", "summary/"].map(|name| format!("attempts/NNN/{name}"));
+    let rare = rare.iter().map(String::as_str).chain(["requests/", "sessions/"]);
+    assert_eq!(absent, rare.collect::<Vec<_>>());
+
+    let told: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
+    let documented = rows("logs/transcript.jsonl");
+    assert!(told.is_subset(&documented), "{:?}", told.difference(&documented));
+    let absent = documented.difference(&told).map(String::as_str).collect::<Vec<_>>();
+    // What did not happen here has tests of its own.
+    assert_eq!(
+        absent,
+        ["denied", "errors", "interrupted", "parent_tool_use_id", "subagent", "truncated_bytes"]
+    );
+
+    let costs = parsed(&run, "logs/cost_summary.json");
+    assert_eq!(keys(&costs), rows("logs/cost_summary.json"));
+    assert_eq!(keys(&parsed(&run, "status.json")), rows("status.json"));
+    let inner = [&costs["time"], &costs["total_tokens"], &costs["turns"][0]].map(keys);
+    let others = [keys(&parsed(&run, "metadata.json")), keys(&parsed(&run, "logs/session.json"))];
+    for key in inner.iter().chain(&others).flatten() {
+        assert!(DOCUMENTED.contains(&format!("`{key}`")), "{key} is not documented");
+    }
+}
+
+/// Calls that our guards deny are marked, and so is who denied them.
+#[test]
+fn a_denied_call_is_marked() {
+    with_each_agent("marking what was denied", |stage, agent, server| {
+        let args =
+            ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--deny-tools", "Bash"];
+        let ended = stage.run(agent, &args).against(server).end();
+        ended.envelope(0);
+        let messages = transcript(&stage.only_run());
+        let results: Vec<_> = messages.iter().filter(|message| message["kind"] == "tool_result").collect();
+        assert_eq!(results.len(), 3, "{messages:?}");
+        assert!(results.iter().all(|result| result["denied"] == true), "{results:?}");
+        assert!(logs(stage, &[]).contains("denied: "));
+        is_complete(&stage.only_run());
+    });
 }

@@ -211,6 +211,12 @@ fn the_help_of_run() {
                   Leave a text on each noteworthy event in the run's `diagnostic/`, as LONGHAUL_DIAGNOSTIC=1
                   does; a project that has a file `.claude/diagnostic_mode` gets them in
                   `.claude/diagnostic/`, too
+              --runs-dir <DIR>
+                  Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
+
+              --run-id <ID>
+                  The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by
+                  chance]
 
               --detach
                   Leave the run to a supervisor of its own that survives this terminal
