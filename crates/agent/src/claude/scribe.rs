@@ -6,7 +6,7 @@
 
 use super::spend::billed;
 use super::transcript::text_of;
-use super::wire::{Head, Part, ResultLine, Scribed, Typed, parse};
+use super::wire::{Head, Part, ResultLine, Scribed, parse};
 use super::{SYNTHETIC, words};
 use crate::Prices;
 use crate::glance::beginning;
@@ -83,16 +83,12 @@ impl ClaudeScribe {
         if bytes.starts_with(DELTA) && memmem::find(bytes, b"\"message_").is_none() {
             return;
         }
-        let Some(told) = parse::<Typed<'_>>(bytes) else { return };
-        match told.kind.as_str() {
+        let Some(event) = parse::<Scribed<'_>>(bytes) else { return };
+        match event.kind.as_str() {
+            "assistant" | "user" | "system" => self.event(&event, out),
             "stream_event" => {
                 if let Some(head) = parse::<Head<'_>>(bytes) {
                     self.stream_event(&head, out);
-                }
-            }
-            "assistant" | "user" | "system" => {
-                if let Some(event) = parse::<Scribed<'_>>(bytes) {
-                    self.event(&event, out);
                 }
             }
             "result" => {

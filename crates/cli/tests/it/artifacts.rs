@@ -16,7 +16,8 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// The messages of the one run.
@@ -388,7 +389,7 @@ fn a_harness_finds_its_files_and_its_agent_its_variables() {
             "--run-id",
             "exp",
         ]);
-        let run = run.against(server).start();
+        let run = run.env("RG_RUN_DIR", "/elsewhere").against(server).start();
         until("the tool runs", || stage.work().join("begun").exists());
         run.kill();
         let run = stage.only_run();
@@ -524,4 +525,21 @@ fn a_denied_call_is_marked() {
         assert!(logs(stage, &[]).contains("denied: "));
         is_complete(&stage.only_run());
     });
+}
+
+/// What cannot be written fails nothing, and is written when it can be.
+#[test]
+fn a_transcript_that_cannot_be_written_fails_nothing() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let run = stage.only_run();
+    until("the agent is gone", || is_gone(agent_of(&run)));
+    let path = run.transcript_path();
+    fs::remove_file(&path).expect("it is there");
+    DirBuilder::new().mode(0o700).create(&path).expect("it can be made");
+    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+    assert!(path.is_dir() && parsed(&run, "logs/cost_summary.json")["turns"] == Value::Array(Vec::new()));
+    fs::remove_dir(&path).expect("it is empty");
+    assert_eq!(stage.longhaul(["resume", "@", "--again"]).against(&server).end().code, 0);
+    is_complete(&run);
 }
