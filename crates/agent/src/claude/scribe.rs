@@ -36,6 +36,8 @@ pub(super) struct ClaudeScribe {
     attempt: u32,
     lines: Lines,
     session: Option<String>,
+    /// The message that was last begun in pieces: its end will come.
+    started: String,
     /// The message whose end has not come yet.
     open: Option<Open>,
     /// What was told since that began.
@@ -72,6 +74,7 @@ impl ClaudeScribe {
             attempt,
             lines: Lines::default(),
             session: None,
+            started: String::new(),
             open: None,
             waiting: Vec::new(),
             compacted: false,
@@ -106,7 +109,10 @@ impl ClaudeScribe {
             return;
         }
         match head.event.kind.as_str() {
-            "message_start" => self.close(out),
+            "message_start" => {
+                self.close(out);
+                head.event.message.id.as_str().clone_into(&mut self.started);
+            }
             "message_delta" => {
                 let stop_reason = head.event.delta.stop_reason.as_str();
                 if let Some(open) = self.open.as_mut().filter(|_| !stop_reason.is_empty()) {
@@ -143,7 +149,9 @@ impl ClaudeScribe {
                 self.close(out);
             }
             let stop_reason = message.stop_reason.stated();
-            self.open = Some(Open {
+            // Of others nobody will say what they used.
+            let is_ending = stop_reason.is_some() || message.id.is(&self.started);
+            self.open = is_ending.then(|| Open {
                 id: message.id.as_str().to_owned(),
                 model: message.model.as_str().to_owned(),
                 usage: stop_reason.map(|reason| (billed(&message.usage), reason.to_owned())),

@@ -246,8 +246,61 @@ fn long_arguments_keep_their_form() {
     assert_eq!((input.expect("it is short").get(), left_out), (short, 0));
 }
 
+/// A message that did not come in pieces, and does not say what it used: the agent asked for it anew without a stream.
+#[test]
+fn what_has_no_end_is_not_waited_for() {
+    let (mut scribe, mut messages) = (Claude::new().scribe(1), Vec::new());
+    let row = br#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"One."}]}}"#;
+    scribe.feed(&[row.as_slice(), b"\n"].concat(), &mut messages);
+    assert_eq!(messages.len(), 1);
+}
+
 #[test]
 fn only_prompts_are_not_in_the_stream() {
     let messages = scribed([stream!("success-partial-messages")]);
     assert!(messages.iter().all(|message| message.kind.is_streamed()));
+}
+
+/// What comes in between waits for the message that is being written, so that the order stays; of a sub-agent's messages
+/// nobody says what they used.
+#[test]
+fn sub_agents_are_told_apart() {
+    let row = |message: &str, stop: &str, block: &str, parent: &str| {
+        format!(
+            r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":{parent},"message":{{"id":"{message}",
+            "model":"claude-opus-5-5","stop_reason":{stop},"usage":{{"output_tokens":5}},"content":[{block}]}}}}"#
+        )
+        .replace('\n', "")
+    };
+    let call = r#"{"type":"tool_use","id":"t","name":"Agent","input":{"description":"Count"}}"#;
+    let text = r#"{"type":"text","text":"One."}"#;
+    let start = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m2"}}}"#;
+    let used = r#"{"type":"stream_event","api_message_id":"m2","event":{"type":"message_delta",
+        "delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}}"#;
+    let lines = [
+        row("m1", "\"tool_use\"", call, "null"),
+        row("s1", "null", text, "\"t\""),
+        start.to_owned(),
+        row("m2", "null", text, "null"),
+        row("s2", "\"end_turn\"", text, "\"t\""),
+        used.replace('\n', ""),
+    ];
+    let stream = lines.join("\n");
+    let messages = scribed([stream.as_bytes()]);
+    let told: Vec<_> = messages
+        .iter()
+        .map(|message| {
+            let used = message.usage.map(|usage| usage.output_tokens);
+            (message.id.as_deref(), message.parent_tool_use_id.as_deref(), message.subagent, used)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some("m1"), None, true, Some(5)),
+            (Some("s1"), Some("t"), false, None),
+            (Some("m2"), None, false, Some(9)),
+            (Some("s2"), Some("t"), false, None),
+        ]
+    );
 }
