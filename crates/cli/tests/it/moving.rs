@@ -1,6 +1,7 @@
 //! Runs that move: exported on one machine, imported on another, and finished there. A stage is a machine; what moves is
 //! one file.
 
+use crate::artifacts;
 use crate::call::{Call, Ended, until};
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
@@ -198,6 +199,7 @@ fn moves(here: &Stage, agent: &Path) {
     let steps = fs::read_to_string(into.join("steps")).expect("there are steps");
     assert_eq!(steps, "one\ntwo\nthree\nfour\n", "{envelope}");
     tidy::replayed(&arrived);
+    artifacts::is_complete(&arrived);
     assert_eq!(files(&here.work()), workspace, "it went on in the old place");
     assert_eq!(json(&here.longhaul(["cancel", "@"]).end())["run"]["outcome"], "cancelled");
 }
