@@ -119,8 +119,12 @@ impl Dialect for Claude {
         Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone()))
     }
 
-    fn say(&self, order: &Order, say: Say, left: Left) -> Vec<u8> {
-        user_line(&prompts::words(order, say, left))
+    fn words(&self, order: &Order, say: Say, left: Left) -> String {
+        prompts::words(order, say, left)
+    }
+
+    fn say(&self, words: &str) -> Vec<u8> {
+        user_line(words)
     }
 
     fn scribe(&self, attempt: u32) -> Box<dyn Scribe> {

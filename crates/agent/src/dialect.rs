@@ -37,9 +37,12 @@ pub trait Dialect: Send + Sync {
     /// A decoder for the stream of one attempt of an agent that is guarded like this.
     fn decoder(&self, guards: &Guards) -> Box<dyn Decoder>;
 
-    /// What to write to tell the agent something in the session that it has open, when so much is left of the run's
-    /// limits.
-    fn say(&self, order: &Order, say: Say, left: Left) -> Vec<u8>;
+    /// The words for something that the agent is told in the session that it has open, when so much is left of the
+    /// run's limits.
+    fn words(&self, order: &Order, say: Say, left: Left) -> String;
+
+    /// What to write to tell the agent these words.
+    fn say(&self, words: &str) -> Vec<u8>;
     /// A scribe for the stream of this attempt.
     fn scribe(&self, attempt: u32) -> Box<dyn Scribe>;
 

@@ -52,6 +52,9 @@ pub struct Message {
     /// How many bytes of the content or the input were left out, where a mark stands in their place.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub truncated_bytes: u64,
+    /// Whether it belongs to the saving of the work before a limit: nothing that whoever goes on could use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wrap_up: bool,
     /// Whether a call was not let run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
@@ -220,6 +223,7 @@ impl Message {
             tool_use_id: None,
             input: None,
             truncated_bytes: 0,
+            wrap_up: false,
             denied: false,
             interrupted: false,
             is_error: None,

@@ -89,7 +89,7 @@ pub(crate) async fn take_up<'a>(
         asked.push(text.clone());
     }
     let order = order(&plan, asked, dir.id())?;
-    let environment = environment.of_harness(plan.harness, &dir, &order);
+    let environment = environment.of_harness(plan.harness, &dir, (&order, &plan.policy));
     let watchdog = watchdog::wanted(&environment, &plan.policy);
     let mut world = LiveWorld::new(Setup {
         home,

@@ -6,7 +6,7 @@ use longhaul_core::{
     Clocks, Fault, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span, Tally,
     TurnResult,
 };
-use longhaul_store::{CostSummary, Harness, Limits, RunDir, SessionSummary, Status};
+use longhaul_store::{CostSummary, Harness, RunDir, SessionSummary, Status};
 use std::path::PathBuf;
 use std::process;
 
@@ -92,9 +92,7 @@ impl Report {
 
 /// Writes what is derived when a run is over. None of it can fail the run: all of it can be derived again.
 pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<Harness>, report: &Report) {
-    // Runs have no limits of their own; where they get some, this is the place that tells of them.
-    let limits = Limits::default();
-    let (spending, model) = (spending_of(dir), report.model.clone());
+    let (limits, spending, model) = (policy.limits, spending_of(dir), report.model.clone());
     let summary = CostSummary::of(run.state(), limits, spending, model, report.ended);
     let _ = dir.write_cost_summary(&summary);
     if harness.is_some() {

@@ -68,9 +68,15 @@ pub struct Environment {
 impl Environment {
     /// With the variables that a harness sets for its agents. Those that were set already stay.
     #[must_use]
-    pub(crate) fn of_harness(mut self, harness: Option<Harness>, dir: &RunDir, order: &Order) -> Environment {
-        let variables =
-            harness.map(|harness| harness.variables(dir.path(), &order.cwd, order.model.as_deref()));
+    pub(crate) fn of_harness(
+        mut self,
+        harness: Option<Harness>,
+        dir: &RunDir,
+        (order, policy): (&Order, &Policy),
+    ) -> Environment {
+        let variables = harness.map(|harness| {
+            harness.variables(dir.path(), &order.cwd, (order.model.as_deref(), &policy.limits))
+        });
         for (name, value) in variables.into_iter().flatten() {
             self.set.entry(name.to_owned()).or_insert(value);
         }
@@ -208,10 +214,18 @@ pub async fn supervise(
     let session = first_session(&request.session);
     let now = Zoned::now();
     let plan = plan(&request, &session, Moment(now.timestamp().as_millisecond() as u64));
-    let Request { home, dialect, mut order, environment, policy, keep_stream, diagnostic, .. } = request;
-    let Request { home, placement, dialect, mut order, environment, policy, keep_stream, .. } = request;
-    let Request { home, placement, dialect, mut order, environment, harness, policy, keep_stream, .. } =
-        request;
+    let Request {
+        home,
+        placement,
+        dialect,
+        mut order,
+        environment,
+        harness,
+        policy,
+        keep_stream,
+        diagnostic,
+        ..
+    } = request;
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
     let created = home.place_run(&placement, &day, seed(), &plan);
     let NewRun { dir, journal } = created.map_err(|error| RunError::Refused(error.into()))?;
@@ -219,7 +233,7 @@ pub async fn supervise(
     observer.began(dir.id(), dir.path());
 
     let path = dir.path().to_owned();
-    let environment = environment.of_harness(harness, &dir, &order);
+    let environment = environment.of_harness(harness, &dir, (&order, &policy));
     let watchdog = watchdog::wanted(&environment, &policy);
     order.attended |= policy.limits.are_set();
     let setup = Setup {
@@ -300,11 +314,12 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
 
 /// What is asked for, as it is written down: no secret has a place in it.
 fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
-    let Request { dialect, order, environment, policy, origins, keep_stream, diagnostic, .. } = request;
-    let Request { dialect, order, environment, harness, policy, origins, keep_stream, .. } = request;
+    let Request { dialect, order, environment, harness, policy, origins, keep_stream, diagnostic, .. } =
+        request;
     // The directory is not known yet, the names are.
-    let of_harness =
-        harness.map(|harness| harness.variables(Path::new(""), &order.cwd, order.model.as_deref()));
+    let of_harness = harness.map(|harness| {
+        harness.variables(Path::new(""), &order.cwd, (order.model.as_deref(), &policy.limits))
+    });
     let of_harness: Vec<&str> = of_harness.into_iter().flatten().map(|(name, _)| name).collect();
     Plan {
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
@@ -328,7 +343,6 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
             answers: order.guards.answers.as_ref().map(|answers| answers.by_key().clone()),
         },
         network: order.network.as_ref().map(|network| network.hosts().to_vec()),
-        env: EnvNames::new(environment.set.keys().map(String::as_str), []),
         env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), []),
         harness: *harness,
         policy: policy.clone(),

@@ -2,7 +2,7 @@
 
 use crate::atomic::Durability;
 use crate::{RunDir, StoreError, replace_json};
-use longhaul_core::{RunId, SessionId};
+use longhaul_core::{Limits, RunId, SessionId, Span};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,12 @@ pub enum Harness {
 
 impl Harness {
     /// The variables that it sets for its agents, with their values for this run: what the agent works in, what the
-    /// run's directory is, and which model was asked for. Those of limits are set where a run has limits.
+    /// run's directory is, which model was asked for, and what the run may cost and how long it may work.
     pub fn variables(
         self,
         dir: &Path,
         cwd: &Path,
-        model: Option<&str>,
+        (model, limits): (Option<&str>, &Limits),
     ) -> impl Iterator<Item = (&'static str, String)> + use<> {
         let text = |path: PathBuf| path.display().to_string();
         let (workspace, code) = match self {
@@ -34,7 +34,10 @@ impl Harness {
             ("RG_LOG_DIR", dir.join("logs")),
         ];
         let model = model.map(|model| ("RG_MODEL", model.to_owned()));
-        paths.map(|(name, path)| (name, text(path))).into_iter().chain(model)
+        let budget = limits.budget.map(|usd| ("RG_BUDGET_LIMIT", usd.dollars().to_string()));
+        let hours = |span: Span| span.millis() as f64 / 3_600_000.0;
+        let time = limits.time.map(|time| ("RG_TIME_HOURS", hours(time).to_string()));
+        paths.map(|(name, path)| (name, text(path))).into_iter().chain(model).chain(budget).chain(time)
     }
 }
 
@@ -82,6 +85,7 @@ impl RunDir {
 mod tests {
     use super::Harness;
     use expect_test::expect;
+    use longhaul_core::Limits;
     use std::fs;
     use std::path::Path;
 
@@ -91,8 +95,11 @@ mod tests {
         fs::create_dir_all(stage.path().join("with/input")).expect("it can be made");
         fs::create_dir(stage.path().join("without")).expect("it can be made");
         let told = |cwd: &str, model: Option<&str>| -> String {
-            let variables =
-                Harness::Researchgym.variables(Path::new("/runs/r"), &stage.path().join(cwd), model);
+            let variables = Harness::Researchgym.variables(
+                Path::new("/runs/r"),
+                &stage.path().join(cwd),
+                (model, &Limits::default()),
+            );
             let lines = variables.map(|(name, value)| format!("{name}={value}\n"));
             lines.collect::<String>().replace(&stage.path().display().to_string(), "<stage>")
         };

@@ -66,6 +66,4 @@ pub use sections::add_section;
 pub use session_lock::SessionLock;
 pub use stamp::rfc3339;
 pub use status::{Status, StatusPhase};
-pub use summary::{
-    CostSummary, Limits, SessionSummary, Spending, SubagentCost, TimeSummary, TotalTokens, TurnCost,
-};
+pub use summary::{CostSummary, SessionSummary, Spending, SubagentCost, TimeSummary, TotalTokens, TurnCost};

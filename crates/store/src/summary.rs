@@ -3,7 +3,7 @@
 //! Derived from the journal and the transcript; never read to decide anything. What is not known is null.
 
 use crate::{dollars, stamp};
-use longhaul_core::{Clocks, Moment, OutcomeKind, SessionId, Span, State, Tokens, Usd};
+use longhaul_core::{Clocks, Limits, Moment, OutcomeKind, SessionId, Span, State, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
 /// `logs/cost_summary.json`. Dollars are decimal numbers here and nowhere else.
@@ -129,15 +129,6 @@ pub struct SubagentCost {
     pub cost_usd: Option<Usd>,
 }
 
-/// What a run may use; nothing for without a limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Money.
-    pub budget: Option<Usd>,
-    /// Active time.
-    pub active: Option<Span>,
-}
-
 /// What the transcript tells of a run's messages.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spending {
@@ -190,8 +181,8 @@ fn time(clocks: &Clocks, limits: Limits, at: Moment) -> TimeSummary {
         active_seconds: seconds(active),
         retry_seconds: seconds(clocks.waiting),
         suspended_seconds: seconds(clocks.suspended),
-        time_limit_seconds: limits.active.map(seconds),
-        remaining_seconds: limits.active.map(|limit| seconds(limit - active)),
+        time_limit_seconds: limits.time.map(seconds),
+        remaining_seconds: limits.time.map(|limit| seconds(limit - active)),
     }
 }
 

@@ -51,6 +51,9 @@ struct Following {
     scribe: Box<dyn Scribe>,
     /// How many of its messages are written down already.
     known: usize,
+    /// How many of its turns are over, and after how many the agent was told to save its work, if it was.
+    turns: u32,
+    wraps_up_after: Option<u32>,
 }
 
 /// Why something could not be written down. Nobody is told: the next attempt tries again.
@@ -75,6 +78,24 @@ impl Recorder {
             own.bring(plan.attempt - 1)?;
             own.ask(plan, Some(prompt), at)?;
             own.follow(plan.attempt)
+        });
+    }
+
+    /// The agent was told this in the session that it has open.
+    pub(crate) fn told(&mut self, say: Say, prompt: String, at: Moment) {
+        self.attend(|own| {
+            let Some(mut following) = own.following.take() else { return Ok(()) };
+            if matches!(say, Say::WrapUp(_)) {
+                following.wraps_up_after.get_or_insert(following.turns);
+            }
+            let told = Message {
+                timestamp: Some(rfc3339(at)),
+                content: Some(prompt),
+                wrap_up: matches!(say, Say::WrapUp(_)),
+                ..Message::new(Kind::Prompt, origin(say), following.attempt)
+            };
+            own.following = Some(following);
+            own.file()?.add(&[told])
         });
     }
 
@@ -121,7 +142,9 @@ impl Recorder {
 
     fn follow(&mut self, attempt: u32) -> Result<(), RecordError> {
         let known = self.file()?.of(attempt).streamed;
-        self.following = Some(Following { attempt, scribe: self.dialect.scribe(attempt), known });
+        let scribe = self.dialect.scribe(attempt);
+        let wraps_up_after = self.wraps_up_after(attempt)?;
+        self.following = Some(Following { attempt, scribe, known, turns: 0, wraps_up_after });
         Ok(())
     }
 
@@ -137,7 +160,11 @@ impl Recorder {
     }
 
     /// Adds what the file does not have yet.
-    fn write(&mut self, following: &mut Following, messages: Vec<Message>) -> Result<(), RecordError> {
+    fn write(&mut self, following: &mut Following, mut messages: Vec<Message>) -> Result<(), RecordError> {
+        for message in &mut messages {
+            message.wrap_up = following.wraps_up_after.is_some_and(|turns| following.turns >= turns);
+            following.turns += u32::from(message.kind == Kind::Result);
+        }
         let known = following.known.min(messages.len());
         following.known -= known;
         let Some(new) = messages.get(known..).filter(|new| !new.is_empty()) else { return Ok(()) };
@@ -190,6 +217,7 @@ impl Recorder {
             timestamp: Some(rfc3339(at)),
             session_id: Some(plan.session.id().to_string()),
             content: prompt,
+            wrap_up: matches!(plan.say, Say::WrapUp(_)),
             ..Message::new(Kind::Prompt, origin(plan.say), plan.attempt)
         };
         file.add(&[asked])
@@ -223,6 +251,27 @@ impl Recorder {
         self.ask(plan, prompt, at)
     }
 
+    /// After how many turns the agent of this attempt was told to save its work, if it was.
+    fn wraps_up_after(&self, attempt: u32) -> Result<Option<u32>, RecordError> {
+        let history = Journal::load(&self.dir.journal_path())?;
+        let (mut current, mut after) = (0, None);
+        for record in history.records() {
+            match record {
+                Record::AttemptStarted { plan, .. } => {
+                    current = plan.attempt;
+                    if current == attempt && matches!(plan.say, Say::WrapUp(_)) {
+                        after = Some(0);
+                    }
+                }
+                Record::Said { say: Say::WrapUp(_), turns, .. } if current == attempt => {
+                    after.get_or_insert(*turns);
+                }
+                _ => {}
+            }
+        }
+        Ok(after)
+    }
+
     /// Whether the agent of this attempt said anything: then there was one, also where no record tells.
     fn has_spoken(&self, attempt: u32) -> bool {
         fs::metadata(self.dir.attempt(attempt).stream_path()).is_ok_and(|stream| stream.len() > 0)
@@ -233,7 +282,12 @@ impl Recorder {
         Ok(match plan.say {
             Say::Task => Some(whole_task(&self.dir.plan()?.prompt.text, asked).into_owned()),
             Say::Asked => asked.last().cloned(),
-            Say::TaskAgain(_) | Say::Continue(_) | Say::Nudge(_) => None,
+            Say::TaskAgain(_)
+            | Say::Continue(_)
+            | Say::Nudge(_)
+            | Say::WrapUp(_)
+            | Say::More(_)
+            | Say::CheckFailed(_) => None,
         })
     }
 }
@@ -288,6 +342,11 @@ fn count(written: &mut Written, kind: Kind) {
 fn origin(say: Say) -> Origin {
     match say {
         Say::Task | Say::Asked => Origin::Person,
-        Say::TaskAgain(_) | Say::Continue(_) | Say::Nudge(_) => Origin::Longhaul,
+        Say::TaskAgain(_)
+        | Say::Continue(_)
+        | Say::Nudge(_)
+        | Say::WrapUp(_)
+        | Say::More(_)
+        | Say::CheckFailed(_) => Origin::Longhaul,
     }
 }

@@ -27,8 +27,8 @@ use checking::Checking;
 use condensing::Condensing;
 use longhaul_agent::{Answered, Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
-    Action, By, Continuity, Event, Evidence, Exit, Found, Moment, Notice, Now, Phase, Policy, Proc, Record,
-    Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StartupError, Step, StopLevel,
+    Action, By, Continuity, Event, Evidence, Exit, Found, Left, Moment, Notice, Now, Phase, Policy, Proc,
+    Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
     AnsweredQuestion, AttemptDir, AttemptExit, Harness, Home, Journal, RunDir, SessionLock, Status,
@@ -141,7 +141,6 @@ impl<'a> LiveWorld<'a> {
         let requests = Requests::listen(&setup.dir, &mut watch).ok();
         let Setup { dir, order, environment, .. } = &setup;
         let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
-        let recorder = Recorder::new(setup.dir.clone(), Arc::clone(&setup.dialect));
         let recorder = Recorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
         LiveWorld {
             setup,
@@ -211,9 +210,7 @@ impl World for LiveWorld<'_> {
             Action::EndCheck => self.end_check(true).await,
             Action::Spawn(plan) => self.spawn(&plan),
             Action::Say(say, left) => {
-                if let Some(attempt) = &self.attempt {
-                    attempt.agent.say(self.setup.dialect.say(&self.setup.order, say, left));
-                }
+                self.say(say, left);
                 Ok(())
             }
             Action::EndInput => {
@@ -460,6 +457,15 @@ impl LiveWorld<'_> {
         self.events.extend(self.clock.slept().map(Event::Suspended));
         self.events.push_back(Event::Examined(signs));
         Ok(())
+    }
+
+    /// Tells the agent something in the session that it has open. One whose input has ended hears it in the next
+    /// attempt.
+    fn say(&mut self, say: Say, left: Left) {
+        let Some(attempt) = &self.attempt else { return };
+        let words = self.setup.dialect.words(&self.setup.order, say, left);
+        attempt.agent.say(self.setup.dialect.say(&words));
+        self.recorder.told(say, words, self.clock.at());
     }
 
     fn stop(&mut self, level: StopLevel) {

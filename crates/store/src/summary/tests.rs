@@ -44,7 +44,8 @@ fn the_names_are_those_of_the_harness() {
         duration_ms: None,
         model: Some("opus".to_owned()),
     };
-    let limits = Limits { budget: Some(Usd(10_000_000)), active: Some(Span::from_secs(20)) };
+    let limits =
+        Limits { budget: Some(Usd(10_000_000)), time: Some(Span::from_secs(20)), ..Limits::default() };
     let spending = Spending { turns: vec![turn], subagents: Vec::new() };
     let summary = CostSummary::of(&state, limits, spending, Some("opus".to_owned()), Moment(61_500));
     let text = serde_json::to_string_pretty(&summary).expect("JSON");

@@ -59,6 +59,7 @@ impl LiveWorld<'_> {
             env_set: vec![("LONGHAUL_RUN".to_owned(), self.setup.dir.id().to_string())],
             env_remove: Vec::new(),
             stdin: Vec::new(),
+            prompt: String::new(),
             waits: false,
         };
         let files = (output.try_clone()?, output.try_clone()?);
