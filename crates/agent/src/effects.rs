@@ -7,7 +7,7 @@
 
 mod program;
 mod shell;
-mod wrapped;
+pub(crate) mod wrapped;
 
 use crate::pattern::Pattern;
 use crate::table::{self, TableError};

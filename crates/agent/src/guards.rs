@@ -2,14 +2,25 @@
 //! alone, so that whoever reads the agent's stream again comes to the same one.
 
 mod call;
+mod code;
+mod host;
+mod list_file;
+mod reach;
+mod shell;
+mod texts;
+mod unescape;
+mod url_pattern;
+mod urls;
 
 use crate::glance::beginning;
 use crate::pattern::Pattern;
 use crate::{Answers, AnswersError, NetworkError};
 pub use call::Call;
+pub use list_file::{UrlListError, url_patterns};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
+pub use url_pattern::{UrlPattern, UrlPatternError};
 
 // An answer must fit into one write to a pipe, whatever the model called for.
 const NAME_BYTES_MAX: usize = 200;
@@ -23,6 +34,8 @@ pub struct Guards {
     pub deny_tools: Vec<ToolPattern>,
     /// How its questions are answered; nothing if it may ask none.
     pub answers: Option<Answers>,
+    /// The URLs that no call may name.
+    pub block_urls: Vec<UrlPattern>,
 }
 
 /// What a guard says to a call.
@@ -58,6 +71,9 @@ pub enum GuardError {
     /// What is no host.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// A URL that is to be blocked is none.
+    #[error(transparent)]
+    Url(#[from] UrlPatternError),
 }
 
 impl Guards {
@@ -71,13 +87,13 @@ impl Guards {
         let tool = call.tool;
         let fits = |patterns: &[ToolPattern]| patterns.iter().any(|tools| tools.pattern.fits(tool));
         let allowed = self.allow_tools.is_empty() || fits(&self.allow_tools);
-        if allowed && !fits(&self.deny_tools) && !tool.is_empty() {
-            return Verdict::Pass;
+        if !allowed || fits(&self.deny_tools) || tool.is_empty() {
+            let tool = beginning(tool, NAME_BYTES_MAX);
+            return Verdict::Deny(format!(
+                "The tool {tool} is not allowed in this run, and nobody is there to allow it. Go on without it."
+            ));
         }
-        let tool = beginning(tool, NAME_BYTES_MAX);
-        Verdict::Deny(format!(
-            "The tool {tool} is not allowed in this run, and nobody is there to allow it. Go on without it."
-        ))
+        reach::verdict(self, call)
     }
 }
 

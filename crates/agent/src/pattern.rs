@@ -24,7 +24,8 @@ impl Pattern {
     }
 }
 
-fn fits(pattern: &str, word: &str) -> bool {
+/// Whether one alternative fits the whole word.
+pub(crate) fn fits(pattern: &str, word: &str) -> bool {
     let Some((start, pattern)) = pattern.split_once('*') else { return pattern == word };
     let Some(mut rest) = word.strip_prefix(start) else { return false };
     let (middle, end) = pattern.rsplit_once('*').unwrap_or(("", pattern));

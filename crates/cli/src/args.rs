@@ -6,7 +6,7 @@ pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 
 use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use longhaul_agent::ToolPattern;
+use longhaul_agent::{ToolPattern, UrlPattern};
 use longhaul_core::{Jitter, Preset, SessionId, Span};
 use longhaul_store::is_run_id;
 use std::num::NonZeroU32;
@@ -164,6 +164,15 @@ pub struct RunArgs {
     /// Let the agent ask questions, also without an --answer: each is answered by its first option, with a warning
     #[arg(long)]
     pub answer_defaults: bool,
+    /// Deny tool calls that name this URL, whatever else permits them: `example.com` with all below it,
+    /// `*.example.com`, `example.com:8080`, `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. What
+    /// is looked at, and what cannot be seen, is told in docs/guards.md
+    #[arg(long = "block-url", value_name = "PATTERN")]
+    pub block_urls: Vec<UrlPattern>,
+    /// Deny tool calls that name one of the URLs in this file: a pattern in each line, or a list named `blocked_urls`,
+    /// `urls` or `patterns` as YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    pub block_urls_file: Option<PathBuf>,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,

@@ -7,6 +7,7 @@ mod commands;
 mod duration;
 mod failure;
 mod flags_first;
+mod guards;
 mod home;
 mod limits;
 mod network;

@@ -33,7 +33,7 @@ pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
     })
 }
 
-/// A file of a person's own, whole.
+/// A file of a person's own, whole: it is kept with the run.
 pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
     let read = || -> io::Result<String> {
         let mut text = String::new();

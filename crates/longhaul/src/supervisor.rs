@@ -7,7 +7,7 @@ use crate::report::{Report, settle};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
-    Answers, Dialect, GuardError, Guards, Order, Program, Tables, TablesError, dialect_with,
+    Answers, Dialect, GuardError, Guards, Order, Program, Tables, TablesError, UrlPatternError, dialect_with,
 };
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{
@@ -177,9 +177,11 @@ pub(crate) fn dialect_of(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError
 /// The guards of a plan.
 pub(crate) fn guards_of(plan: &Plan) -> Result<Guards, GuardError> {
     let tools = |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
+    let urls = plan.guards.block_urls.iter().map(|text| text.parse()).collect::<Result<_, UrlPatternError>>();
     Ok(Guards {
         allow_tools: tools(&plan.guards.allow_tools)?,
         deny_tools: tools(&plan.guards.deny_tools)?,
+        block_urls: urls?,
         answers: plan.guards.answers.clone().map(Answers::new).transpose()?,
     })
 }
@@ -341,6 +343,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
             allow_tools: order.guards.allow_tools.iter().map(ToString::to_string).collect(),
             deny_tools: order.guards.deny_tools.iter().map(ToString::to_string).collect(),
             answers: order.guards.answers.as_ref().map(|answers| answers.by_key().clone()),
+            block_urls: order.guards.block_urls.iter().map(ToString::to_string).collect(),
         },
         network: order.network.as_ref().map(|network| network.hosts().to_vec()),
         env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), []),

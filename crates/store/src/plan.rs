@@ -92,6 +92,9 @@ pub struct PlanGuards {
     /// What the agent's questions are answered, by key; nothing if it may ask none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<BTreeMap<String, String>>,
+    /// Patterns of URLs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub block_urls: Vec<String>,
 }
 
 impl PlanGuards {

@@ -35,7 +35,7 @@ const WRAPPERS: &[Wrapper] = &[
 const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "su"];
 
 /// A command's words from its program on.
-pub(super) fn unwrapped(mut words: &[String]) -> &[String] {
+pub(crate) fn unwrapped(mut words: &[String]) -> &[String] {
     while let Some((first, behind)) = words.split_first() {
         if is_assignment(first) {
             words = behind;
@@ -51,7 +51,7 @@ pub(super) fn unwrapped(mut words: &[String]) -> &[String] {
 }
 
 /// A program's name without its directory.
-pub(super) fn name(program: &str) -> &str {
+pub(crate) fn name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 

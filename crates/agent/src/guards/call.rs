@@ -20,6 +20,11 @@ impl<'a> Call<'a> {
         Call { tool, json, read: OnceCell::new() }
     }
 
+    /// How long the input is, in bytes.
+    pub(super) fn input_bytes(&self) -> usize {
+        self.json.len()
+    }
+
     /// What the tool is called with, read when it is first wanted. Nothing if it cannot be read, as where it is
     /// missing: a guard that must know it denies the call then.
     pub fn input(&self) -> Option<&Value> {

@@ -1,5 +1,6 @@
 //! The lists that the guards are judged by. They were written before the guards were.
 
+use longhaul_agent::{Call, Guards, Verdict};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -40,8 +41,51 @@ impl Group {
     }
 }
 
+impl Group {
+    fn guards(&self) -> Guards {
+        let urls = self.block.iter().map(|text| text.parse().expect(text));
+        Guards { block_urls: urls.collect(), ..Guards::default() }
+    }
+
+    /// The entries that are denied, and those that are not.
+    fn judged(&self) -> (Vec<&Vec<String>>, Vec<&Vec<String>>) {
+        let guards = self.guards();
+        self.entries.iter().partition(|entry| {
+            let input = self.input(&entry[1]).to_string();
+            matches!(guards.verdict(&Call::new(&self.tool, &input)), Verdict::Deny(_))
+        })
+    }
+}
+
+fn told(group: &Group, entries: &[&Vec<String>]) -> Vec<String> {
+    entries.iter().map(|entry| format!("{} ({}): {}", group.tool, entry[0], entry[1])).collect()
+}
+
+#[test]
+fn what_is_harmless_passes() {
+    let groups = groups(HARMLESS);
+    let denied: Vec<String> = groups.iter().flat_map(|group| told(group, &group.judged().0)).collect();
+    assert!(denied.is_empty(), "{} denied:\n{}", denied.len(), denied.join("\n"));
+}
+
+/// What is known to be missed is asserted as well: an entry loses its third word when it is caught.
+#[test]
+fn attempts_are_denied() {
+    let mut wrong = Vec::new();
+    for group in groups(ATTEMPTS) {
+        let (denied, passed) = group.judged();
+        let missed: Vec<_> = passed.into_iter().filter(|entry| entry.len() < 3).collect();
+        wrong.extend(told(&group, &missed));
+        let caught: Vec<_> = denied.into_iter().filter(|entry| entry.len() == 3).collect();
+        wrong.extend(told(&group, &caught).iter().map(|told| format!("no miss any more: {told}")));
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 fn groups(list: &str) -> Vec<Group> {
-    toml::from_str::<List>(list).expect("the list can be read").group
+    let groups = toml::from_str::<List>(list).expect("the list can be read").group;
+    // Paths are not guarded yet.
+    groups.into_iter().filter(|group| group.paths.is_empty()).collect()
 }
 
 #[test]

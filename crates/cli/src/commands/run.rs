@@ -7,11 +7,11 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{answers, checks, home, limits, network, prompt, runtime, signals, tables};
+use crate::{checks, guards, home, limits, network, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
-use longhaul_agent::{Guards, Order, Program, near};
+use longhaul_agent::{Order, Program, near};
 use longhaul_core::{By, Fault, OutcomeKind, Preset, RunId, SessionId, SessionLoss};
 use longhaul_store::{Harness, Placement};
 use std::path::PathBuf;
@@ -155,7 +155,7 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
 fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
-    let (answers, network) = (answers::of(args)?, network::of(args)?);
+    let network = network::of(args)?;
     let cwd = cwd(args)?;
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
         let fault = match &error {
@@ -174,12 +174,8 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         attended: resolved.policy.limits.are_set(),
         checks: args.check.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
-        guards: Guards {
-            allow_tools: args.allow_tools.clone(),
-            deny_tools: args.deny_tools.clone(),
-            answers,
-        },
         network,
+        guards: guards::of(args)?,
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,
         seed_summary: args.seed_summary.clone(),

@@ -1,0 +1,172 @@
+//! A file of URL patterns, in one of the forms in which people keep them: plain lines, JSON, or YAML as far as a
+//! list needs it.
+
+use super::url_pattern::{UrlPattern, UrlPatternError};
+use serde_json::Value;
+
+/// Names under which a list is kept.
+const KEYS: [&str; 3] = ["blocked_urls", "urls", "patterns"];
+
+/// Why a list cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlListError {
+    /// One of the patterns cannot be used.
+    #[error("line {line}: {source}")]
+    Pattern {
+        /// Where it is, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: UrlPatternError,
+    },
+    /// The file is JSON, and one of the patterns cannot be used.
+    #[error(transparent)]
+    Json(UrlPatternError),
+    /// It begins like JSON and is none.
+    #[error("it is no JSON: {0}")]
+    Syntax(String),
+    /// It is JSON or YAML of another kind.
+    #[error("it has no list of strings named `blocked_urls`, `urls` or `patterns`")]
+    NoList,
+    /// A line of YAML that is more than a list needs.
+    #[error("line {0}: `- ` and a pattern should stand here")]
+    Line(usize),
+    /// There is no pattern in it.
+    #[error("there is no pattern in it")]
+    Empty,
+}
+
+/// The patterns of a file.
+///
+/// # Errors
+/// What is wrong with it, and in which line.
+pub fn url_patterns(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_address =
+        || text.lines().next().is_some_and(|line| line.contains("]:") || line.trim_end().ends_with(']'));
+    match text.trim_start().chars().next() {
+        Some('{') => json(text),
+        // An address of eight groups begins so, too.
+        Some('[') if serde_json::from_str::<Value>(text).is_ok() || !is_address() => json(text),
+        Some(_) if is_yaml(text) => yaml(text),
+        Some(_) | None => lines(text),
+    }
+}
+
+fn json(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
+    let value: Value = serde_json::from_str(text).map_err(|error| UrlListError::Syntax(error.to_string()))?;
+    let list = match &value {
+        Value::Array(list) => list,
+        value => KEYS.iter().find_map(|key| value.get(key)?.as_array()).ok_or(UrlListError::NoList)?,
+    };
+    let pattern =
+        |value: &Value| value.as_str().ok_or(UrlListError::NoList)?.parse().map_err(UrlListError::Json);
+    list.iter().map(pattern).collect()
+}
+
+fn lines(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
+    let mut patterns = Vec::new();
+    for (line, text) in numbered(text) {
+        patterns.push(text.parse().map_err(|source| UrlListError::Pattern { line, source })?);
+    }
+    if patterns.is_empty() { Err(UrlListError::Empty) } else { Ok(patterns) }
+}
+
+/// Lines that say something, without their comments.
+fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let bare = |line: &'_ str| line.split(" #").next().unwrap_or_default().trim_end().len();
+    let lines = text.lines().enumerate().map(move |(at, line)| (at + 1, &line[..bare(line)]));
+    lines.filter(|(_, line)| {
+        !line.trim().is_empty() && !line.trim_start().starts_with('#') && line.trim() != "---"
+    })
+}
+
+/// A key of ours, a list, or a key with nothing behind it begin no URL.
+fn is_yaml(text: &str) -> bool {
+    let first = numbered(text).next().map(|(_, line)| line);
+    first.is_some_and(|line| line.starts_with("- ") || line.ends_with(':') || key(line).is_some())
+        || numbered(text).any(|(_, line)| key(line).is_some_and(|(key, _)| KEYS.contains(&key)))
+}
+
+/// `name:` and what is behind it.
+fn key(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let is_name = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    (is_name && (value.is_empty() || value.starts_with(' '))).then_some((key, value.trim()))
+}
+
+fn yaml(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
+    let mut patterns = Vec::new();
+    let mut is_ours = numbered(text).next().is_some_and(|(_, line)| line.starts_with("- "));
+    let mut is_found = is_ours;
+    for (line, text) in numbered(text) {
+        let pattern = |text: &str| text.parse().map_err(|source| UrlListError::Pattern { line, source });
+        if let Some((key, value)) = key(text) {
+            is_ours = KEYS.contains(&key);
+            is_found |= is_ours;
+            if is_ours && !value.is_empty() {
+                let inside = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+                let values = inside.ok_or(UrlListError::Line(line))?.split(',').map(str::trim);
+                for value in values.filter(|value| !value.is_empty()) {
+                    patterns.push(pattern(unquoted(value))?);
+                }
+            }
+        } else if is_ours {
+            let value = text.trim_start().strip_prefix("- ").ok_or(UrlListError::Line(line))?;
+            patterns.push(pattern(unquoted(value.trim()))?);
+        }
+    }
+    if is_found { Ok(patterns) } else { Err(UrlListError::NoList) }
+}
+
+fn unquoted(text: &str) -> &str {
+    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    inside('"').or_else(|| inside('\'')).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::url_patterns;
+
+    #[test]
+    fn lists_in_all_their_forms() {
+        let check = |text: &str, expected: &[&str]| {
+            let patterns = url_patterns(text).expect(text);
+            assert_eq!(patterns.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{text}");
+        };
+        let two = ["a.test", "https://b.test/x/*"];
+        check("# ours\na.test\n\nhttps://b.test/x/*  # theirs\n", &two);
+        check("a.test\r\nhttps://b.test/x/*\r\n", &two);
+        check("\u{feff}a.test\nhttps://b.test/x/*", &two);
+        check("blocked_urls:\n  - a.test\n  - \"https://b.test/x/*\" # theirs\n", &two);
+        check("---\nname: x\nlist:\n  - c.test\nurls:\n- a.test\n- 'https://b.test/x/*'\nother: 1\n", &two);
+        check("patterns: [a.test, 'https://b.test/x/*']", &two);
+        check("- a.test\n- https://b.test/x/*\n", &two);
+        check(r#"["a.test", "https://b.test/x/*"]"#, &two);
+        check(r#"{"blocked_urls": ["a.test", "https://b.test/x/*"]}"#, &two);
+        check("[2001:db8::7]:80\na.test:8080/x", &["[2001:db8::7]:80", "a.test:8080/x"]);
+        check("[2001:db8::7]", &["[2001:db8::7]"]);
+        // Said to be empty, it is.
+        check("blocked_urls: []", &[]);
+        check("[]", &[]);
+    }
+
+    #[test]
+    fn what_is_no_list_is_told_with_its_line() {
+        let check = |text: &str, expected: &str| {
+            assert_eq!(url_patterns(text).expect_err(text).to_string(), expected, "{text}");
+        };
+        let none = "it has no list of strings named `blocked_urls`, `urls` or `patterns`";
+        check("", "there is no pattern in it");
+        check("# nothing\n", "there is no pattern in it");
+        check("name: x\nlist:\n  - a.test\n", none);
+        check(r#"{"sites": ["a.test"]}"#, none);
+        check(r#"{"urls": [1]}"#, none);
+        check("[\"a.test\"", "it is no JSON: EOF while parsing a list at line 1 column 9");
+        check("urls:\n  a.test\n", "line 2: `- ` and a pattern should stand here");
+        check("urls: a.test\n", "line 1: `- ` and a pattern should stand here");
+        let host = "names no host; name one, as in `example.com` or `https://example.com/papers/*`";
+        check("a.test\n\n*\n", &format!("line 3: `*` {host}"));
+        check("urls:\n  - http://\n", &format!("line 2: `http://` {host}"));
+        check(r#"["*"]"#, &format!("`*` {host}"));
+    }
+}

@@ -1,0 +1,142 @@
+//! What of a call's input is looked at, by tool: a tool that fetches names a URL, one that searches asks a question,
+//! a shell is given a script, and of a tool that nobody here knows every string is looked at both ways.
+
+use super::texts::{Found, Look};
+use super::url_pattern::UrlPattern;
+use super::urls::{Place, Urls};
+use super::{Call, Guards, Verdict};
+use crate::glance::beginning;
+use serde_json::{Value, json};
+
+// An answer must fit into one write to a pipe, whatever was written into the pattern.
+const PATTERN_BYTES_MAX: usize = 200;
+
+/// Tools that read and write files here, or plan and ask: what they are told may name a URL without going there.
+const LOCAL: [&str; 22] = [
+    "Agent",
+    "AskUserQuestion",
+    "CronDelete",
+    "CronList",
+    "Edit",
+    "EnterPlanMode",
+    "EnterWorktree",
+    "ExitPlanMode",
+    "ExitWorktree",
+    "Glob",
+    "Grep",
+    "ListAgents",
+    "MultiEdit",
+    "NotebookEdit",
+    "Read",
+    "SendMessage",
+    "Task",
+    "TaskOutput",
+    "TaskStop",
+    "TodoWrite",
+    "ToolSearch",
+    "Write",
+];
+
+/// Fields in which tools are given a program: a shell would read something else in it.
+const CODE: [&str; 9] =
+    ["code", "expression", "function", "html", "javascript", "js", "pageFunction", "python", "source"];
+
+/// What guards against URLs say to a call.
+pub(super) fn verdict(guards: &Guards, call: &Call<'_>) -> Verdict {
+    if guards.block_urls.is_empty() || LOCAL.contains(&call.tool) {
+        return Verdict::Pass;
+    }
+    let Some(input) = call.input() else {
+        return Verdict::Deny(
+            "The input of this call cannot be read, so that nobody can tell what it would reach.".to_owned(),
+        );
+    };
+    let urls = Urls::new(&guards.block_urls);
+    let mut look = Look::new(&urls, call.input_bytes());
+    let found = match call.tool {
+        "WebFetch" => fetched(&mut look, input),
+        "WebSearch" => searched(&mut look, input),
+        "Bash" | "Monitor" => every_string(input, &mut |_, text| look.script(text)),
+        _ => every_string(input, &mut |name, text| {
+            let found = look.text(text, &Place::default());
+            found.or_else(|| if CODE.contains(&name) { None } else { look.script(text) })
+        }),
+    };
+    match found {
+        Some(Found::Blocked(pattern)) => Verdict::Deny(blocked(pattern)),
+        Some(Found::Endless) => Verdict::Deny(
+            "This call is too tangled to be checked against the URLs that are blocked in this run. Write it plainly."
+                .to_owned(),
+        ),
+        None if call.tool == "WebSearch" => without(&guards.block_urls, input),
+        None => Verdict::Pass,
+    }
+}
+
+fn blocked(pattern: &UrlPattern) -> String {
+    let pattern = pattern.to_string();
+    let pattern = beginning(&pattern, PATTERN_BYTES_MAX);
+    format!("{pattern} is blocked in this run, and nobody is there to allow it. Go on without it.")
+}
+
+fn fetched<'a>(look: &mut Look<'a>, input: &Value) -> Option<Found<'a>> {
+    let url = input.get("url")?;
+    let place = Place { is_client: true, ports: Vec::new() };
+    // Whoever fetches leaves these out.
+    let plain = |text: &str| text.trim().replace(['\t', '\n', '\r'], "");
+    every_string(url, &mut |_, text| look.text(&plain(text), &place))
+}
+
+fn searched<'a>(look: &mut Look<'a>, input: &Value) -> Option<Found<'a>> {
+    // What is left out of a search may be named.
+    let asked = input.as_object()?.iter().filter(|(key, _)| *key != "blocked_domains");
+    // Ways to write a dot that only people read.
+    let spelled = |text: &str| text.replace(" dot ", ".").replace("[.]", ".").replace("(.)", ".");
+    asked.map(|(_, value)| value).find_map(|value| {
+        every_string(value, &mut |_, text| {
+            let found = look.text(text, &Place::default());
+            found.or_else(|| look.text(&spelled(text), &Place::default()))
+        })
+    })
+}
+
+/// A search that is told what to leave out.
+fn without(patterns: &[UrlPattern], input: &Value) -> Verdict {
+    // One that is told where to look takes nothing to leave out.
+    let is_narrow =
+        input.get("allowed_domains").and_then(Value::as_array).is_some_and(|domains| !domains.is_empty());
+    let mut domains = input.get("blocked_domains").and_then(Value::as_array).cloned().unwrap_or_default();
+    let before = domains.len();
+    for host in patterns.iter().filter_map(UrlPattern::whole_host) {
+        let domain = json!(host);
+        if !domains.contains(&domain) {
+            domains.push(domain);
+        }
+    }
+    match input {
+        Value::Object(fields) if !is_narrow && domains.len() > before => {
+            let mut fields = fields.clone();
+            fields.insert("blocked_domains".to_owned(), domains.into());
+            Verdict::Amend(fields.into())
+        }
+        _ => Verdict::Pass,
+    }
+}
+
+/// Looks at the strings of an input, each with the name of its field, until something is found. The names are
+/// looked at themselves.
+fn every_string<F>(value: &Value, look: &mut impl FnMut(&str, &str) -> Option<F>) -> Option<F> {
+    strings_below("", value, look)
+}
+
+fn strings_below<F>(name: &str, value: &Value, look: &mut impl FnMut(&str, &str) -> Option<F>) -> Option<F> {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+        Value::String(text) => look(name, text),
+        Value::Array(values) => values.iter().find_map(|value| strings_below(name, value, look)),
+        Value::Object(fields) => fields.iter().find_map(|(name, value)| {
+            let found = look("", name);
+            found.or_else(|| strings_below(name, value, look))
+        }),
+    }
+}

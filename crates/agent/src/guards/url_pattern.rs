@@ -1,0 +1,262 @@
+//! What a URL guard blocks, as a user writes it: `[scheme://]host[:port][/path][?query]`.
+
+use super::host::{folded, ipv4, ipv6, name};
+use crate::pattern::fits;
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+// Longer is a slip: a whole file, for example.
+const PATTERN_BYTES_MAX: usize = 2048;
+
+/// A host, or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlPattern {
+    text: String,
+    /// Nothing for any: what is had over one web scheme is had over the others.
+    scheme: Option<String>,
+    pub(super) host: Host,
+    port: Option<u16>,
+    /// Without a slash at its end; empty for everything.
+    path: String,
+    /// What all has to be in the query.
+    query: Vec<String>,
+}
+
+/// Where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// A name with everything below it, or only what is below it.
+    Name {
+        name: String,
+        only_below: bool,
+    },
+    Address(IpAddr),
+}
+
+/// A URL as it is named somewhere, folded; of its host only that it is the pattern's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mention<'a> {
+    pub(super) scheme: Option<&'a str>,
+    pub(super) port: Option<u16>,
+    /// Path and query as they are written.
+    pub(super) target: &'a str,
+}
+
+/// A pattern that blocks nothing, or more than was meant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlPatternError {
+    /// There is nothing in it.
+    #[error("an empty pattern blocks no URL; name a host, as in `example.com`")]
+    Empty,
+    /// It has no host, or one that fits all.
+    #[error("`{0}` names no host; name one, as in `example.com` or `https://example.com/papers/*`")]
+    NoHost(String),
+    /// Its host is none.
+    #[error(
+        "`{host}` in `{pattern}` is no host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
+    )]
+    Host {
+        /// What stands where the host should.
+        host: String,
+        /// The whole pattern.
+        pattern: String,
+    },
+    /// Its port is none.
+    #[error("`{0}` names no port from 1 to 65535 behind its host")]
+    Port(String),
+    /// There are spaces in it.
+    #[error("`{0}` has spaces in it; each pattern is one URL, and a space in it is `%20`")]
+    Spaces(String),
+    /// It is longer than any URL that is meant.
+    #[error("a pattern of more than {PATTERN_BYTES_MAX} bytes is no URL")]
+    Long,
+    /// It is a range of addresses.
+    #[error("`{0}` is a range of addresses; name single ones, or a host with a path")]
+    Range(String),
+}
+
+impl FromStr for UrlPattern {
+    type Err = UrlPatternError;
+
+    fn from_str(text: &str) -> Result<UrlPattern, UrlPatternError> {
+        let text = text.trim();
+        let owned = || text.to_owned();
+        if text.is_empty() {
+            return Err(UrlPatternError::Empty);
+        } else if text.len() > PATTERN_BYTES_MAX {
+            return Err(UrlPatternError::Long);
+        } else if text.contains(|sign: char| sign.is_whitespace() || sign.is_control()) {
+            return Err(UrlPatternError::Spaces(owned()));
+        }
+        let folded = folded(text);
+        let (scheme, rest) = match folded.split_once("://") {
+            Some((scheme, rest)) => (Some(scheme), rest),
+            None => (None, folded.as_str()),
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, target) = rest.split_at(end);
+        // A name before the host is not asked for.
+        let authority = authority.rsplit('@').next().unwrap_or_default();
+        let (host, port) = split_port(authority).ok_or_else(|| UrlPatternError::Port(owned()))?;
+        let host = match read_host(host) {
+            Some(host) => host,
+            None if host.trim_matches(['*', '.', '[', ']']).is_empty() => {
+                return Err(UrlPatternError::NoHost(owned()));
+            }
+            None => return Err(UrlPatternError::Host { host: host.to_owned(), pattern: owned() }),
+        };
+        let is_length = |length: &str| !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+        let range = target.strip_prefix('/').is_some_and(|length| length.len() < 4 && is_length(length));
+        if scheme.is_none() && range && matches!(host, Host::Address(_)) {
+            return Err(UrlPatternError::Range(owned()));
+        }
+        let (path, query) = split_target(target);
+        Ok(UrlPattern {
+            text: owned(),
+            scheme: scheme.filter(|scheme| !is_web(scheme)).map(str::to_owned),
+            host,
+            port,
+            path: path_pattern(&decoded(path)),
+            query: pairs(&decoded(query)).map(str::to_owned).collect(),
+        })
+    }
+}
+
+impl UrlPattern {
+    /// Whether it blocks what is named with its host.
+    pub(super) fn blocks(&self, mention: &Mention<'_>) -> bool {
+        self.scheme.as_ref().is_none_or(|scheme| mention.scheme == Some(scheme))
+            && self.port.is_none_or(|port| mention.has_port(port))
+            && self.blocks_target(mention.target)
+    }
+
+    /// A host whole, and how a search tool is told to leave it out.
+    pub(super) fn whole_host(&self) -> Option<&str> {
+        let is_whole =
+            self.scheme.is_none() && self.port.is_none() && self.path.is_empty() && self.query.is_empty();
+        match &self.host {
+            Host::Name { name, only_below: false } if is_whole => Some(name),
+            Host::Name { .. } | Host::Address(_) => None,
+        }
+    }
+
+    fn blocks_target(&self, target: &str) -> bool {
+        if self.path.is_empty() && self.query.is_empty() {
+            return true;
+        }
+        let (path, query) = split_target(target);
+        let fits_path = |path: &str| {
+            let path = path.strip_suffix(".git").unwrap_or(path);
+            // A pattern that asks for a query is for one page.
+            fits(&self.path, path)
+                || (self.query.is_empty() && fits(&format!("{}/*", self.path), path))
+                || (!self.query.is_empty() && self.path.is_empty())
+        };
+        let fits_query = self.query.iter().all(|wanted| pairs(query).any(|pair| fits(wanted, pair)));
+        fits_query && fits_path(&resolved(path))
+    }
+}
+
+impl fmt::Display for UrlPattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
+    }
+}
+
+impl Mention<'_> {
+    fn has_port(&self, port: u16) -> bool {
+        match (self.port, self.scheme) {
+            (Some(named), _) => named == port,
+            (None, Some("http" | "ws")) => port == 80,
+            (None, Some("https" | "wss")) => port == 443,
+            (None, Some("ftp")) => port == 21,
+            (None, Some("ssh" | "sftp")) => port == 22,
+            // Without a scheme a client takes the one or the other.
+            (None, Some(_) | None) => matches!(port, 80 | 443),
+        }
+    }
+}
+
+/// Whether what is had over this scheme is had over the web's others.
+pub(super) fn is_web(scheme: &str) -> bool {
+    matches!(scheme, "http" | "https" | "ws" | "wss")
+}
+
+fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
+    let inside_brackets = authority.rfind(']').unwrap_or_default();
+    match authority.rfind(':').filter(|at| *at >= inside_brackets) {
+        // An address that came without brackets.
+        Some(_) if !authority.starts_with('[') && authority.matches(':').count() > 1 => {
+            Some((authority, None))
+        }
+        Some(at) => {
+            let port = authority[at + 1..].parse().ok().filter(|port| *port > 0)?;
+            Some((&authority[..at], Some(port)))
+        }
+        None => Some((authority, None)),
+    }
+}
+
+fn read_host(text: &str) -> Option<Host> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    if let Some(address) = ipv4(bare, false).map(IpAddr::from).or_else(|| ipv6(bare)) {
+        return Some(Host::Address(address));
+    }
+    let (only_below, text) = match text.strip_prefix("*.") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let name = name(text);
+    let is_label = |label: &str| {
+        let is_of_label = |sign: char| sign.is_alphanumeric() || sign == '-' || sign == '_';
+        !label.is_empty() && label.chars().all(is_of_label)
+    };
+    // Digits alone are an address that misses parts.
+    let is_number =
+        name.rsplit('.').next().is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_name = !is_number && name.split('.').all(is_label);
+    is_name.then_some(Host::Name { name, only_below })
+}
+
+/// Path and query; what is behind `#` is never asked for.
+fn split_target(target: &str) -> (&str, &str) {
+    let target = target.split('#').next().unwrap_or_default();
+    target.split_once('?').unwrap_or((target, ""))
+}
+
+fn pairs(query: &str) -> impl Iterator<Item = &str> {
+    query.split(['&', ';']).filter(|pair| !pair.is_empty())
+}
+
+/// `/papers/*`, `/papers/` and `/papers` are the same: what is below is meant too.
+fn path_pattern(path: &str) -> String {
+    let resolved = resolved(path);
+    let mut path = resolved.as_str();
+    while let Some(shorter) = path.strip_suffix("/*").or_else(|| path.strip_suffix('/')) {
+        path = shorter;
+    }
+    path.strip_suffix(".git").unwrap_or(path).to_owned()
+}
+
+/// A path with its dots, double slashes and backslashes worked out.
+fn resolved(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.iter().flat_map(|part| ["/", part]).collect()
+}
+
+fn decoded(text: &str) -> String {
+    folded(&super::unescape::percent_decoded(text))
+}
+
+#[cfg(test)]
+mod tests;
