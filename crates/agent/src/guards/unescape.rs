@@ -136,11 +136,12 @@ pub(super) fn coded_texts(text: &str) -> Vec<String> {
         |sign| sign.is_ascii_alphanumeric() || matches!(sign, '+' | '/'),
         |sign| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '_'),
     ];
+    let has_slashes = text.contains('/');
     for (second, is_of_alphabet) in alphabets.iter().enumerate() {
         for run in text.split(|sign: char| !is_of_alphabet(sign)) {
-            let is_other = second == 0 || !run.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            let is_part = second == 1 && text.contains('/');
-            if run.len() >= CODED_BYTES_MIN && (is_other || is_part) {
+            // What both alphabets make the same of is read once.
+            let is_new = second == 0 || has_slashes || run.contains(['-', '_']);
+            if run.len() >= CODED_BYTES_MIN && is_new {
                 found.extend(base64(run).and_then(text_of));
                 found.extend(hex(run).and_then(text_of));
             }

@@ -157,6 +157,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     check_agent_args(&args.agent_args)?;
     let network = network::of(args)?;
     let cwd = cwd(args)?;
+    let guards = guards::of(args)?;
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
         let fault = match &error {
             AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
@@ -175,7 +176,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         checks: args.check.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         network,
-        guards: guards::of(args)?,
+        guards,
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,
         seed_summary: args.seed_summary.clone(),

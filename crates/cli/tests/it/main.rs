@@ -15,6 +15,7 @@ mod diagnostics;
 mod drills;
 mod full_disk;
 mod guards;
+mod guards_of_calls;
 mod ladder;
 mod limits;
 mod moving;

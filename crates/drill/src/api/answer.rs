@@ -73,7 +73,7 @@ fn names(told: &str, command: &str) -> bool {
 
 /// A tool call by the agent's name for the tool and with its input. `perhaps_run` tells of commands that may have been
 /// run already.
-fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&'static str, Value) {
+fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&str, Value) {
     match tool {
         Tool::Write { path, content } => ("Write", json!({"file_path": path, "content": content})),
         Tool::Edit { path, old, new } => {
@@ -100,6 +100,7 @@ fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&'static str, Value
                 json!({"question": question, "header": "Drill", "options": options, "multiSelect": multiple});
             ("AskUserQuestion", json!({"questions": [asked]}))
         }
+        Tool::Call { name, input } => (name, input.clone()),
     }
 }
 

@@ -16,7 +16,7 @@
 //! inner_retries = 1
 //! time_scale = 4
 //!
-//! [[turn]]                            # every turn but the last uses tools: write, edit, read, bash
+//! [[turn]]                            # every turn but the last uses tools: write, edit, read, bash, call
 //! text = "I write the file."
 //! [[turn.tools]]
 //! write = { path = "a.txt", content = "a" }

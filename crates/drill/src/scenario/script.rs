@@ -203,6 +203,13 @@ pub enum Tool {
         #[serde(default)]
         multiple: bool,
     },
+    /// Calls any other tool.
+    Call {
+        /// By the agent's name for it.
+        name: String,
+        /// With what.
+        input: serde_json::Value,
+    },
 }
 
 /// What the workspace must hold in the end.
@@ -346,7 +353,7 @@ impl Tool {
     fn path(&self) -> Option<&str> {
         match self {
             Self::Write { path, .. } | Self::Edit { path, .. } | Self::Read { path } => Some(path),
-            Self::Bash { .. } | Self::Ask { .. } => None,
+            Self::Bash { .. } | Self::Ask { .. } | Self::Call { .. } => None,
         }
     }
 }

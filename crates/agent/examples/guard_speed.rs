@@ -1,0 +1,52 @@
+//! How long a verdict takes on calls of a megabyte, of kinds that are harmless and of kinds that are meant to take
+//! long: `cargo run --release -p longhaul-agent --example guard_speed`.
+#![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
+
+use longhaul_agent::{Call, Guards, Verdict};
+use serde_json::json;
+use std::time::Instant;
+
+const KINDS: [(&str, &str); 16] = [
+    ("words", "echo some words of a command\n"),
+    ("quoted words", "echo \"some words\" 'of a' command;"),
+    ("a here-document", "line of a file with https://safe.test/x in it\n"),
+    ("one word", "x"),
+    ("quotes", "'"),
+    ("nested commands", "$(echo "),
+    ("braces", "{a,b}"),
+    ("variables", "x=$x$x; "),
+    ("look-alikes", "notexample.com "),
+    ("another path", "example.com/x "),
+    ("added strings", "'my' + 'example.com' "),
+    ("places in strings", "${h}example.com "),
+    ("here-documents", "cat <<a "),
+    ("base64", "aHR0cHM6Ly9zYWZlLnRlc3Qv "),
+    ("backslashes", "\\\\\\x41"),
+    ("pipes", "echo a | xargs echo | "),
+];
+
+fn main() {
+    let urls = ["example.com/papers/*", "203.0.113.7", "[2001:db8::7]", "blocked.test"];
+    let guards = Guards {
+        block_urls: urls.iter().map(|text| text.parse().expect(text)).collect(),
+        ..Guards::default()
+    };
+    println!("{:<20} {:>10} {:>10} {:>10}", "", "256 KB", "1 MB", "factor");
+    for (name, piece) in KINDS {
+        let time = |bytes: usize| {
+            let command = piece.repeat(bytes / piece.len());
+            let input = json!({ "command": command }).to_string();
+            let begun = Instant::now();
+            let verdict = guards.verdict(&Call::new("Bash", &input));
+            (begun.elapsed(), verdict)
+        };
+        let ((small, _), (large, verdict)) = (time(256 << 10), time(1 << 20));
+        let denied = if verdict == Verdict::Pass { "" } else { "denied" };
+        let factor = large.as_secs_f64() / small.as_secs_f64();
+        println!(
+            "{name:<20} {:>7} ms {:>7} ms {factor:>10.1} {denied}",
+            small.as_millis(),
+            large.as_millis()
+        );
+    }
+}
