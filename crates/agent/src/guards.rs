@@ -5,6 +5,7 @@ mod call;
 mod code;
 mod host;
 mod list_file;
+mod paths;
 mod reach;
 mod shell;
 mod texts;
@@ -17,6 +18,7 @@ use crate::pattern::Pattern;
 use crate::{Answers, AnswersError, NetworkError};
 pub use call::Call;
 pub use list_file::{UrlListError, url_patterns};
+pub use paths::{BlockedPathError, BlockedPaths};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
@@ -36,6 +38,8 @@ pub struct Guards {
     pub answers: Option<Answers>,
     /// The URLs that no call may name.
     pub block_urls: Vec<UrlPattern>,
+    /// The paths that no call may touch.
+    pub block_paths: BlockedPaths,
 }
 
 /// What a guard says to a call.
@@ -74,6 +78,9 @@ pub enum GuardError {
     /// A URL that is to be blocked is none.
     #[error(transparent)]
     Url(#[from] UrlPatternError),
+    /// A path cannot be blocked.
+    #[error(transparent)]
+    Path(#[from] BlockedPathError),
 }
 
 impl Guards {
@@ -93,7 +100,10 @@ impl Guards {
                 "The tool {tool} is not allowed in this run, and nobody is there to allow it. Go on without it."
             ));
         }
-        reach::verdict(self, call)
+        match self.block_paths.verdict(call) {
+            Verdict::Pass => reach::verdict(self, call),
+            verdict @ (Verdict::Deny(_) | Verdict::Amend(_)) => verdict,
+        }
     }
 }
 

@@ -36,7 +36,8 @@ pub use dialect::{
 pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};
 pub use guards::{
-    Call, GuardError, Guards, ToolPattern, UrlListError, UrlPattern, UrlPatternError, Verdict, url_patterns,
+    BlockedPathError, BlockedPaths, Call, GuardError, Guards, ToolPattern, UrlListError, UrlPattern,
+    UrlPatternError, Verdict, url_patterns,
 };
 pub use message::Scribe;
 pub use near::near;

@@ -173,6 +173,10 @@ pub struct RunArgs {
     /// `urls` or `patterns` as YAML or JSON
     #[arg(long, value_name = "FILE")]
     pub block_urls_file: Option<PathBuf>,
+    /// Deny tool calls that touch this file or folder or what is below it, as far as that can be told by what they
+    /// name: absolute, below `~`, or from the directory of the run on
+    #[arg(long = "block-path", value_name = "PATH")]
+    pub block_paths: Vec<String>,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
     pub keep_stream: bool,

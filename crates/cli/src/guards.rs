@@ -4,13 +4,15 @@ use crate::answers;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::tables;
-use longhaul_agent::{Guards, url_patterns};
+use longhaul_agent::{BlockedPaths, Guards, url_patterns};
+use std::env;
+use std::path::Path;
 
 const LIST_HINT: &str = "write a pattern in each line, as in `example.com` or `https://example.com/papers/*`, or a list \
                          named `blocked_urls`, `urls` or `patterns` as YAML or JSON";
 
 /// The guards that the flags ask for.
-pub fn of(args: &RunArgs) -> Result<Guards, Failure> {
+pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
     let mut block_urls = args.block_urls.clone();
     if let Some(path) = &args.block_urls_file {
         let text = tables::read("--block-urls-file", path)?;
@@ -18,6 +20,21 @@ pub fn of(args: &RunArgs) -> Result<Guards, Failure> {
             .map_err(|error| Failure::usage(format!("read {}: {error}", path.display()), LIST_HINT))?;
         block_urls.extend(listed);
     }
-    let (allow_tools, deny_tools) = (args.allow_tools.clone(), args.deny_tools.clone());
-    Ok(Guards { allow_tools, deny_tools, block_urls, answers: answers::of(args)? })
+    Ok(Guards {
+        allow_tools: args.allow_tools.clone(),
+        deny_tools: args.deny_tools.clone(),
+        block_urls,
+        block_paths: block_paths(&args.block_paths, cwd)?,
+        answers: answers::of(args)?,
+    })
+}
+
+fn block_paths(paths: &[String], cwd: &Path) -> Result<BlockedPaths, Failure> {
+    // What is not UTF-8 no call can name, and nothing relative can be told from it.
+    let home = env::var("HOME").unwrap_or_default();
+    BlockedPaths::new(paths, &cwd.to_string_lossy(), &home).map_err(|error| {
+        let hint =
+            "name each path with --block-path: absolute, below `~/`, or from the directory of the run on";
+        Failure::usage(format!("block a path: {error}"), hint)
+    })
 }

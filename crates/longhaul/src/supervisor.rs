@@ -7,7 +7,8 @@ use crate::report::{Report, settle};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
-    Answers, Dialect, GuardError, Guards, Order, Program, Tables, TablesError, UrlPatternError, dialect_with,
+    Answers, BlockedPaths, Dialect, GuardError, Guards, Order, Program, Tables, TablesError, UrlPatternError,
+    dialect_with,
 };
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{
@@ -177,12 +178,15 @@ pub(crate) fn dialect_of(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError
 /// The guards of a plan.
 pub(crate) fn guards_of(plan: &Plan) -> Result<Guards, GuardError> {
     let tools = |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
+    let home = plan.guards.home.as_deref().unwrap_or_default();
+    let cwd = plan.cwd.as_os_str().to_string_lossy();
     let urls = plan.guards.block_urls.iter().map(|text| text.parse()).collect::<Result<_, UrlPatternError>>();
     Ok(Guards {
         allow_tools: tools(&plan.guards.allow_tools)?,
         deny_tools: tools(&plan.guards.deny_tools)?,
         block_urls: urls?,
         answers: plan.guards.answers.clone().map(Answers::new).transpose()?,
+        block_paths: BlockedPaths::new(&plan.guards.block_paths, &cwd, home)?,
     })
 }
 
@@ -323,6 +327,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         harness.variables(Path::new(""), &order.cwd, (order.model.as_deref(), &policy.limits))
     });
     let of_harness: Vec<&str> = of_harness.into_iter().flatten().map(|(name, _)| name).collect();
+    let block_paths = &order.guards.block_paths;
     Plan {
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
@@ -344,6 +349,8 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
             deny_tools: order.guards.deny_tools.iter().map(ToString::to_string).collect(),
             answers: order.guards.answers.as_ref().map(|answers| answers.by_key().clone()),
             block_urls: order.guards.block_urls.iter().map(ToString::to_string).collect(),
+            block_paths: block_paths.texts().to_vec(),
+            home: (!block_paths.texts().is_empty()).then(|| block_paths.home().to_owned()),
         },
         network: order.network.as_ref().map(|network| network.hosts().to_vec()),
         env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), []),

@@ -95,6 +95,12 @@ pub struct PlanGuards {
     /// Patterns of URLs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub block_urls: Vec<String>,
+    /// Paths, from the run's folder on where they are not absolute.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub block_paths: Vec<String>,
+    /// What `~` means in those; nothing if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub home: Option<String>,
 }
 
 impl PlanGuards {

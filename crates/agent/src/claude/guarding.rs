@@ -4,7 +4,7 @@
 use super::compact::fingerprint;
 use super::control::{hook_answer, initialize, permission_denial};
 use super::questions::{self, ASK};
-use super::wire::{ControlResponse, Request};
+use super::wire::{ControlResponse, HookInput, Request};
 use crate::{Answered, Call, Guards, Verdict};
 use longhaul_core::Questions;
 use serde_json::{Value, json};
@@ -73,9 +73,8 @@ impl Guarding {
         let is_guard = request.subtype.is("hook_callback");
         let (answer, answered) = match request.subtype.as_str() {
             "hook_callback" if request.callback_id.is(CALLBACK) => {
-                let (tool, input) = (&request.input.tool_name, request.input.tool_input);
                 self.judged.insert(call);
-                let (line, answered) = self.judge(id, &Call::new(tool.as_str(), input.json()));
+                let (line, answered) = self.judge(id, &asked_about(&request.input));
                 (Some(line), answered)
             }
             // Somebody else's hook, which its own host answers.
@@ -140,6 +139,12 @@ impl Guarding {
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.open.values_mut().filter_map(|open| open.answer.take()).collect()
     }
+}
+
+/// The call that a question is about.
+fn asked_about<'a>(input: &'a HookInput<'_>) -> Call<'a> {
+    let call = Call::new(input.tool_name.as_str(), input.tool_input.json()).within(input.cwd.as_str());
+    call.freely(input.permission_mode.is("bypassPermissions"))
 }
 
 /// A verdict with the line that says it; a denial in place of one that is too long to be said.

@@ -278,6 +278,8 @@ records! {
     HookInput {
         "tool_name" => tool_name: Text<'a>,
         "tool_input" => tool_input: Raw<'a>,
+        "cwd" => cwd: Text<'a>,
+        "permission_mode" => permission_mode: Text<'a>,
     }
 
     /// The agent's answer to a control request.

@@ -9,6 +9,10 @@ use std::cell::OnceCell;
 pub struct Call<'a> {
     /// The tool, by the agent's own name for it.
     pub tool: &'a str,
+    /// Where the agent is by then, absolute; empty if it does not say.
+    pub(super) cwd: &'a str,
+    /// Whether the agent asks nobody else.
+    pub(super) is_free: bool,
     /// The input as it is on the wire, unread.
     json: &'a str,
     read: OnceCell<Option<Value>>,
@@ -17,7 +21,20 @@ pub struct Call<'a> {
 impl<'a> Call<'a> {
     /// A call of this tool, with its input as JSON.
     pub fn new(tool: &'a str, json: &'a str) -> Call<'a> {
-        Call { tool, json, read: OnceCell::new() }
+        Call { tool, cwd: "", is_free: false, json, read: OnceCell::new() }
+    }
+
+    /// Made by an agent that asks nobody else, if `is_free` says so: what is amended needs no other permission, so that
+    /// an agent with permissions of its own would be given one.
+    #[must_use]
+    pub fn freely(self, is_free: bool) -> Call<'a> {
+        Call { is_free, ..self }
+    }
+
+    /// Made in this folder, absolute: the agent changes its folder.
+    #[must_use]
+    pub fn within(self, cwd: &'a str) -> Call<'a> {
+        Call { cwd, ..self }
     }
 
     /// How long the input is, in bytes.

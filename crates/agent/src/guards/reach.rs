@@ -68,7 +68,7 @@ pub(super) fn verdict(guards: &Guards, call: &Call<'_>) -> Verdict {
             "This call is too tangled to be checked against the URLs that are blocked in this run. Write it plainly."
                 .to_owned(),
         ),
-        None if call.tool == "WebSearch" => without(&guards.block_urls, input),
+        None if call.tool == "WebSearch" && call.is_free => without(&guards.block_urls, input),
         None => Verdict::Pass,
     }
 }
@@ -138,5 +138,76 @@ fn strings_below<F>(name: &str, value: &Value, look: &mut impl FnMut(&str, &str)
             let found = look("", name);
             found.or_else(|| strings_below(name, value, look))
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Call, Guards, Verdict};
+    use serde_json::{Value, json};
+
+    fn guards(urls: &[&str]) -> Guards {
+        Guards {
+            block_urls: urls.iter().map(|text| text.parse().expect(text)).collect(),
+            ..Guards::default()
+        }
+    }
+
+    #[test]
+    fn a_search_is_told_what_to_leave_out() {
+        let check = |is_free: bool, input: Value, expected: Option<Value>| {
+            let guards = guards(&["a.test", "*.b.test", "c.test/x", "https://d.test/"]);
+            let text = input.to_string();
+            let verdict = guards.verdict(&Call::new("WebSearch", &text).freely(is_free));
+            assert_eq!(verdict, expected.map_or(Verdict::Pass, Verdict::Amend), "{input}");
+        };
+        // Hosts that are blocked whole.
+        let told = json!({ "query": "q", "blocked_domains": ["a.test", "d.test"] });
+        check(true, json!({ "query": "q" }), Some(told.clone()));
+        check(
+            true,
+            json!({ "query": "q", "allowed_domains": [] }),
+            Some(json!({ "query": "q", "allowed_domains": [],
+            "blocked_domains": ["a.test", "d.test"] })),
+        );
+        check(
+            true,
+            json!({ "query": "q", "blocked_domains": ["z.test", "a.test"] }),
+            Some(json!({ "query": "q", "blocked_domains": ["z.test", "a.test", "d.test"] })),
+        );
+        check(true, told, None);
+        check(true, json!({ "query": "q", "allowed_domains": ["z.test"] }), None);
+        // What is amended would be permitted with it.
+        check(false, json!({ "query": "q" }), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_denied() {
+        let guards = guards(&["a.test"]);
+        let denied =
+            |tool: &str, input: &str| matches!(guards.verdict(&Call::new(tool, input)), Verdict::Deny(_));
+        for input in ["", "{", r#"{"command":"\ud83d"}"#] {
+            assert!(denied("Bash", input) && denied("mcp__x__y", input), "{input}");
+        }
+        // Nothing in it is looked at.
+        assert!(!denied("Read", ""));
+        // One word stands for sixty of a hundred signs, many times over.
+        let values = format!("for x in {{1..60}}{}; do ", "y".repeat(100));
+        let tangled = values + &"echo $x;".repeat(2_000);
+        let input = json!({ "command": tangled }).to_string();
+        match guards.verdict(&Call::new("Bash", &input)) {
+            Verdict::Deny(reason) => assert!(reason.contains("too tangled"), "{reason}"),
+            verdict @ (Verdict::Pass | Verdict::Amend(_)) => unreachable!("{verdict:?}"),
+        }
+    }
+
+    #[test]
+    fn the_reason_is_short() {
+        let long = format!("a.test/{}", "x".repeat(1500));
+        let input = json!({ "url": format!("http://{long}") }).to_string();
+        match guards(&[&long]).verdict(&Call::new("WebFetch", &input)) {
+            Verdict::Deny(reason) => assert!(reason.len() < 400, "{reason}"),
+            verdict @ (Verdict::Pass | Verdict::Amend(_)) => unreachable!("{verdict:?}"),
+        }
     }
 }

@@ -5,18 +5,18 @@
 //! A script is read twice: a variable or an argument of a function may be set behind the place where it is used.
 
 mod expansion;
+mod known;
 mod printing;
 mod words;
 
 use crate::effects::wrapped::{name, unwrapped};
 use crate::glance::beginning;
+use known::assignment;
 use std::collections::{BTreeMap, BTreeSet};
 use words::Alternatives;
 
 // Deeper nesting is no command that anybody wrote.
 const DEPTH_MAX: usize = 16;
-// Values that one variable has in turn; those of a loop, mostly.
-const VALUES_MAX: usize = 64;
 // All that is made of a script, in times of its own length, and a floor for short ones.
 const MADE_FACTOR: usize = 16;
 const MADE_BYTES_MIN: usize = 1 << 20;
@@ -211,6 +211,10 @@ impl Shell {
         let mut command = Command::default();
         let folders = self.folders.clone();
         while let Some(sign) = source.sign().filter(|sign| Some(*sign) != closing) {
+            if self.reading.is_endless {
+                source.at = source.script.len();
+                break;
+            }
             match sign {
                 ' ' | '\t' | '\r' => self.end_word(&mut command),
                 '|' if !source.rest().starts_with('|') => {
@@ -326,8 +330,8 @@ impl Shell {
         let indented = source.takes("-");
         let quoted = source.rest().trim_start_matches([' ', '\t']).starts_with(['\'', '"', '\\']);
         let delimiter = self.next_word(source).first().to_owned();
-        let from = source.behind_documents.or_else(|| Some(source.at + source.rest().find('\n')? + 1));
-        let Some(from) = from else { return String::new() };
+        let next_line = || source.rest().find('\n').map_or(source.script.len(), |at| source.at + at + 1);
+        let from = source.behind_documents.unwrap_or_else(next_line);
         let mut end = from;
         let mut behind = source.script.len();
         for line in source.script.get(from..).unwrap_or_default().split_inclusive('\n') {
@@ -359,6 +363,10 @@ impl Shell {
 
     fn end_word(&mut self, command: &mut Command) {
         let Some(word) = command.word.take() else { return };
+        self.reading.is_endless |= self.made > self.made_max;
+        if self.reading.is_endless {
+            return;
+        }
         let words = word.with_braces();
         let first = words.first().cloned().unwrap_or_default();
         self.made += words.iter().map(String::len).sum::<usize>();
@@ -385,7 +393,6 @@ impl Shell {
             self.say(document, "", &[], false);
             self.mark_code(1, is_code);
         }
-        self.reading.is_endless |= self.made > self.made_max;
         if self.reading.is_endless || (words.is_empty() && targets.is_empty()) {
             // What is read by a loop is read by its first command.
             command.input = if joint == "|" { None } else { input };
@@ -420,86 +427,6 @@ impl Shell {
         printed
     }
 
-    /// What is known by a command: variables, arguments, and where the shell is.
-    fn known_by(&mut self, program: &str, words: &[String], input: Option<&str>, joint: &str) {
-        let arguments = words.get(1..).unwrap_or_default();
-        match program {
-            "for" | "select" if arguments.get(1).is_some_and(|word| word == "in") => {
-                self.set(&arguments[0], arguments[2..].to_vec());
-            }
-            // What is left over is the last one's.
-            "read" => {
-                let names: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
-                let values: Vec<&str> = input.unwrap_or_default().split_whitespace().collect();
-                for (at, name) in names.iter().enumerate() {
-                    let rest = values.get(at..).unwrap_or_default();
-                    let taken = if at + 1 == names.len() { rest.len() } else { rest.len().min(1) };
-                    self.set(name, vec![rest[..taken].join(" ")]);
-                }
-            }
-            "set" => {
-                let values = arguments.iter().skip_while(|word| word.starts_with('-')).cloned().collect();
-                self.positional(values);
-            }
-            "cd" | "pushd" => {
-                let to = arguments.iter().find(|word| !word.starts_with('-'));
-                self.moved(to.map_or("~", String::as_str), joint == "&&");
-            }
-            function if self.functions.contains(function) => self.positional(arguments.to_vec()),
-            _ => {}
-        }
-    }
-
-    fn positional(&mut self, values: Vec<String>) {
-        for (at, value) in values.iter().enumerate() {
-            self.set(&(at + 1).to_string(), vec![value.clone()]);
-        }
-        for all in ["@", "*"] {
-            self.set(all, vec![values.join(" ")]);
-        }
-    }
-
-    /// Whether it got there nobody knows, unless what follows depends on it.
-    fn moved(&mut self, to: &str, surely: bool) {
-        let there =
-            |from: &String| if to.starts_with(['/', '~']) { to.to_owned() } else { format!("{from}/{to}") };
-        let moved: Vec<String> = self.folders.iter().map(there).collect();
-        if surely {
-            self.folders = moved;
-        } else {
-            self.folders.extend(moved);
-        }
-        self.folders.dedup();
-        self.folders.truncate(DEPTH_MAX);
-    }
-
-    fn assign(&mut self, name: &str, values: Vec<String>) {
-        match name.strip_suffix('+') {
-            Some(name) => {
-                let before = self.variables.get(name).cloned().unwrap_or_else(|| vec![String::new()]);
-                let added = before
-                    .iter()
-                    .flat_map(|before| values.iter().map(move |value| format!("{before}{value}")));
-                let added = added.take(VALUES_MAX).collect();
-                self.set(name, added);
-            }
-            None => self.set(name, values),
-        }
-    }
-
-    /// Adds what a variable may be. One that is set twice may be either where it is used.
-    fn set(&mut self, name: &str, values: Vec<String>) {
-        let known = self.variables.entry(name.to_owned()).or_default();
-        for value in values {
-            let is_new =
-                known.len() < VALUES_MAX && value.len() <= OUTPUT_BYTES_MAX && !known.contains(&value);
-            if is_new {
-                self.made += value.len();
-                known.push(value);
-            }
-        }
-    }
-
     fn say(&mut self, text: &str, program: &str, ports: &[u16], is_word: bool) {
         self.made += text.len();
         self.reading.said.push(Said {
@@ -516,14 +443,6 @@ impl Shell {
     fn mark_code(&mut self, count: usize, is_code: bool) {
         self.reading.said.iter_mut().rev().take(count).for_each(|said| said.is_code = is_code);
     }
-}
-
-/// `name=value`, also where a program takes it: what is set by `export` and `env` is set.
-fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'[' | b']' | b'+');
-    (name.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '_') && name.bytes().all(is_of_name))
-        .then_some((name, value))
 }
 
 /// Whether the words are for a program of another language, and not for a shell that calls one.

@@ -100,6 +100,6 @@ impl<'a> Look<'a> {
 }
 
 /// Whether a shell would read something else in a text than stands there.
-fn is_script(text: &str) -> bool {
+pub(super) fn is_script(text: &str) -> bool {
     text.contains(['\'', '"', '\\', '$', '`', ' ', '\n', '{'])
 }

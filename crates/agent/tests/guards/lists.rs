@@ -1,6 +1,6 @@
 //! The lists that the guards are judged by. They were written before the guards were.
 
-use longhaul_agent::{Call, Guards, Verdict};
+use longhaul_agent::{BlockedPaths, Call, Guards, Verdict};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -44,7 +44,9 @@ impl Group {
 impl Group {
     fn guards(&self) -> Guards {
         let urls = self.block.iter().map(|text| text.parse().expect(text));
-        Guards { block_urls: urls.collect(), ..Guards::default() }
+        let paths =
+            BlockedPaths::new(&self.paths, "/work/repo", "/home/dev").expect("the paths can be blocked");
+        Guards { block_urls: urls.collect(), block_paths: paths, ..Guards::default() }
     }
 
     /// The entries that are denied, and those that are not.
@@ -83,9 +85,7 @@ fn attempts_are_denied() {
 }
 
 fn groups(list: &str) -> Vec<Group> {
-    let groups = toml::from_str::<List>(list).expect("the list can be read").group;
-    // Paths are not guarded yet.
-    groups.into_iter().filter(|group| group.paths.is_empty()).collect()
+    toml::from_str::<List>(list).expect("the list can be read").group
 }
 
 #[test]

@@ -5,9 +5,10 @@ use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use longhaul::SessionChoice;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Dialect, Invocation, Order, Past};
+use longhaul_agent::{Dialect, Guards, Invocation, Order, Past, ToolPattern};
 use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan};
 use serde_json::json;
+use std::collections::BTreeMap;
 
 /// Prints what a run would do.
 pub fn print(
@@ -32,6 +33,7 @@ pub fn print(
         let invocation = Claude::new().condense(order, plan.attempt, model, "");
         (model, command_line(&invocation), resolved.policy.condense_timeout)
     });
+    let guards = guards(&order.guards);
     let worst = resolved.policy.worst_case();
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -45,6 +47,7 @@ pub fn print(
                 "seed_summary": summary.map(|(model, command, timeout)| json!({
                     "model": model, "command": command, "timeout_ms": timeout.millis(),
                 })),
+                "guards": guards,
                 "preset": resolved.preset.word(),
                 "policy": resolved.policy,
                 "changed": resolved.origins,
@@ -63,7 +66,7 @@ pub fn print(
                 .map(|(name, value)| format!("  {name}={}", quoted(value)))
                 .collect();
             format!(
-                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}Policy: {}\n{}Worst case without progress: {} requests; \
+                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}{}Policy: {}\n{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
                 command_line(&invocation),
                 order.cwd.display(),
@@ -75,6 +78,7 @@ pub fn print(
                         format!("Summary of older work, where a new session is told it, within {timeout}: {command}\n")
                     })
                     .unwrap_or_default(),
+                guards.iter().map(|(what, patterns)| format!("{what}: {}\n", patterns.join(", "))).collect::<String>(),
                 resolved.preset,
                 policy_lines(&resolved.policy),
                 worst
@@ -87,6 +91,21 @@ pub fn print(
     };
     crate::output::print_text(&text);
     Ok(0)
+}
+
+/// The guards that are set, by what each is called in a plan.
+fn guards(guards: &Guards) -> BTreeMap<&'static str, Vec<String>> {
+    let Guards { allow_tools, deny_tools, block_urls, block_paths, answers } = guards;
+    let tools = |tools: &[ToolPattern]| tools.iter().map(ToString::to_string).collect();
+    let answers = answers.iter().flat_map(|answers| answers.by_key());
+    let all: [(_, Vec<String>); 5] = [
+        ("allow_tools", tools(allow_tools)),
+        ("deny_tools", tools(deny_tools)),
+        ("block_urls", block_urls.iter().map(ToString::to_string).collect()),
+        ("block_paths", block_paths.texts().to_vec()),
+        ("answers", answers.map(|(key, answer)| format!("{key}={answer}")).collect()),
+    ];
+    all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()
 }
 
 /// A command as it would be typed.

@@ -157,7 +157,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     check_agent_args(&args.agent_args)?;
     let network = network::of(args)?;
     let cwd = cwd(args)?;
-    let guards = guards::of(args)?;
+    let guards = guards::of(args, &cwd)?;
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
         let fault = match &error {
             AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,

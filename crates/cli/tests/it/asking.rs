@@ -203,6 +203,19 @@ fn the_help_of_run() {
               --answer-defaults
                   Let the agent ask questions, also without an --answer: each is answered by its first
                   option, with a warning
+              --block-url <PATTERN>
+                  Deny tool calls that name this URL, whatever else permits them: `example.com` with all
+                  below it, `*.example.com`, `example.com:8080`, `https://example.com/papers/*`,
+                  `example.com/watch?v=abc`, `192.0.2.1`. What is looked at, and what cannot be seen, is
+                  told in docs/guards.md
+
+              --block-urls-file <FILE>
+                  Deny tool calls that name one of the URLs in this file: a pattern in each line, or a list
+                  named `blocked_urls`, `urls` or `patterns` as YAML or JSON
+
+              --block-path <PATH>
+                  Deny tool calls that touch this file or folder or what is below it, as far as that can be
+                  told by what they name: absolute, below `~`, or from the directory of the run on
 
               --keep-stream
                   Keep the partial messages in the stream file after the run

@@ -56,6 +56,32 @@ bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }
 text = "That is all that I could do."
 "#;
 
+/// Ways to a file that is blocked, and to files beside it.
+const FILES: &str = r#"
+name = "files"
+summary = "ways to a blocked file, and files beside it"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I look."
+[[turn.tools]]
+bash = { command = "touch looked; cat ans'wers'/1.txt" }
+[[turn.tools]]
+bash = { command = "cd answers && touch listed" }
+[[turn.tools]]
+write = { path = "answers/2.txt", content = "x" }
+[[turn]]
+text = "I go on."
+[[turn.tools]]
+bash = { command = "echo answers > answers.md" }
+[[turn.tools]]
+write = { path = "answers-2.txt", content = "x" }
+[[turn]]
+text = "That is all that I could do."
+"#;
+
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let free = ["p", "--permission-mode", "bypassPermissions"];
     let ended = stage.run(agent, &free).args(args).against(server).end();
@@ -102,6 +128,44 @@ fn a_list_of_urls_is_kept_with_the_run() {
 }
 
 #[test]
+fn a_call_that_names_a_blocked_path_is_not_made() {
+    with_each_agent_at(FILES, "blocking a path", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--block-path", "answers", "--block-path", "~/.ssh"]);
+        assert_eq!(envelope["run"]["denied"], 3, "{envelope}");
+        let is_there = |name: &str| stage.work().join(name).exists();
+        assert!(!is_there("looked") && !is_there("answers"));
+        assert!(is_there("answers.md") && is_there("answers-2.txt"));
+        let plan = stage.only_run().plan().expect("the plan can be read");
+        assert_eq!(plan.guards.block_paths, ["answers", "~/.ssh"]);
+        assert_eq!(plan.guards.home.as_deref(), stage.user_home().to_str());
+    });
+}
+
+#[test]
+fn a_dry_run_shows_what_is_blocked() {
+    let stage = Stage::new();
+    let args = [
+        "p",
+        "--dry-run",
+        "--block-url",
+        "https://A.test/x/*",
+        "--block-path",
+        "answers",
+        "--deny-tools",
+        "Web*",
+    ];
+    let shown = |format: &str| stage.run(&stage.agent(), &args).args(["--output-format", format]).end();
+    let text = shown("text").stdout;
+    assert!(
+        text.contains("block_paths: answers\nblock_urls: https://A.test/x/*\ndeny_tools: Web*\n"),
+        "{text}"
+    );
+    let json: Value = serde_json::from_str(&shown("json").stdout).expect("a plan is shown");
+    assert_eq!(json["guards"]["block_urls"][0], "https://A.test/x/*", "{json}");
+    assert!(stage.runs().is_empty());
+}
+
+#[test]
 fn who_takes_over_blocks_the_same() {
     with_each_agent_at(LATE, "blocking after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"]).kill();
@@ -134,6 +198,11 @@ fn what_blocks_nothing_is_wrong_usage() {
         ("10.0.0.0/8", "range of addresses"),
     ] {
         wrong(&["--block-url", pattern], &[says]);
+    }
+    for (path, says) in
+        [("", "empty path"), ("/", "holds the folder"), (".", "holds the folder"), ("~x/y", "home folder")]
+    {
+        wrong(&["--block-path", path], &[says, "hint:"]);
     }
     let file = |name: &str, text: &[u8]| stage.file(name, text).display().to_string();
     for (path, says) in [
