@@ -6,7 +6,7 @@ use longhaul_agent::{Call, Guards, Verdict};
 use serde_json::json;
 use std::time::Instant;
 
-const KINDS: [(&str, &str); 18] = [
+const KINDS: [(&str, &str); 23] = [
     ("words", "echo some words of a command\n"),
     ("quoted words", "echo \"some words\" 'of a' command;"),
     ("a here-document", "line of a file with https://safe.test/x in it\n"),
@@ -23,6 +23,11 @@ const KINDS: [(&str, &str); 18] = [
     ("base64", "aHR0cHM6Ly9zYWZlLnRlc3Qv "),
     ("backslashes", "\\\\\\x41"),
     ("pipes", "echo a | xargs echo | "),
+    ("one long query", "a=example.com/b&"),
+    ("many hosts in one word", "https://example.com/"),
+    ("open braces", "{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{ "),
+    ("many ports", "nc example.com 80 81 82 83 84 85 "),
+    ("folders", "cd aaaaaaaaaaaaaaaaaaaaaa; echo b c d e f;"),
     ("values of a loop", "for x in a b c d; do echo $x$x$x; done;"),
     ("scripts in scripts", "bash -c \"bash -c 'echo a; echo b'\"; "),
 ];

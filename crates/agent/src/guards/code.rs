@@ -9,6 +9,9 @@ const VALUE_BYTES_MAX: usize = 4096;
 // What variables add to one string.
 const ADDED_BYTES_MAX: usize = 4096;
 
+// Shorter lists of numbers spell no host.
+const SPELLED_BYTES_MIN: usize = 8;
+
 /// Functions that make text of numbers.
 const OF_NUMBERS: [&str; 7] =
     ["chr", "unichr", "fromCharCode", "fromCodePoint", "bytes", "bytearray", "char"];
@@ -19,7 +22,14 @@ pub(super) fn strings(code: &str) -> Vec<String> {
         return Vec::new();
     }
     let mut found = read(code, None);
-    if code.contains("join") || code.contains("concat") {
+    if code.contains(['#', '/']) {
+        // Which of them begins a comment depends on the language, and an odd quote in one turns all strings inside out.
+        found.extend(read(&without_comments(code), None));
+    }
+    if OF_NUMBERS.iter().any(|name| code.contains(name)) {
+        found.extend(spelled(code));
+    }
+    if code.contains("join(") || code.contains("concat(") {
         // Lists are put together, too, with one of the signs that hold a URL together.
         ["", ".", "/"].iter().for_each(|sign| found.extend(read(code, Some(sign))));
     }
@@ -37,6 +47,31 @@ pub(super) fn strings(code: &str) -> Vec<String> {
 /// A text from its end to its beginning.
 pub(super) fn reversed(text: &str) -> String {
     text.chars().rev().collect()
+}
+
+/// A program without what looks like a comment.
+fn without_comments(code: &str) -> String {
+    let comment = |line: &str| {
+        let is_first = |at: usize| line[..at].ends_with(char::is_whitespace) || at == 0;
+        let marks = line.match_indices('#').chain(line.match_indices("//"));
+        marks.map(|(at, _)| at).filter(|at| is_first(*at)).min().unwrap_or(line.len())
+    };
+    code.lines().flat_map(|line| [&line[..comment(line)], "\n"]).collect()
+}
+
+/// Texts that stand there as lists of numbers, wherever they are taken from.
+fn spelled(code: &str) -> Vec<String> {
+    let is_of_list = |sign: char| sign.is_ascii_digit() || matches!(sign, ',' | ' ' | '\n');
+    let text = |list: &str| -> Option<String> {
+        let numbers = list.split([',', ' ', '\n']).filter(|number| !number.is_empty());
+        numbers
+            .map(|number| number.parse::<u8>().ok().filter(|byte| (32..127).contains(byte)).map(char::from))
+            .collect()
+    };
+    code.split(|sign| !is_of_list(sign))
+        .filter(|list| list.len() >= SPELLED_BYTES_MIN)
+        .filter_map(text)
+        .collect()
 }
 
 fn rotated(sign: char) -> char {
@@ -117,8 +152,10 @@ impl<'a> Reader<'a> {
                 '=' if self.rest().starts_with("==") => self.ended("==".len()),
                 '=' => {
                     let name = self.name.take();
+                    let is_added = self.code[..self.at].ends_with('+');
                     self.ended(1);
                     self.target = name;
+                    self.open = name.filter(|_| is_added).and_then(|name| self.variables.get(name).cloned());
                 }
                 ',' if self.between.is_some() => {
                     if let (Some(open), Some(between)) = (&mut self.open, self.between) {
@@ -161,15 +198,18 @@ impl<'a> Reader<'a> {
 
     /// A string whose places in braces are filled with the variables of these names.
     fn with_variables(&mut self, text: &str) -> String {
-        if !text.contains('{') || self.variables.is_empty() {
+        if !text.contains('{') {
             return text.to_owned();
         }
         let mut filled = String::new();
         let mut rest = text;
         while let Some((before, behind)) = rest.split_once('{') {
             filled.push_str(before.strip_suffix(['$', '#']).unwrap_or(before));
-            let value =
-                behind.split_once('}').and_then(|(name, after)| Some((self.variables.get(name)?, after)));
+            let value = behind.split_once('}').and_then(|(name, after)| {
+                let quotes = ["\"", "'", "`"];
+                let literal = quotes.iter().find_map(|quote| name.strip_prefix(quote)?.strip_suffix(quote));
+                Some((literal.or_else(|| self.variables.get(name).map(String::as_str))?, after))
+            });
             rest = match value.filter(|(value, _)| self.added + value.len() <= ADDED_BYTES_MAX) {
                 Some((value, after)) => {
                     self.added += value.len();
@@ -317,6 +357,10 @@ mod tests {
         check("'aZc'.replace('Z', 'b')", &["abc"]);
         check(r#"get("a\"b")"#, &[r#"a\"b"#]);
         check("$h = 'a'; echo $h . 'b';", &["ab"]);
+        check("# don't\nget('a' + 'b')", &["ab"]);
+        check("u = 'a'\nu += 'b'\nget(u)", &["ab"]);
+        check("f(`a${'b'}c`)", &["abc"]);
+        check("''.join(map(chr, [97, 98, 99]))", &["abc"]);
     }
 
     #[test]

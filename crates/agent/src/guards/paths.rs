@@ -2,7 +2,7 @@
 //! written, with dots, the home folder and the folder of the call worked out, and links are not followed.
 
 use super::code;
-use super::shell::{self, Said};
+use super::shell::{self, Said, Variables};
 use super::texts::is_script;
 use super::unescape::percent_decoded;
 use super::{Call, Verdict};
@@ -187,7 +187,8 @@ impl BlockedPaths {
         is_file: bool,
         level: usize,
     ) -> Result<Option<&str>, Endless> {
-        let reading = shell::read(script, &[("IFS", " "), ("PWD", cwd), ("HOME", &self.home)]);
+        let reading =
+            shell::read(script, &[("IFS", " "), ("PWD", cwd), ("HOME", &self.home)], &Variables::new());
         if reading.is_endless {
             return Err(Endless);
         }

@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_reason_is_short() {
-        let long = format!("a.test/{}", "x".repeat(1500));
+        let long = format!("a.test/{}", "x".repeat(1000));
         let input = json!({ "url": format!("http://{long}") }).to_string();
         match guards(&[&long]).verdict(&Call::new("WebFetch", &input)) {
             Verdict::Deny(reason) => assert!(reason.len() < 400, "{reason}"),

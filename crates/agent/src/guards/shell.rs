@@ -13,6 +13,8 @@ use crate::effects::wrapped::{name, unwrapped};
 use crate::glance::beginning;
 use known::assignment;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::rc::Rc;
 use words::Alternatives;
 
 // Deeper nesting is no command that anybody wrote.
@@ -22,6 +24,11 @@ const MADE_FACTOR: usize = 16;
 const MADE_BYTES_MIN: usize = 1 << 20;
 // Of a program that copies its input no more is wanted than a variable or a word can be.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
+
+// Longer is no program that is known here, and each word of a command keeps it.
+const PROGRAM_BYTES_MAX: usize = 64;
+// Each word of a command keeps them all.
+const PORTS_MAX: usize = 16;
 
 /// Programs whose words are hosts and URLs.
 const CLIENTS: [&str; 44] = [
@@ -88,7 +95,12 @@ pub(super) struct Reading {
     pub(super) is_whole: bool,
     /// Whether it says more than anybody could look at.
     pub(super) is_endless: bool,
+    /// What its variables may be.
+    pub(super) variables: Variables,
 }
+
+/// What each variable may be.
+pub(super) type Variables = BTreeMap<String, Vec<String>>;
 
 /// One text of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +111,7 @@ pub(super) struct Said {
     /// Numbers among the words of the same command, which may be ports.
     pub(super) ports: Vec<u16>,
     /// Where the shell is by then, as it was told: relative to where it began, or absolute.
-    pub(super) folders: Vec<String>,
+    pub(super) folders: Rc<Vec<String>>,
     /// Whether it stands where a file does: a word, an option's value, a redirection.
     pub(super) is_word: bool,
     /// Whether it is a program of another language.
@@ -113,33 +125,39 @@ impl Said {
 }
 
 /// Reads a script that is called with these variables set.
-pub(super) fn read(script: &str, settings: &[(&str, &str)]) -> Reading {
+pub(super) fn read(script: &str, settings: &[(&str, &str)], outer: &Variables) -> Reading {
     let mut shell = Shell {
         variables: settings
             .iter()
             .map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()]))
             .collect(),
         functions: BTreeSet::new(),
-        folders: vec![String::new()],
+        folders: Rc::default(),
+        handed: None,
+        outer,
         made: 0,
         made_max: MADE_BYTES_MIN + MADE_FACTOR * script.len(),
         reading: Reading::default(),
     };
     for _ in 0..2 {
-        shell.folders = vec![String::new()];
+        shell.folders = Rc::new(vec![String::new()]);
         shell.reading = Reading { is_whole: true, ..Reading::default() };
         shell.made = 0;
         shell.run(script, 0);
     }
-    shell.reading
+    Reading { variables: shell.variables, ..shell.reading }
 }
 
 /// What is known while a script is read.
-struct Shell {
-    variables: BTreeMap<String, Vec<String>>,
+struct Shell<'a> {
+    variables: Variables,
     functions: BTreeSet<String>,
     /// Where it may be.
-    folders: Vec<String>,
+    folders: Rc<Vec<String>>,
+    /// What the commands in brackets read that come next.
+    handed: Option<String>,
+    /// Variables of the script that calls this one.
+    outer: &'a Variables,
     /// Bytes that were made so far.
     made: usize,
     made_max: usize,
@@ -162,6 +180,8 @@ struct Command {
     /// The word under way; an empty one is a word if it was quoted.
     word: Option<Alternatives>,
     is_target: bool,
+    /// Whether the next word is the name of a function.
+    is_function: bool,
     targets: Vec<String>,
     documents: Vec<String>,
     /// What it reads: a here-document, a word, or what was printed before it.
@@ -193,7 +213,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Shell {
+impl Shell<'_> {
     /// Reads a script inside of another one, and says what it would print.
     fn run(&mut self, script: &str, depth: usize) -> String {
         let mut source = Source { script, at: 0, depth, behind_documents: None };
@@ -208,8 +228,8 @@ impl Shell {
     /// Reads commands up to the sign that closes them, and says what they would print.
     fn list(&mut self, source: &mut Source<'_>, closing: Option<char>) -> String {
         let mut printed = String::new();
-        let mut command = Command::default();
-        let folders = self.folders.clone();
+        let mut command = Command { input: self.handed.take(), ..Command::default() };
+        let folders = Rc::clone(&self.folders);
         while let Some(sign) = source.sign().filter(|sign| Some(*sign) != closing) {
             if self.reading.is_endless {
                 source.at = source.script.len();
@@ -263,9 +283,10 @@ impl Shell {
             }
             // In an option's value, or as a pattern of `case`.
             Some(_) => self.part(source, command, '('),
-            None if command.words.first().is_some_and(|word| word == "function") && source.takes(")") => {}
             None => {
+                let input = command.input.take();
                 printed.push_str(&self.end_command(command, ";"));
+                self.handed = input;
                 printed.push_str(&self.nested(source, ')'));
             }
         }
@@ -281,11 +302,8 @@ impl Shell {
             }
         }
         self.end_word(&mut inside);
-        for (at, value) in inside.words.iter().enumerate() {
-            self.set(&format!("{name}[{at}]"), vec![value.clone()]);
-            self.say(value, "", &[], false);
-        }
-        self.set(name, vec![inside.words.join(" ")]);
+        inside.words.iter().for_each(|value| self.say(value, "", &[], false));
+        self.set_list(name, &inside.words);
         command.word = None;
     }
 
@@ -375,6 +393,9 @@ impl Shell {
             command.targets.extend(words);
         } else if command.words.is_empty() && KEYWORDS.contains(&first.as_str()) {
             // The command comes behind it.
+            command.is_function = first == "function";
+        } else if mem::take(&mut command.is_function) {
+            self.functions.insert(first);
         } else {
             if let Some((name, _)) = assignment(&first) {
                 let values = words.iter().filter_map(|word| Some(assignment(word)?.1.to_owned())).collect();
@@ -387,7 +408,7 @@ impl Shell {
     /// What the complete command says, does to what is known, and would print.
     fn end_command(&mut self, command: &mut Command, joint: &str) -> String {
         self.end_word(command);
-        let Command { words, targets, documents, input, .. } = std::mem::take(command);
+        let Command { words, targets, documents, input, .. } = mem::take(command);
         let is_code = is_for_interpreter(&words);
         for document in &documents {
             self.say(document, "", &[], false);
@@ -409,8 +430,9 @@ impl Shell {
         joint: &str,
     ) -> String {
         let behind = unwrapped(words);
-        let program = behind.first().map(|word| name(word).to_owned()).unwrap_or_default();
-        let ports: Vec<u16> = words.iter().filter_map(|word| word.parse().ok()).collect();
+        let program = behind.first().map(|word| name(word)).unwrap_or_default();
+        let program = beginning(program, PROGRAM_BYTES_MAX).to_owned();
+        let ports: Vec<u16> = words.iter().filter_map(|word| word.parse().ok()).take(PORTS_MAX).collect();
         for word in words {
             self.say(word, &program, &ports, true);
         }
@@ -433,7 +455,7 @@ impl Shell {
             text: text.to_owned(),
             program: program.to_owned(),
             ports: ports.to_vec(),
-            folders: self.folders.clone(),
+            folders: Rc::clone(&self.folders),
             is_word,
             is_code: false,
         });

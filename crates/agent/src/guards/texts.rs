@@ -3,7 +3,7 @@
 //! many levels deep.
 
 use super::code;
-use super::shell::{self, Reading};
+use super::shell::{self, Reading, Variables};
 use super::unescape::{coded_texts, readings};
 use super::url_pattern::UrlPattern;
 use super::urls::{Place, Urls};
@@ -42,7 +42,7 @@ impl<'a> Look<'a> {
 
     /// What a script names.
     pub(super) fn script(&mut self, script: &str) -> Option<Found<'a>> {
-        self.script_at(script, 1)
+        self.script_at(script, 1, &Variables::new())
     }
 
     fn at_level(&mut self, text: &str, place: &Place, level: usize) -> Option<Found<'a>> {
@@ -68,12 +68,12 @@ impl<'a> Look<'a> {
         None
     }
 
-    fn script_at(&mut self, script: &str, level: usize) -> Option<Found<'a>> {
+    fn script_at(&mut self, script: &str, level: usize, outer: &Variables) -> Option<Found<'a>> {
         self.left = self.left.saturating_sub(script.len());
         if self.left == 0 {
             return Some(Found::Endless);
         }
-        let Reading { said, is_whole, is_endless } = shell::read(script, &[("IFS", " ")]);
+        let Reading { said, is_whole, is_endless, variables } = shell::read(script, &[("IFS", " ")], outer);
         if is_endless {
             return Some(Found::Endless);
         }
@@ -90,7 +90,7 @@ impl<'a> Look<'a> {
             }
             let scripts = if said.is_code { code::strings(&said.text) } else { vec![said.text.clone()] };
             for script in scripts.iter().filter(|script| is_script(script)) {
-                if let Some(found) = self.script_at(script, level + 1) {
+                if let Some(found) = self.script_at(script, level + 1, &variables) {
                     return Some(found);
                 }
             }

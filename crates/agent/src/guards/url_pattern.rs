@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 // Longer is a slip: a whole file, for example.
-const PATTERN_BYTES_MAX: usize = 2048;
+const PATTERN_BYTES_MAX: usize = 1024;
 
 /// A host, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]

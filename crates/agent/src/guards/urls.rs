@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 // What stands around a host and is longer changes nothing about it.
 const BEFORE_BYTES_MAX: usize = 512;
-const TARGET_BYTES_MAX: usize = 4096;
+const TARGET_BYTES_MAX: usize = 1280;
 // Between two strings that are added to each other there is not much.
 const ADDED_BYTES_MAX: usize = 64;
 
@@ -216,9 +216,13 @@ fn targets<'a>(scheme: Option<&'a str>, behind: &'a str, ports: &[u16]) -> Vec<M
     let mut found = Vec::new();
     for target in [target, short, shortest, named_at] {
         let ports = ports.iter().copied().map(Some).filter(|_| named.is_none());
-        found.extend([named].into_iter().chain(ports).map(|port| Mention { scheme, port, target }));
+        for port in [named].into_iter().chain(ports) {
+            let mention = Mention { scheme, port, target };
+            if !found.contains(&mention) {
+                found.push(mention);
+            }
+        }
     }
-    found.dedup();
     found
 }
 

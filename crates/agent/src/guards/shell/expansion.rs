@@ -4,7 +4,7 @@ use super::words::Alternatives;
 use super::{Command, DEPTH_MAX, Shell, Source};
 use crate::guards::unescape::{backslashes, escaped};
 
-impl Shell {
+impl Shell<'_> {
     /// Reads the part of a word that begins with this sign.
     pub(super) fn part(&mut self, source: &mut Source<'_>, command: &mut Command, sign: char) {
         let mut word = command.word.take().unwrap_or_default();
@@ -110,11 +110,8 @@ impl Shell {
 
     fn values_of(&self, name: &str) -> Vec<String> {
         // Whatever is not set in the script is as good as empty.
-        self.variables
-            .get(name)
-            .filter(|values| !values.is_empty())
-            .cloned()
-            .unwrap_or_else(|| vec![String::new()])
+        let values = self.variables.get(name).or_else(|| self.outer.get(name));
+        values.filter(|values| !values.is_empty()).cloned().unwrap_or_else(|| vec![String::new()])
     }
 
     /// What `${…}` may be.

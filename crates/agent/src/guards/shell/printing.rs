@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 const STARTED_MAX: usize = 4;
 
 /// What a command would print, as far as it can be told from its words and its input.
-pub(super) fn printed(shell: &mut Shell, words: &[String], input: Option<&str>) -> String {
+pub(super) fn printed(shell: &mut Shell<'_>, words: &[String], input: Option<&str>) -> String {
     of_program(shell, words, input, 0)
 }
 
-fn of_program(shell: &mut Shell, words: &[String], input: Option<&str>, depth: usize) -> String {
+fn of_program(shell: &mut Shell<'_>, words: &[String], input: Option<&str>, depth: usize) -> String {
     let Some((program, arguments)) = words.split_first() else { return String::new() };
     let has = |options: &[&str]| arguments.iter().any(|word| options.contains(&word.as_str()));
     let text = input.unwrap_or_default();
@@ -50,7 +50,7 @@ fn echo(arguments: &[String]) -> String {
     if arguments[..options].iter().any(|option| option.contains('e')) { backslashes(&text) } else { text }
 }
 
-fn printf(shell: &mut Shell, arguments: &[String]) -> String {
+fn printf(shell: &mut Shell<'_>, arguments: &[String]) -> String {
     let (variable, arguments) = match arguments {
         [option, variable, rest @ ..] if option == "-v" => (Some(variable), rest),
         arguments => (None, arguments),
@@ -87,7 +87,11 @@ fn formatted(format: &str, values: &mut VecDeque<&str>) -> String {
             '%' => printed.push('%'),
             'b' => printed.push_str(&backslashes(values.pop_front().unwrap_or_default())),
             'c' => printed.extend(values.pop_front().and_then(|value| value.chars().next())),
-            _ => printed.push_str(values.pop_front().unwrap_or_default()),
+            _ => {
+                let value = values.pop_front().unwrap_or_default();
+                let length = directive[..end].split_once('.').and_then(|(_, length)| length.parse().ok());
+                printed.extend(value.chars().take(length.unwrap_or(usize::MAX)));
+            }
         }
         rest = &directive[end + kind.len_utf8()..];
     }
@@ -155,7 +159,7 @@ fn substituted(text: &str, script: &str) -> String {
 }
 
 /// What is started by `xargs` is a command like any other, with the input among its words.
-fn xargs(shell: &mut Shell, arguments: &[String], input: &str, depth: usize) -> String {
+fn xargs(shell: &mut Shell<'_>, arguments: &[String], input: &str, depth: usize) -> String {
     let mut place = None;
     let mut words = arguments;
     while let [option, rest @ ..] = words {

@@ -7,7 +7,9 @@ use std::ops::Range;
 const ALTERNATIVES_MAX: usize = 64;
 const ALTERNATIVES_BYTES_MAX: usize = 64 << 10;
 // Longer is a text, not a word that stands for many.
-const BRACED_BYTES_MAX: usize = 4096;
+const BRACED_BYTES_MAX: usize = 1024;
+// Brackets that stand for nothing: behind so many of them no more are tried.
+const BRACKETS_MAX: usize = 32;
 
 /// What a word may be; one thing at least.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +83,7 @@ fn without_braces(word: &str) -> Vec<String> {
 
 /// The first part of a word that stands for several.
 fn first_choice(word: &str) -> Option<(Range<usize>, Vec<String>)> {
-    word.match_indices(['{', '[']).find_map(|(at, bracket)| {
+    word.match_indices(['{', '[']).take(BRACKETS_MAX).find_map(|(at, bracket)| {
         let inside = &word[at + 1..];
         let (length, choices) = if bracket == "{" { braced(inside)? } else { ranged(inside)? };
         Some((at..at + length + 2, choices))

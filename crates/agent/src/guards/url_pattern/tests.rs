@@ -59,7 +59,7 @@ fn a_pattern_names_a_host() {
         "10.0.0.0/8",
         expect!["error: `10.0.0.0/8` is a range of addresses; name single ones, or a host with a path"],
     );
-    check(&"x".repeat(3000), expect!["error: a pattern of more than 2048 bytes is no URL"]);
+    check(&"x".repeat(3000), expect!["error: a pattern of more than 1024 bytes is no URL"]);
 }
 
 #[test]
