@@ -19,14 +19,19 @@ const WITHOUT_FILES: [&str; 8] = ["echo", "gh", "helm", "kubectl", "oc", "printf
 /// Programs that take a script as a word.
 const SHELLS: [&str; 8] = ["bash", "dash", "eval", "ksh", "sh", "su", "xargs", "zsh"];
 /// Tools that touch no file themselves.
-const WITHOUT_PATHS: [&str; 14] = [
+const WITHOUT_PATHS: [&str; 19] = [
     "Agent",
     "AskUserQuestion",
+    "CronCreate",
     "CronDelete",
     "CronList",
     "ExitPlanMode",
     "ListAgents",
+    "ReportFindings",
+    "ScheduleWakeup",
     "SendMessage",
+    "Skill",
+    "StructuredOutput",
     "Task",
     "TaskOutput",
     "TaskStop",

@@ -11,10 +11,12 @@ use serde_json::{Value, json};
 // An answer must fit into one write to a pipe, whatever was written into the pattern.
 const PATTERN_BYTES_MAX: usize = 200;
 
-/// Tools that read and write files here, or plan and ask: what they are told may name a URL without going there.
-const LOCAL: [&str; 22] = [
+/// Tools that read and write files here, plan, ask and report: what they are told may name a URL without going there,
+/// and what an agent does that they start is asked about itself.
+const LOCAL: [&str; 27] = [
     "Agent",
     "AskUserQuestion",
+    "CronCreate",
     "CronDelete",
     "CronList",
     "Edit",
@@ -28,7 +30,11 @@ const LOCAL: [&str; 22] = [
     "MultiEdit",
     "NotebookEdit",
     "Read",
+    "ReportFindings",
+    "ScheduleWakeup",
     "SendMessage",
+    "Skill",
+    "StructuredOutput",
     "Task",
     "TaskOutput",
     "TaskStop",

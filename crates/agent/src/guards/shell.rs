@@ -472,3 +472,6 @@ fn is_for_interpreter(words: &[String]) -> bool {
     let first = words.len() - unwrapped(words).len();
     words.iter().take(first + 1).any(|word| INTERPRETERS.contains(&name(word)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,19 @@
 //! Whatever a call says, it has a verdict; and a blocked host is found in any mixture of a shell's ways to write it.
 
-use longhaul_agent::{Call, Guards, Verdict};
+use longhaul_agent::{BlockedPaths, Call, Guards, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 
 fn guards() -> Guards {
     let urls =
         ["example.com", "https://arxiv.example/abs/*", "203.0.113.7", "[2001:db8::7]", "*.wild.example:8080"];
-    Guards { block_urls: urls.iter().map(|text| text.parse().expect(text)).collect(), ..Guards::default() }
+    let paths = ["secrets".to_owned(), "/work/answers".to_owned()];
+    let paths = BlockedPaths::new(&paths, "/work/repo", "/home/dev").expect("the paths can be blocked");
+    Guards {
+        block_urls: urls.iter().map(|text| text.parse().expect(text)).collect(),
+        block_paths: paths,
+        ..Guards::default()
+    }
 }
 
 fn denies(tool: &str, field: &str, text: &str) -> bool {
@@ -47,6 +53,16 @@ proptest! {
         for command in [format!("curl https://{host}/x"), format!("bash -c 'true'; ping {host}"), format!("x={host}; nc $x 80")] {
             prop_assert!(denies("Bash", "command", &command), "{command}");
         }
+    }
+
+    #[test]
+    fn a_path_is_found_in_any_mixture(ways in prop::collection::vec(any::<u8>(), 13)) {
+        let path = mixture("/work/answers", &ways);
+        for command in [format!("cat {path}/1.txt"), format!("x={path}; ls $x"), format!("echo x >{path}")] {
+            prop_assert!(denies("Bash", "command", &command), "{command}");
+        }
+        let other = mixture("/work/answer-s", &ways);
+        prop_assert!(!denies("Bash", "command", &format!("cat {other}/1.txt")), "{other}");
     }
 
     #[test]
