@@ -15,7 +15,9 @@ fn main() {
     let in_stream = stream.iter().filter(|byte| **byte == b'\n').count();
     for (name, pieces) in [("64 KiB pieces", PIECE_BYTES), ("1 kB pieces", 1000)] {
         let mut decoder = dialect("claude")
-            .map(|claude| claude.decoder(&longhaul_agent::Guards::default()))
+            .map(|claude| {
+                claude.decoder(&longhaul_agent::Guards::default(), &longhaul_agent::Claims::default())
+            })
             .into_iter()
             .next();
         let Some(decoder) = decoder.as_mut() else { return };

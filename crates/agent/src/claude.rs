@@ -5,6 +5,7 @@
 
 mod activity;
 mod calls;
+mod claim;
 mod compact;
 mod control;
 mod decode;
@@ -30,12 +31,13 @@ mod wire;
 mod words;
 
 use crate::{
-    Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded, Scribe, Sessions, Tables,
-    TablesError, Transcript,
+    Claims, Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded, Scribe, Sessions,
+    Tables, TablesError, Transcript,
 };
 use longhaul_core::{Left, Say, SpawnPlan};
 use std::sync::Arc;
 
+pub use claim::FINISH;
 pub use control::{end_session, initialize, interrupt, user_line};
 pub use invocation::RESERVED;
 pub(crate) use prompts::interruption;
@@ -114,9 +116,9 @@ impl Dialect for Claude {
         transcript::of_file(bytes)
     }
 
-    fn decoder(&self, guards: &Guards) -> Box<dyn Decoder> {
+    fn decoder(&self, guards: &Guards, claims: &Claims) -> Box<dyn Decoder> {
         let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
-        Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone()))
+        Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone(), claims.clone()))
     }
 
     fn words(&self, order: &Order, say: Say, left: Left) -> String {

@@ -34,8 +34,9 @@ pub trait Dialect: Send + Sync {
     /// neither. The stream does not tell the task.
     fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript>;
 
-    /// A decoder for the stream of one attempt of an agent that is guarded like this.
-    fn decoder(&self, guards: &Guards) -> Box<dyn Decoder>;
+    /// A decoder for the stream of one attempt of an agent that is guarded like this, and that may say like this
+    /// that its work is finished.
+    fn decoder(&self, guards: &Guards, claims: &Claims) -> Box<dyn Decoder>;
 
     /// The words for something that the agent is told in the session that it has open, when so much is left of the
     /// run's limits.
@@ -132,6 +133,11 @@ pub struct Order {
     pub attended: bool,
     /// The commands that judge the work, as a shell takes them.
     pub checks: Vec<String>,
+    /// Who serves the tool by which it says that the work is finished; nothing where there is none. The program
+    /// speaks MCP on its standard streams.
+    pub finish: Option<Program>,
+    /// The last line of a last message that says the same; nothing where no words do.
+    pub done_when: Option<String>,
     /// What it is told when it is to save its work; nothing for our words.
     pub wrap_up_prompt: Option<String>,
     /// What of the network its commands may reach; nothing for whatever the user's settings let them.
@@ -153,6 +159,20 @@ impl Order {
     pub fn task(&self) -> Cow<'_, str> {
         whole_task(&self.prompt, &self.asked)
     }
+
+    /// How the agent may say that the work is finished.
+    pub fn claims(&self) -> Claims {
+        Claims { by_tool: self.finish.is_some(), by_line: self.done_when.clone() }
+    }
+}
+
+/// How an agent may say that its work is finished.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// By a call of our tool: it is offered. Where it is not, another one of that name is somebody else's.
+    pub by_tool: bool,
+    /// By these words, as the last line of its last message.
+    pub by_line: Option<String>,
 }
 
 /// A task with all that was asked for since.

@@ -5,7 +5,8 @@
 //!
 //! This crate is pure: it starts nothing and reads no file, clock or environment variable.
 //! An agent's prose never reaches control flow here: only vendor-authored fields do, and, where the
-//! vendor has no field, a short documented list of vendor-authored sentences.
+//! vendor has no field, a short documented list of vendor-authored sentences. The one exception is asked for by a
+//! person, word by word: [`Claims::by_line`].
 
 mod answers;
 pub mod claude;
@@ -31,7 +32,7 @@ pub use answers::{Answered, Answers, AnswersError, Question};
 pub use claude::session_file::{Damage, DamageKind, Health};
 pub use deeds::{Deeds, Done, Ended, Latest, Unfinished};
 pub use dialect::{
-    Decoder, Dialect, Invocation, Order, Past, Program, Recorded, dialect, dialect_with, whole_task,
+    Claims, Decoder, Dialect, Invocation, Order, Past, Program, Recorded, dialect, dialect_with, whole_task,
 };
 pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};

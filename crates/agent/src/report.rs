@@ -1,6 +1,6 @@
 //! A whole recorded stream in one line: what it was, what it cost, what it means.
 
-use crate::{Dialect, Guards};
+use crate::{Claims, Dialect, Guards};
 use longhaul_core::{Exit, Fault, Tally, TurnResult, classify};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub struct Report {
 
 /// Decodes a recorded stream.
 pub fn report(dialect: &dyn Dialect, name: &str, stream: &[u8], exit: Exit, stderr: &str) -> Report {
-    let mut decoder = dialect.decoder(&Guards::default());
+    let mut decoder = dialect.decoder(&Guards::default(), &Claims::default());
     let mut notices = Vec::new();
     // In pieces, so that the notices of a long stream need not be kept.
     for piece in stream.chunks(1 << 16) {

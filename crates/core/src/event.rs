@@ -111,6 +111,9 @@ pub enum Notice {
     ToolBegan,
     /// A tool call brought a result.
     ToolEnded,
+    /// The agent called our tool that says that the work is finished, and was answered; or ended its last message
+    /// with the words that a person agreed on for that.
+    Claimed,
     /// A turn ended with a result.
     TurnEnded(TurnResult),
     /// No turn is owed any more.

@@ -56,6 +56,9 @@ pub struct Evidence {
     /// Whether a turn or a tool call was completed: the supervisor may not have been there to see it.
     #[serde(default)]
     pub progressed: bool,
+    /// Whether the agent said in its last turn that the work is finished: by a call, or by words agreed on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claimed: bool,
     /// What the attempt used.
     pub tally: Tally,
 }
@@ -78,6 +81,7 @@ impl Evidence {
             session: None,
             continuity: None,
             progressed: false,
+            claimed: false,
             tally: Tally::default(),
         }
     }

@@ -5,8 +5,8 @@ use crate::live::{Tail, Watch};
 use crate::observer::{Observer, View};
 use crate::recover::is_told;
 use crate::report::Report;
-use crate::supervisor::{dialect_of, guards_of};
-use longhaul_agent::{Decoder, Dialect, Guards};
+use crate::supervisor::{claims_of, dialect_of, guards_of};
+use longhaul_agent::{Claims, Decoder, Dialect, Guards};
 use longhaul_core::{Moment, Outcome, Run, Step};
 use longhaul_store::{Entry, Journal, JournalFollower, Plan, RunDir};
 use std::io;
@@ -46,6 +46,7 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
         plan: &plan,
         dialect: &*dialect,
         guards,
+        claims: claims_of(&plan),
         run: Run::new(),
         watch,
         at: Moment(0),
@@ -83,6 +84,7 @@ struct Following<'a> {
     plan: &'a Plan,
     dialect: &'a dyn Dialect,
     guards: Guards,
+    claims: Claims,
     run: Run,
     watch: Watch,
     at: Moment,
@@ -104,7 +106,7 @@ impl Following<'_> {
             let stream = self.dir.attempt(attempt).stream_path();
             self.watch.file(&stream);
             let tail = Tail::open(&stream)?;
-            self.attempt = Some((tail, self.dialect.decoder(&self.guards)));
+            self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.claims)));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
         Ok(())

@@ -88,7 +88,9 @@ pub(crate) async fn take_up<'a>(
     if let Some(Ask::Prompt(text)) = &reopened {
         asked.push(text.clone());
     }
-    let order = order(&plan, asked, dir.id())?;
+    let mut order = order(&plan, asked, dir.id())?;
+    // The tool is served by whoever supervises the run now: the program that began it may be gone.
+    order.finish = environment.finish.clone().filter(|_| plan.finish_tool);
     let environment = environment.of_harness(plan.harness, &dir, (&order, &plan.policy));
     let watchdog = watchdog::wanted(&environment, &plan.policy);
     let mut world = LiveWorld::new(Setup {
@@ -211,6 +213,8 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
         guards: guards_of(plan)?,
         attended: plan.policy.limits.are_set(),
         checks: plan.checks.clone(),
+        finish: None,
+        done_when: plan.done_when.clone(),
         wrap_up_prompt: plan.wrap_up_prompt.clone(),
         network: plan.network.clone().map(Network::new).transpose()?,
         // Ours were text when they were written down.

@@ -7,8 +7,8 @@ use crate::report::{Report, settle};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
-    Answers, BlockedPaths, Dialect, GuardError, Guards, Order, Program, Tables, TablesError, UrlPatternError,
-    dialect_with,
+    Answers, BlockedPaths, Claims, Dialect, GuardError, Guards, Order, Program, Tables, TablesError,
+    UrlPatternError, dialect_with,
 };
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{
@@ -64,6 +64,10 @@ pub struct Environment {
     /// ticks. One that cannot be started fails nothing. Nothing: there is no watchdog, and such an agent stays
     /// until somebody comes.
     pub watchdog: Option<Program>,
+    /// The program, by its absolute path, that serves the tool by which an agent says that its work is finished:
+    /// who goes on with a run that offers one puts it in [`Order::finish`]. Nothing: an agent that was offered the
+    /// tool is offered none any more.
+    pub finish: Option<Program>,
 }
 
 impl Environment {
@@ -188,6 +192,11 @@ pub(crate) fn guards_of(plan: &Plan) -> Result<Guards, GuardError> {
         answers: plan.guards.answers.clone().map(Answers::new).transpose()?,
         block_paths: BlockedPaths::new(&plan.guards.block_paths, &cwd, home)?,
     })
+}
+
+/// How the agent of a plan may say that its work is finished.
+pub(crate) fn claims_of(plan: &Plan) -> Claims {
+    Claims { by_tool: plan.finish_tool, by_line: plan.done_when.clone() }
 }
 
 /// A run that was never begun, or one that broke off.
@@ -357,6 +366,8 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         harness: *harness,
         policy: policy.clone(),
         checks: order.checks.clone(),
+        finish_tool: order.finish.is_some(),
+        done_when: order.done_when.clone(),
         wrap_up_prompt: order.wrap_up_prompt.clone(),
         seed_tokens: order.seed_tokens,
         seed_summary: order.seed_summary.clone(),

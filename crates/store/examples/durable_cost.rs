@@ -111,6 +111,8 @@ fn plan() -> Plan {
         permission_mode: None,
         seed_tokens: 12_000,
         checks: Vec::new(),
+        finish_tool: false,
+        done_when: None,
         wrap_up_prompt: None,
         seed_summary: None,
         keep_stream: false,

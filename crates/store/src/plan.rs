@@ -42,6 +42,12 @@ pub struct Plan {
     /// The commands that judge the work, as a shell takes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// Whether the agent is offered a tool by which it says that the work is finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub finish_tool: bool,
+    /// The last line by which it says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_when: Option<String>,
     /// What the agent is told when it is to save its work; nothing for our words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_up_prompt: Option<String>,

@@ -6,6 +6,7 @@
 use super::SYNTHETIC;
 use super::activity;
 use super::calls;
+use super::claim::Claim;
 use super::guarding::Guarding;
 use super::kinds::Kind;
 use super::spend::Spend;
@@ -15,7 +16,7 @@ use super::turn::Turn;
 use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, parse};
 use super::words;
 use crate::lines::{Line, Lines};
-use crate::{Decoder, Deeds, Effects, Glance, Guards, Prices};
+use crate::{Claims, Decoder, Deeds, Effects, Glance, Guards, Prices};
 use longhaul_core::{
     Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, TurnResult,
 };
@@ -45,6 +46,7 @@ pub(super) struct ClaudeDecoder {
     guard_lapsed: bool,
     /// Whether a turn or a tool call was completed.
     progressed: bool,
+    claim: Claim,
 }
 
 impl Decoder for ClaudeDecoder {
@@ -83,6 +85,7 @@ impl Decoder for ClaudeDecoder {
             questions: self.guarding.questions,
             session: self.glance.session.clone(),
             progressed: self.progressed,
+            claimed: self.claim.made,
             tally: self.glance.tally,
             ..Evidence::of_exit(exit)
         }
@@ -98,7 +101,12 @@ impl Decoder for ClaudeDecoder {
 }
 
 impl ClaudeDecoder {
-    pub(super) fn new(prices: Prices, effects: Arc<Effects>, guards: Guards) -> ClaudeDecoder {
+    pub(super) fn new(
+        prices: Prices,
+        effects: Arc<Effects>,
+        guards: Guards,
+        claims: Claims,
+    ) -> ClaudeDecoder {
         ClaudeDecoder {
             lines: Lines::default(),
             glance: Glance::default(),
@@ -114,6 +122,7 @@ impl ClaudeDecoder {
             guarding: Guarding::new(guards),
             guard_lapsed: false,
             progressed: false,
+            claim: Claim::new(claims),
         }
     }
 
@@ -242,6 +251,7 @@ impl ClaudeDecoder {
 
     fn begin_turn(&mut self, out: &mut Vec<Notice>) {
         if !mem::replace(&mut self.turn_open, true) {
+            self.claim.turn_began();
             out.push(Notice::TurnBegan);
         }
     }
@@ -281,6 +291,7 @@ impl ClaudeDecoder {
             // After the result, tools are those of sub-agents in the background, which are counted as such.
             if self.turn_open && self.tools.begin(call.id.as_str()) {
                 self.glance.activity = activity::of_tool(call);
+                self.claim.called(call, thread);
                 out.push(Notice::ToolBegan);
             }
         }
@@ -301,6 +312,9 @@ impl ClaudeDecoder {
                 self.progressed = true;
                 self.act("thinking");
                 out.push(Notice::ToolEnded);
+                if self.claim.answered(block) {
+                    out.push(Notice::Claimed);
+                }
             }
         }
     }
@@ -328,6 +342,9 @@ impl ClaudeDecoder {
         self.turn_open = false;
         self.progressed |= result.is_progress();
         self.result = Some(result);
+        if result.is_progress() && self.claim.concluded(line.result.as_str()) {
+            out.push(Notice::Claimed);
+        }
         out.push(Notice::TurnEnded(result));
     }
 

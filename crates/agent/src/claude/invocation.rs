@@ -152,6 +152,8 @@ pub(super) mod tests {
             guards: Guards::default(),
             attended: false,
             checks: Vec::new(),
+            finish: None,
+            done_when: None,
             wrap_up_prompt: None,
             network: None,
             extra_args: Vec::new(),

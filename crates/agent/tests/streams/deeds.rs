@@ -173,6 +173,8 @@ fn said(past: &Past) -> String {
         guards: Guards::default(),
         attended: false,
         checks: Vec::new(),
+        finish: None,
+        done_when: None,
         wrap_up_prompt: None,
         network: None,
         extra_args: Vec::new(),

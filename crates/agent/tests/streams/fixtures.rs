@@ -1,6 +1,6 @@
 //! The recorded streams, and what each proves. Recorded with Claude Code 2.1.330 against a loopback API.
 
-use longhaul_agent::{Decoder, Deeds, Guards, dialect, report};
+use longhaul_agent::{Claims, Decoder, Deeds, Guards, dialect, report};
 use longhaul_core::{Evidence, Exit, Notice, classify};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -75,7 +75,7 @@ pub fn named(name: &str) -> Fixture {
 }
 
 pub fn decoder() -> Box<dyn Decoder> {
-    dialect("claude").expect("the dialect is there").decoder(&Guards::default())
+    dialect("claude").expect("the dialect is there").decoder(&Guards::default(), &Claims::default())
 }
 
 impl Fixture {

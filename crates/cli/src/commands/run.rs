@@ -174,6 +174,8 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         permission_mode: args.permission_mode.clone(),
         attended: resolved.policy.limits.are_set(),
         checks: args.check.clone(),
+        finish: None,
+        done_when: None,
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         network,
         guards,

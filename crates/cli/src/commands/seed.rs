@@ -88,6 +88,8 @@ fn order(args: &SeedArgs) -> Result<Order, String> {
         guards: Guards::default(),
         attended: false,
         checks: Vec::new(),
+        finish: None,
+        done_when: None,
         wrap_up_prompt: None,
         network: None,
         extra_args: Vec::new(),

@@ -4,7 +4,7 @@ use crate::call::Ended;
 use crate::stage::Stage;
 use crate::tidy;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Dialect, Glance, Guards};
+use longhaul_agent::{Claims, Dialect, Glance, Guards};
 use longhaul_core::Exit;
 use longhaul_store::RunDir;
 use std::fs;
@@ -25,7 +25,7 @@ fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
 /// What the stream that was kept says when it is read again.
 fn glance(run: &RunDir, attempt: u32) -> Glance {
     let stream = fs::read(run.attempt(attempt).stream_path()).expect("the stream is kept");
-    let mut decoder = Claude::new().decoder(&Guards::default());
+    let mut decoder = Claude::new().decoder(&Guards::default(), &Claims::default());
     decoder.feed(&stream, &mut Vec::new());
     decoder.evidence(Exit::Code(0), "");
     decoder.glance().clone()

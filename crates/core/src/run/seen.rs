@@ -27,6 +27,8 @@ pub struct Seen {
     pub turns: u32,
     /// Whether the agent said that no turn is owed.
     pub idle: bool,
+    /// Whether it has said that the work is finished since its turn began, or since it was told something.
+    pub claimed: bool,
     /// Whether the process stands still.
     pub halted: bool,
     /// The last inner retry that was for rejected credentials, and how many different ones there were.
@@ -67,12 +69,17 @@ impl Seen {
             | Notice::Halted
             | Notice::Swollen => {}
             Notice::Used(tally) => self.use_up(*tally),
-            Notice::TurnBegan => self.reopen(),
+            Notice::TurnBegan => {
+                self.reopen();
+                self.claimed = false;
+            }
             Notice::ToolBegan => {
                 self.reopen();
                 self.open_tools += 1;
             }
             Notice::ToolEnded => self.open_tools = self.open_tools.saturating_sub(1),
+            // Tools that follow in the same turn do not take it back.
+            Notice::Claimed => self.claimed = true,
             Notice::TurnEnded(result) => {
                 self.settled = Some((at, *result));
                 self.turns += 1;
@@ -111,6 +118,7 @@ impl Seen {
         self.examining = None;
         (self.auth_retry, self.auth_retries) = (0, 0);
         self.reopen();
+        self.claimed = false;
     }
 
     /// What the most expensive of its last answers cost, and how many tokens the largest of them used.
@@ -145,6 +153,7 @@ fn finishes(notice: &Notice) -> bool {
         | Notice::MessageEnded
         | Notice::ToolBegan
         | Notice::ToolEnded
+        | Notice::Claimed
         | Notice::TurnEnded(_)
         | Notice::BackgroundChanged(_) => true,
         // An agent may say so for ever.
@@ -155,5 +164,28 @@ fn finishes(notice: &Notice) -> bool {
         | Notice::RateLimitChanged(_)
         | Notice::Swollen
         | Notice::Halted => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Seen;
+    use crate::{Moment, Notice, TurnResult};
+
+    #[test]
+    fn what_was_claimed_holds_until_another_turn() {
+        let check = |notices: &[Notice], expected: bool| {
+            let mut seen = Seen::afresh(Moment(0));
+            notices.iter().for_each(|notice| seen.see(Moment(1), notice));
+            assert_eq!(seen.claimed, expected, "{notices:?}");
+            seen.spoken_to(Moment(2));
+            assert!(!seen.claimed, "it is told something after {notices:?}");
+        };
+        let ended = || Notice::TurnEnded(TurnResult::COMPLETED);
+        check(&[Notice::TurnBegan, ended()], false);
+        check(&[Notice::TurnBegan, Notice::ToolBegan, Notice::ToolEnded, Notice::Claimed, ended()], true);
+        check(&[Notice::TurnBegan, Notice::Claimed, Notice::ToolBegan, Notice::ToolEnded, ended()], true);
+        check(&[Notice::TurnBegan, Notice::Claimed, ended(), Notice::Idled], true);
+        check(&[Notice::TurnBegan, Notice::Claimed, ended(), Notice::TurnBegan], false);
     }
 }

@@ -186,6 +186,7 @@ impl Run {
             | Notice::MessageEnded
             | Notice::TurnBegan
             | Notice::ToolBegan
+            | Notice::Claimed
             | Notice::Used(_)
             | Notice::TurnEnded(_)
             | Notice::Idled

@@ -4,7 +4,7 @@
 use super::child::{Agent, Launch};
 use super::left::{decode, tail_of};
 use super::sweep::sweep;
-use longhaul_agent::{Decoder, Dialect, Guards};
+use longhaul_agent::{Claims, Decoder, Dialect, Guards};
 use longhaul_core::{Evidence, Exit, Proc, RunId, SpawnError, StopLevel};
 use std::io;
 use std::path::Path;
@@ -61,8 +61,8 @@ pub(crate) fn left_by(
     (stream, stderr): (&Path, &Path),
     exit: Exit,
 ) -> (Evidence, Box<dyn Decoder>) {
-    // It has no tools that could be guarded.
-    let mut decoder = dialect.decoder(&Guards::default());
+    // It has no tools that could be guarded, and no work to finish.
+    let mut decoder = dialect.decoder(&Guards::default(), &Claims::default());
     // What cannot be read is no answer.
     let _ = decode(stream, decoder.as_mut());
     let evidence = decoder.evidence(exit, &tail_of(stderr));

@@ -617,7 +617,8 @@ impl LiveWorld<'_> {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        self.setup.dialect.decoder(&self.setup.order.guards)
+        let order = &self.setup.order;
+        self.setup.dialect.decoder(&order.guards, &order.claims())
     }
 
     /// Whether the attempt continued the conversation that it was to continue.

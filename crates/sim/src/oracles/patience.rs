@@ -139,6 +139,7 @@ impl Patience {
             | Notice::Used(_)
             | Notice::RateLimitChanged(_)
             | Notice::MessageEnded
+            | Notice::Claimed
             | Notice::Swollen
             | Notice::Halted => {}
         }

@@ -32,6 +32,8 @@ pub(crate) fn plan() -> Plan {
         policy: Preset::Drill.policy(),
         seed_tokens: 12_000,
         checks: Vec::new(),
+        finish_tool: false,
+        done_when: None,
         wrap_up_prompt: None,
         seed_summary: None,
         keep_stream: false,

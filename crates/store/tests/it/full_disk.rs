@@ -34,6 +34,8 @@ fn plan(prompt: String) -> Plan {
         seed_tokens: 12_000,
         seed_summary: None,
         checks: Vec::new(),
+        finish_tool: false,
+        done_when: None,
         wrap_up_prompt: None,
         keep_stream: false,
         diagnostic: false,

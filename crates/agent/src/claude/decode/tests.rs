@@ -1,5 +1,5 @@
 use super::ClaudeDecoder;
-use crate::{Decoder, Effects, Guards, Prices};
+use crate::{Claims, Decoder, Effects, Guards, Prices};
 use longhaul_core::{
     ApiError, Ending, Evidence, Exit, Fault, Notice, RateLimitStatus, StartupError, classify,
 };
@@ -8,8 +8,12 @@ const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1","model
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done."}"#;
 
 fn decoded(lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
+    decoded_with(Claims::default(), lines)
+}
+
+fn decoded_with(claims: Claims, lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
     let effects = Effects::bundled().clone().into();
-    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects, Guards::default());
+    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects, Guards::default(), claims);
     let mut notices = Vec::new();
     for line in lines {
         decoder.feed(format!("{line}\n").as_bytes(), &mut notices);
@@ -251,4 +255,56 @@ fn endings() {
         let line = format!(r#"{{"type":"result","is_error":true,"terminal_reason":"{reason}"}}"#);
         assert_eq!(evidence(&[&line], Exit::Code(1), "").result.map(|result| result.ending), Some(ending));
     }
+}
+
+#[test]
+fn the_agent_says_that_its_work_is_finished() {
+    let by_tool = || Claims { by_tool: true, by_line: None };
+    let finish = |message: &str, thread: &str| {
+        call("t1", message, thread).replace(r#""name":"Bash""#, r#""name":"mcp__longhaul__finish""#)
+    };
+    let answered = answer("t1", "null", "");
+    let refused = answered.replace(r#""content":"x""#, r#""content":"x","is_error":true"#);
+    let check = |claims: Claims, lines: &[&str], claimed: bool, said: usize| {
+        let (mut decoder, notices) = decoded_with(claims, lines);
+        let count = notices.iter().filter(|notice| **notice == Notice::Claimed).count();
+        let evidence = decoder.evidence(Exit::Code(0), "");
+        assert_eq!((evidence.claimed, count), (claimed, said), "{lines:#?}\n{notices:?}");
+    };
+    let call_it = finish("m1", "null");
+    check(by_tool(), &[INIT, &call_it, &answered, DONE], true, 1);
+    // What follows in the same turn does not take it back; another turn does.
+    check(by_tool(), &[INIT, &call_it, &answered, &call("t2", "m2", "null"), DONE], true, 1);
+    check(by_tool(), &[INIT, &call_it, &answered, DONE, INIT, DONE], false, 1);
+    check(by_tool(), &[INIT, &call_it, &answered, DONE, INIT, &finish("m2", "null"), &answered], true, 2);
+    // A call that nobody answered, that was refused, or that is a sub-agent's.
+    check(by_tool(), &[INIT, &call_it, DONE], false, 0);
+    check(by_tool(), &[INIT, &call_it, &refused, DONE], false, 0);
+    check(by_tool(), &[INIT, &finish("m1", "\"t0\""), &answer("t1", "\"t0\"", ""), DONE], false, 0);
+    // Another tool, and a tool of that name which is not ours.
+    check(by_tool(), &[INIT, &call("t1", "m1", "null"), &answered, DONE], false, 0);
+    check(Claims::default(), &[INIT, &call_it, &answered, DONE], false, 0);
+}
+
+#[test]
+fn or_says_so_by_words_that_were_agreed_on() {
+    let check = |line: &str, answer: &str, claimed: bool| {
+        let claims = Claims { by_tool: false, by_line: Some(line.to_owned()) };
+        let done = DONE.replace("Done.", answer);
+        let (mut decoder, notices) = decoded_with(claims, &[INIT, &done]);
+        assert_eq!(decoder.evidence(Exit::Code(0), "").claimed, claimed, "{line} {answer}");
+        // It is known when the turn is seen to end.
+        let last_two = &notices[notices.len() - 2..];
+        assert_eq!(last_two[0] == Notice::Claimed, claimed, "{last_two:?}");
+    };
+    check("ALL DONE", "ALL DONE", true);
+    check(" ALL DONE ", r"It works.\n\n  ALL DONE \n\n", true);
+    check("ALL DONE", r"ALL DONE\nbut for the docs", false);
+    check("ALL DONE", "It is ALL DONE", false);
+    check("ALL DONE", "all done", false);
+    check("", "", false);
+    // What the agent's program says of an error is nobody's word.
+    let failed = DONE.replace("false", "true").replace("Done.", "ALL DONE");
+    let claims = Claims { by_tool: false, by_line: Some("ALL DONE".to_owned()) };
+    assert!(!decoded_with(claims, &[INIT, &failed]).0.evidence(Exit::Code(1), "").claimed);
 }

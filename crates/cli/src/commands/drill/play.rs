@@ -90,6 +90,8 @@ async fn played(
             guards: Guards::default(),
             attended: false,
             checks: Vec::new(),
+            finish: None,
+            done_when: None,
             wrap_up_prompt: None,
             network: None,
             extra_args: agent_args(scenario),

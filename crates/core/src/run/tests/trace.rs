@@ -257,6 +257,7 @@ impl Story<'_> {
             "halts" => Notice::Halted,
             "turn" => {
                 evidence.turn_open = evidence.result.is_some();
+                evidence.claimed = false;
                 Notice::TurnBegan
             }
             "tool" => {
@@ -273,6 +274,10 @@ impl Story<'_> {
                 evidence.turn_open = false;
                 evidence.progressed |= result.is_progress();
                 Notice::TurnEnded(result)
+            }
+            "claims" => {
+                evidence.claimed = true;
+                Notice::Claimed
             }
             "idle" => Notice::Idled,
             "used" => {
