@@ -137,6 +137,8 @@ pub enum Notice {
     /// The agent's process stands still (SIGSTOP): it hears nothing, not even the end of its tools. Said by
     /// the world, not by the stream, and no sign of life.
     Halted,
+    /// What the workspace looks like at the end of a turn, as a number that changes with it. Said by the world.
+    Surveyed(u64),
     /// The run's processes have more memory resident than they may. Said by the world, and no sign of life.
     Swollen,
 }

@@ -59,6 +59,12 @@ pub struct Evidence {
     /// Whether the agent said in its last turn that the work is finished: by a call, or by words agreed on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claimed: bool,
+    /// How many of its turns ended with a result.
+    #[serde(default, skip_serializing_if = "crate::record::is_zero")]
+    pub turns: u32,
+    /// What the workspace looked like when it was over, where somebody looked. Filled in by the world.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<u64>,
     /// What the attempt used.
     pub tally: Tally,
 }
@@ -82,6 +88,8 @@ impl Evidence {
             continuity: None,
             progressed: false,
             claimed: false,
+            turns: 0,
+            workspace: None,
             tally: Tally::default(),
         }
     }

@@ -140,6 +140,8 @@ pub(crate) fn new_session(plan: &SpawnPlan, tried: RungSet, on_record: bool) -> 
         | Say::Nudge(_)
         | Say::WrapUp(_)
         | Say::More(_)
+        | Say::KeepGoing(_)
+        | Say::Confirm
         | Say::CheckFailed(_) => (Rung::Fresh, Because::NeverOpened),
     }
 }

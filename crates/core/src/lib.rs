@@ -16,6 +16,7 @@ mod event;
 mod evidence;
 mod fault;
 mod ids;
+mod keep_going;
 mod ladder;
 mod limits;
 mod money;
@@ -43,6 +44,7 @@ pub use evidence::{
 };
 pub use fault::{Fault, ParseFaultError};
 pub use ids::{RunId, SessionId};
+pub use keep_going::{KeepGoing, Push};
 pub use ladder::{Because, Continuity, Rung, RungSet, SessionFound};
 pub use limits::{Left, Limit, Limits, Reach, Used, WrapUp};
 pub use money::Usd;

@@ -14,6 +14,8 @@ const TIME_MIN: Span = Span::from_secs(30);
 const TIME_MAX: Span = Span::from_mins(5);
 // What two answers of a large model cost with a warm cache.
 const MONEY_MIN: Usd = Usd(50_000);
+// A warning is of use while there is twice as much left to work with as is held back.
+const NEAR: u64 = 3;
 // Look, commit, report: so many answers save the work.
 const ANSWERS: u32 = 3;
 
@@ -140,6 +142,19 @@ impl Limits {
         .into_iter()
         .filter_map(|(limit, reach)| Some((limit, reach?)))
         .max_by_key(|(limit, reach)| (*reach, std::cmp::Reverse(*limit)))
+    }
+
+    /// Whether one is so near that little more than what is held back of it is left.
+    pub(crate) fn is_near(&self, wrap_up: Option<WrapUp>, used: &Used) -> bool {
+        let near = |used: u64, limit: Option<u64>, reserve: u64| {
+            limit.is_some_and(|limit| used >= limit - reserve.saturating_mul(NEAR).min(limit / 2))
+        };
+        let time = |limit: Option<Span>| limit.map_or(0, |limit| time_reserve(wrap_up, limit).0);
+        near(used.money.0, self.budget.map(|usd| usd.0), used.money_largest.max(MONEY_MIN).0)
+            || near(used.tokens, self.tokens, used.tokens_largest.saturating_mul(ANSWERS.into()))
+            || near(used.time.0, self.time.map(|span| span.0), time(self.time))
+            || near(used.wall.0, self.wall.map(|span| span.0), time(self.wall))
+            || near(used.turns.into(), self.turns.map(u64::from), ANSWERS.into())
     }
 
     /// What is left after that was used.

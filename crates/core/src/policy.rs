@@ -1,6 +1,6 @@
 //! Limits and schedules of a run, as data. Parsed and checked once at the edge; inside it is always valid.
 
-use crate::{Checking, Limits, Span, WrapUp};
+use crate::{Checking, KeepGoing, Limits, Span, WrapUp};
 use serde::{Deserialize, Serialize};
 
 /// How a run behaves. It is fixed when the run starts and written into its plan.
@@ -16,6 +16,9 @@ pub struct Policy {
     /// How the work is judged when the agent says that it is done; nothing: it is believed.
     #[serde(default)]
     pub check: Option<Checking>,
+    /// How the run is kept going when its agent stops by itself; nothing: then it is done.
+    #[serde(default)]
+    pub keep_going: Option<KeepGoing>,
     /// Failed attempts in a row, without progress, after which one more is not tried.
     pub retries_max: u32,
     /// Whether progress (a completed turn or tool call) forgives the failures before it.
@@ -65,6 +68,13 @@ pub struct Policy {
     pub condense_timeout: Span,
     /// Retries inside the agent for one request, set in its environment.
     pub inner_retries: u32,
+}
+
+impl Policy {
+    /// Whether somebody must be there while the agent works, to keep count of what it uses or to keep it going.
+    pub fn is_attended(&self) -> bool {
+        self.limits.are_set() || self.keep_going.is_some()
+    }
 }
 
 /// Three thousand tokens are written in 20 to 40 s; the run can do without them, and waits no longer.

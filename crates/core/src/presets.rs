@@ -109,6 +109,7 @@ fn default() -> Policy {
         limits: Limits::default(),
         wrap_up: Some(WrapUp { time: None }),
         check: None,
+        keep_going: None,
         retries_max: 5,
         progress_resets: true,
         backoff: Backoff { base: Span::from_secs(2), cap: Span::from_secs(300), jitter: Jitter::Full },

@@ -93,6 +93,16 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "is_zero")]
         turns: u32,
     },
+    /// The agent stopped by itself, in a run that is kept going.
+    Stopped {
+        /// When.
+        at: Moment,
+        /// Whether it said that the work is finished.
+        claimed: bool,
+        /// What the workspace looked like, where somebody could look.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workspace: Option<u64>,
+    },
     /// The agent was told something in the session that it has open.
     Said {
         /// When.

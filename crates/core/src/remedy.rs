@@ -31,6 +31,8 @@ pub enum Remedy {
     OtherSession,
     /// Push the agent on the same session, twice in a run.
     Nudge(Nudge),
+    /// Go on in the same session, after the agent stopped by itself. No fault asks for it.
+    KeepGoing,
     /// One conservative retry in a run.
     RetryOnce,
     /// End at once.
@@ -54,6 +56,7 @@ impl Remedy {
         Remedy::OtherSession,
         Remedy::Nudge(Nudge::Finish),
         Remedy::Nudge(Nudge::SmallerSteps),
+        Remedy::KeepGoing,
         Remedy::RetryOnce,
         Remedy::End,
         Remedy::EndUnlessAllowed,

@@ -7,6 +7,7 @@ mod apply;
 mod checks;
 mod deadline;
 mod decide;
+mod keep_going;
 mod limits;
 mod seen;
 mod stall;

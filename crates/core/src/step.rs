@@ -1,6 +1,6 @@
 //! What one step yields: records to be written down first, actions to be performed after.
 
-use crate::{Fault, Left, Limit, Outcome, Record, Rung, SessionId};
+use crate::{Fault, Left, Limit, Outcome, Push, Record, Rung, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// One event's records and actions. The records must be on disk before an action touches anything.
@@ -129,6 +129,10 @@ pub enum Say {
     More(Limit),
     /// That this check did not pass, and what it said.
     CheckFailed(u32),
+    /// To go on, after it stopped by itself.
+    KeepGoing(Push),
+    /// Whether it stands by it that the work is finished.
+    Confirm,
 }
 
 /// A push on the same session, without a fault of the world.

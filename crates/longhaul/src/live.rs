@@ -13,6 +13,7 @@ mod resident;
 mod room;
 mod sessions;
 mod signs;
+mod survey;
 mod sweep;
 mod tail;
 mod watch;

@@ -45,6 +45,8 @@ pub(crate) fn transcript_of(
                     | Say::Nudge(_)
                     | Say::WrapUp(_)
                     | Say::More(_)
+                    | Say::KeepGoing(_)
+                    | Say::Confirm
                     | Say::CheckFailed(_) => None,
                 };
                 let wraps_up_after = matches!(plan.say, Say::WrapUp(_)).then_some(0);

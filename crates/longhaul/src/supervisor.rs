@@ -250,7 +250,7 @@ pub async fn supervise(
     let path = dir.path().to_owned();
     let environment = environment.of_harness(harness, &dir, (&order, &policy));
     let watchdog = watchdog::wanted(&environment, &policy);
-    order.attended |= policy.limits.are_set();
+    order.attended |= policy.is_attended();
     let setup = Setup {
         home: &home,
         dir,
@@ -259,6 +259,7 @@ pub async fn supervise(
         order,
         environment,
         memory_limit: policy.limits.memory,
+        surveys: policy.keep_going.is_some(),
         diagnostic,
         harness,
         watchdog,

@@ -54,7 +54,7 @@ impl Standing {
     }
 }
 
-const REMEDIES: usize = 15;
+const REMEDIES: usize = 16;
 const OUTCOMES: usize = 11;
 const WHYS: [&str; 11] = [
     "next_attempt",
@@ -321,6 +321,7 @@ const REMEDY_WORDS: [&str; REMEDIES] = [
     "other_session",
     "nudge_finish",
     "nudge_smaller_steps",
+    "keep_going",
     "retry_once",
     "end",
     "end_unless_allowed",
@@ -340,8 +341,9 @@ fn remedy_place(remedy: Remedy) -> usize {
         Remedy::OtherSession => 9,
         Remedy::Nudge(Nudge::Finish) => 10,
         Remedy::Nudge(Nudge::SmallerSteps) => 11,
-        Remedy::RetryOnce => 12,
-        Remedy::End => 13,
-        Remedy::EndUnlessAllowed => 14,
+        Remedy::KeepGoing => 12,
+        Remedy::RetryOnce => 13,
+        Remedy::End => 14,
+        Remedy::EndUnlessAllowed => 15,
     }
 }

@@ -208,6 +208,7 @@ impl Observed {
                 | Record::SessionOpened { .. }
                 | Record::LimitReached { .. }
                 | Record::Said { .. }
+                | Record::Stopped { .. }
                 | Record::CheckOrdered { .. }
                 | Record::CheckStopped { .. }
                 | Record::Checked { .. }

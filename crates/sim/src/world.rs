@@ -138,7 +138,7 @@ impl World {
             requests: 0,
             failed_requests: 0,
             served_at: None,
-            attended: policy.limits.are_set(),
+            attended: policy.is_attended(),
             alone: false,
             memory_limited: policy.limits.memory.is_some(),
             undying: false,

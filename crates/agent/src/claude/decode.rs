@@ -46,6 +46,8 @@ pub(super) struct ClaudeDecoder {
     guard_lapsed: bool,
     /// Whether a turn or a tool call was completed.
     progressed: bool,
+    /// How many turns ended with a result.
+    turns: u32,
     claim: Claim,
 }
 
@@ -86,6 +88,7 @@ impl Decoder for ClaudeDecoder {
             session: self.glance.session.clone(),
             progressed: self.progressed,
             claimed: self.claim.made,
+            turns: self.turns,
             tally: self.glance.tally,
             ..Evidence::of_exit(exit)
         }
@@ -122,6 +125,7 @@ impl ClaudeDecoder {
             guarding: Guarding::new(guards),
             guard_lapsed: false,
             progressed: false,
+            turns: 0,
             claim: Claim::new(claims),
         }
     }
@@ -342,6 +346,7 @@ impl ClaudeDecoder {
         self.turn_open = false;
         self.progressed |= result.is_progress();
         self.result = Some(result);
+        self.turns += 1;
         if result.is_progress() && self.claim.concluded(line.result.as_str()) {
             out.push(Notice::Claimed);
         }

@@ -1,6 +1,8 @@
 //! What the agent is told at the start of an attempt. Short, true, and never an order to stop: it stays
 //! in the conversation for good.
 
+mod keep_going;
+
 use super::reminder::{Listener, is_reminder, reminder};
 use crate::seed::BEHIND_TASK;
 use crate::seed::quote::fenced;
@@ -40,7 +42,7 @@ pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
             interruption(fault),
             reminder(past, Listener::Stranger)
         ),
-        Say::Nudge(_) => words(order, plan.say, plan.left),
+        Say::Nudge(_) | Say::KeepGoing(_) | Say::Confirm => words(order, plan.say, plan.left),
         Say::CheckFailed(_) => check_failed(past.check.as_deref()),
         Say::Task | Say::Asked | Say::Continue(_) | Say::WrapUp(_) | Say::More(_) => {
             words(order, plan.say, plan.left) + &reminder(past, Listener::Itself)
@@ -56,6 +58,8 @@ pub fn words(order: &Order, say: Say, left: Left) -> String {
         Say::Continue(fault) => interrupted(fault),
         Say::Nudge(nudge) => nudged(nudge).to_owned(),
         Say::More(limit) => there_is_more(limit),
+        Say::KeepGoing(push) => keep_going::go_on(order, push, left),
+        Say::Confirm => keep_going::confirm(order),
         // What it said is told at the start of an attempt.
         Say::CheckFailed(_) => check_failed(None),
         Say::WrapUp(limit) => order.wrap_up_prompt.clone().unwrap_or_else(|| wrapping_up(limit, left)),
@@ -144,7 +148,11 @@ pub(super) fn is_ours(text: &str) -> bool {
         let behind = text.strip_prefix(ours.as_str());
         behind.is_some_and(|behind| behind.is_empty() || is_reminder(behind))
     });
-    is_one || is_wrap_up(text) || text.starts_with(CHECK_FAILED) || text.starts_with(STOPPED)
+    is_one
+        || is_wrap_up(text)
+        || text.starts_with(CHECK_FAILED)
+        || text.starts_with(STOPPED)
+        || keep_going::is_one(text)
 }
 
 /// Whether a prompt of a session asked the agent to save its work, in our own words.

@@ -172,7 +172,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         asked: Vec::new(),
         model: args.model.clone(),
         permission_mode: args.permission_mode.clone(),
-        attended: resolved.policy.limits.are_set(),
+        attended: resolved.policy.is_attended(),
         checks: args.check.clone(),
         finish: None,
         done_when: None,

@@ -33,6 +33,7 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
             Some("the check had its time; ending it".to_owned())
         }
         Record::Said { say: Say::WrapUp(_), .. } => Some("told the agent to save its work".to_owned()),
+        Record::Stopped { claimed, .. } => Some(stopped(*claimed).to_owned()),
         Record::Suspended { span } => {
             Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
         }
@@ -94,6 +95,7 @@ pub fn detailed(record: &Record) -> Option<String> {
         | Record::CheckStopped { .. }
         | Record::Checked { .. }
         | Record::Said { .. }
+        | Record::Stopped { .. }
         | Record::StopOrdered { .. }
         | Record::SilenceExcused { .. }
         | Record::Suspended { .. }
@@ -101,6 +103,10 @@ pub fn detailed(record: &Record) -> Option<String> {
         | Record::Swept { .. }
         | Record::CancelOrdered { .. } => None,
     }
+}
+
+fn stopped(claimed: bool) -> &'static str {
+    if claimed { "the agent says that the work is finished" } else { "the agent stopped by itself" }
 }
 
 /// What came of asking a model for a summary of older work.
@@ -303,6 +309,7 @@ fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
         | Remedy::ResumeOnce
         | Remedy::ResumeWhileProgressing
         | Remedy::ResumeWithinLimit
+        | Remedy::KeepGoing
         | Remedy::ResumeExisting => format!("resuming {when}"),
         Remedy::NextRung | Remedy::FreshSession => format!("beginning a new session {when}"),
         Remedy::OtherSession => format!("trying another session {when}"),

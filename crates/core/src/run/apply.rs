@@ -4,8 +4,8 @@
 use super::{FaultSet, Phase, Reached, Run, Seen, Stage, State};
 use crate::ladder::history_of;
 use crate::{
-    ApiError, Checked, Condensed, Fault, Moment, Next, Nudge, Reach, Record, Remedy, RungSet, Say, SpawnPlan,
-    StopLevel, Tally,
+    ApiError, Checked, Condensed, Fault, Moment, Next, Nudge, Push, Reach, Record, Remedy, RungSet, Say,
+    SpawnPlan, StopLevel, Tally,
 };
 
 impl Run {
@@ -28,6 +28,7 @@ impl Run {
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::LimitReached { .. }
+            | Record::Stopped { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::SilenceExcused { .. }
@@ -110,6 +111,7 @@ impl State {
                 };
                 self.reached = Some(Reached { limit: *limit, stage });
             }
+            Record::Stopped { claimed, workspace, .. } => self.stop(*claimed, *workspace),
             Record::Said { say, turns, .. } => {
                 self.turns_before = *turns;
                 self.tell(*say);
@@ -176,8 +178,18 @@ impl State {
         }
     }
 
+    /// The agent stopped by itself.
+    fn stop(&mut self, claimed: bool, workspace: Option<u64>) {
+        let unchanged = workspace.is_some() && workspace == self.workspace;
+        self.stops += 1;
+        self.claims = if claimed { self.claims + 1 } else { 0 };
+        self.idle_stops = if unchanged { self.idle_stops + 1 } else { 0 };
+        self.workspace = workspace;
+    }
+
     /// The agent hears this.
     fn tell(&mut self, say: Say) {
+        self.warned |= matches!(say, Say::KeepGoing(Push { last: true, .. }));
         if let (Say::WrapUp(_), Some(reached)) = (say, &mut self.reached) {
             reached.stage = Stage::Told;
             self.wrap_ups += 1;
@@ -193,6 +205,9 @@ impl State {
         self.reached = None;
         self.wrap_ups = 0;
         self.checks_failed = 0;
+        self.claims = 0;
+        self.idle_stops = 0;
+        self.warned = false;
         self.streak = 0;
         self.wall_began = None;
         self.wall_waits = 0;
@@ -223,6 +238,7 @@ impl State {
             }
             Remedy::Park => self.parks += 1,
             Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => self.streak += 1,
+            Remedy::KeepGoing => {}
             Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::OtherSession | Remedy::ResumeExisting => {
                 self.streak += 1;
                 self.once = self.once.with(fault);

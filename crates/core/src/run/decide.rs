@@ -109,7 +109,7 @@ impl Case<'_> {
         match remedy {
             Remedy::WaitOut => self.wait_out(),
             Remedy::Park => self.park(),
-            Remedy::Resume => self.resume(remedy),
+            Remedy::Resume | Remedy::KeepGoing => self.resume(remedy),
             Remedy::ResumeOnce | Remedy::RetryOnce => self.once(remedy),
             Remedy::ResumeWhileProgressing => self.after_timeout(),
             Remedy::ResumeWithinLimit => self.within_limit(remedy),

@@ -6,7 +6,7 @@
 
 use super::{Phase, Reached, Run, Stage};
 use crate::{
-    Action, Ending, Left, Limit, Moment, Outcome, Policy, Reach, Record, Say, SessionPlan, SpawnPlan, Step,
+    Ending, Left, Limit, Moment, Outcome, Policy, Reach, Record, Say, SessionPlan, SpawnPlan, Step,
     StopLevel, StopWhy, TurnResult, Used,
 };
 
@@ -124,12 +124,5 @@ impl Run {
             }
         };
         Some(SpawnPlan { say, left: self.left(policy, at), ..plan })
-    }
-
-    /// Tells the agent something in the session that it has open.
-    fn say(&mut self, policy: &Policy, at: Moment, say: Say, step: &mut Step) {
-        let (left, turns) = (self.left(policy, at), self.seen.turns);
-        self.record(step, Record::Said { at, say, left, turns });
-        step.actions.push(Action::Say(say, left));
     }
 }

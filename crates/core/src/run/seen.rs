@@ -35,6 +35,8 @@ pub struct Seen {
     pub auth_retry: u32,
     /// How many different inner retries were for rejected credentials.
     pub auth_retries: u32,
+    /// What the workspace looked like at the end of its last turn.
+    pub workspace: Option<u64>,
     /// What it has used so far.
     pub used: Tally,
     /// What its last answers cost, in money and in tokens, the oldest replaced by the next.
@@ -73,6 +75,7 @@ impl Seen {
                 self.reopen();
                 self.claimed = false;
             }
+            Notice::Surveyed(workspace) => self.workspace = Some(*workspace),
             Notice::ToolBegan => {
                 self.reopen();
                 self.open_tools += 1;
@@ -140,6 +143,7 @@ impl Seen {
 
     fn reopen(&mut self) {
         self.settled = None;
+        self.workspace = None;
         self.idle = false;
     }
 }
@@ -160,6 +164,7 @@ fn finishes(notice: &Notice) -> bool {
         Notice::Stirred
         | Notice::Idled
         | Notice::Used(_)
+        | Notice::Surveyed(_)
         | Notice::Retrying { .. }
         | Notice::RateLimitChanged(_)
         | Notice::Swollen

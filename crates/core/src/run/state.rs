@@ -138,6 +138,16 @@ pub struct State {
     pub turns_before: u32,
     /// How often the agent was told to save its work.
     pub wrap_ups: u32,
+    /// How often the agent stopped by itself in a run that is kept going.
+    pub stops: u32,
+    /// How often in a row it said at that that the work is finished.
+    pub claims: u32,
+    /// How often in a row nothing had changed since the stop before.
+    pub idle_stops: u32,
+    /// What the workspace looked like at the last stop.
+    pub workspace: Option<u64>,
+    /// Whether it was told that a limit is near.
+    pub warned: bool,
     /// How often the work was judged in the whole run.
     pub checks: u32,
     /// How often in vain, since somebody last decided that the run goes on.

@@ -188,6 +188,7 @@ impl Run {
             | Notice::ToolBegan
             | Notice::Claimed
             | Notice::Used(_)
+            | Notice::Surveyed(_)
             | Notice::TurnEnded(_)
             | Notice::Idled
             | Notice::BackgroundChanged(_)
@@ -198,7 +199,7 @@ impl Run {
         if matches!(self.state.phase, Phase::Live | Phase::Closing { .. }) {
             self.heed_limits(policy, at, step);
         }
-        if self.state.phase == Phase::Live && self.owes_nothing() {
+        if self.state.phase == Phase::Live && self.owes_nothing() && !self.goes_on(policy, at, step) {
             self.end_input(at, step);
         }
     }
@@ -276,7 +277,8 @@ impl Run {
             self.progressed(policy, now.at, step);
         }
         let fault = classify(&evidence);
-        let next = decide::next(&self.state, policy, now, &evidence, fault);
+        let stop = if fault.is_none() { self.next_stop(policy, now, &evidence, step) } else { None };
+        let next = stop.unwrap_or_else(|| decide::next(&self.state, policy, now, &evidence, fault));
         let Evidence { tally, result, continuity, denied, questions, .. } = evidence;
         let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));
         self.record(
@@ -340,7 +342,12 @@ impl Run {
                 self.stop(now.at, StopWhy::Lingered, StopLevel::Term, step)
             }
             (Why::Limit, _) => self.heed_limits(policy, now.at, step),
-            (Why::Settle, _) => self.end_input(now.at, step),
+            (Why::Settle, _) => {
+                // One that has not answered to what it was told last did not hear it.
+                if !self.has_answered() || !self.goes_on(policy, now.at, step) {
+                    self.end_input(now.at, step);
+                }
+            }
             (Why::StopHarder, Phase::Stopping { why, level, .. }) => {
                 let (why, level) = (*why, *level);
                 self.stop_harder(now.at, why, level, step);

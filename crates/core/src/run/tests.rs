@@ -8,6 +8,7 @@ mod conversations;
 mod endings;
 mod failures;
 mod journal;
+mod keep_going;
 mod ladder;
 mod limits;
 mod presets;

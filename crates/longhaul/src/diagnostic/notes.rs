@@ -88,6 +88,14 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<Note> {
         Record::Said { say, .. } => {
             vec![Note::new("said", "the agent was told something in its session").with("said", word(say))]
         }
+        Record::Stopped { claimed, .. } => {
+            let title = if *claimed {
+                "the agent says that the work is finished"
+            } else {
+                "the agent stopped by itself"
+            };
+            vec![Note::new("stopped", title).with("stop", run.state().stops.to_string())]
+        }
         Record::CheckStopped { why, .. } => {
             vec![
                 Note::new("check_stopped", "the commands that judge the work are ended")

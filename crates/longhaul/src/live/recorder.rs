@@ -287,6 +287,8 @@ impl Recorder {
             | Say::Nudge(_)
             | Say::WrapUp(_)
             | Say::More(_)
+            | Say::KeepGoing(_)
+            | Say::Confirm
             | Say::CheckFailed(_) => None,
         })
     }
@@ -347,6 +349,8 @@ fn origin(say: Say) -> Origin {
         | Say::Nudge(_)
         | Say::WrapUp(_)
         | Say::More(_)
+        | Say::KeepGoing(_)
+        | Say::Confirm
         | Say::CheckFailed(_) => Origin::Longhaul,
     }
 }

@@ -14,6 +14,7 @@ use super::resident::resident;
 use super::room;
 use super::sessions::{Begun, SessionFiles};
 use super::signs::examine;
+use super::survey::survey;
 use super::sweep::sweep;
 use super::tail::Tail;
 use super::watch::{Changes, Watch};
@@ -58,6 +59,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) environment: Environment,
     /// Memory that the run's processes may have resident, in bytes.
     pub(crate) memory_limit: Option<u64>,
+    /// Whether it matters if the agent changes its workspace.
+    pub(crate) surveys: bool,
     /// Whether each noteworthy event leaves a text for people.
     pub(crate) diagnostic: bool,
     /// Who reads the run's files besides people.
@@ -494,7 +497,13 @@ impl LiveWorld<'_> {
         self.recorder.feed(bytes);
         let mut notices = Vec::new();
         attempt.decoder.feed(bytes, &mut notices);
-        self.events.extend(notices.into_iter().map(Event::Noticed));
+        for notice in notices {
+            let ended = matches!(notice, Notice::TurnEnded(_));
+            self.events.push_back(Event::Noticed(notice));
+            if let Some(workspace) = ended.then(|| self.survey()).flatten() {
+                self.events.push_back(Event::Noticed(Notice::Surveyed(workspace)));
+            }
+        }
         Ok(true)
     }
 
@@ -621,6 +630,11 @@ impl LiveWorld<'_> {
         self.setup.dialect.decoder(&order.guards, &order.claims())
     }
 
+    /// What the workspace looks like now, if that matters.
+    fn survey(&self) -> Option<u64> {
+        self.setup.surveys.then(|| survey(&self.setup.order.cwd))
+    }
+
     /// Whether the attempt continued the conversation that it was to continue.
     fn look_back(&self, dir: &AttemptDir) -> Option<Continuity> {
         self.session_files()?.look_back(dir)
@@ -635,7 +649,8 @@ impl LiveWorld<'_> {
         memory_kill: bool,
     ) -> Evidence {
         self.stderr_tail = tail_of(&dir.stderr_path());
-        let evidence = Evidence { memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
+        let evidence =
+            Evidence { memory_kill, workspace: self.survey(), ..decoder.evidence(exit, &self.stderr_tail) };
         self.glance = decoder.glance().clone();
         // For people; what decides is in the evidence.
         let _ = write_answers(&dir, &self.glance.answered);

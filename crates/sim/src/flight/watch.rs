@@ -105,6 +105,7 @@ impl Watch {
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
+            | Record::Stopped { .. }
             | Record::InputEnded { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }

@@ -88,6 +88,7 @@ impl CheckWatch {
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::Said { .. }
+            | Record::Stopped { .. }
             | Record::SilenceExcused { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }

@@ -50,6 +50,7 @@ impl ClockWatch {
             | Record::Said { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
+            | Record::Stopped { .. }
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }

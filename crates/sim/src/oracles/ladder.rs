@@ -76,6 +76,7 @@ impl LadderWatch {
             | Record::Said { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
+            | Record::Stopped { .. }
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }

@@ -176,6 +176,7 @@ impl LimitWatch {
             | Record::SilenceExcused { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
+            | Record::Stopped { .. }
             | Record::Checked { .. }
             | Record::Suspended { .. }
             | Record::Swept { .. }

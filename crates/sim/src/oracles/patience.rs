@@ -108,7 +108,11 @@ impl Patience {
         // A tool that begins tells that the message is there which asks for it.
         if !matches!(
             notice,
-            Notice::Stirred | Notice::Idled | Notice::Retrying { .. } | Notice::RateLimitChanged(_)
+            Notice::Stirred
+                | Notice::Idled
+                | Notice::Surveyed(_)
+                | Notice::Retrying { .. }
+                | Notice::RateLimitChanged(_)
         ) {
             self.finished_at = now;
         }
@@ -123,6 +127,7 @@ impl Patience {
             }
             Notice::ToolEnded => self.tools = self.tools.saturating_sub(1),
             Notice::TurnEnded(_) => (self.settled_at, self.tools) = (Some(now), 0),
+            Notice::Surveyed(_) => {}
             Notice::Idled => self.idle = true,
             Notice::BackgroundChanged(shells) => {
                 self.shells = *shells;
@@ -221,6 +226,7 @@ impl Patience {
             | Record::Progressed { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
+            | Record::Stopped { .. }
             | Record::Checked { .. }
             | Record::LimitReached { .. }
             | Record::Swept { .. }

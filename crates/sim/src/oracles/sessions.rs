@@ -82,6 +82,7 @@ impl SessionWatch {
             Remedy::Nudge(nudge) => {
                 self.line.as_ref().is_some_and(|line| resumes(plan, line)) && plan.say == Say::Nudge(*nudge)
             }
+            Remedy::KeepGoing => false,
             Remedy::ResumeExisting => resumes(plan, before.session.id()) && plan.say == before.say,
             Remedy::NextRung | Remedy::FreshSession => {
                 self.leave();

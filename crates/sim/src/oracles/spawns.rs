@@ -91,6 +91,7 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             | Record::Progressed { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
+            | Record::Stopped { .. }
             | Record::LimitReached { .. }
             | Record::Said { .. }
             | Record::InputEnded { .. }

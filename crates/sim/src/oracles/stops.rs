@@ -58,6 +58,7 @@ impl StopWatch {
             | Record::LimitReached { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
+            | Record::Stopped { .. }
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }

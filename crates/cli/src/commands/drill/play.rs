@@ -221,6 +221,7 @@ impl Observer for Watcher {
                 | Record::CheckStopped { .. }
                 | Record::Checked { .. }
                 | Record::Said { .. }
+                | Record::Stopped { .. }
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
                 | Record::SilenceExcused { .. }

@@ -9,7 +9,7 @@
 use crate::{
     Action, ApiError, Ask, Because, By, Checked, Condensation, Condensed, Continuity, Ending, Event,
     Evidence, Exit, Fault, Found, Jitter, Left, MessageError, Moment, Next, Notice, Now, Outcome, Policy,
-    Posture, Preset, Proc, RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId,
+    Posture, Preset, Proc, Push, RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId,
     SessionPlan, Signs, Span, SpawnError, SpawnPlan, StartupError, Step, StopReason, Tally, Tokens,
     TurnResult, Usd,
 };
@@ -272,6 +272,7 @@ impl Story<'_> {
                 let result = result(rest);
                 evidence.result = Some(result);
                 evidence.turn_open = false;
+                evidence.turns += 1;
                 evidence.progressed |= result.is_progress();
                 Notice::TurnEnded(result)
             }
@@ -286,6 +287,10 @@ impl Story<'_> {
                 evidence.tally =
                     evidence.tally.plus(Tally { tokens, messages: 1, turns: 1, cost, ..Tally::default() });
                 Notice::Used(evidence.tally)
+            }
+            "surveyed" => {
+                evidence.workspace = rest.parse().ok();
+                Notice::Surveyed(rest.parse().expect("a number"))
             }
             "swells" => Notice::Swollen,
             "shells" => Notice::BackgroundChanged(rest.parse().expect("a number of shells")),
@@ -330,6 +335,10 @@ impl Story<'_> {
                 if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
             }
             Record::LimitReached { limit, reach, .. } => format!("{} of {limit}", word(reach)),
+            Record::Stopped { claimed, workspace, .. } => {
+                let at = workspace.map_or_else(String::new, |workspace| format!(" at {workspace}"));
+                format!("stopped{at}{}", if *claimed { ", finished" } else { "" })
+            }
             Record::Said { say, left, .. } => format!("said {}{}", said(*say), left_of(*left)),
             Record::InputEnded { .. } => "input ended".to_owned(),
             Record::StopOrdered { why, level, silence, .. } => {
@@ -420,6 +429,15 @@ fn said(say: Say) -> String {
         Say::Nudge(nudge) => format!("nudge to {}", word(&nudge)),
         Say::WrapUp(limit) => format!("wrap up ({limit})"),
         Say::More(limit) => format!("there is more ({limit})"),
+        Say::KeepGoing(Push { stop, extended, worked, last }) => {
+            let worked = worked.map_or_else(String::new, |worked| format!(", {worked} worked"));
+            let extended = if extended { ", extended" } else { "" };
+            format!(
+                "go on after stop {stop}{extended}{worked}{}",
+                if last { ", the last warning" } else { "" }
+            )
+        }
+        Say::Confirm => "confirm".to_owned(),
         Say::CheckFailed(number) => format!("check {number} failed"),
     }
 }

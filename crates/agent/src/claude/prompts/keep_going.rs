@@ -1,0 +1,63 @@
+//! What an agent is told that stopped by itself and is to go on.
+
+use crate::Order;
+use crate::claude::claim::FINISH;
+use longhaul_core::{Left, Push};
+
+/// How the words begin that keep an agent going.
+const GO_ON: &str = "You stopped, and the work goes on. ";
+/// How they begin for one that said that it is finished.
+const CONFIRM: &str = "You say that the work is finished. ";
+
+const ORDINARY: &str = "Nobody will answer a question: decide with your best judgement. Compare what is there with what \
+                        the task asks for, point by point, check again what you believe to be done, and do what is \
+                        missing.";
+const EXTENDED: &str = "Nobody will answer a question: decide with your best judgement. There is time for more than a \
+                        first solution, so be ambitious: look for the weakest part of the work, improve it, and \
+                        measure whether it became better. Stop only when no part of the task can be made better.";
+
+/// To go on; how things stand, if that is due; and that the end is near, if it is.
+pub(super) fn go_on(order: &Order, push: Push, left: Left) -> String {
+    let mut words = GO_ON.to_owned() + if push.extended { EXTENDED } else { ORDINARY };
+    if let Some(worked) = push.worked {
+        let left = [
+            left.time.map(|time| format!("{time} left")),
+            left.money.map(|usd| format!("{usd} left")),
+            left.turns.map(|turns| format!("{turns} turns left")),
+        ];
+        let left: String = left.into_iter().flatten().map(|left| format!(", {left}")).collect();
+        words += &format!(
+            "\n\nHow things stand: {worked} worked{left}. Commit what is not committed, if this is a git repository."
+        );
+    }
+    if push.last {
+        words += "\n\nThis is the last warning: little more is left than what is held back to save the work. Finish what \
+                  you are at, and begin nothing large.";
+    }
+    words + "\n\n" + &said_how(order, "When nothing is left to do")
+}
+
+/// Whether it stands by it.
+pub(super) fn confirm(order: &Order) -> String {
+    format!(
+        "{CONFIRM}Look once more at what the task asks for and at what is there: run what proves it. If something is \
+         missing, go on with it. {}",
+        said_how(order, "If nothing is")
+    )
+}
+
+fn said_how(order: &Order, when: &str) -> String {
+    let call = order.finish.as_ref().map(|_| format!("call the tool {FINISH}"));
+    let line = order.done_when.as_ref().map(|text| format!("end your last message with this line:\n{text}"));
+    let ways: Vec<String> = call.into_iter().chain(line).collect();
+    if ways.is_empty() {
+        format!("{when}, say so and stop.")
+    } else {
+        format!("{when}, {}", ways.join(", or "))
+    }
+}
+
+/// Whether a prompt is one of these.
+pub(super) fn is_one(text: &str) -> bool {
+    text.starts_with(GO_ON) || text.starts_with(CONFIRM)
+}

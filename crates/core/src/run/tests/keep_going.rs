@@ -1,0 +1,213 @@
+//! Agents that stop by themselves, in a run that is kept going.
+
+use super::trace::{check_rest_with, check_run_with, plain};
+use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
+use expect_test::expect;
+
+fn kept() -> Policy {
+    let keep_going = KeepGoing { extended: false, status_every: 2, idle_stops_max: 2 };
+    Policy { keep_going: Some(keep_going), ..plain() }
+}
+
+const FIRST: &str = "start; spawn; open; turn; ends ok; surveyed 1; idle";
+
+#[test]
+fn an_agent_is_kept_going_until_it_stands_by_it_that_it_is_finished() {
+    check_run_with(
+        &kept(),
+        "start; spawn; open; turn; ends ok; surveyed 1; idle; turn; ends ok; surveyed 2; idle; \
+         turn; claims; ends ok; surveyed 2; idle; turn; claims; ends ok; surveyed 2; idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends ok          progress
+            surveyed 1       -
+            idle             stopped at 1; said go on after stop 1; > say go on after stop 1
+            turn             -
+            ends ok          -
+            surveyed 2       -
+            idle             stopped at 2; said go on after stop 2, 0s worked; > say go on after stop 2, 0s worked
+            turn             -
+            claims           -
+            ends ok          -
+            surveyed 2       -
+            idle             stopped at 2, finished; said confirm; > say confirm
+            turn             -
+            claims           -
+            ends ok          -
+            surveyed 2       -
+            idle             stopped at 2, finished; input ended; > end input
+            exit 0           well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn one_that_finds_something_to_do_when_asked_has_not_finished() {
+    check_rest_with(
+        &kept(),
+        FIRST,
+        "turn; claims; ends ok; surveyed 1; idle; turn; ends ok; surveyed 2; idle; turn; claims; ends ok; surveyed 2; idle",
+        expect![[r#"
+            turn             -
+            claims           -
+            ends ok          -
+            surveyed 1       -
+            idle             stopped at 1, finished; said confirm; > say confirm
+            turn             -
+            ends ok          -
+            surveyed 2       -
+            idle             stopped at 2; said go on after stop 3; > say go on after stop 3
+            turn             -
+            claims           -
+            ends ok          -
+            surveyed 2       -
+            idle             stopped at 2, finished; said confirm; > say confirm
+        "#]],
+    );
+}
+
+#[test]
+fn one_that_changes_nothing_any_more_is_let_go() {
+    check_rest_with(
+        &kept(),
+        FIRST,
+        "turn; ends ok; surveyed 1; idle; turn; ends ok; surveyed 1; idle; exit 0; swept",
+        expect![[r#"
+            turn             -
+            ends ok          -
+            surveyed 1       -
+            idle             stopped at 1; said go on after stop 2, 0s worked; > say go on after stop 2, 0s worked
+            turn             -
+            ends ok          -
+            surveyed 1       -
+            idle             stopped at 1; input ended; > end input
+            exit 0           well -> failed by unfinished; > sweep
+            swept            swept 0; failed by unfinished; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn one_that_exits_by_itself_goes_on_in_another_process() {
+    check_run_with(
+        &kept(),
+        "start; spawn; open; turn; ends ok; surveyed 1; exit 0; swept; spawn; turn; ends ok; surveyed 2; +5s; tick; exit 0; \
+         swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends ok          progress
+            surveyed 1       -
+            exit 0           stopped at 1; well -> keep_going in 0s: 2 resume s1, go on after stop 1; > sweep
+            swept            swept 0; attempt 2 resume s1, go on after stop 1; > spawn 2
+            spawn            spawned 7
+            turn             -
+            ends ok          progress
+            surveyed 2       -
+            tick             stopped at 2; said go on after stop 2, 10s worked; > say go on after stop 2, 10s worked
+            exit 0           well -> keep_going in 0s: 3 resume s1, go on after stop 2, 10s worked; > sweep
+            swept            swept 0; attempt 3 resume s1, go on after stop 2, 10s worked; > spawn 3
+        "#]],
+    );
+    // It was told, and was gone before it heard that.
+    check_rest_with(
+        &kept(),
+        FIRST,
+        "exit 0; swept",
+        expect![[r#"
+        exit 0           well -> keep_going in 0s: 2 resume s1, go on after stop 1; > sweep
+        swept            swept 0; attempt 2 resume s1, go on after stop 1; > spawn 2
+    "#]],
+    );
+}
+
+#[test]
+fn what_fails_is_judged_as_ever() {
+    check_rest_with(
+        &kept(),
+        FIRST,
+        "turn; exit 1; swept",
+        expect![[r#"
+        turn             -
+        exit 1           crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+        swept            swept 0
+    "#]],
+    );
+    check_rest_with(
+        &kept(),
+        FIRST,
+        "cancel person; turn; ends aborted; exit 0; swept",
+        expect![[r#"
+        cancel person    cancel by person; stop cancelled interrupt; > interrupt
+        turn             -
+        ends aborted     input ended; > end input
+        exit 0           interrupted -> cancelled; > sweep
+        swept            swept 0; cancelled; > finish 130
+    "#]],
+    );
+}
+
+#[test]
+fn a_limit_that_is_near_is_told_once_and_one_that_is_reached_ends_it() {
+    let limits = Limits { budget: Some(Usd(1_000_000)), ..Limits::default() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    check_run_with(
+        &policy,
+        "start; spawn; open; turn; used 100000; used 100000; used 100000; used 100000; used 100000; used 100000; ends ok; \
+         surveyed 1; idle; turn; used 100000; ends ok; surveyed 2; idle; turn; used 50000; ends ok; surveyed 3; idle; \
+         turn; used 150000; ends aborted; idle; turn; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task, left 1000000 of money; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            used 100000      -
+            used 100000      -
+            used 100000      -
+            used 100000      -
+            used 100000      -
+            used 100000      -
+            ends ok          progress
+            surveyed 1       -
+            idle             stopped at 1; said go on after stop 1, left 400000 of money; > say go on after stop 1
+            turn             -
+            used 100000      -
+            ends ok          -
+            surveyed 2       -
+            idle             stopped at 2; said go on after stop 2, 0s worked, the last warning, left 300000 of money; > say go on after stop 2, 0s worked, the last warning
+            turn             -
+            used 50000       -
+            ends ok          -
+            surveyed 3       -
+            idle             stopped at 3; said go on after stop 3, left 250000 of money; > say go on after stop 3
+            turn             -
+            used 150000      reserve of budget; stop reserve interrupt; > interrupt
+            ends aborted     said wrap up (budget), left 100000 of money; > say wrap up (budget)
+            idle             -
+            turn             -
+            ends ok          -
+            idle             input ended; > end input
+            exit 0           well -> over_budget by limit of budget; > sweep
+            swept            swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
+    let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    check_rest_with(
+        &policy,
+        FIRST,
+        "turn; +595s; ends ok; surveyed 2; idle",
+        expect![[r#"
+        turn             -
+        ends ok          -
+        surveyed 2       -
+        idle             stopped at 2; reserve of time; said wrap up (time), left 5s; > say wrap up (time)
+    "#]],
+    );
+}
