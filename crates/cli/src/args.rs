@@ -1,7 +1,9 @@
 //! What a person can type: the command tree and every flag. It reads no file and starts nothing.
 
+mod keep_going;
 mod limits;
 
+pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 
 use crate::duration::duration;
@@ -207,6 +209,8 @@ pub struct RunArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub wrap_up: WrapUpArgs,
+    #[command(flatten)]
+    pub keep_going: KeepGoingArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
 }

@@ -9,6 +9,7 @@ mod failure;
 mod flags_first;
 mod guards;
 mod home;
+mod keep_going;
 mod limits;
 mod network;
 mod output;

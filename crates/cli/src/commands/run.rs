@@ -7,7 +7,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{checks, guards, home, limits, network, prompt, runtime, signals, tables};
+use crate::{checks, guards, home, keep_going, limits, network, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::RESERVED;
@@ -40,6 +40,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     resolved.policy.condense = args.seed_summary.is_some();
     limits::apply(&args.limits, &args.wrap_up, &mut resolved)?;
     checks::apply(args, &mut resolved)?;
+    keep_going::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let order = order(args, &resolved)?;
     let placement = placement(args)?;
@@ -175,7 +176,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         attended: resolved.policy.is_attended(),
         checks: args.check.clone(),
         finish: None,
-        done_when: None,
+        done_when: args.keep_going.done_when.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         network,
         guards,
