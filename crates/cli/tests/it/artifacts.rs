@@ -468,7 +468,7 @@ fn keys(value: &Value) -> BTreeSet<String> {
 #[test]
 fn every_file_and_every_key_is_documented() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let args = ["--preset", "researchgym", "--deny-tools", "WebFetch"];
+    let args = ["--preset", "researchgym", "--deny-tools", "WebFetch", "--check", "true", "--budget", "100"];
     let named = ["p", "--permission-mode", "bypassPermissions"];
     let run = stage.run(&stage.agent(), &named).args(args).against(&server).start();
     until("the tool runs", || stage.work().join("begun").exists());
@@ -478,7 +478,11 @@ fn every_file_and_every_key_is_documented() {
     let run = stage.only_run();
     let name = |path: &Path| {
         let name = path.strip_prefix(run.path()).expect("it is below").display().to_string();
-        name.replace("attempts/001", "attempts/NNN").replace("attempts/002", "attempts/NNN")
+        ["attempts", "checks"].iter().fold(name, |name, folder| {
+            let numbered =
+                |name: String, number| name.replace(&format!("{folder}/{number}"), &format!("{folder}/NNN"));
+            ["001", "002"].into_iter().fold(name, numbered)
+        })
     };
     let files = tidy::everything(run.path());
     let files: BTreeSet<String> = files.iter().filter(|path| path.is_file()).map(|path| name(path)).collect();
@@ -486,8 +490,9 @@ fn every_file_and_every_key_is_documented() {
     assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
     // There only after what this run did not suffer, or while it is under way.
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
-    let rare = ["input", "orphaned.json", "summary/"].map(|name| format!("attempts/NNN/{name}"));
-    let rare = rare.iter().map(String::as_str).chain(["requests/", "sessions/"]);
+    let rare =
+        ["answers.json", "input", "orphaned.json", "summary/"].map(|name| format!("attempts/NNN/{name}"));
+    let rare = rare.iter().map(String::as_str).chain(["diagnostic/", "requests/", "sessions/"]);
     assert_eq!(absent, rare.collect::<Vec<_>>());
 
     let told: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
@@ -497,11 +502,28 @@ fn every_file_and_every_key_is_documented() {
     // What did not happen here has tests of its own.
     assert_eq!(
         absent,
-        ["denied", "errors", "interrupted", "parent_tool_use_id", "subagent", "truncated_bytes"]
+        ["denied", "errors", "interrupted", "parent_tool_use_id", "subagent", "truncated_bytes", "wrap_up"]
     );
+
+    let plan = parsed(&run, "plan.json");
+    let documented = rows("plan.json");
+    assert!(keys(&plan).is_subset(&documented), "{:?}", keys(&plan).difference(&documented));
+    let absent = documented.difference(&keys(&plan)).cloned().collect::<Vec<_>>();
+    // What was not asked for here.
+    let not_asked = ["diagnostic", "effects", "imported", "network", "prices", "seed_summary"];
+    assert_eq!(absent, not_asked);
+    for key in
+        [&plan["policy"]["limits"], &plan["policy"]["check"], &plan["guards"]].map(keys).iter().flatten()
+    {
+        assert!(DOCUMENTED.contains(&format!("`{key}`")), "{key} is not documented");
+    }
 
     let costs = parsed(&run, "logs/cost_summary.json");
     assert_eq!(keys(&costs), rows("logs/cost_summary.json"));
+    let dollars = |key: &str| costs[key].as_f64().expect("dollars");
+    assert_eq!(dollars("budget_limit_usd"), 100.0);
+    let parts = dollars("remaining_budget_usd") + dollars("total_cost_usd");
+    assert!((parts - 100.0).abs() < 1e-6, "{costs}");
     assert_eq!(keys(&parsed(&run, "status.json")), rows("status.json"));
     let inner = [&costs["time"], &costs["total_tokens"], &costs["turns"][0]].map(keys);
     let others = [keys(&parsed(&run, "metadata.json")), keys(&parsed(&run, "logs/session.json"))];

@@ -74,6 +74,22 @@ fn saved(stage: &Stage, envelope: &Value, limit: &str) {
     assert_eq!(envelope["run"]["fault"], Value::Null, "{envelope}");
     assert_eq!(envelope["result"], "Saved, and stopping.", "the partial result: {envelope}");
     assert_eq!(commits(stage), "Saved before the end\n");
+    is_marked(stage);
+}
+
+/// Asserts that the transcript marks the saving of the work, from the words that ask for it on, and nothing before.
+fn is_marked(stage: &Stage) {
+    let logged = stage.longhaul(["logs", "@", "--transcript-json"]).end();
+    assert_eq!(logged.code, 0, "{logged:?}");
+    let messages: Vec<Value> = serde_json::from_str(&logged.stdout).expect("an array is printed");
+    let begins = |message: &Value, text: &str| {
+        message["content"].as_str().is_some_and(|content| content.starts_with(text))
+    };
+    let asked = messages.iter().position(|message| begins(message, "This run is about to end"));
+    let (before, saving) = messages.split_at(asked.expect("the agent was told to save its work"));
+    assert!(before.iter().all(|message| message["wrap_up"].is_null()), "{before:?}");
+    assert!(saving.iter().all(|message| message["wrap_up"] == true), "{saving:?}");
+    assert!(saving.iter().any(|message| begins(message, "I save my work.")), "{saving:?}");
 }
 
 fn cost(envelope: &Value) -> f64 {
