@@ -102,7 +102,7 @@ pub(super) fn reply(messages: &Value, to: &[&str]) -> Option<(usize, usize)> {
         for prompt in prompts(message) {
             // The first of those to the same words that has not been used, or the last of them.
             let mut fitting = (0..to.len()).filter(|place| prompt.contains(to[*place]));
-            let last = fitting.clone().last();
+            let last = fitting.clone().next_back();
             asked = fitting.find(|place| heard[*place] == 0).or(last);
             if let Some(place) = asked {
                 heard[place] += 1;
