@@ -6,7 +6,7 @@ use crate::policy::ResolvedPolicy;
 use longhaul::SessionChoice;
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Dialect, Guards, Invocation, Order, Past, ToolPattern};
-use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan};
+use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan, Used};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -27,7 +27,9 @@ pub fn print(
         }
     };
     let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
-    let plan = SpawnPlan::new(1, session, Say::Task);
+    // The agent's own fence on money is among its arguments.
+    let left = resolved.policy.limits.left(&Used::default());
+    let plan = SpawnPlan { left, ..SpawnPlan::new(1, session, Say::Task) };
     let invocation = Claude::new().invocation(order, &plan, &Past::default());
     let summary = order.seed_summary.as_ref().map(|model| {
         let invocation = Claude::new().condense(order, plan.attempt, model, "");
@@ -48,6 +50,7 @@ pub fn print(
                     "model": model, "command": command, "timeout_ms": timeout.millis(),
                 })),
                 "guards": guards,
+                "checks": order.checks,
                 "preset": resolved.preset.word(),
                 "policy": resolved.policy,
                 "changed": resolved.origins,
@@ -66,7 +69,7 @@ pub fn print(
                 .map(|(name, value)| format!("  {name}={}", quoted(value)))
                 .collect();
             format!(
-                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}{}Policy: {}\n{}Worst case without progress: {} requests; \
+                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}{}{}Policy: {}\n{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
                 command_line(&invocation),
                 order.cwd.display(),
@@ -79,6 +82,7 @@ pub fn print(
                     })
                     .unwrap_or_default(),
                 guards.iter().map(|(what, patterns)| format!("{what}: {}\n", patterns.join(", "))).collect::<String>(),
+                order.checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
                 resolved.preset,
                 policy_lines(&resolved.policy),
                 worst

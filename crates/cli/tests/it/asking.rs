@@ -97,6 +97,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           attempt_timeout_rule: "while_progressing"
           background_wait: 600000
           backoff: {"base":2000,"cap":300000,"jitter":"full"}
+          check: null
           condense: false
           condense_timeout: 60000
           inner_retries: 4
@@ -186,6 +187,11 @@ fn the_help_of_run() {
               --deny-tools <TOOL>
                   Do not let the agent use these tools, whatever else permits them
 
+              --check <COMMAND>
+                  Judge the work by this command when the agent says that it is done, in a shell and in the
+                  directory it works in: what it says goes back to the agent, until it exits with 0. Several
+                  are run one after the other
+
               --network <HOST>
                   Let the agent's commands reach these hosts alone, or `none`: names like `example.com`,
                   `*.example.com` or `example.com:443`. The agent runs them in its own sandbox, and does not
@@ -203,6 +209,7 @@ fn the_help_of_run() {
               --answer-defaults
                   Let the agent ask questions, also without an --answer: each is answered by its first
                   option, with a warning
+
               --block-url <PATTERN>
                   Deny tool calls that name this URL, whatever else permits them: `example.com` with all
                   below it, `*.example.com`, `example.com:8080`, `https://example.com/papers/*`,
@@ -224,6 +231,7 @@ fn the_help_of_run() {
                   Leave a text on each noteworthy event in the run's `diagnostic/`, as LONGHAUL_DIAGNOSTIC=1
                   does; a project that has a file `.claude/diagnostic_mode` gets them in
                   `.claude/diagnostic/`, too
+
               --runs-dir <DIR>
                   Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
 
@@ -316,6 +324,12 @@ fn the_help_of_run() {
 
               --inner-retries <N>
                   Retries inside the agent for one request
+
+              --check-attempts <N>
+                  Checks in vain after which the run ends as check_failed [default: 10]
+
+              --check-timeout <DURATION>
+                  How long one check may take, all of its commands together [default: 30m]
 
               --allow-denials
                   Count a run with denied tools as done

@@ -226,3 +226,16 @@ text = "It was enough."
         assert_eq!(shown["attempts"][0]["fault"], "out_of_memory", "{shown}");
     });
 }
+
+#[test]
+fn a_dry_run_shows_the_fence_and_the_checks() {
+    let stage = Stage::new();
+    let args = ["p", "--budget", "5", "--check", "true", "--dry-run"];
+    let shown = stage.run(&stage.agent(), &args).end();
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("an object is printed");
+    let args = shown["command"]["args"].to_string();
+    assert!(args.contains(r#""--max-budget-usd","5.000000""#), "{args}");
+    assert_eq!(shown["checks"], serde_json::json!(["true"]));
+    assert_eq!(shown["policy"]["limits"]["budget"], 5_000_000);
+}
