@@ -1,15 +1,20 @@
 //! The README does not lie: its commands run, and what it names exists.
 
 use crate::stage::{LONGHAUL, Stage};
-use longhaul_core::{Fault, OutcomeKind, Preset};
+use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, Preset, ServerBound, Span};
 use std::collections::{BTreeMap, BTreeSet};
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 const README: &str = include_str!("../../../../README.md");
 const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
 const CONTRIBUTING: &str = include_str!("../../../../CONTRIBUTING.md");
+/// Pages that are about Longhaul alone; the others also name flags of the agent.
+const PAGES: &[(&str, &str)] = &[
+    ("docs/limits.md", include_str!("../../../../docs/limits.md")),
+    ("docs/run-directory.md", include_str!("../../../../docs/run-directory.md")),
+];
 /// Where developers' commands are told apart.
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
 
@@ -38,14 +43,12 @@ fn labels<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 fn the_first_command_runs_as_it_is_shown() {
     assert_eq!(commands(), ["cargo run --release -- drill", "cargo xtask test"]);
     let mut words = commands()[0].split(' ').skip(1);
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two folders deep");
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // As somebody at a terminal would see it: `text` is the form there.
     cargo
         .args(words.by_ref())
         .args(["--output-format", "text"])
-        .current_dir(root)
+        .current_dir(root())
         .env("CARGO_TARGET_DIR", target());
     let output = cargo.output().expect("cargo can be started");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -54,6 +57,10 @@ fn the_first_command_runs_as_it_is_shown() {
     let (shown, printed) = (labels(shown.into_iter()), labels(stdout.lines()));
     assert!(printed.contains(&"verdict"), "{stdout}");
     assert_eq!(shown, printed, "the README shows another scorecard");
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two folders deep")
 }
 
 /// The folder that the binary under test was built into, so that the nested build finds what is there.
@@ -79,18 +86,111 @@ fn flags(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
-    let others = ["drill", "recover", "resume", "show", "attach", "cancel", "seed", "export", "import"]
-        .map(|command| help(&[command, "--help"]));
+    let others =
+        ["drill", "recover", "resume", "show", "logs", "attach", "cancel", "seed", "export", "import"]
+            .map(|command| help(&[command, "--help"]));
     let ours: BTreeSet<&str> = others.iter().chain([&run]).flat_map(|help| flags(help)).collect();
     // Of cargo and of the agent.
-    let others = ["--release", "--path", "--max-turns"];
-    for flag in flags(README).into_iter().filter(|flag| !others.contains(flag)) {
-        assert!(ours.contains(flag), "the README names {flag}");
+    let others = ["--release", "--path", "--add-dir", "--max-budget-usd"];
+    for (name, text) in [("README", README)].iter().chain(PAGES) {
+        for flag in flags(text).into_iter().filter(|flag| !others.contains(flag)) {
+            assert!(ours.contains(flag), "{name} names {flag}");
+        }
     }
     for example in README.lines().filter(|line| line.starts_with("longhaul run ")) {
         let own = example.split(" -- ").next().unwrap_or_default();
         let own = own.split(" #").next().unwrap_or_default();
         assert!(flags(own).is_subset(&flags(&run)), "{example}");
+    }
+}
+
+/// The words of a command, without the comment behind it.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut quote, mut begun) = (vec![String::new()], None, false);
+    for sign in line.split(" #").next().unwrap_or_default().trim().chars() {
+        match (quote, sign) {
+            (None, '"' | '\'') => (quote, begun) = (Some(sign), true),
+            (Some(open), _) if open == sign => quote = None,
+            (None, ' ') if begun => {
+                words.push(String::new());
+                begun = false;
+            }
+            (None, ' ') => {}
+            (_, _) => {
+                words.last_mut().expect("there is a word").push(sign);
+                begun = true;
+            }
+        }
+    }
+    words
+}
+
+#[test]
+fn every_run_of_the_readme_would_start() {
+    let stage = Stage::new();
+    stage.file("task.md", "Fix the tests.");
+    let agent = stage.agent();
+    let pages = [README, PAGES[0].1];
+    let examples =
+        pages.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("longhaul run "));
+    // Its session is nobody's.
+    for example in examples.filter(|line| !line.contains("--resume ") && !line.contains("--detach")) {
+        let args = words(example).split_off(2);
+        let args: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--dry-run").collect();
+        let ended = stage.run(&agent, &["--dry-run"]).args(args).end();
+        assert_eq!(ended.code, 0, "{example}: {ended:?}");
+    }
+}
+
+#[test]
+fn every_number_is_that_of_the_policy() {
+    let policy = Preset::Default.policy();
+    let minutes = |span: Option<Span>| span.expect("it is limited").millis() / 60_000;
+    let ServerBound::Time(outage) = policy.server_bound else { panic!("an outage is bounded by time") };
+    let (hours, stall) = (minutes(outage) / 60, minutes(policy.stall_timeout));
+    for words in [
+        format!("(`--outage-limit`, {hours} h)"),
+        format!("After {stall} minutes without a byte"),
+        format!("for {} minutes (`--progress-timeout`)", minutes(policy.progress_timeout)),
+    ] {
+        assert!(README.contains(&words), "{words}");
+    }
+}
+
+#[test]
+fn every_limit_has_a_row() {
+    let (_, table) = PAGES[0].1.split_once("| flag |").expect("there is a table");
+    for limit in Limit::ALL {
+        let flag = format!("| `--{}", limit_flag(*limit));
+        let row = table.lines().find(|line| line.starts_with(&flag)).unwrap_or_else(|| panic!("no {limit}"));
+        let kind = limit.ends_as();
+        let code = Outcome::by_limit(*limit, None).exit_code();
+        assert!(row.ends_with(&format!("`{kind}`, {code} |")), "{row}");
+    }
+}
+
+fn limit_flag(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Budget => "budget",
+        Limit::Tokens => "max-tokens",
+        Limit::Time => "time-limit",
+        Limit::Wall => "wall-limit",
+        Limit::Turns => "max-turns",
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    let root = root();
+    let folder = fs::read_dir(root.join("docs")).expect("there are pages");
+    let pages = folder.map(|entry| entry.expect("it can be read").path());
+    let all = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|name| root.join(name));
+    for page in pages.chain(all) {
+        let text = fs::read_to_string(&page).expect("a page can be read");
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            let target = page.parent().expect("it is in a folder").join(link);
+            assert!(link.contains("://") || target.exists(), "{} links to {link}", page.display());
+        }
     }
 }
 
@@ -119,19 +219,12 @@ fn every_exit_code_is_that_of_its_outcome() {
             Some((word, code.parse().ok()?))
         })
         .collect();
-    let code =
-        |kind: OutcomeKind| longhaul_core::Outcome { kind, ..longhaul_core::Outcome::DONE }.exit_code();
+    let code = |kind: OutcomeKind| Outcome { kind, ..Outcome::DONE }.exit_code();
     for (word, listed) in &listed {
         let kind = OutcomeKind::ALL.iter().copied().find(|kind| kind.word() == *word);
         assert_eq!(kind.map(code), Some(*listed), "{word}");
     }
-    // No command ends so yet.
-    let not_yet = [OutcomeKind::CheckFailed];
-    for kind in OutcomeKind::ALL
-        .iter()
-        .copied()
-        .filter(|kind| !not_yet.contains(kind) && *kind != OutcomeKind::Cancelled)
-    {
+    for kind in OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Cancelled) {
         assert!(listed.contains_key(kind.word()), "the README has no {kind}");
     }
     for (by, words) in [
