@@ -388,6 +388,10 @@ fn a_harness_finds_its_files_and_its_agent_its_variables() {
             "runs",
             "--run-id",
             "exp",
+            "--budget",
+            "2.50",
+            "--time-limit",
+            "90m",
         ]);
         let run = run.env("RG_RUN_DIR", "/elsewhere").against(server).start();
         until("the tool runs", || stage.work().join("begun").exists());
@@ -398,9 +402,11 @@ fn a_harness_finds_its_files_and_its_agent_its_variables() {
         let day = run.path().parent().expect("it is in a day").display().to_string();
         expect![[r#"
             CODE_DIR=<stage>/work/input
+            RG_BUDGET_LIMIT=2.5
             RG_LOG_DIR=<day>/exp/logs
             RG_MODEL=claude-sonnet-4-5
             RG_RUN_DIR=<day>/exp
+            RG_TIME_HOURS=1.5
             WORKSPACE_BASE=<stage>/work
         "#]]
         .assert_eq(&seen.replace(&day, "<day>").replace(&stage.folder().display().to_string(), "<stage>"));
