@@ -155,6 +155,10 @@ fn every_number_is_that_of_the_policy() {
     ] {
         assert!(README.contains(&words), "{words}");
     }
+    assert_eq!(policy.stop_grace, Span::from_secs(10));
+    for words in [format!("answers it ({hours} h;"), "interrupt within ten seconds is ended".to_owned()] {
+        assert!(PAGES[0].1.contains(&words), "{words}");
+    }
 }
 
 #[test]
