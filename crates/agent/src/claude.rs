@@ -9,6 +9,7 @@ mod claim;
 mod compact;
 mod control;
 mod decode;
+mod finish;
 mod guarding;
 mod invocation;
 mod kinds;
@@ -37,8 +38,8 @@ use crate::{
 use longhaul_core::{Left, Say, SpawnPlan};
 use std::sync::Arc;
 
-pub use claim::FINISH;
 pub use control::{end_session, initialize, interrupt, user_line};
+pub use finish::FINISH;
 pub use invocation::RESERVED;
 pub(crate) use prompts::interruption;
 

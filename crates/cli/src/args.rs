@@ -88,6 +88,9 @@ pub enum Command {
     /// Ends the agent of a run whose supervisor died and for whom nobody has come back
     #[command(hide = true)]
     Watchdog(WatchdogArgs),
+    /// Serves the tool by which an agent says that its work is finished; speaks MCP on its standard streams
+    #[command(hide = true)]
+    FinishTool,
     /// The scripted agent of the drills; speaks Claude Code's protocol
     #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
     DrillAgent {

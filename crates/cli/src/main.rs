@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
         Command::Watchdog(args) => commands::watchdog::watchdog(&args),
+        Command::FinishTool => commands::finish_tool::finish_tool(),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),
     };
     match ended {

@@ -1,12 +1,10 @@
 //! Whether the agent says that its work is finished: by a call of our tool, or by words that a person agreed on.
 //! What that means is not for this module to say.
 
+use super::finish::FINISH;
 use super::wire::Block;
 use crate::Claims;
 use std::collections::BTreeSet;
-
-/// The tool as Claude Code calls it: that of the server `longhaul`.
-pub const FINISH: &str = "mcp__longhaul__finish";
 
 // An agent says it once. More open calls of it than this are a stream gone wrong.
 const CALLS_MAX: usize = 64;

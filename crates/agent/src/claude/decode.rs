@@ -122,7 +122,7 @@ impl ClaudeDecoder {
             turn_open: false,
             rate_limit: None,
             startup: None,
-            guarding: Guarding::new(guards),
+            guarding: Guarding::new(guards, claims.by_tool),
             guard_lapsed: false,
             progressed: false,
             turns: 0,

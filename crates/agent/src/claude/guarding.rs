@@ -3,6 +3,7 @@
 
 use super::compact::fingerprint;
 use super::control::{hook_answer, initialize, permission_denial};
+use super::finish::FINISH;
 use super::questions::{self, ASK};
 use super::wire::{ControlResponse, HookInput, Request};
 use crate::{Answered, Call, Guards, Verdict};
@@ -39,6 +40,8 @@ pub(super) fn register() -> Vec<u8> {
 #[derive(Debug, Default)]
 pub(super) struct Guarding {
     guards: Guards,
+    /// Whether our tool is offered: it does nothing, and the run may depend on it.
+    offers_finish: bool,
     /// Whether the agent has said that it will ask.
     registered: bool,
     /// What it waits for, by the name of its question.
@@ -63,8 +66,8 @@ struct Open {
 }
 
 impl Guarding {
-    pub(super) fn new(guards: Guards) -> Guarding {
-        Guarding { guards, ..Guarding::default() }
+    pub(super) fn new(guards: Guards, offers_finish: bool) -> Guarding {
+        Guarding { guards, offers_finish, ..Guarding::default() }
     }
 
     /// The agent asks. What it would have asked a person, and what that was answered.
@@ -91,7 +94,7 @@ impl Guarding {
 
     /// What is said to a call, with what it asked a person.
     fn judge(&mut self, id: &str, call: &Call<'_>) -> (Vec<u8>, Vec<Answered>) {
-        let (verdict, answered) = match (self.guards.verdict(call), &self.guards.answers) {
+        let (verdict, answered) = match (self.verdict(call), &self.guards.answers) {
             (Verdict::Pass, Some(answers)) if call.tool == ASK => {
                 match call.input().and_then(|input| questions::answer(answers, input)) {
                     Some((input, answered)) => (Verdict::Amend(input), answered),
@@ -107,6 +110,10 @@ impl Guarding {
         }
         self.questions.count(answered.iter().map(|answered| answered.key.is_none()));
         (line, answered)
+    }
+
+    fn verdict(&self, call: &Call<'_>) -> Verdict {
+        if self.offers_finish && call.tool == FINISH { Verdict::Pass } else { self.guards.verdict(call) }
     }
 
     /// The agent no longer waits for an answer.
@@ -190,7 +197,7 @@ mod tests {
 
     fn guarded() -> Guarding {
         let tools: ToolPattern = "Web*".parse().expect("a pattern");
-        let mut guarding = Guarding::new(Guards { deny_tools: vec![tools], ..Guards::default() });
+        let mut guarding = Guarding::new(Guards { deny_tools: vec![tools], ..Guards::default() }, false);
         guarding.answered(&parse::<ControlResponse<'_>>(REGISTERED).expect("an answer"));
         guarding
     }
@@ -211,8 +218,10 @@ mod tests {
     fn asking(tool: &str, input: &str) -> Guarding {
         let answers = Answers::new([("features".to_owned(), "Logs".to_owned())]).expect("they agree");
         let deny = "Web*".parse().expect("a pattern");
-        let mut guarding =
-            Guarding::new(Guards { answers: Some(answers), deny_tools: vec![deny], ..Guards::default() });
+        let mut guarding = Guarding::new(
+            Guards { answers: Some(answers), deny_tools: vec![deny], ..Guards::default() },
+            false,
+        );
         let line = format!(
             r#"{{"type":"control_request","request_id":"1","request":{{"subtype":"hook_callback",
             "callback_id":"longhaul-guard","tool_use_id":"call-1","input":{{"tool_name":"{tool}","tool_input":{input}}}}}}}"#
@@ -224,6 +233,22 @@ mod tests {
 
     fn answers(guarding: &mut Guarding) -> String {
         String::from_utf8(guarding.take_answers().concat()).expect("JSON is UTF-8")
+    }
+
+    #[test]
+    fn our_own_tool_is_called_whatever_is_allowed() {
+        let check = |offered: bool, denied: u32| {
+            let guards =
+                Guards { allow_tools: vec!["Read".parse().expect("a pattern")], ..Guards::default() };
+            let mut guarding = Guarding::new(guards, offered);
+            ask(&mut guarding, "1", "mcp__longhaul__finish");
+            assert_eq!(guarding.denied, denied, "offered: {offered}");
+            ask(&mut guarding, "2", "mcp__longhaul__other");
+            assert_eq!(guarding.denied, denied + 1);
+        };
+        check(true, 0);
+        // Where it is not offered, one of that name is somebody else's.
+        check(false, 1);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! How to start the agent for one attempt. The task goes over its input, never into its arguments.
 
 use super::control::user_line;
+use super::finish;
 use super::guarding::register;
 use super::network;
 use super::prompts::prompt;
@@ -114,6 +115,7 @@ fn args(order: &Order, plan: &SpawnPlan) -> Vec<String> {
     if order.guards.answers.is_some() {
         add(&OFFERED);
     }
+    args.extend(order.finish.iter().flat_map(finish::args));
     args.extend(order.network.iter().flat_map(network::args));
     args.extend(order.extra_args.iter().cloned());
     args
@@ -219,6 +221,24 @@ pub(super) mod tests {
             expect![[r#"
                 /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --permission-mode acceptEdits --permission-prompt-tool stdio --disallowedTools=EnterPlanMode,ExitPlanMode
                 {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
+                {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn an_agent_is_offered_a_tool_to_finish_with() {
+        let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
+        check(
+            &Order {
+                finish: Some(finish),
+                extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
+                ..order()
+            },
+            SessionPlan::New(SessionId::from("22222222-new")),
+            Say::Task,
+            expect![[r#"
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --mcp-config={"mcpServers":{"longhaul":{"alwaysLoad":true,"args":["finish-tool"],"command":"/bin/longhaul","type":"stdio"}}} --allowedTools=mcp__longhaul__finish --max-turns 9
                 {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             "#]],
         );

@@ -6,6 +6,7 @@ pub mod detach;
 pub mod drill;
 pub mod dry_run;
 pub mod export;
+pub mod finish_tool;
 pub mod import;
 pub mod logs;
 pub mod recover;

@@ -1,6 +1,7 @@
 //! `longhaul watchdog`: started by every supervisor beside its first agent; no person types it. Its three standard
 //! streams lead nowhere.
 
+use super::finish_tool;
 use super::run::failure;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
@@ -15,11 +16,12 @@ use std::env;
 /// The hidden subcommand.
 const SUBCOMMAND: &str = "watchdog";
 
-/// What surrounds every agent that this program starts: our own variables, and this program as its watchdog. Where it
-/// does not know its own file there is none.
+/// What surrounds every agent that this program starts: our own variables, and this program as its watchdog and as
+/// who serves our tool. Where it does not know its own file there is neither.
 pub fn environment() -> Environment {
     let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
-    Environment { watchdog: env::current_exe().ok().map(program), ..Environment::default() }
+    let watchdog = env::current_exe().ok().map(program);
+    Environment { watchdog, finish: finish_tool::program(), ..Environment::default() }
 }
 
 /// Carries out the command and returns its exit code.
