@@ -13,6 +13,7 @@ mod checks;
 mod cut_journal;
 mod diagnostics;
 mod drills;
+mod finishing;
 mod full_disk;
 mod guards;
 mod guards_of_calls;

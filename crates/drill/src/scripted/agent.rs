@@ -13,6 +13,7 @@ use super::flags::Flags;
 use super::hooks::Hooks;
 use super::inbox::{Happening, Inbox};
 use super::out::{Out, complain};
+use super::servers::Servers;
 use super::session_file::SessionFile;
 use super::shell::Background;
 use super::spend::Spend;
@@ -33,6 +34,7 @@ pub(super) struct Agent {
     pub(super) mode: String,
     pub(super) hooks: Hooks,
     pub(super) callbacks: Callbacks,
+    pub(super) servers: Servers,
     /// What waits for a turn.
     pub(super) queue: VecDeque<Waiting>,
     pub(super) background: Vec<Background>,

@@ -280,7 +280,8 @@ impl Agent {
             self.flags.system_prompt.clone().unwrap_or_else(ours),
             self.flags.append_system_prompt.as_deref().map(|text| format!(" {text}")).unwrap_or_default()
         );
-        let tools = init::declared(init::tools(&self.flags));
+        let mut tools = init::declared(init::tools(&self.flags));
+        tools.extend(self.servers.declared());
         let body = json!({"model": self.model, "max_tokens": 32_000, "stream": stream, "system": system,
             "tools": tools, "messages": merged(&self.messages)});
         Some(Request { base, headers, body: body.to_string().into_bytes() })

@@ -61,6 +61,10 @@ impl Agent {
         }
         let mut asked = self.ask_host(call, &input)?;
         let mut accepted = json!({"decision": "accept", "source": "hook", "reason_type": "hook"});
+        if matches!(asked, Asked::Pass) && self.flags.allowed_tools.iter().any(|allowed| allowed == tool) {
+            accepted = json!({"decision": "accept", "source": "config", "reason_type": "rule"});
+            asked = Asked::Amend(call["input"].clone());
+        }
         if matches!(asked, Asked::Pass) && permissions::allows(&self.mode, tool) {
             accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
             asked = Asked::Amend(call["input"].clone());

@@ -31,6 +31,10 @@ pub(super) struct Flags {
     pub(super) prompts_host: bool,
     /// `--tools ""`.
     pub(super) no_tools: bool,
+    /// `--mcp-config`: each JSON, or the path of a file with JSON.
+    pub(super) mcp_configs: Vec<String>,
+    /// `--allowedTools`: tools that need no permission, by name.
+    pub(super) allowed_tools: Vec<String>,
     /// `--no-session-persistence`: no file is kept.
     pub(super) no_session: bool,
     /// `--safe-mode`: hooks and other customisations are off.
@@ -82,6 +86,12 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
                     _ => Output::Text,
                 }
             }
+            "--mcp-config" => flags.mcp_configs.push(value()?),
+            "--allowedTools" | "--allowed-tools" => {
+                let names = value()?;
+                let names = names.split([',', ' ']).filter(|name| !name.is_empty());
+                flags.allowed_tools.extend(names.map(str::to_owned));
+            }
             "--session-id" => flags.session_id = Some(value()?),
             "-r" | "--resume" => flags.resume = Some(value()?),
             "--model" => flags.model = Some(value()?),
@@ -92,8 +102,8 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--max-turns" => flags.max_turns = Some(number(&value()?, &name)?),
             "--max-budget-usd" => flags.max_budget_usd = Some(number(&value()?, &name)?),
             // They change nothing here, but a supervisor may pass them.
-            "--allowedTools" | "--allowed-tools" | "--disallowedTools" | "--disallowed-tools"
-            | "--mcp-config" | "--add-dir" | "--fallback-model" | "--effort" | "--setting-sources" => {
+            "--disallowedTools" | "--disallowed-tools" | "--add-dir" | "--fallback-model" | "--effort"
+            | "--setting-sources" => {
                 value()?;
             }
             "--strict-mcp-config" | "--replay-user-messages" => {}
@@ -163,6 +173,19 @@ mod tests {
             Flags { print: true, no_tools: true, no_session: true, safe_mode: true, ..Flags::default() };
         assert_eq!(flags, Ok(expected));
         assert_eq!(check("-p --tools Bash,Read").map(|flags| flags.no_tools), Ok(false));
+    }
+
+    #[test]
+    fn servers_and_allowed_tools_add_up() {
+        let flags =
+            check("-p --mcp-config={} --allowedTools=Read,mcp__a__b --mcp-config b.json --allowedTools Bash");
+        let expected = Flags {
+            print: true,
+            mcp_configs: vec!["{}".to_owned(), "b.json".to_owned()],
+            allowed_tools: ["Read", "mcp__a__b", "Bash"].map(str::to_owned).to_vec(),
+            ..Flags::default()
+        };
+        assert_eq!(flags, Ok(expected));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) fn answer(environment: &Environment, mode: &str, in_turn: bool) -> Va
 }
 
 /// The tools as a request declares them.
-pub(super) fn declared(tools: &[&str]) -> Value {
+pub(super) fn declared(tools: &[&str]) -> Vec<Value> {
     let tool = |name: &str, required: Value, properties: Value| {
         let schema = json!({"type": "object", "required": required, "properties": properties});
         json!({"name": name, "description": format!("The {name} tool."), "input_schema": schema})

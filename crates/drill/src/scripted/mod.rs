@@ -27,6 +27,7 @@ mod replay;
 mod report;
 mod result;
 mod retry;
+mod servers;
 mod session_file;
 mod shell;
 mod spend;

@@ -17,6 +17,7 @@ use super::history::{self, History};
 use super::hooks::Hooks;
 use super::inbox::Inbox;
 use super::out::{self, Out, complain};
+use super::servers::Servers;
 use super::session_file::{self, SessionFile};
 use super::spend::Spend;
 use super::{VERSION, replay, result};
@@ -88,6 +89,9 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
         Some(from) => resume(from, &id, &flags, &environment, &mut out)?,
     };
     session.is_kept = !flags.no_session;
+    // Its model is to speak once, without tools and servers, in a safe mode.
+    let configs: &[String] = if flags.safe_mode { &[] } else { &flags.mcp_configs };
+    let servers = Servers::start(configs).map_err(|error| refuse(&error))?;
     let inbox = Inbox::open().map_err(|error| refuse(&format!("Error: {error}")))?;
     let mut agent = Agent {
         model: flags.model.clone().unwrap_or_else(|| MODEL.to_owned()),
@@ -111,6 +115,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
         mode,
         hooks,
         callbacks: Callbacks::default(),
+        servers,
     };
     if agent.flags.input_lines {
         agent.inbox.listen();

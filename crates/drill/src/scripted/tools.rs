@@ -19,21 +19,21 @@ const COMMAND_WAIT: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The result as the model sees it.
-    pub(super) content: String,
+    pub(super) content: Value,
     pub(super) is_error: bool,
     /// `tool_use_result` of the event.
     pub(super) detail: Value,
 }
 
 impl Outcome {
-    fn good(content: impl Into<String>, detail: Value) -> Self {
+    fn good(content: impl Into<Value>, detail: Value) -> Self {
         Self { content: content.into(), is_error: false, detail }
     }
 
     /// A call that failed or was refused.
     pub(super) fn bad(content: impl Into<String>) -> Self {
         let content = content.into();
-        Self { detail: json!(format!("Error: {content}")), content, is_error: true }
+        Self { detail: json!(format!("Error: {content}")), content: content.into(), is_error: true }
     }
 }
 
@@ -53,9 +53,11 @@ impl Agent {
                 let detail = json!({"questions": input["questions"], "answers": input["answers"]});
                 Ok(Outcome::good(questions::told(input), detail))
             }
-            other => Ok(Outcome::bad(format!(
-                "<tool_use_error>Error: No such tool available: {other}</tool_use_error>"
-            ))),
+            other => Ok(self.servers.call(other, input).unwrap_or_else(|| {
+                Outcome::bad(format!(
+                    "<tool_use_error>Error: No such tool available: {other}</tool_use_error>"
+                ))
+            })),
         }
     }
 

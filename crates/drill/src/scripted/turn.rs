@@ -76,7 +76,11 @@ impl Agent {
         self.state_changed("running");
         self.lifecycle(waiting.uuid.as_deref(), "started");
         self.take_prompt(&waiting);
-        let init = init::event(&self.environment, init::tools(&self.flags), &self.model, &self.mode);
+        let declared = self.servers.declared();
+        let of_servers = declared.iter().filter_map(|tool| tool["name"].as_str());
+        let tools: Vec<&str> = init::tools(&self.flags).iter().copied().chain(of_servers).collect();
+        let mut init = init::event(&self.environment, &tools, &self.model, &self.mode);
+        init["mcp_servers"] = self.servers.listed();
         self.out.system("init", init);
         let mut leave = None;
         let ending = match self.converse(&mut turn) {

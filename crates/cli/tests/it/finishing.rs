@@ -1,0 +1,144 @@
+//! The tool by which an agent says that its work is finished: it is offered, allowed and answered in every mode and
+//! past every guard. Every story is told with each agent that there is.
+
+use crate::recovering::with_each_agent_at;
+use crate::server::Server;
+use crate::stage::{LONGHAUL, Stage};
+use longhaul::{Environment, Report, Request, SessionChoice, Unobserved, supervise};
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Claims, Dialect, Guards, Order, Program, SEED_TOKENS_MAX};
+use longhaul_core::{Exit, Notice, OutcomeKind, Preset, RunId};
+use longhaul_store::{Home, Placement};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::{env, fs};
+
+/// The model says that it is finished, and then why.
+const FINISHING: &str = r#"
+name = "finishing"
+summary = "the tool is called, and a last word said"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "All tests pass."
+[[turn.tools]]
+call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." } }
+[[turn]]
+text = "There is nothing left to do.\n\nALL DONE"
+"#;
+
+/// Carries out a run whose agent is offered the tool by this program, and may use no other than these if any are
+/// named.
+fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: &[&str]) -> (Stage, Report) {
+    let stage = Stage::new();
+    let policy = Preset::Drill.policy();
+    let allow_tools = allow_tools.iter().map(|tools| tools.parse().expect("a pattern")).collect();
+    let mut set: BTreeMap<_, _> = server.api.environment().into_iter().collect();
+    set.insert("HOME".to_owned(), stage.user_home().display().to_string());
+    set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
+    let request = Request {
+        home: Home::locate(Some(stage.home()), |_| None).expect("an absolute path is a home"),
+        placement: Placement::default(),
+        dialect: Arc::new(Claude::new()),
+        order: Order {
+            program: Program { path: agent.to_owned(), leading_args: Vec::new() },
+            cwd: stage.work(),
+            prompt: "p".to_owned(),
+            asked: Vec::new(),
+            model: None,
+            permission_mode: Some(mode.to_owned()),
+            guards: Guards { allow_tools, ..Guards::default() },
+            attended: false,
+            checks: Vec::new(),
+            finish: Some(Program { path: served_by.into(), leading_args: vec!["finish-tool".to_owned()] }),
+            done_when: None,
+            wrap_up_prompt: None,
+            network: None,
+            extra_args: Vec::new(),
+            seed_tokens: SEED_TOKENS_MAX,
+            seed_summary: None,
+            inner_retries: policy.inner_retries,
+            run: RunId::from(""),
+        },
+        environment: Environment { clear: true, set, ..Environment::default() },
+        session: SessionChoice::New,
+        harness: None,
+        policy,
+        origins: BTreeMap::new(),
+        keep_stream: false,
+        diagnostic: false,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let (_cancels, heard) = tokio::sync::mpsc::channel(1);
+    let report = runtime.block_on(supervise(request, &mut Unobserved, heard)).expect("it is carried out");
+    (stage, report)
+}
+
+fn stream(stage: &Stage) -> Vec<u8> {
+    fs::read(stage.only_run().attempt(1).stream_path()).expect("there is a stream")
+}
+
+fn events(stream: &[u8]) -> Vec<Value> {
+    stream.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+/// How often that stream says that the work is finished, and whether its evidence does.
+fn claimed(stream: &[u8], claims: &Claims) -> (usize, bool) {
+    let mut decoder = Claude::new().decoder(&Guards::default(), claims);
+    let mut notices = Vec::new();
+    decoder.feed(stream, &mut notices);
+    let said = notices.iter().filter(|notice| **notice == Notice::Claimed).count();
+    (said, decoder.evidence(Exit::Code(0), "").claimed)
+}
+
+#[test]
+fn the_tool_is_called_and_answered_in_every_mode_and_past_every_guard() {
+    with_each_agent_at(FINISHING, "finishing", |_, agent, server| {
+        for (mode, allow_tools) in [("default", &[][..]), ("plan", &[]), ("default", &["Read"])] {
+            let (stage, report) = run(agent, server, LONGHAUL, mode, allow_tools);
+            assert_eq!(report.outcome.kind, OutcomeKind::Done, "{mode} {allow_tools:?}: {report:?}");
+            let stream = stream(&stage);
+            let events = events(&stream);
+            let init = events.iter().find(|event| event["subtype"] == "init").expect("it begins");
+            let connected = json!([{ "name": "longhaul", "status": "connected", "source": "dynamic" }]);
+            assert_eq!(init["mcp_servers"], connected);
+            let answers = events.iter().filter(|event| event["type"] == "user");
+            let answers: Vec<_> =
+                answers.map(|event| &event["message"]["content"][0]["content"][0]["text"]).collect();
+            assert_eq!(answers, ["Noted. You will be asked once whether the work is really finished."]);
+            let by_tool = Claims { by_tool: true, by_line: None };
+            assert_eq!(claimed(&stream, &by_tool), (1, true));
+            let by_line = Claims { by_tool: false, by_line: Some("ALL DONE".to_owned()) };
+            assert_eq!(claimed(&stream, &by_line), (1, true));
+            assert_eq!(claimed(&stream, &Claims::default()), (0, false));
+        }
+    });
+}
+
+#[test]
+fn a_tool_that_cannot_be_served_fails_nothing() {
+    with_each_agent_at(FINISHING, "without the tool", |_, agent, server| {
+        let (stage, report) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
+        assert_eq!(report.outcome.kind, OutcomeKind::Done, "{report:?}");
+        // The call came back as an error: nothing was noted.
+        let by_tool = Claims { by_tool: true, by_line: None };
+        assert_eq!(claimed(&stream(&stage), &by_tool), (0, false));
+    });
+}
+
+#[test]
+fn a_run_that_goes_on_is_offered_the_tool_by_whoever_carries_it_out_then() {
+    with_each_agent_at(FINISHING, "finishing later", |_, agent, server| {
+        let (stage, _) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
+        let resumed = stage.longhaul(["resume", "@", "Look once more."]).against(server).end();
+        assert_eq!(resumed.envelope(0)["run"]["outcome"], "done", "{resumed:?}");
+        let stream = fs::read(stage.only_run().attempt(2).stream_path()).expect("there is a stream");
+        let events = events(&stream);
+        let init = events.iter().find(|event| event["subtype"] == "init").expect("it begins");
+        assert_eq!(init["mcp_servers"][0]["status"], "connected", "{init}");
+    });
+}

@@ -1,0 +1,219 @@
+//! The MCP servers of the command line: started with the agent, asked for their tools, called, and ended with it.
+//! Of the protocol it speaks what a server with a few tools needs; every tool is declared from the start.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::VERSION;
+use super::tools::Outcome;
+
+/// How long an answer may take; servers of a story answer at once.
+const ANSWER_WAIT: Duration = Duration::from_secs(10);
+/// The version of the protocol that it speaks.
+const PROTOCOL: &str = "2025-11-25";
+
+/// A file, or a value, of `--mcp-config`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Config {
+    mcp_servers: BTreeMap<String, Program>,
+}
+
+/// How a server is started. One that is reached in another way cannot be.
+#[derive(Debug, Deserialize)]
+struct Program {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
+/// The servers of one process.
+#[derive(Debug, Default)]
+pub(super) struct Servers {
+    servers: Vec<Server>,
+}
+
+#[derive(Debug)]
+struct Server {
+    name: String,
+    /// Nothing for one that could not be started.
+    connection: Option<Connection>,
+    /// Its tools, as it describes them.
+    tools: Vec<Value>,
+}
+
+/// A server that runs.
+#[derive(Debug)]
+struct Connection {
+    child: Child,
+    /// Nothing when it is being ended.
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    requests: u64,
+}
+
+impl Servers {
+    /// Starts the servers of these configurations, each JSON or the path of a file with JSON; a later one of the same
+    /// name wins. The error is what goes to stderr.
+    pub(super) fn start(configs: &[String]) -> Result<Servers, String> {
+        let mut programs = BTreeMap::new();
+        for config in configs {
+            let text = if config.trim_start().starts_with('{') {
+                config.clone()
+            } else {
+                fs::read_to_string(config)
+                    .map_err(|_| invalid(&format!("MCP config file not found: {config}")))?
+            };
+            let config: Config = serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))?;
+            programs.extend(config.mcp_servers);
+        }
+        let servers = programs.into_iter().map(|(name, program)| Server::start(name, &program)).collect();
+        Ok(Servers { servers })
+    }
+
+    /// What `init` lists of them.
+    pub(super) fn listed(&self) -> Value {
+        let status = |server: &Server| if server.connection.is_some() { "connected" } else { "failed" };
+        let listed = self
+            .servers
+            .iter()
+            .map(|server| json!({"name": server.name, "status": status(server), "source": "dynamic"}));
+        listed.collect()
+    }
+
+    /// Their tools, as a request declares them.
+    pub(super) fn declared(&self) -> Vec<Value> {
+        let of_server = |server: &Server| {
+            let declared = server.tools.iter().map(|tool| {
+                json!({"name": full_name(&server.name, tool), "description": tool["description"],
+                    "input_schema": tool["inputSchema"]})
+            });
+            declared.collect::<Vec<_>>()
+        };
+        self.servers.iter().flat_map(of_server).collect()
+    }
+
+    /// Calls a tool by its full name; nothing if no server has it.
+    pub(super) fn call(&mut self, tool: &str, input: &Value) -> Option<Outcome> {
+        let (server, name) = self.servers.iter_mut().find_map(|server| {
+            let own = server.tools.iter().find(|own| full_name(&server.name, own) == tool)?;
+            let name = own["name"].clone();
+            Some((server, name))
+        })?;
+        let params = json!({"name": name, "arguments": input});
+        Some(match server.connection.as_mut()?.ask("tools/call", &params) {
+            Ok(result) => Outcome {
+                content: result["content"].clone(),
+                is_error: result["isError"] == true,
+                detail: result["content"].clone(),
+            },
+            Err(error) => Outcome::bad(error),
+        })
+    }
+}
+
+impl Server {
+    /// One that does not start fails nothing, as with the real agent.
+    fn start(name: String, program: &Program) -> Server {
+        let begun = Connection::open(program).and_then(|mut connection| {
+            let tools = connection.ask("tools/list", &json!({}))?;
+            Ok((connection, tools["tools"].as_array().cloned().unwrap_or_default()))
+        });
+        match begun {
+            Ok((connection, tools)) => Server { name, connection: Some(connection), tools },
+            Err(_) => Server { name, connection: None, tools: Vec::new() },
+        }
+    }
+}
+
+impl Connection {
+    fn open(program: &Program) -> Result<Connection, String> {
+        let mut child = Command::new(&program.command)
+            .args(&program.args)
+            .envs(&program.env)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (to, lines) = channel();
+        thread::spawn(move || {
+            let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
+            lines.map_while(Result::ok).try_for_each(|line| to.send(line))
+        });
+        let mut connection = Connection { child, stdin, lines, requests: 0 };
+        let client = json!({"protocolVersion": PROTOCOL, "capabilities": {},
+            "clientInfo": {"name": "claude-code", "version": VERSION}});
+        connection.ask("initialize", &client)?;
+        connection.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(connection)
+    }
+
+    /// Asks and waits for the answer.
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+        self.requests += 1;
+        let id = self.requests;
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        let until = Instant::now() + ANSWER_WAIT;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(left).map_err(|error| match error {
+                RecvTimeoutError::Timeout => format!("MCP request timed out: {method}"),
+                RecvTimeoutError::Disconnected => "MCP error -32000: Connection closed".to_owned(),
+            })?;
+            // What else a server says has no place in a story.
+            match serde_json::from_str::<Value>(&line) {
+                Ok(answer) if answer["id"] == id => return answer_of(&answer),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+
+    fn say(&mut self, message: &Value) -> Result<(), String> {
+        let Some(stdin) = &mut self.stdin else {
+            return Err("MCP error -32000: Connection closed".to_owned());
+        };
+        stdin.write_all(format!("{message}\n").as_bytes()).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        // One that does not end with its input must not outlive the agent; one that has ended is only waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn answer_of(answer: &Value) -> Result<Value, String> {
+    match &answer["error"] {
+        Value::Null => Ok(answer["result"].clone()),
+        error => {
+            let said = error["message"].as_str().unwrap_or_default();
+            Err(format!("MCP error {}: {said}", error["code"]))
+        }
+    }
+}
+
+fn full_name(server: &str, tool: &Value) -> String {
+    format!("mcp__{server}__{}", tool["name"].as_str().unwrap_or_default())
+}
+
+fn invalid(error: &str) -> String {
+    format!("Error: Invalid MCP configuration:\n{error}")
+}
+
+#[cfg(test)]
+mod tests;
