@@ -57,6 +57,7 @@ pub(crate) async fn take_up<'a>(
 ) -> Result<(Supervised<'a>, Event), SuperviseError> {
     let mut plan = dir.plan()?;
     let (journal, history) = take_lock(&dir).await?;
+    dir.clear_scratch();
     let run = Run::replay(history.records());
     let reopened = match (going, run.state().outcome()) {
         (Going::Reopened(GoingOn { ask: Ask::Again | Ask::Prompt(_), .. }), None) => {

@@ -3,6 +3,8 @@
 
 use crate::files::{private, sync_dir};
 use crate::{StoreError, disk};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io;
@@ -98,6 +100,31 @@ impl Drop for Scratch {
             Err(_) => {}
         }
     }
+}
+
+/// Removes what writers that were killed left below a directory. One that lives is left to end its own.
+pub(crate) fn clear(dir: &Path) {
+    // What cannot be read or removed is a hidden file, no more.
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let is_dir = entry.file_type().is_ok_and(|found| found.is_dir());
+        match entry.file_name().to_str().and_then(writer_of) {
+            Some(pid) if is_gone(pid) && is_dir => drop(fs::remove_dir_all(entry.path())),
+            Some(pid) if is_gone(pid) => drop(fs::remove_file(entry.path())),
+            Some(_) => {}
+            None if is_dir => clear(&entry.path()),
+            None => {}
+        }
+    }
+}
+
+/// The process that a scratch name is of.
+fn writer_of(name: &str) -> Option<Pid> {
+    let (_, writer) = name.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
+    Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)
+}
+
+fn is_gone(pid: Pid) -> bool {
+    test_kill_process(pid) == Err(Errno::SRCH)
 }
 
 #[cfg(test)]

@@ -61,6 +61,11 @@ impl RunDir {
         &self.path
     }
 
+    /// Removes what a process that was killed while it replaced a file has left of that.
+    pub fn clear_scratch(&self) {
+        crate::atomic::clear(&self.path);
+    }
+
     /// Where the plan is.
     pub fn plan_path(&self) -> PathBuf {
         self.path.join("plan.json")

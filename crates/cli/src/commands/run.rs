@@ -1,5 +1,6 @@
 //! `longhaul run`: one request, carried to an honest end.
 
+use super::finish_tool;
 use crate::args::{Global, OutputFormat, RunArgs};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
@@ -175,7 +176,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         permission_mode: args.permission_mode.clone(),
         attended: resolved.policy.is_attended(),
         checks: args.check.clone(),
-        finish: None,
+        finish: resolved.policy.keep_going.and_then(|_| finish_tool::program()),
         done_when: args.keep_going.done_when.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         network,

@@ -17,6 +17,7 @@ mod finishing;
 mod full_disk;
 mod guards;
 mod guards_of_calls;
+mod keeping_going;
 mod ladder;
 mod limits;
 mod moving;

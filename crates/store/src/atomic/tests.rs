@@ -38,3 +38,24 @@ fn a_failure_leaves_the_old_and_nothing_else() {
     let error = replace(&dir.path().join("none/x"), b"new", Durability::Power).expect_err("no directory");
     assert!(error.to_string().ends_with("none/x: no such file or directory"), "{error}");
 }
+
+#[test]
+fn what_a_dead_writer_left_is_cleared_and_nothing_else() {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| home.path().join(name);
+    let mut dead = std::process::Command::new("true").spawn().expect("it is everywhere");
+    let pid = dead.id();
+    dead.wait().expect("it ends");
+    fs::create_dir_all(at("attempts/001")).expect("a directory");
+    let left = [format!(".status.json.{pid}-2.new"), format!("attempts/001/.answers.json.{pid}-0.new")];
+    let kept = [
+        format!(".status.json.{}-3.new", std::process::id()),
+        "status.json".to_owned(),
+        ".hidden.new".to_owned(),
+        format!("attempts/001/answers.json.{pid}-0.new"),
+    ];
+    left.iter().chain(&kept).for_each(|name| fs::write(at(name), "{}").expect("it can be written"));
+    super::clear(home.path());
+    assert!(left.iter().all(|name| !at(name).exists()));
+    assert!(kept.iter().all(|name| at(name).exists()));
+}

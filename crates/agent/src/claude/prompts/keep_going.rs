@@ -1,7 +1,7 @@
 //! What an agent is told that stopped by itself and is to go on.
 
 use crate::Order;
-use crate::claude::claim::FINISH;
+use crate::claude::finish::FINISH;
 use longhaul_core::{Left, Push};
 
 /// How the words begin that keep an agent going.
