@@ -59,6 +59,7 @@ impl State {
                 self.proc = None;
                 self.progressed = false;
                 self.excused_until = None;
+                self.input_ended = false;
                 self.kills = 0;
                 self.result = None;
             }
@@ -118,6 +119,7 @@ impl State {
                 self.phase = Phase::Live;
             }
             Record::InputEnded { at } => {
+                self.input_ended = true;
                 if self.phase == Phase::Live {
                     self.phase = Phase::Closing { since: *at };
                 }

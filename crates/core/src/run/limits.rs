@@ -86,6 +86,10 @@ impl Run {
         (why, result): (StopWhy, TurnResult),
         step: &mut Step,
     ) {
+        // A turn that began by itself, when the one before was finished: nothing can be said any more.
+        if self.state.input_ended {
+            return;
+        }
         self.take_in(policy, at, step);
         match self.state.reached {
             // One that was finished, or failed, at the same moment was not interrupted: what follows is decided when the

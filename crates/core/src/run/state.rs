@@ -125,6 +125,8 @@ pub struct State {
     pub rungs: RungSet,
     /// Whether the run began with a session that had a history.
     pub inherited: bool,
+    /// Whether the present attempt's agent was told that nothing more will be said to it.
+    pub input_ended: bool,
     /// How often the present attempt was killed by us.
     pub kills: u32,
     /// The last fault.

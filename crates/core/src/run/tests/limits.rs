@@ -449,3 +449,25 @@ fn a_new_supervisor_counts_what_was_used_meanwhile() {
         "#]],
     );
 }
+
+#[test]
+fn an_agent_that_was_let_go_is_told_nothing_more() {
+    check_run_with(
+        &budget(),
+        "start; spawn; open; turn; shells 1; used 960000; ends ok; shells 0; turn; ends aborted; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task, left 1000000 of money; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            shells 1         -
+            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            ends ok          input ended; > end input
+            shells 0         -
+            turn             -
+            ends aborted     -
+            exit 0           progress; interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
+            swept            swept 0
+        "#]],
+    );
+}
