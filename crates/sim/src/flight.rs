@@ -241,6 +241,7 @@ impl Flight {
             self.watch.sessions.check_spawn(plan)?;
             self.watch.ladder.check_spawn(plan)?;
             self.watch.condensing.check_spawn(plan, course.policy)?;
+            self.watch.limits.check_spawn(plan)?;
             course.told = 0;
         }
         if let Action::Check(_) = action {

@@ -46,7 +46,9 @@ impl Watch {
         self.ladder.hear(event);
         self.limits.hear(now.at, event);
         if !matches!(event, Event::Ticked | Event::Suspended(_) | Event::Recovered(_)) {
-            self.checks.overdue(now.at, policy)?;
+            // What comes at this very moment comes next.
+            let limited = self.limits.is_late(policy, &self.clocks, Moment(now.at.0 - 1));
+            self.checks.overdue(now.at, policy, limited)?;
         }
         self.stops.hear(now.at, event);
         self.condensing.hear(now.at, event, policy)?;
@@ -157,7 +159,7 @@ impl Watch {
             self.bounds.progress(policy);
         }
         let decides =
-            |watch: &Watch| watch.limits.decides(policy, &watch.clocks, (now, &ended.evidence), next);
+            |watch: &Watch| watch.limits.decides(policy, &watch.clocks, (now, fault, &ended.evidence), next);
         let Some(fault) = fault else {
             let by_limit = decides(self)?;
             return if by_limit { Ok(()) } else { check_done(next, policy) };

@@ -21,12 +21,12 @@ pub(crate) struct CheckWatch {
 }
 
 impl CheckWatch {
-    /// Nothing is left alone for longer than it may take.
-    pub(crate) fn overdue(&self, now: Moment, policy: &Policy) -> Verdict {
+    /// Nothing is left alone for longer than it may take, and than the run may: `limited` tells that.
+    pub(crate) fn overdue(&self, now: Moment, policy: &Policy, limited: bool) -> Verdict {
         let (Some(since), None) = (self.since, self.stopped) else { return Ok(()) };
         let timeout = policy.check.and_then(|checking| checking.timeout);
         let late = timeout.is_some_and(|timeout| now > since + timeout);
-        ensure(!late && !self.cancelled, Oracle::Checks, || {
+        ensure(!late && !limited && !self.cancelled, Oracle::Checks, || {
             format!("judged for {} and left alone: {self:?}", now.since(since))
         })
     }
@@ -61,7 +61,10 @@ impl CheckWatch {
                 self.stopped = Some(*why);
             }
             Record::Checked { result, .. } => {
-                ensure(self.since.take().is_some(), Oracle::Checks, || "nobody judged".to_owned())?;
+                let heard = *result != Checked::Stopped || self.stopped.is_some();
+                ensure(self.since.take().is_some() && heard, Oracle::Checks, || {
+                    format!("nobody judged: {self:?}")
+                })?;
                 self.result = Some(*result);
                 self.failed += u32::from(*result != Checked::Passed);
             }

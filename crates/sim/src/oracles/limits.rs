@@ -5,8 +5,9 @@ use super::clocks::ClockWatch;
 use super::{Oracle, Verdict, ensure};
 use crate::world::World;
 use longhaul_core::{
-    Event, Evidence, Found, Limit, Limits, Moment, Next, Notice, Outcome, OutcomeKind, Policy, Reach, Record,
-    Remedy, Say, SessionPlan, Span, SpawnPlan, Tally, Tokens, Usd, WrapUp,
+    Ending, Event, Evidence, Fault, Found, Left, Limit, Limits, Moment, Next, Notice, Outcome, OutcomeKind,
+    Policy, Reach, Record, Remedy, Say, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally, Tokens,
+    TurnResult, Usd, WrapUp,
 };
 
 // So many answers are recent.
@@ -34,6 +35,19 @@ pub(crate) struct LimitWatch {
     late: Tally,
     reached: Option<(Limit, Reach)>,
     told: u32,
+    /// Turns that have ended, as far as the present supervisor has heard.
+    turns: u32,
+    /// How many had, when one was interrupted so that the work can be saved; until something is said to that.
+    interrupted: Option<u32>,
+    /// How that one ended.
+    ending: Option<Ending>,
+    /// Whether it can be told nothing more.
+    input_ended: bool,
+    cancelled: bool,
+    /// What the attempt that is ordered may use.
+    left: Left,
+    /// A summary for it used the rest.
+    spent: bool,
 }
 
 impl LimitWatch {
@@ -44,7 +58,7 @@ impl LimitWatch {
             Event::Noticed(Notice::TurnBegan) if !self.leaving => self.works = Some(now),
             Event::Noticed(Notice::ToolBegan) => self.tools += 1,
             Event::Noticed(Notice::ToolEnded) => self.tools = self.tools.saturating_sub(1),
-            Event::Noticed(Notice::TurnEnded(_)) => (self.tools, self.works) = (0, None),
+            Event::Noticed(Notice::TurnEnded(result)) => self.end_turn(result),
             Event::Exited(evidence) | Event::Recovered(Found::Gone(evidence)) if self.counts => {
                 (self.tools, self.works) = (0, None);
                 if self.leaving || matches!(event, Event::Recovered(_)) {
@@ -75,7 +89,16 @@ impl LimitWatch {
 
     fn begin(&mut self) {
         (self.live, self.tools, self.works) = (Tally::default(), 0, None);
+        (self.turns, self.ending) = (0, None);
         self.answers.clear();
+    }
+
+    fn end_turn(&mut self, result: &TurnResult) {
+        (self.tools, self.works) = (0, None);
+        self.turns += 1;
+        if self.interrupted.is_some_and(|before| self.turns > before) {
+            self.ending.get_or_insert(result.ending);
+        }
     }
 
     fn use_up(&mut self, tally: Tally) {
@@ -125,6 +148,24 @@ impl LimitWatch {
         .collect()
     }
 
+    /// What is left by then for an attempt, or for a turn of it.
+    fn left(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Left {
+        let Limits { budget, time, wall, turns, .. } = policy.limits;
+        let all = self.ended.plus(self.live);
+        let times = [time.map(|time| time - clocks.active(at)), wall.map(|wall| wall - clocks.wall(at))];
+        Left {
+            money: budget.map(|budget| Usd(budget.0.saturating_sub(money(&all)))),
+            turns: turns.map(|turns| turns.saturating_sub(all.turns)),
+            time: times.into_iter().flatten().min(),
+        }
+    }
+
+    /// Whether all of a limit on time is used up by then.
+    pub(crate) fn is_late(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
+        let late = |reached: &(Limit, Reach)| matches!(reached, (Limit::Time | Limit::Wall, Reach::All));
+        self.reach(policy, clocks, at).iter().any(late)
+    }
+
     fn is_over(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
         self.reach(policy, clocks, at).iter().any(|(_, reach)| *reach == Reach::All)
     }
@@ -141,19 +182,33 @@ impl LimitWatch {
             }
             Record::AttemptStarted { at, plan } => {
                 self.begin();
-                (self.leaving, self.counts) = (false, true);
+                (self.leaving, self.counts, self.interrupted, self.input_ended) = (false, true, None, false);
                 self.check_start(policy, clocks, *at, plan)?;
+                (self.left, self.spent) = (self.left(policy, clocks, *at), false);
                 self.told += u32::from(matches!(plan.say, Say::WrapUp(_)));
             }
-            Record::Said { say, .. } => {
+            Record::Said { at, say, left, .. } => {
                 let due = matches!((say, self.reached), (Say::WrapUp(limit), Some((due, Reach::Reserve))) if *limit == due);
-                ensure(due, Oracle::Limits, || format!("{say:?} is said while {:?}", self.reached))?;
+                let right = due && self.is_to_save() && !self.input_ended;
+                let rest = self.left(policy, clocks, *at);
+                ensure(right && *left == rest, Oracle::Limits, || {
+                    format!("{say:?} is said, while {rest:?} is left: {self:?}")
+                })?;
                 self.told += 1;
-                self.leaving = false;
+                (self.leaving, self.interrupted, self.ending) = (false, None, None);
             }
-            Record::StopOrdered { .. } | Record::InputEnded { .. } => {
+            Record::StopOrdered { why, level, .. } => {
+                let saves = *why == StopWhy::Reserve && *level == StopLevel::Interrupt;
+                (self.interrupted, self.ending) = (saves.then_some(self.turns), None);
                 (self.works, self.leaving) = (None, true);
             }
+            Record::InputEnded { .. } => {
+                ensure(self.has_nothing_left() || !self.is_to_save(), Oracle::Limits, || {
+                    format!("interrupted to save its work, and let go: {self:?}")
+                })?;
+                (self.works, self.leaving, self.input_ended) = (None, true, true);
+            }
+            Record::CancelOrdered { .. } => self.cancelled = true,
             Record::AttemptEnded { tally, .. } => {
                 self.ended = self.ended.plus(*tally);
                 self.counts = false;
@@ -161,12 +216,14 @@ impl LimitWatch {
             }
             // What is found of a model at work on that is none of the attempt's.
             Record::CondenseOrdered { .. } => self.counts = false,
-            Record::Condensed { tally, .. } => {
+            Record::Condensed { at, tally, .. } => {
                 self.counts = true;
                 self.ended = self.ended.plus(*tally);
                 self.late = self.late.plus(*tally);
+                self.left.money = self.left.money.map(|usd| Usd(usd.0.saturating_sub(money(tally))));
+                self.spent = self.is_over(policy, clocks, *at);
             }
-            Record::RunReopened { .. } => (self.reached, self.told) = (None, 0),
+            Record::RunReopened { .. } => (self.reached, self.told, self.cancelled) = (None, 0, false),
             Record::RunStarted { .. }
             | Record::RungTaken { .. }
             | Record::CondenseStopped { .. }
@@ -180,10 +237,21 @@ impl LimitWatch {
             | Record::Checked { .. }
             | Record::Suspended { .. }
             | Record::Swept { .. }
-            | Record::CancelOrdered { .. }
             | Record::RunFinished { .. } => {}
         }
         Ok(())
+    }
+
+    /// Its turn was cut short for a wrap-up, and nobody wants anything else of it.
+    fn is_to_save(&self) -> bool {
+        self.ending == Some(Ending::Aborted) && !self.cancelled
+    }
+
+    /// A process knows what it may use, and there is something.
+    pub(crate) fn check_spawn(&self, plan: &SpawnPlan) -> Verdict {
+        ensure(!self.spent && plan.left == self.left, Oracle::Limits, || {
+            format!("attempt {} is spawned with {:?}: {self:?}", plan.attempt, plan.left)
+        })
     }
 
     /// Nothing is started beyond a limit; and with what was held back the work is saved.
@@ -213,14 +281,19 @@ impl LimitWatch {
     }
 
     /// Whether a limit ends the run after this attempt, or leaves it one to save the work: then the policy's bounds
-    /// have no say in it. `evidence` is the attempt's.
+    /// have no say in it. The fault and the evidence are the attempt's.
     pub(crate) fn decides(
         &self,
         policy: &Policy,
         clocks: &ClockWatch,
-        (now, evidence): (Moment, &Evidence),
+        (now, fault, evidence): (Moment, Option<Fault>, &Evidence),
         next: &Next,
     ) -> Result<bool, super::Objection> {
+        let by_limit = matches!(next, Next::Finish(Outcome { limit: Some(_), .. }));
+        let done = fault.is_none() && self.told == 0 && !self.has_nothing_left();
+        ensure(!by_limit || !done && fault != Some(Fault::GuardLapsed), Oracle::Limits, || {
+            format!("what ended by {fault:?} ends by a limit: {self:?}")
+        })?;
         let over = self.is_over(policy, clocks, now);
         match (next, self.reached) {
             (Next::Finish(Outcome { limit: Some(limit), .. }), reached) => {
@@ -253,7 +326,11 @@ impl LimitWatch {
                 ensure(may && !over && !late, Oracle::Limits, || {
                     format!("{remedy:?} to {:?} at {at:?} while {reached:?}: {self:?}", plan.say)
                 })?;
-                Ok(saves || *remedy == Remedy::ResumeWithinLimit)
+                let within = *remedy == Remedy::ResumeWithinLimit;
+                ensure(!within || evidence.progressed, Oracle::Limits, || {
+                    "resumed at a limit of its own, and nothing was done".to_owned()
+                })?;
+                Ok(saves || within)
             }
             (Next::Check | Next::Finish(_), _) => Ok(false),
         }

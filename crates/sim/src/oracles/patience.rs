@@ -27,11 +27,16 @@ pub(crate) struct Patience {
     recovered_at: Moment,
     halted: bool,
     swollen: bool,
+    /// It took more memory than it may while nobody was stopping it.
+    is_too_large: bool,
     /// When it was seen to stand still; before, its tool might have been waited for.
     halted_at: Moment,
     tools: u32,
     shells: u32,
     settled_at: Option<Moment>,
+    /// Turns that have ended since the stream was read from its beginning, and how many had when something was said.
+    turns: u32,
+    turns_before: u32,
     idle: bool,
     rejections: u32,
     rejection: u32,
@@ -70,7 +75,7 @@ impl Patience {
     }
 
     fn begin_listening(&mut self, now: Moment) {
-        let Patience { live, closing_since, stopping, began, excused_until, .. } = *self;
+        let Patience { live, closing_since, stopping, began, excused_until, turns_before, .. } = *self;
         *self = Patience {
             ordered: self.ordered.take(),
             live,
@@ -80,6 +85,7 @@ impl Patience {
             heard_at: now,
             finished_at: now,
             excused_until,
+            turns_before,
             recovered_at: now,
             ..Patience::default()
         };
@@ -97,6 +103,7 @@ impl Patience {
     fn note(&mut self, now: Moment, notice: &Notice) {
         if *notice == Notice::Swollen {
             self.swollen = true;
+            self.is_too_large |= self.live && !self.stopping;
             return;
         }
         self.halted = *notice == Notice::Halted;
@@ -128,6 +135,10 @@ impl Patience {
             Notice::ToolEnded => self.tools = self.tools.saturating_sub(1),
             Notice::TurnEnded(_) => (self.settled_at, self.tools) = (Some(now), 0),
             Notice::Surveyed(_) => {}
+            Notice::TurnEnded(_) => {
+                (self.settled_at, self.tools) = (Some(now), 0);
+                self.turns += 1;
+            }
             Notice::Idled => self.idle = true,
             Notice::BackgroundChanged(shells) => {
                 self.shells = *shells;
@@ -156,6 +167,9 @@ impl Patience {
         if !self.live || self.stopping || now == self.recovered_at {
             return Ok(());
         }
+        ensure(!self.is_too_large, Oracle::Patience, || {
+            format!("more memory than it may have, and left alone: {self:?}")
+        })?;
         let silent = self.settled_at.is_none() && (self.tools == 0 || self.halted);
         let due = |stall| (self.heard_at + stall).max(self.excused_until).max(self.halted_at) + LOOK;
         let hangs = policy.stall_timeout.is_some_and(|stall| now > due(stall));
@@ -209,7 +223,7 @@ impl Patience {
                 self.stopping = true;
             }
             Record::Said { at, .. } => {
-                self.stopping = false;
+                (self.stopping, self.turns_before) = (false, self.turns);
                 (self.settled_at, self.idle) = (None, false);
                 (self.rejections, self.rejection) = (0, 0);
                 self.heard_at = self.heard_at.max(*at);
@@ -238,7 +252,8 @@ impl Patience {
 
     fn may_end_input(&self, at: Moment, policy: &Policy) -> Verdict {
         let over = self.settled_at.is_some() && self.shells == 0;
-        let quiet = self.idle || at >= self.heard_at + policy.linger;
+        let answered = self.turns > self.turns_before;
+        let quiet = self.idle && answered || at >= self.heard_at + policy.linger;
         ensure(self.stopping || over && quiet, Oracle::Patience, || {
             format!("its input ends while it works: {self:?}")
         })

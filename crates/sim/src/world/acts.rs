@@ -8,7 +8,7 @@ use crate::Reach;
 use crate::mix::Point;
 use longhaul_core::{
     ApiError, Continuity, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, SessionPlan, Span,
-    StopLevel, Tally, Tokens, TurnResult, draw_uuid,
+    StopLevel, Tally, TurnResult, draw_uuid,
 };
 
 // The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to a quarter.
@@ -51,6 +51,11 @@ impl World {
             Stage::Answer => self.answers(agent),
             Stage::Act => self.acts(agent),
             Stage::Wait => self.keeps(agent),
+            Stage::Tell => {
+                let tool_until = agent.tool_until;
+                agent.go(Stage::Tool, tool_until);
+                self.tells(agent)
+            }
             Stage::Tool if self.dice.odds(self.mix.freezes) => self.freezes(agent),
             Stage::Tool => {
                 match &mut agent.saving {
@@ -315,21 +320,18 @@ impl World {
         self.sessions.open(agent.session()).spoken = true;
         agent.inner = 0;
         self.served_at.get_or_insert(now);
-        agent.evidence.tally = agent.evidence.tally.plus(self.one_answer());
-        let used = agent.evidence.tally;
+        agent.evidence.tally = agent.evidence.tally.plus(self.next_answer());
         agent.go(Stage::Act, now);
-        self.says(agent, Notice::Used(used))
+        // What an answer used may be told after the call that it asks for; no roll for that, either.
+        agent.untold = now.0 & 2 == 2;
+        if agent.untold { self.keeps(agent) } else { self.tells(agent) }
     }
 
-    /// What one answer uses.
-    pub(crate) fn one_answer(&self) -> Tally {
-        Tally {
-            tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },
-            messages: 1,
-            turns: 1,
-            cost: self.mix.request_cost,
-            ..Tally::default()
-        }
+    /// Says what it has used so far.
+    fn tells(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+        agent.untold = false;
+        let used = agent.evidence.tally;
+        self.says(agent, Notice::Used(used))
     }
 
     /// What an answer is for.
@@ -357,7 +359,9 @@ impl World {
                 if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
             let lasts = Span(self.dice.magnitude(reach));
             agent.tool_open = true;
-            agent.go(Stage::Tool, now + lasts);
+            agent.tool_until = now + lasts;
+            let (stage, at) = if agent.untold { (Stage::Tell, now) } else { (Stage::Tool, now + lasts) };
+            agent.go(stage, at);
             return self.says(agent, Notice::ToolBegan);
         }
         let fault = self.struck(Point::Answer);
@@ -375,6 +379,11 @@ impl World {
 
     /// The turn ends with a result.
     fn finishes(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+        if agent.untold {
+            let now = self.now;
+            agent.go(Stage::Finish, now);
+            return self.tells(agent);
+        }
         let (result, meaning) = agent.closing;
         agent.meaning = meaning;
         agent.inner = 0;

@@ -24,6 +24,8 @@ pub(crate) enum Stage {
     Act,
     /// A tool is to run, and nobody is there to let it.
     Wait,
+    /// A tool runs, and what the answer used that asks for it is told.
+    Tell,
     /// A tool runs.
     Tool,
     /// The turn ends with the result in `closing`.
@@ -84,6 +86,10 @@ pub(crate) struct Agent {
     /// The result that its present turn ends with, and what that means.
     pub(crate) closing: (TurnResult, Option<Fault>),
     pub(crate) tool_open: bool,
+    /// When the tool call that was begun last is over.
+    pub(crate) tool_until: Moment,
+    /// Whether nobody knows yet what its last answer used.
+    pub(crate) untold: bool,
     pub(crate) turn_open: bool,
     pub(crate) shells: u32,
     pub(crate) shells_until: Moment,
@@ -126,6 +132,8 @@ impl Agent {
             meaning: None,
             closing: (TurnResult::COMPLETED, None),
             tool_open: false,
+            tool_until: NEVER,
+            untold: false,
             turn_open: false,
             shells: 0,
             shells_until: NEVER,

@@ -1,6 +1,8 @@
-//! The API behind an agent: it serves, or it stands behind a wall, a limit or a refusal for good.
+//! The API behind an agent: it serves, or it stands behind a wall, a limit or a refusal for good; and what its answers
+//! use.
 
-use longhaul_core::{Fault, Moment, RateLimit, Span, TurnResult};
+use super::World;
+use longhaul_core::{Fault, Moment, RateLimit, Span, Tally, Tokens, TurnResult};
 
 /// What the API does at present.
 #[derive(Clone, Debug, Default)]
@@ -43,5 +45,25 @@ impl Server {
     pub(crate) fn refresh(&mut self, now: Moment) {
         self.wall = self.wall.filter(|wall| now < wall.until);
         self.limit = self.limit.filter(|limit| now < limit.until);
+    }
+}
+
+impl World {
+    /// What this answer uses: every other one finds little to be read again.
+    pub(super) fn next_answer(&self) -> Tally {
+        let answer = self.one_answer();
+        let cache_read = if self.requests & 1 == 1 { 900 } else { answer.tokens.cache_read };
+        Tally { tokens: Tokens { cache_read, ..answer.tokens }, ..answer }
+    }
+
+    /// What one answer uses at most.
+    pub(crate) fn one_answer(&self) -> Tally {
+        Tally {
+            tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },
+            messages: 1,
+            turns: 1,
+            cost: self.mix.request_cost,
+            ..Tally::default()
+        }
     }
 }
