@@ -27,6 +27,7 @@ pub struct Case {
     #[serde(default)]
     pub slow: bool,
     pub idle_s: Option<u32>,
+    pub claim: Option<Claim>,
     /// A command that the agent starts before its last words and does not wait for.
     background: Option<String>,
     /// Whether this is the work without anything that goes wrong.
@@ -34,6 +35,18 @@ pub struct Case {
     is_ideal: bool,
     #[serde(default, rename = "fault")]
     faults: Vec<Table>,
+}
+
+/// A success that is told too early, and what finds that out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// So many turns are taken then.
+    after: usize,
+    /// The command that judges the work.
+    pub check: String,
+    /// Words of its output, to which the model takes the other turns.
+    hears: String,
 }
 
 /// Who gets the signal.
@@ -72,6 +85,7 @@ impl Case {
             in_vain: false,
             slow: false,
             idle_s: None,
+            claim: None,
             background: self.background.as_ref().map(|_| "true".to_owned()),
             is_ideal: true,
             faults: Vec::new(),
@@ -92,7 +106,22 @@ impl Case {
         {
             turns.insert(turns.len() - 1, watcher(command, !self.is_ideal));
         }
+        if let Some(claim) = &self.claim {
+            claim.put_into(&mut table);
+        }
         Scenario::parse(&self.name, &table.to_string()).map_err(io::Error::other)
+    }
+}
+
+impl Claim {
+    /// Splits the turns: the last ones are taken in reply to the check.
+    fn put_into(&self, table: &mut Table) {
+        let Some(Value::Array(turns)) = table.get_mut("turn") else { return };
+        let late = turns.split_off(self.after.min(turns.len()));
+        let claim = "All of it is done: the names, the script and the greetings are there.";
+        turns.push(Value::Table(Table::from_iter([("text".to_owned(), claim.into())])));
+        let reply = [("to".to_owned(), self.hears.as_str().into()), ("turn".to_owned(), Value::Array(late))];
+        table.insert("reply".to_owned(), Value::Array(vec![Value::Table(Table::from_iter(reply))]));
     }
 }
 
@@ -133,13 +162,15 @@ mod tests {
         for case in &cases {
             let scenario = case.scenario().expect("the case can be played");
             assert!(
-                case.background.is_some() || !case.faults.is_empty(),
+                case.background.is_some() || case.claim.is_some() || !case.faults.is_empty(),
                 "{}: nothing goes wrong",
                 case.name
             );
             let ideal = case.ideal().scenario().expect("its ideal can be played");
             assert!(ideal.faults.is_empty() && ideal.auth == scenario.auth);
-            assert_eq!(ideal.turns.len(), scenario.turns.len());
+            let replies: usize = scenario.replies.iter().map(|reply| reply.turns.len()).sum();
+            let claims = usize::from(case.claim.is_some());
+            assert_eq!(ideal.turns.len(), scenario.turns.len() + replies - claims);
             assert_eq!(case.ideal().ideal().name, case.ideal().name);
         }
     }

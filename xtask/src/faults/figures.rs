@@ -57,7 +57,7 @@ impl Figures {
             ledger: usage(played).map(|usage| reported_tokens(usage) == billed_tokens(played)),
             late_s: late_s(scenario, played),
             hung_s: case.idle_s.and_then(|_| hung_s(played)),
-            struck: struck(scenario, played),
+            struck: struck(case, scenario, played),
         }
     }
 
@@ -75,10 +75,13 @@ impl Figures {
     }
 }
 
-/// Whether every fault found its moment, and every signal its process.
-fn struck(scenario: &Scenario, played: &Played) -> bool {
+/// Whether every fault found its moment, every signal its process, and every false claim somebody who looked.
+fn struck(case: &Case, scenario: &Scenario, played: &Played) -> bool {
     let signals = scenario.faults.iter().any(|fault| fault.kind.name() == "kill");
-    played.account.injected.len() >= scenario.faults.len() && (!signals || played.struck_ms.is_some())
+    let seen_through = case.claim.is_none() || journal::checks_failed(&played.records) > 0;
+    played.account.injected.len() >= scenario.faults.len()
+        && (!signals || played.struck_ms.is_some())
+        && seen_through
 }
 
 fn unclean(played: &Played) -> Vec<String> {

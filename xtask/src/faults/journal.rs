@@ -32,6 +32,11 @@ pub fn survived(records: &[Value]) -> Vec<String> {
     ended.filter_map(|record| record["fault"].as_str().map(str::to_owned)).collect()
 }
 
+/// How often the work did not pass its checks.
+pub fn checks_failed(records: &[Value]) -> usize {
+    records.iter().filter(|record| record["record"] == "checked" && record["result"] == "failed").count()
+}
+
 /// When the first attempt ended that ended after this moment, in milliseconds since 1970.
 pub fn attempt_ended_after(records: &[Value], moment_ms: u64) -> Option<u64> {
     let ended = records.iter().filter(|record| record["record"] == "attempt_ended");

@@ -101,6 +101,9 @@ impl Rig {
             let idle = format!("{idle_s}s");
             command.args(["--stall-timeout", &idle, "--background-wait", &idle]);
         }
+        if let Some(claim) = &case.claim {
+            command.args(["--check", &claim.check]);
+        }
         command.arg("--agent-path").arg(match &self.claude {
             Some(claude) => claude.clone(),
             None => place.scripted_agent(&self.longhaul)?,
