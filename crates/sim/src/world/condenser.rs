@@ -66,10 +66,14 @@ impl World {
         self.hurry(at.min(self.now + Span::from_secs(60)));
     }
 
-    /// It is done so rarely that whoever wants the end wants it now.
+    /// It is done so rarely that whoever wants the end wants it now, and a machine that is to sleep sleeps now.
     fn hurry(&mut self, until: Moment) {
+        let meanwhile = until.since(self.now).0 + 1;
         if self.cancel_at != NEVER || self.mix.cancel > 0 && self.dice.one_in(2) {
-            self.cancel_at = self.now + Span(self.dice.below(until.since(self.now).0 + 1));
+            self.cancel_at = self.now + Span(self.dice.below(meanwhile));
+        }
+        if self.sleep_at != NEVER || self.mix.sleep > 0 && self.dice.one_in(2) {
+            self.sleep_at = self.now + Span(self.dice.below(meanwhile));
         }
     }
 
