@@ -20,9 +20,12 @@ pub fn initialize(hooks: &Value) -> Vec<u8> {
     request("longhaul-initialize", &json!({ "subtype": "initialize", "hooks": hooks }))
 }
 
+/// What an interrupt of ours is called in the agent's answer to it.
+pub const INTERRUPT: &str = "longhaul-interrupt";
+
 /// Ends the present turn. A result follows, with its cost; in an idle agent nothing follows.
 pub fn interrupt() -> Vec<u8> {
-    request("longhaul-interrupt", &json!({ "subtype": "interrupt" }))
+    request(INTERRUPT, &json!({ "subtype": "interrupt" }))
 }
 
 /// Ends the process at once, with exit 0; kills what runs in its background.

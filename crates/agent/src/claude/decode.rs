@@ -82,7 +82,7 @@ impl Decoder for ClaudeDecoder {
             result: self.result,
             turn_open: self.result.is_some() && self.turn_open,
             rate_limit: self.rate_limit,
-            guard_lapsed: self.guard_lapsed || self.guarding.lapsed || self.hides_a_lapse(),
+            guard_lapsed: self.guard_lapsed || self.guarding.lapsed() || self.hides_a_lapse(),
             denied: self.guarding.denied,
             questions: self.guarding.questions,
             session: self.glance.session.clone(),

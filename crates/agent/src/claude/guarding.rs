@@ -2,7 +2,7 @@
 //! its input. One that nobody answers is not made (2.1.330).
 
 use super::compact::fingerprint;
-use super::control::{hook_answer, initialize, permission_denial};
+use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::finish::FINISH;
 use super::questions::{self, ASK};
 use super::wire::{ControlResponse, HookInput, Request};
@@ -48,12 +48,14 @@ pub(super) struct Guarding {
     open: BTreeMap<String, Open>,
     /// Calls that it asked about, and that have not ended.
     judged: BTreeSet<u64>,
+    /// Calls whose question it took back, and did not say yet that we had interrupted it.
+    taken_back: BTreeSet<u64>,
     /// How many calls were denied.
     pub(super) denied: u32,
     /// How many questions were answered.
     pub(super) questions: Questions,
     /// Whether a call was made, or refused, without a verdict.
-    pub(super) lapsed: bool,
+    lapsed: bool,
 }
 
 #[derive(Debug)]
@@ -118,7 +120,13 @@ impl Guarding {
 
     /// The agent no longer waits for an answer.
     pub(super) fn called_off(&mut self, id: &str) {
-        self.lapsed |= self.open.remove(id).is_some_and(|open| open.is_guard);
+        let asked = self.open.remove(id).filter(|open| open.is_guard);
+        self.taken_back.extend(asked.map(|open| open.call));
+    }
+
+    /// Whether a call was made, or refused, without a verdict.
+    pub(super) fn lapsed(&self) -> bool {
+        self.lapsed || !self.taken_back.is_empty()
     }
 
     /// A call brought a result.
@@ -126,6 +134,7 @@ impl Guarding {
         let call = fingerprint(call);
         self.open.retain(|_, open| open.call != call);
         let judged = self.judged.remove(&call);
+        self.lapsed |= self.taken_back.contains(&call);
         // Of an agent that does ask, one that failed was refused before anybody was asked.
         let refused = self.registered && is_error;
         self.lapsed |= self.guards.are_set() && !judged && !refused;
@@ -140,6 +149,12 @@ impl Guarding {
     /// The agent answers to what we sent.
     pub(super) fn answered(&mut self, response: &ControlResponse<'_>) {
         self.registered |= response.response.response.hooks_applied.0;
+        // What it took back just before was our doing. Such a call must fail: it has no verdict (2.1.330).
+        if response.response.request_id.is(INTERRUPT) {
+            for call in std::mem::take(&mut self.taken_back) {
+                self.judged.remove(&call);
+            }
+        }
     }
 
     /// What is to be said to the agent: one line for each question that it still waits with.
@@ -194,6 +209,9 @@ mod tests {
 
     const REGISTERED: &[u8] =
         br#"{"type":"control_response","response":{"response":{"hooks_applied":true}}}"#;
+
+    const INTERRUPTED: &[u8] =
+        br#"{"type":"control_response","response":{"request_id":"longhaul-interrupt","response":{}}}"#;
 
     fn guarded() -> Guarding {
         let tools: ToolPattern = "Web*".parse().expect("a pattern");
@@ -268,7 +286,7 @@ mod tests {
             {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run, and nobody is there to allow it. Go on without it."}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&answers(&mut guarding));
         assert_eq!(answers(&mut guarding), "");
-        assert_eq!((guarding.denied, guarding.lapsed), (1, false));
+        assert_eq!((guarding.denied, guarding.lapsed()), (1, false));
     }
 
     #[test]
@@ -339,7 +357,7 @@ mod tests {
         guarding.ended("call-1", false);
         assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
         guarding.ended("call-2", false);
-        assert!(!guarding.lapsed);
+        assert!(!guarding.lapsed());
     }
 
     #[test]
@@ -353,7 +371,7 @@ mod tests {
         assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
         guarding.turn_ended();
         guarding.called_off("2");
-        assert!(!guarding.lapsed);
+        assert!(!guarding.lapsed());
     }
 
     #[test]
@@ -361,7 +379,7 @@ mod tests {
         let lapses = |then: fn(&mut Guarding)| {
             let mut guarding = guarded();
             then(&mut guarding);
-            guarding.lapsed
+            guarding.lapsed()
         };
         // It was made without a question.
         assert!(lapses(|guarding| guarding.ended("call-1", false)));
@@ -371,6 +389,24 @@ mod tests {
         assert!(lapses(|guarding| {
             ask(guarding, "1", "Bash");
             guarding.called_off("1");
+        }));
+        // What an interrupt of ours takes back is not made; if it is, nobody had judged it.
+        let interrupted = |is_error: bool| {
+            let mut guarding = guarded();
+            ask(&mut guarding, "1", "Bash");
+            guarding.called_off("1");
+            guarding.answered(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
+            guarding.ended("call-1", is_error);
+            guarding.lapsed()
+        };
+        assert!(!interrupted(true));
+        assert!(interrupted(false));
+        // The agent had given up waiting before.
+        assert!(lapses(|guarding| {
+            ask(guarding, "1", "Bash");
+            guarding.called_off("1");
+            guarding.ended("call-1", true);
+            guarding.answered(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
         }));
         // The agent never said that it would ask: what failed may have had its effect all the same.
         assert!(lapses(|guarding| {
@@ -385,6 +421,6 @@ mod tests {
         let mut unguarded = Guarding::default();
         unguarded.ended("call-1", false);
         unguarded.turn_ended();
-        assert!(!unguarded.lapsed);
+        assert!(!unguarded.lapsed());
     }
 }

@@ -289,6 +289,7 @@ records! {
 
     /// What it says.
     Response {
+        "request_id" => request_id: Text<'a>,
         "response" => response: Initialized<'a>,
     }
 
