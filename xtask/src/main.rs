@@ -4,6 +4,7 @@
 mod bench;
 mod decode;
 mod faults;
+mod limits;
 mod mutants;
 mod real_agent;
 mod resilience;
@@ -29,6 +30,8 @@ const USAGE: &str = "cargo xtask COMMAND
                                                 to benches/RESILIENCE.md
   stories                                       the real agent in a git repository, killed in mid-tool and recovered by
                                                 hand, written to benches/RESILIENCE.md
+  limits                                        the real agent until each limit ends its run: what is saved, and how far
+                                                it goes beyond; written to benches/RESILIENCE.md
   sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
   sim --seed SEED                               tell the story of one seed
   sim --walls                                   how soon a run goes on after an overload
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         "faults" => told(faults::faults(&root(), &args)),
         "sweep" => told(sweep::sweep(&root(), &args)),
         "stories" => told(stories::stories(&root(), &args)),
+        "limits" => told(limits::limits(&root(), &args)),
         "sim" => sim::run(&args),
         "mutants" => mutants::run(&args),
         "decode" => told(decode::decode(&args)),

@@ -14,11 +14,13 @@ pub enum Part {
     SweepsClaude,
     SweepsScripted,
     Stories,
+    Limits,
 }
 
 impl Part {
     /// Every part, in the order of the file.
-    const ALL: [Part; 4] = [Part::Faults, Part::SweepsClaude, Part::SweepsScripted, Part::Stories];
+    const ALL: [Part; 5] =
+        [Part::Faults, Part::SweepsClaude, Part::SweepsScripted, Part::Stories, Part::Limits];
 
     fn mark(self) -> &'static str {
         match self {
@@ -26,6 +28,7 @@ impl Part {
             Part::SweepsClaude => "sweeps claude",
             Part::SweepsScripted => "sweeps scripted",
             Part::Stories => "stories",
+            Part::Limits => "limits",
         }
     }
 }

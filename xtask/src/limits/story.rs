@@ -1,0 +1,146 @@
+//! Which limits are reached, by what work, and how far a run went beyond them.
+
+use super::play::Played;
+use longhaul_drill::Scenario;
+use std::io;
+
+/// One limit, and work that reaches it.
+pub struct Story {
+    pub flags: &'static [&'static str],
+    pub work: Work,
+    pub unit: Unit,
+    /// How much may be used.
+    most: f64,
+    /// The exit code that is promised.
+    pub code: i32,
+    /// Whether the agent is to save its work before the end.
+    pub saves: bool,
+}
+
+/// What the agent is doing when the limit is reached.
+#[derive(Clone, Copy)]
+pub enum Work {
+    Steps,
+    LongCommand,
+    Hungry,
+}
+
+/// What a limit is measured in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Dollars,
+    Tokens,
+    Turns,
+    Seconds,
+    Mebibytes,
+}
+
+const OVER_BUDGET: i32 = 21;
+const OUT_OF_TIME: i32 = 22;
+
+#[rustfmt::skip]
+pub const STORIES: &[Story] = &[
+    Story { flags: &["--budget", "0.15"], work: Work::Steps, unit: Unit::Dollars, most: 0.15, code: OVER_BUDGET, saves: true },
+    Story { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: Unit::Tokens, most: 150e3, code: OVER_BUDGET, saves: true },
+    Story { flags: &["--max-turns", "8"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: true },
+    Story { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::Steps, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    Story { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    Story { flags: &["--wall-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    Story { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: false },
+    Story { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: Unit::Seconds, most: 6.0, code: OUT_OF_TIME, saves: false },
+    // It is ended at once and goes on once, in the same session.
+    Story { flags: &["--memory-limit", "1100M"], work: Work::Hungry, unit: Unit::Mebibytes, most: 1100.0, code: 0, saves: false },
+];
+
+const HEAD: &str = "name = \"limited\"\nsummary = \"work that reaches a limit\"\nprompt = \"Take all the steps.\"\n\
+    [expect]\noutcome = \"done\"\nexit = 0\n";
+const SAVES: &str = r#"
+[[reply]]
+to = "This run is about to end"
+[[reply.turn]]
+text = "I save my work."
+[[reply.turn.tools]]
+bash = { command = "git add -A && git commit -qm Saved" }
+[[reply.turn]]
+text = "Saved, and stopping."
+"#;
+// One answer after the other, so that each is a place where a limit may be reached.
+const STEPS: usize = 100;
+const STEP: &str = "sleep 0.3; echo step >> progress";
+const LONG: &str = "for i in $(seq 60); do sleep 1; echo $i >> progress; done";
+// As a build that goes wrong does; the second time it finds what it needs.
+const HUNGRY: &str = "test -e once && exit 0; touch once; python3 -c 'import time\nhold = []\nfor i in range(30):\n hold.append(bytearray(100 << 20)); time.sleep(0.1)'";
+
+impl Work {
+    pub fn says(self) -> &'static str {
+        match self {
+            Work::Steps => "short steps",
+            Work::LongCommand => "a long command",
+            Work::Hungry => "a command that takes memory",
+        }
+    }
+
+    pub fn scenario(self) -> io::Result<Scenario> {
+        let commit = "git add -A && git commit -qm Finished";
+        let commands = match self {
+            Work::Steps => vec![STEP; STEPS],
+            Work::LongCommand => vec![STEP, LONG],
+            Work::Hungry => vec![HUNGRY, commit],
+        };
+        scenario(&commands)
+    }
+}
+
+/// Work that runs these commands, an answer each.
+pub fn scenario(commands: &[&str]) -> io::Result<Scenario> {
+    let turn = |command: &&str| {
+        let command = toml::Value::String((*command).to_owned());
+        format!("[[turn]]\ntext = \"The next step.\"\n[[turn.tools]]\nbash = {{ command = {command} }}\n")
+    };
+    let turns: String = commands.iter().map(turn).collect();
+    let text = format!("{HEAD}{turns}[[turn]]\ntext = \"All of it is done.\"\n{SAVES}");
+    Scenario::parse("limits", &text).map_err(io::Error::other)
+}
+
+impl Story {
+    /// How much was used of what is limited.
+    pub fn used(&self, played: &Played) -> f64 {
+        match self.unit {
+            Unit::Dollars => played.account.cost().dollars(),
+            Unit::Tokens => played.account.tokens().total() as f64,
+            Unit::Turns => played.account.model_requests() as f64,
+            Unit::Seconds => played.wall.as_secs_f64(),
+            Unit::Mebibytes => (played.resident >> 20) as f64,
+        }
+    }
+
+    /// How much of that is more than may be used.
+    pub fn beyond(&self, played: &Played) -> f64 {
+        (self.used(played) - self.most).max(0.0)
+    }
+}
+
+impl Unit {
+    pub fn shown(self, value: f64) -> String {
+        match self {
+            Unit::Dollars => format!("${value:.4}"),
+            Unit::Tokens => format!("{value:.0} tokens"),
+            Unit::Turns => format!("{value:.0} turns"),
+            Unit::Seconds => format!("{value:.1} s"),
+            Unit::Mebibytes => format!("{value:.0} MiB"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_story_can_be_played() {
+        for story in STORIES {
+            let scenario = story.work.scenario().expect("the work can be played");
+            assert!(scenario.turns.len() > 2 && scenario.replies.len() == 1);
+        }
+    }
+}
