@@ -101,6 +101,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           condense: false
           condense_timeout: 60000
           inner_retries: 4
+          keep_going: null
           limits: {}
           linger: 10000
           max_wait: null
@@ -281,6 +282,26 @@ fn the_help_of_run() {
 
               --no-wrap-up
                   Hold nothing back: end the agent when a limit is reached
+
+        Keeping going:
+              --keep-going
+                  Tell the agent to go on each time it stops by itself, until it says twice running that the
+                  work is finished, or a limit is reached. It says so by a tool that it is offered
+
+              --extended
+                  Ask it for more than the task: to improve the work until no part of it can be made better
+                  [default: if the run may take 24h or more]
+
+              --done-when <TEXT>
+                  Let it also say that the work is finished by ending its last message with this line, twice
+                  running
+
+              --status-every <N>
+                  After how many stops it is told the time and money used and left; 0 is never [default: 5]
+
+              --idle-stops <N>
+                  After how many stops in a row that change nothing in the workspace the run ends as failed
+                  [default: 3]
 
         Policy:
               --preset <PRESET>

@@ -133,7 +133,6 @@ impl Patience {
                 self.tools += 1;
             }
             Notice::ToolEnded => self.tools = self.tools.saturating_sub(1),
-            Notice::TurnEnded(_) => (self.settled_at, self.tools) = (Some(now), 0),
             Notice::Surveyed(_) => {}
             Notice::TurnEnded(_) => {
                 (self.settled_at, self.tools) = (Some(now), 0);
