@@ -42,9 +42,11 @@ pub use control::{end_session, initialize, interrupt, user_line};
 pub use finish::FINISH;
 pub use invocation::RESERVED;
 pub(crate) use prompts::interruption;
+pub(crate) use transcript::call as called;
+pub(crate) use words::is_interruption_mark;
 
 /// The model of messages that the agent's program writes itself.
-const SYNTHETIC: &str = "<synthetic>";
+pub(crate) const SYNTHETIC: &str = "<synthetic>";
 
 /// The dialect of Claude Code.
 #[derive(Clone, Debug)]

@@ -21,18 +21,23 @@ fn provenance_of_prompt(text: &str, ours: &[String]) -> Provenance {
 }
 
 fn call_of(part: &Part<'_>) -> Call {
+    call(part.id.as_str(), part.name.as_str(), part.input.json())
+}
+
+/// A call of one of the agent's tools, with its arguments as JSON.
+pub(crate) fn call(id: &str, name: &str, input: &str) -> Call {
     Call {
-        id: part.id.as_str().to_owned(),
-        name: part.name.as_str().to_owned(),
-        input: part.input.json().to_owned(),
-        argument: argument(part),
+        id: id.to_owned(),
+        name: name.to_owned(),
+        input: input.to_owned(),
+        argument: argument(name, input),
     }
 }
 
-fn argument(part: &Part<'_>) -> Option<Argument> {
-    let input: ToolInput<'_> = parse(part.input.json().as_bytes())?;
+fn argument(name: &str, input: &str) -> Option<Argument> {
+    let input: ToolInput<'_> = parse(input.as_bytes())?;
     let text = Some(activity::says_most(&input)).filter(|text| !text.is_empty())?.to_owned();
-    let changes = matches!(part.name.as_str(), "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+    let changes = matches!(name, "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     Some(match input.command.stated() {
         Some(_) => Argument::Command(text),
         None if changes => Argument::ChangedFile(text),

@@ -127,7 +127,7 @@ pub(super) fn is_interrupted(kind: &str, decided: bool) -> bool {
 /// Whether this is one of the marks that the agent leaves in the conversation where it was interrupted.
 /// They are its own sentences, without a field that tells them from prompts but for the missing
 /// `turnOrigin`, so the text must be the mark as a whole.
-pub(super) fn is_interruption_mark(text: &str) -> bool {
+pub(crate) fn is_interruption_mark(text: &str) -> bool {
     matches!(text, "[Request interrupted by user]" | "[Request interrupted by user for tool use]")
 }
 
