@@ -61,7 +61,12 @@ pub(super) fn verdict(guards: &Guards, call: &Call<'_>) -> Verdict {
     let mut look = Look::new(&urls, call.input_bytes());
     let found = match call.tool {
         "WebFetch" => fetched(&mut look, input),
-        "WebSearch" => searched(&mut look, input),
+        "WebSearch" => {
+            let found = searched(&mut look, input);
+            let query =
+                || input.get("query").and_then(Value::as_str).and_then(|query| urls.searched_for(query));
+            found.or_else(|| query().map(Found::Blocked))
+        }
         "Bash" | "Monitor" => every_string(input, &mut |_, text| look.script(text)),
         _ => every_string(input, &mut |name, text| {
             let found = look.text(text, &Place::default());
@@ -185,6 +190,37 @@ mod tests {
         check(true, json!({ "query": "q", "allowed_domains": ["z.test"] }), None);
         // What is amended would be permitted with it.
         check(false, json!({ "query": "q" }), None);
+    }
+
+    #[test]
+    fn a_pattern_for_urls_as_a_whole() {
+        let patterns =
+            ["*2401.00001*", "*github.com/Acme*", "*low-rank*magic*", "*acme.test*", "*ar5iv.org*00001*"];
+        let guards = guards(&patterns);
+        let check = |tool: &str, input: Value, denied: bool| {
+            let verdict = guards.verdict(&Call::new(tool, &input.to_string()));
+            assert_eq!(matches!(verdict, Verdict::Deny(_)), denied, "{tool} {input}: {verdict:?}");
+        };
+        let fetch = |url: &str, denied: bool| check("WebFetch", json!({ "url": url, "prompt": "x" }), denied);
+        fetch("https://arxiv.org/abs/2401.00001v2", true);
+        fetch("https://arxiv.org/abs/2401.00002", false);
+        fetch("https://mirror.test/?id=2401.00001", true);
+        fetch("https://github.com/acme/repo", true);
+        fetch("https://github.com/other/acme", false);
+        fetch("https://papers.test/Low-Rank-Magic.pdf", true);
+        fetch("https://www.acme.test/", true);
+        let bash = |command: &str, denied: bool| check("Bash", json!({ "command": command }), denied);
+        bash("curl -L 'https://arxiv.org/pdf/2401.00001' -o p.pdf", true);
+        bash("git clone git@github.com:acme/x", true);
+        bash("wget arxiv.org/pdf/2401.00001", true);
+        bash("python -c \"get('https://ar5iv.org/html/2401.00001')\"", true);
+        // Files of the workspace, and words.
+        bash("python train.py --out /work/low-rank-magic", false);
+        bash("echo low-rank magic", false);
+        let search = |query: &str, denied: bool| check("WebSearch", json!({ "query": query }), denied);
+        search("Low-Rank adaptation is magic", true);
+        search("low-rank adaptation", false);
+        search("arxiv 2401.00001", true);
     }
 
     #[test]

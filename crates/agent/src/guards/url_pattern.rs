@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 // Longer is a slip: a whole file, for example.
 const PATTERN_BYTES_MAX: usize = 1024;
+// Fewer letters and digits are in any URL.
+const ANYWHERE_SIGNS_MIN: usize = 4;
 
 /// A host, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub(super) enum Host {
         only_below: bool,
     },
     Address(IpAddr),
+    /// Any: the pattern is for the URL as a whole, as it is written.
+    Anywhere(String),
 }
 
 /// A URL as it is named somewhere, folded; of its host only that it is the pattern's.
@@ -90,6 +94,10 @@ impl FromStr for UrlPattern {
             return Err(UrlPatternError::Spaces(owned()));
         }
         let folded = folded(text);
+        if let Some(host) = anywhere(&folded) {
+            let (scheme, port, path, query) = (None, None, String::new(), Vec::new());
+            return Ok(UrlPattern { text: owned(), scheme, host, port, path, query });
+        }
         let (scheme, rest) = match folded.split_once("://") {
             Some((scheme, rest)) => (Some(scheme), rest),
             None => (None, folded.as_str()),
@@ -137,7 +145,19 @@ impl UrlPattern {
             self.scheme.is_none() && self.port.is_none() && self.path.is_empty() && self.query.is_empty();
         match &self.host {
             Host::Name { name, only_below: false } if is_whole => Some(name),
-            Host::Name { .. } | Host::Address(_) => None,
+            Host::Name { .. } | Host::Address(_) | Host::Anywhere(_) => None,
+        }
+    }
+
+    /// Whether it is for URLs as a whole, and fits this one.
+    pub(super) fn fits_whole(&self, url: &str) -> bool {
+        match &self.host {
+            // `git@host:path` is another way to write the same.
+            Host::Anywhere(pattern) => {
+                let over_ssh = || !url.contains("://") && fits(pattern, &url.replacen(':', "/", 1));
+                fits(pattern, url) || over_ssh()
+            }
+            Host::Name { .. } | Host::Address(_) => false,
         }
     }
 
@@ -181,6 +201,17 @@ impl Mention<'_> {
 /// Whether what is had over this scheme is had over the web's others.
 pub(super) fn is_web(scheme: &str) -> bool {
     matches!(scheme, "http" | "https" | "ws" | "wss")
+}
+
+/// `*2401.00001*`: a pattern that begins with a star, and whose host is none.
+fn anywhere(text: &str) -> Option<Host> {
+    let is_below_host = || {
+        let host = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
+        read_host(host).is_some()
+    };
+    let signs = text.chars().filter(|sign| sign.is_alphanumeric()).count();
+    let is_anywhere = text.starts_with('*') && signs >= ANYWHERE_SIGNS_MIN && !is_below_host();
+    is_anywhere.then(|| Host::Anywhere(text.to_owned()))
 }
 
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {

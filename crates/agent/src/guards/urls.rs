@@ -30,6 +30,8 @@ const DEVICES: [&str; 8] = [
 pub(super) struct Urls {
     names: BTreeMap<String, Vec<UrlPattern>>,
     addresses: BTreeMap<IpAddr, Vec<UrlPattern>>,
+    /// Those for URLs as a whole.
+    anywhere: Vec<UrlPattern>,
 }
 
 /// Who reads a text.
@@ -61,6 +63,7 @@ impl Urls {
             match &pattern.host {
                 Host::Name { name, .. } => urls.names.entry(name.clone()).or_default().push(pattern.clone()),
                 Host::Address(address) => urls.addresses.entry(*address).or_default().push(pattern.clone()),
+                Host::Anywhere(_) => urls.anywhere.push(pattern.clone()),
             }
         }
         urls
@@ -71,6 +74,23 @@ impl Urls {
         let folded = folded(text);
         self.longer_addresses(&folded, place)
             .or_else(|| words(&folded).find_map(|(start, end)| self.named_by(&folded, start, end, place)))
+            .or_else(|| self.whole_in(&folded, place))
+    }
+
+    /// What is blocked of URLs as a whole.
+    fn whole_in(&self, text: &str, place: &Place) -> Option<&UrlPattern> {
+        if self.anywhere.is_empty() {
+            return None;
+        }
+        let urls = text.split(is_divider).filter(|word| place.is_client || is_url(word));
+        urls.filter(|url| url.len() <= BEFORE_BYTES_MAX + TARGET_BYTES_MAX)
+            .find_map(|url| self.anywhere.iter().find(|pattern| pattern.fits_whole(url)))
+    }
+
+    /// What is blocked that somebody searches for by its name: `*low*rank*adaptation*`.
+    pub(super) fn searched_for(&self, query: &str) -> Option<&UrlPattern> {
+        let query = folded(query);
+        self.anywhere.iter().find(|pattern| pattern.fits_whole(&query))
     }
 
     /// What is blocked of that which a word names.
@@ -97,7 +117,7 @@ impl Urls {
             for pattern in self.names.get(parent).into_iter().flatten() {
                 let is_meant = match &pattern.host {
                     Host::Name { only_below, .. } => !only_below || parent.len() < host.len(),
-                    Host::Address(_) => false,
+                    Host::Address(_) | Host::Anywhere(_) => false,
                 };
                 found.extend(is_meant.then_some(pattern));
             }
@@ -157,6 +177,13 @@ impl Urls {
         }
         None
     }
+}
+
+/// Whether a word is written like a URL: with a scheme, or beginning with a host.
+fn is_url(word: &str) -> bool {
+    let host = word.split(['/', '?', '#', ':']).next().unwrap_or_default();
+    word.contains("://")
+        || host.split_once('.').is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty())
 }
 
 /// Words of the signs that a host is made of, without dots at their ends.

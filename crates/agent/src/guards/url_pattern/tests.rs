@@ -18,8 +18,10 @@ fn a_pattern_names_a_host() {
     check("[2001:db8::7]:80", expect!["[2001:db8::7]:80"]);
     check("bücher.example", expect!["bücher.example"]);
     check("localhost:3000", expect!["localhost:3000"]);
+    check("*2401.00001*", expect!["*2401.00001*"]);
+    check("*web.archive.org*acme/secret*", expect!["*web.archive.org*acme/secret*"]);
     check("", expect!["error: an empty pattern blocks no URL; name a host, as in `example.com`"]);
-    for none in ["*", "http://", "/papers/*", "*.", "https://*/x", ".", "?q=1"] {
+    for none in ["*", "***", "http://", "/papers/*", "*.", "https://*/x", ".", "?q=1"] {
         assert!(
             none.parse::<UrlPattern>().is_err_and(|error| error.to_string().contains("names no host")),
             "{none}"
