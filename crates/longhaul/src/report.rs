@@ -94,6 +94,11 @@ impl Report {
 pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<Harness>, report: &Report) {
     let (limits, spending, model) = (policy.limits, spending_of(dir), report.model.clone());
     let summary = CostSummary::of(run.state(), limits, spending, model, report.ended);
+    let inherited = dir.plan().ok().and_then(|plan| plan.inherited);
+    let summary = match &inherited {
+        Some(inherited) => summary.with_inherited(inherited),
+        None => summary,
+    };
     let _ = dir.write_cost_summary(&summary);
     if harness.is_some() {
         let _ = dir.write_metadata(run.state().reopened, report.session.clone());

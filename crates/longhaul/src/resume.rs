@@ -72,6 +72,8 @@ pub fn branch(
         environment: Environment::default(),
         session: SessionChoice::Fork(session),
         harness: plan.harness,
+        // A new run, which has used nothing.
+        inherited: None,
         policy: plan.policy,
         origins: plan.origins,
         keep_stream: plan.keep_stream,

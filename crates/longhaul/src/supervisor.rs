@@ -12,8 +12,8 @@ use longhaul_agent::{
 };
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{
-    Agent, Binary, Day, EnvNames, Harness, Home, NewRun, Placement, Plan, PlanGuards, Prompt, RunDir,
-    StoreError,
+    Agent, Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanGuards, Prompt,
+    RunDir, StoreError,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,8 @@ pub struct Request {
     pub placement: Placement,
     /// How to speak to the agent.
     pub dialect: Arc<dyn Dialect>,
-    /// What stays the same over all attempts. Its `run` is filled in here.
+    /// What stays the same over all attempts. Its `run` is filled in here; a `cwd` that is relative is a part of the
+    /// workspace that the placement names.
     pub order: Order,
     /// The agent's environment.
     pub environment: Environment,
@@ -38,6 +39,8 @@ pub struct Request {
     pub session: SessionChoice,
     /// The harness that it is carried out for, if it is for one.
     pub harness: Option<Harness>,
+    /// What was used for the same work before, if it is taken over from another harness.
+    pub inherited: Option<Inherited>,
     /// Limits and schedules.
     pub policy: Policy,
     /// Where the policy's values came from, for the plan.
@@ -222,12 +225,14 @@ pub enum RunError {
 /// When the run's directory cannot be created (nothing was started), or when its journal can no
 /// longer be written (the agent is ended first). Everything else is an outcome.
 pub async fn supervise(
-    request: Request,
+    mut request: Request,
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
     let session = first_session(&request.session);
     let now = Zoned::now();
+    let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
+    settle_workspace(&mut request, &day).map_err(RunError::Refused)?;
     let plan = plan(&request, &session, Moment(now.timestamp().as_millisecond() as u64));
     let Request {
         home,
@@ -241,7 +246,6 @@ pub async fn supervise(
         diagnostic,
         ..
     } = request;
-    let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
     let created = home.place_run(&placement, &day, seed(), &plan);
     let NewRun { dir, journal } = created.map_err(|error| RunError::Refused(error.into()))?;
     order.run = dir.id().clone();
@@ -318,6 +322,25 @@ impl Supervised<'_> {
     }
 }
 
+/// Where a run works that has a workspace of its own is known with its id, and is in its plan.
+fn settle_workspace(request: &mut Request, day: &Day) -> Result<(), SuperviseError> {
+    let Some(workspace) = &request.placement.workspace else { return Ok(()) };
+    // An agent files its sessions under the directory that it finds itself in, links resolved.
+    let gone = |source| SuperviseError::Workspace { path: workspace.clone(), source };
+    fs::read_dir(workspace.join(&request.order.cwd)).map_err(gone)?;
+    let id = request.placement.id.clone().map_or_else(|| request.home.free_id(seed()), Ok)?;
+    let run = request.home.place_of(&request.placement, day, &id);
+    let run = match run.ancestors().nth(2).and_then(|runs| fs::canonicalize(runs).ok()) {
+        Some(runs) => runs.join(day.as_str()).join(id.as_str()),
+        None => run,
+    };
+    if let Some(run) = RunDir::at(run) {
+        request.order.cwd = run.workspace_path().join(&request.order.cwd);
+    }
+    request.placement.id = Some(id);
+    Ok(())
+}
+
 fn first_session(choice: &SessionChoice) -> SessionPlan {
     match choice {
         // Salt 0: the first session's id is drawn apart from everything a step draws.
@@ -378,5 +401,6 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         effects: dialect.tables().effects.clone(),
         origins: origins.clone(),
         imported: None,
+        inherited: request.inherited.clone(),
     }
 }

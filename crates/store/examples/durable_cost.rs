@@ -127,6 +127,7 @@ fn plan() -> Plan {
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
         imported: None,
+        inherited: None,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Placement {
     pub runs_dir: Option<PathBuf>,
     /// Its id; nothing for one that is drawn.
     pub id: Option<RunId>,
+    /// A directory on the same file system that becomes the run's own workspace; nothing where it works elsewhere.
+    pub workspace: Option<PathBuf>,
 }
 
 impl Home {
@@ -45,7 +47,7 @@ impl Home {
     ///
     /// # Errors
     /// [`StoreError::IdTaken`] if the home, or that place, has a run of the id that was asked for;
-    /// [`StoreError::Io`]. Nothing of the run is then left.
+    /// [`StoreError::Io`]. Nothing of the run is then left; its workspace may be.
     pub fn place_run(
         &self,
         placement: &Placement,
@@ -63,7 +65,12 @@ impl Home {
         let (day_path, first_of_day) = open_day(&runs, day)?;
         let scratch = Scratch::beside(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
-        let mut journal = fill(&RunDir::new(scratch.path.clone(), RunId::from("")), plan)?;
+        let unnamed = RunDir::new(scratch.path.clone(), RunId::from(""));
+        let mut journal = fill(&unnamed, plan)?;
+        if let Some(workspace) = &placement.workspace {
+            disk::rename(workspace, &unnamed.workspace_path())
+                .map_err(StoreError::io("take in workspace", workspace))?;
+        }
         let Some(dir) = self.settle(&scratch, &day_path, &wanted)? else {
             return Err(none_free(placement, day_path));
         };
@@ -76,6 +83,25 @@ impl Home {
             return Err(error);
         }
         Ok(NewRun { dir, journal })
+    }
+
+    /// Where a run of this id would go. It is not reserved.
+    pub fn place_of(&self, placement: &Placement, day: &Day, id: &RunId) -> PathBuf {
+        let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
+        runs.join(day.as_str()).join(id.as_str())
+    }
+
+    /// An id that no run here has, drawn from `roll`.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the home cannot be read.
+    pub fn free_id(&self, roll: u64) -> Result<RunId, StoreError> {
+        for id in ids(roll) {
+            if self.taken(&id)?.is_none() {
+                return Ok(id);
+            }
+        }
+        Err(none_free(&Placement::default(), self.runs_path()))
     }
 
     /// The directory of a day, made if it is not there, and whether it was made.

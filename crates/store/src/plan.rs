@@ -2,7 +2,7 @@
 //! Environment variables are in it by name only; no secret has a field here.
 
 use crate::{EnvNames, Harness, OsText, stamp};
-use longhaul_core::{Moment, Policy, SessionPlan};
+use longhaul_core::{Moment, Policy, SessionPlan, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,6 +85,10 @@ pub struct Plan {
     /// Where the run was before it was brought here; nothing if it was begun here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// What was used for the same work before this run, by a harness of which it takes that work over. The limits of
+    /// the policy are what that had left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inherited: Option<Inherited>,
 }
 
 /// The guards of a run, as they were written.
@@ -139,6 +143,19 @@ pub struct Imported {
     /// When it was brought here.
     #[serde(with = "stamp")]
     pub at: Moment,
+}
+
+/// What a run of another harness had used when this one took its work over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inherited {
+    /// The directory of that run, absolute.
+    pub from: OsText,
+    /// What it cost, and those before it.
+    pub cost: Usd,
+    /// How long it had worked, without waits.
+    pub active: Span,
+    /// How long it had taken, with them.
+    pub wall: Span,
 }
 
 /// The agent CLI that carries the run out.

@@ -17,6 +17,7 @@
 //! metadata.json    for a harness, when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! diagnostic/      what a person may want to know of each noteworthy event, where that was asked for: one text each
+//! workspace/       for a run that works in a copy of its own
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
 //! ```
 
@@ -95,6 +96,11 @@ impl RunDir {
     /// that was begun here has none: the agent keeps its own.
     pub fn sessions_path(&self) -> PathBuf {
         self.path.join("sessions")
+    }
+
+    /// Where a run works that has a workspace of its own.
+    pub fn workspace_path(&self) -> PathBuf {
+        self.path.join("workspace")
     }
 
     /// Where a person finds what there is to say of each noteworthy event, if that was asked for.

@@ -2,7 +2,7 @@
 //! with the field names of an existing benchmark harness, so that its readers can read ours.
 //! Derived from the journal and the transcript; never read to decide anything. What is not known is null.
 
-use crate::{dollars, stamp};
+use crate::{Inherited, dollars, stamp};
 use longhaul_core::{Clocks, Limits, Moment, OutcomeKind, SessionId, Span, State, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
@@ -169,6 +169,31 @@ impl CostSummary {
             time: time(&state.clocks, limits, at),
             turns: spending.turns,
             subagent_costs: spending.subagents,
+        }
+    }
+}
+
+impl CostSummary {
+    /// The same with what was used before the run, by whoever began its work. Whose agents that were, nobody says.
+    #[must_use]
+    pub fn with_inherited(self, inherited: &Inherited) -> CostSummary {
+        let seconds = |span: Span| span.millis() as f64 / 1000.0;
+        CostSummary {
+            budget_limit_usd: self.budget_limit_usd.map(|limit| limit + inherited.cost),
+            total_cost_usd: self.total_cost_usd + inherited.cost,
+            inherited_cost_usd: self.inherited_cost_usd + inherited.cost,
+            main_agent_cost_usd: None,
+            subagent_cost_usd: None,
+            time: TimeSummary {
+                wall_clock_seconds: self.time.wall_clock_seconds + seconds(inherited.wall),
+                active_seconds: self.time.active_seconds + seconds(inherited.active),
+                time_limit_seconds: self
+                    .time
+                    .time_limit_seconds
+                    .map(|limit| limit + seconds(inherited.active)),
+                ..self.time
+            },
+            ..self
         }
     }
 }

@@ -11,10 +11,10 @@ use crate::policy::{ResolvedPolicy, resolve};
 use crate::{checks, guards, home, keep_going, limits, network, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
-use longhaul_agent::claude::RESERVED;
+use longhaul_agent::claude::{Claude, RESERVED};
 use longhaul_agent::{Order, Program, near};
 use longhaul_core::{By, Fault, OutcomeKind, Preset, RunId, SessionId, SessionLoss};
-use longhaul_store::{Harness, Placement};
+use longhaul_store::{Harness, Inherited, Placement};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{env, fs};
@@ -34,6 +34,56 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if args.detached {
         super::detach::leave_terminal();
     }
+    let prepared = prepare(args)?;
+    if args.dry_run {
+        return prepared.print(format);
+    }
+    prepared.carry_out(global, args.detached)
+}
+
+/// All that a run needs, and nothing started.
+pub struct Prepared {
+    pub order: Order,
+    pub session: SessionChoice,
+    pub placement: Placement,
+    pub inherited: Option<Inherited>,
+    resolved: ResolvedPolicy,
+    dialect: Claude,
+    keep_stream: bool,
+    diagnostic: bool,
+    permission_named: bool,
+}
+
+impl Prepared {
+    /// Prints what the run would do, and starts nothing.
+    pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
+        super::dry_run::print(&self.order, &self.session, &self.resolved, format)
+    }
+
+    /// Carries it out and returns its exit code.
+    pub fn carry_out(self, global: &Global, detached: bool) -> Result<u8, Failure> {
+        let request = Request {
+            home: home::open()?,
+            placement: self.placement,
+            dialect: Arc::new(self.dialect),
+            order: self.order,
+            environment: super::watchdog::environment(),
+            session: self.session,
+            harness: harness(self.resolved.preset),
+            inherited: self.inherited,
+            policy: self.resolved.policy,
+            origins: self.resolved.origins,
+            keep_stream: self.keep_stream,
+            diagnostic: self.diagnostic,
+        };
+        let supervised =
+            async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
+        carry(global, detached, self.permission_named, supervised)
+    }
+}
+
+/// Reads the flags, and refuses whatever is wrong with them.
+pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     let mut resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
     for (name, table) in [("prices", &args.prices), ("effects", &args.effects)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
@@ -44,29 +94,17 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     keep_going::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let order = order(args, &resolved)?;
-    let placement = placement(args)?;
-    let session = session(args, &resolved)?;
-    let dialect = tables::claude(args)?;
-    if args.dry_run {
-        return super::dry_run::print(&order, &session, &resolved, format);
-    }
-    let home = home::open()?;
-    let request = Request {
-        home,
-        placement,
-        dialect: Arc::new(dialect),
+    Ok(Prepared {
         order,
-        environment: super::watchdog::environment(),
-        session,
-        harness: harness(resolved.preset),
-        policy: resolved.policy,
-        origins: resolved.origins,
+        placement: placement(args)?,
+        session: session(args, &resolved)?,
+        inherited: None,
+        dialect: tables::claude(args)?,
+        resolved,
         keep_stream: args.keep_stream,
         diagnostic,
-    };
-    let permission_named = args.permission_mode.is_some();
-    let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    carry(global, args.detached, permission_named, supervised)
+        permission_named: args.permission_mode.is_some(),
+    })
 }
 
 /// Supervises one run on this thread, shows it, prints how it ended, and returns its exit code. The signals of
@@ -223,7 +261,11 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
             Err(error) => Err(refused(error.to_string())),
         }
     });
-    Ok(Placement { runs_dir: runs_dir.transpose()?, id: args.run_id.as_deref().map(RunId::from) })
+    Ok(Placement {
+        runs_dir: runs_dir.transpose()?,
+        id: args.run_id.as_deref().map(RunId::from),
+        workspace: None,
+    })
 }
 
 fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {

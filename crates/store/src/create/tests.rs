@@ -82,7 +82,11 @@ fn a_failure_leaves_nothing() {
 fn a_run_is_put_where_it_was_asked_for() {
     let (dir, home) = home();
     let elsewhere = dir.path().join("results/runs");
-    let placement = Placement { runs_dir: Some(elsewhere.clone()), id: Some(RunId::from("exp-2.1")) };
+    let placement = Placement {
+        runs_dir: Some(elsewhere.clone()),
+        id: Some(RunId::from("exp-2.1")),
+        ..Placement::default()
+    };
     let place = |placement: &Placement| home.place_run(placement, &day(), 7, &plan());
     let run = place(&placement).expect("run").dir;
     assert_eq!(run.path(), elsewhere.join("2025-11-22/exp-2.1"));
@@ -111,4 +115,23 @@ fn a_run_is_put_where_it_was_asked_for() {
     let is_hidden =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     assert!(!names.iter().any(is_hidden), "{names:?}");
+}
+
+#[test]
+fn a_workspace_of_its_own_is_taken_in() {
+    let (parent, home) = home();
+    let prepared = parent.path().join("prepared");
+    fs::create_dir_all(prepared.join("input")).expect("created");
+    let placement = Placement { workspace: Some(prepared.clone()), ..Placement::default() };
+    let run = home.place_run(&placement, &day(), 7, &plan()).expect("created");
+    assert!(run.dir.workspace_path().join("input").is_dir() && !prepared.exists());
+    // What is not there cannot be taken in, and nothing of the run is left.
+    let refused = home.place_run(&placement, &day(), 8, &plan());
+    assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
+    assert_eq!(home.runs_newest_first().expect("listed").count(), 1);
+    assert_eq!(fs::read_dir(home.runs_path().join(day().as_str())).expect("a day").count(), 1);
+    // An id that is free is no run's.
+    let id = home.free_id(7).expect("there is one");
+    assert_ne!(&id, run.dir.id());
+    assert_eq!(home.place_of(&placement, &day(), run.dir.id()), run.dir.path());
 }

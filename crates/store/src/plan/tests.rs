@@ -42,6 +42,7 @@ pub(crate) fn plan() -> Plan {
         effects: None,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
         imported: None,
+        inherited: None,
     }
 }
 

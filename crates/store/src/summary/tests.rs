@@ -139,3 +139,28 @@ fn a_session_ends_with_a_word_and_a_time() {
     expect![[r#"{"session_id":"s","status":"retry_later","end_time":"1970-01-01T00:00:00.000Z"}"#]]
         .assert_eq(&serde_json::to_string(&summary).expect("JSON"));
 }
+
+#[test]
+fn what_another_harness_used_is_inherited() {
+    let state = State {
+        tally: Tally { cost: Usd(500_000), ..Tally::default() },
+        used_before: Tally { cost: Usd(200_000), ..Tally::default() },
+        ..State::default()
+    };
+    let limits =
+        Limits { budget: Some(Usd(1_000_000)), time: Some(Span::from_secs(60)), ..Limits::default() };
+    let own = CostSummary::of(&state, limits, Spending::default(), None, Moment(0));
+    let inherited = Inherited {
+        from: std::path::Path::new("/runs/theirs").into(),
+        cost: Usd(3_000_000),
+        active: Span::from_secs(100),
+        wall: Span::from_secs(150),
+    };
+    let whole = own.clone().with_inherited(&inherited);
+    let usd = |usd: Option<Usd>| usd.map(|usd| usd.0);
+    assert_eq!((whole.total_cost_usd, whole.session_cost_usd), (Usd(3_500_000), Usd(300_000)));
+    assert_eq!((whole.inherited_cost_usd, usd(whole.budget_limit_usd)), (Usd(3_200_000), Some(4_000_000)));
+    assert_eq!((usd(whole.remaining_budget_usd), usd(whole.main_agent_cost_usd)), (Some(500_000), None));
+    assert_eq!((whole.time.wall_clock_seconds, whole.time.active_seconds), (150.0, 100.0));
+    assert_eq!((whole.time.time_limit_seconds, whole.time.remaining_seconds), (Some(160.0), Some(60.0)));
+}

@@ -49,6 +49,7 @@ fn plan(prompt: String) -> Plan {
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
         imported: None,
+        inherited: None,
     }
 }
 

@@ -77,6 +77,7 @@ async fn played(
         home: Home::open(Some(place.join("longhaul")), |_| None).map_err(unexpected)?,
         placement: Placement::default(),
         harness: None,
+        inherited: None,
         dialect: Arc::new(Claude::new()),
         order: Order {
             program: program.clone(),
