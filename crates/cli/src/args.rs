@@ -2,9 +2,11 @@
 
 mod keep_going;
 mod limits;
+mod research;
 
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
+pub use research::ResearchArgs;
 
 use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -61,6 +63,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Go on with a run that is over, in its session
     Resume(ResumeArgs),
+    /// Carry out a task of ResearchGym's, by the flags of its Claude Code agent
+    Research(Box<ResearchArgs>),
     /// Go on with runs whose supervisor died
     #[command(after_help = DURATIONS)]
     Recover(RecoverArgs),
@@ -99,7 +103,7 @@ pub enum Command {
     },
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct RunArgs {
     /// What the agent is to do; `-` reads it from stdin
     #[arg(value_name = "PROMPT", required_unless_present = "prompt_file", conflicts_with = "prompt_file")]

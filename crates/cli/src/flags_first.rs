@@ -70,7 +70,10 @@ fn owner(command: &Command, text: &str) -> Owner {
 
 fn names(argument: &clap::Arg, name: &str) -> bool {
     match name.strip_prefix("--") {
-        Some(long) => argument.get_long() == Some(long),
+        Some(long) => {
+            let aliases = argument.get_all_aliases().unwrap_or_default();
+            argument.get_long() == Some(long) || aliases.contains(&long)
+        }
         None => name.strip_prefix('-').is_some_and(|short| {
             let mut letters = short.chars();
             argument.get_short() == letters.next() && letters.next().is_none()
@@ -97,6 +100,7 @@ mod tests {
         check("longhaul --output-format json -C d run p", "longhaul --output-format json run -C d p");
         check("longhaul run p --model x", "longhaul run p --model x");
         check("longhaul --dry-run run -- --model y", "longhaul run --dry-run -- --model y");
+        check("longhaul --claude-hours 2 research t", "longhaul research --claude-hours 2 t");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::answers;
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::tables;
-use longhaul_agent::{BlockedPaths, Guards, url_patterns};
+use longhaul_agent::{BlockedPaths, Guards, UrlPattern, url_patterns};
 use std::env;
 use std::path::Path;
 
@@ -16,9 +16,7 @@ pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
     let mut block_urls = args.block_urls.clone();
     if let Some(path) = &args.block_urls_file {
         let text = tables::read("--block-urls-file", path)?;
-        let listed = url_patterns(&text)
-            .map_err(|error| Failure::usage(format!("read {}: {error}", path.display()), LIST_HINT))?;
-        block_urls.extend(listed);
+        block_urls.extend(url_list(&path.display().to_string(), &text)?);
     }
     Ok(Guards {
         allow_tools: args.allow_tools.clone(),
@@ -27,6 +25,11 @@ pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
         block_paths: block_paths(&args.block_paths, cwd)?,
         answers: answers::of(args)?,
     })
+}
+
+/// The patterns of a list, in whatever form it is; `source` is where it is from.
+pub fn url_list(source: &str, text: &str) -> Result<Vec<UrlPattern>, Failure> {
+    url_patterns(text).map_err(|error| Failure::usage(format!("read {source}: {error}"), LIST_HINT))
 }
 
 fn block_paths(paths: &[String], cwd: &Path) -> Result<BlockedPaths, Failure> {

@@ -61,7 +61,7 @@ pub struct MoreArgs {
 }
 
 /// `10`, `2.50`, `$2.50`.
-fn dollars(text: &str) -> Result<Usd, String> {
+pub(super) fn dollars(text: &str) -> Result<Usd, String> {
     let hint = || "expected an amount in dollars, like 10 or 2.50".to_owned();
     let amount: f64 = text.trim().trim_start_matches('$').parse().map_err(|_| hint())?;
     let amount = Usd::from_dollars(amount).filter(|usd| usd.dollars() <= DOLLARS_MAX).ok_or_else(hint)?;

@@ -10,6 +10,7 @@ pub mod finish_tool;
 pub mod import;
 pub mod logs;
 pub mod recover;
+pub mod research;
 pub mod resume;
 pub mod run;
 pub mod seed;

@@ -72,7 +72,7 @@ fn fork(
 }
 
 /// The limits under which the run goes on, if that leaves it anything.
-fn limits_of(args: &ResumeArgs, dir: &RunDir) -> Result<Limits, Failure> {
+pub fn limits_of(args: &ResumeArgs, dir: &RunDir) -> Result<Limits, Failure> {
     let policy = dir.plan().map_err(|error| home::of_store(&error))?.policy;
     let limits = limits::changed(&args.limits, &args.more, &policy)?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
@@ -83,15 +83,17 @@ fn limits_of(args: &ResumeArgs, dir: &RunDir) -> Result<Limits, Failure> {
 
 /// Work that is done does not go on by itself.
 fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
-    let outcome = Run::replay(history.records()).state().outcome();
-    match outcome.filter(|outcome| outcome.kind == OutcomeKind::Done) {
-        Some(_) => Err(is_done(dir.id())),
-        None => Ok(()),
-    }
+    if is_done(dir)? { Err(done(dir.id())) } else { Ok(()) }
 }
 
-fn is_done(run: &RunId) -> Failure {
+/// Whether the run has ended as done.
+pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
+    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let outcome = Run::replay(history.records()).state().outcome();
+    Ok(outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
+}
+
+fn done(run: &RunId) -> Failure {
     let hint = format!(
         "ask for more by `longhaul resume {run} PROMPT`; `--again` says the task once more in the same session"
     );

@@ -27,6 +27,7 @@ mod output;
 mod questions;
 mod readme;
 mod recovering;
+mod research;
 mod resuming;
 mod security;
 mod server;

@@ -45,6 +45,13 @@ pub fn everything(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The same without what agents work on: that is theirs, in a directory that is ours.
+fn ours(home: &Path) -> Vec<PathBuf> {
+    let mut found = everything(home);
+    found.retain(|path| !path.ancestors().skip(1).any(|above| above.ends_with("workspace")));
+    found
+}
+
 /// The processes that name the folder in their environment, by number and command. It does not rely on the run's mark:
 /// that is what is tested.
 pub fn processes(folder: &Path) -> Vec<(Pid, String)> {
@@ -72,7 +79,7 @@ fn whole(home: &Path) {
             assert!(run.path().join(file).is_file(), "{} has no {file}", run.path().display());
         }
     }
-    for path in everything(home) {
+    for path in ours(home) {
         let name = path.file_name().expect("it is below the home").to_string_lossy();
         assert!(!name.starts_with('.') && !name.ends_with(".lock"), "{} is left", path.display());
     }
@@ -80,7 +87,7 @@ fn whole(home: &Path) {
 
 /// Directories are 0700, files 0600; of a run that is elsewhere, too.
 fn private(home: &Path) {
-    for path in everything(home) {
+    for path in ours(home) {
         let found = fs::metadata(&path).expect("it was just listed");
         let expected = if found.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(found.permissions().mode() & 0o777, expected, "mode of {}", path.display());

@@ -1,0 +1,139 @@
+//! The flags of `longhaul research`: those of ResearchGym's own commands. Where its two programs have two names for one
+//! thing, or write one with `-` and one with `_`, each is taken.
+
+use super::limits::dollars;
+use clap::Args;
+use longhaul_core::{Span, Usd};
+use std::path::PathBuf;
+
+// A year: beyond it the number is a slip.
+const HOURS_MAX: f64 = 8760.0;
+
+#[derive(Debug, Args)]
+pub struct ResearchArgs {
+    /// The folder of the task: its `task_description.md` or `README.md`, and the files that the agent works on. The
+    /// agent works on a copy
+    #[arg(value_name = "TASK_DIR", required_unless_present = "resume")]
+    pub task_dir: Option<PathBuf>,
+    /// The agent, as ResearchGym calls it: `claude-code`
+    #[arg(value_name = "AGENT", value_parser = ["claude-code"], hide_possible_values = true)]
+    pub agent: Option<String>,
+    /// The model, as the agent names it [default: the user's own setting]
+    #[arg(long)]
+    pub model: Option<String>,
+    /// How many hours the agent may work, waits for the API not counted; of a run that is resumed, in total [default:
+    /// 0.25]. The same as --time-hours
+    #[arg(
+        long = "claude_hours",
+        value_name = "HOURS",
+        value_parser = hours,
+        aliases = ["claude-hours", "time-hours", "time_hours"],
+        allow_hyphen_values = true
+    )]
+    pub hours: Option<Span>,
+    /// What it may cost, in dollars; of a run that is resumed, in total; 0 is unlimited [default: 10]
+    #[arg(
+        long = "budget_limit",
+        value_name = "USD",
+        value_parser = dollars,
+        alias = "budget-limit",
+        allow_hyphen_values = true
+    )]
+    pub budget: Option<Usd>,
+    /// Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
+    #[arg(long = "runs_dir", value_name = "DIR", alias = "runs-dir")]
+    pub runs_dir: Option<PathBuf>,
+    /// Go on with a run: one of Longhaul's, by its directory or id, or a run directory of ResearchGym's own, whose cost
+    /// and time count
+    #[arg(long, value_name = "RUN_DIR")]
+    pub resume: Option<String>,
+    /// Begin with this session of Claude Code instead of a new one
+    #[arg(long = "resume-session", value_name = "ID", alias = "resume_session")]
+    pub resume_session: Option<String>,
+    /// Deny tool calls that name one of these URLs, besides those of the task: a JSON list of patterns
+    #[arg(long = "blocked-urls", value_name = "JSON", alias = "blocked_urls")]
+    pub blocked_urls: Option<String>,
+    /// The same from a file: JSON, YAML, or a pattern in each line
+    #[arg(long = "blocked-urls-file", value_name = "FILE", alias = "blocked_urls_file")]
+    pub blocked_urls_file: Option<PathBuf>,
+    /// Leave the task's `idea_hint.txt` among the files that the agent sees
+    #[arg(long = "idea_hint", alias = "idea-hint")]
+    pub idea_hint: bool,
+    /// The agent's permission mode [default: bypassPermissions, as there]
+    #[arg(long, value_name = "MODE")]
+    pub permission_mode: Option<String>,
+    /// The agent's program [default: `claude`, on PATH and where its installers put it]
+    #[arg(long, value_name = "FILE")]
+    pub agent_path: Option<PathBuf>,
+    /// Leave the run to a supervisor of its own that survives this terminal
+    #[arg(long, conflicts_with = "dry_run")]
+    pub detach: bool,
+    /// What a supervisor is started with by `--detach`
+    #[arg(long, hide = true)]
+    pub detached: bool,
+    /// Print what would be done. Starts nothing
+    #[arg(long = "dry_run", alias = "dry-run")]
+    pub dry_run: bool,
+    /// Passed to the agent as they are
+    #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
+    pub agent_args: Vec<String>,
+}
+
+/// `0.25`, `12`.
+fn hours(text: &str) -> Result<Span, String> {
+    let hours: f64 = text.trim().parse().unwrap_or_default();
+    let millis = hours * 3_600_000.0;
+    // `as` saturates, and what is no number is 0 there.
+    match millis.round() as u64 {
+        0 => Err("expected a number of hours, like 0.25 or 12".to_owned()),
+        _ if hours > HOURS_MAX => Err(format!("expected at most {HOURS_MAX} hours")),
+        millis => Ok(Span(millis)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ResearchArgs, hours};
+    use clap::Parser;
+    use longhaul_core::{Span, Usd};
+
+    #[derive(Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: ResearchArgs,
+    }
+
+    #[test]
+    fn hours_as_people_type_them() {
+        for (text, expected) in
+            [("0.25", Span::from_mins(15)), ("12", Span::from_hours(12)), ("1e-3", Span(3600))]
+        {
+            assert_eq!(hours(text), Ok(expected), "{text}");
+        }
+        for text in ["0", "-1", "", "two", "NaN", "inf", "9000", "1h"] {
+            assert!(hours(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_name_of_a_flag_is_taken() {
+        let check = |flags: &str| {
+            let typed =
+                Typed::try_parse_from(["research", "t", "claude-code"].into_iter().chain(flags.split(' ')));
+            let args = typed.unwrap_or_else(|error| panic!("{flags}: {error}")).args;
+            assert_eq!(
+                (args.hours, args.budget),
+                (Some(Span::from_hours(2)), Some(Usd(3_000_000))),
+                "{flags}"
+            );
+            assert!(args.dry_run && args.runs_dir.is_some() && args.blocked_urls.is_some(), "{flags}");
+            assert!(args.resume_session.is_some() && args.blocked_urls_file.is_some(), "{flags}");
+        };
+        let names = "--claude_hours 2 --budget_limit 3 --dry_run --runs_dir r --blocked_urls [] --resume_session s \
+                     --blocked_urls_file f";
+        check(names);
+        check(&names.replace("--claude_hours", "--time_hours"));
+        check(&names.replace('_', "-"));
+        check(&names.replace('_', "-").replace("--claude-hours", "--time-hours"));
+    }
+}

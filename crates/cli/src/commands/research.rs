@@ -1,0 +1,248 @@
+//! `longhaul research`: a task of ResearchGym's as one run, or a run that goes on: one of ours, or one that ResearchGym
+//! itself began. It is `longhaul run --preset researchgym` in that harness's words.
+
+mod past;
+mod prompt;
+mod task;
+mod workspace;
+
+use super::{detach, dry_run, resume, run};
+use crate::args::OutputFormat;
+use crate::args::{Global, LimitArgs, MoreArgs, PolicyArgs, ResearchArgs, ResumeArgs, RunArgs, WrapUpArgs};
+use crate::failure::{Failure, USAGE};
+use crate::{guards, home, output, tables};
+use longhaul_agent::{About, Reason, SEED_TOKENS_MAX, UrlPattern, estimated_tokens, seed};
+use longhaul_core::{Preset, Span, Usd};
+use longhaul_store::Inherited;
+use past::Past;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use task::Task;
+
+// ResearchGym's own defaults.
+const HOURS: Span = Span::from_mins(15);
+const BUDGET: Usd = Usd(10_000_000);
+
+/// The part of the run's workspace that the agent works in, as ResearchGym calls it.
+const INPUT: &str = "input";
+/// ResearchGym lets its agents do what they want; nobody is there to be asked.
+const PERMISSION_MODE: &str = "bypassPermissions";
+const TASK_HINT: &str = "name the folder of a task: longhaul research tasks/test/continual-learning";
+
+/// Carries out the command and returns its exit code.
+pub fn research(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
+    if args.detach {
+        return detach::start(global);
+    }
+    if args.detached {
+        detach::leave_terminal();
+    }
+    match &args.resume {
+        None => begin(global, args),
+        Some(asked) => match past::directory(asked)? {
+            Some(dir) => take_over(global, args, &dir),
+            None => go_on(global, args, asked),
+        },
+    }
+}
+
+/// What a run may use: nothing is unlimited.
+#[derive(Clone, Copy)]
+struct Wanted {
+    budget: Option<Usd>,
+    time: Span,
+}
+
+impl Wanted {
+    fn of(args: &ResearchArgs) -> Wanted {
+        let budget = args.budget.unwrap_or(BUDGET);
+        Wanted { budget: Some(budget).filter(|usd| *usd > Usd::ZERO), time: args.hours.unwrap_or(HOURS) }
+    }
+}
+
+/// A run of a task, in a copy of its folder.
+fn begin(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
+    let named = args.task_dir.as_deref().unwrap_or(Path::new(""));
+    let task = Task::read(named, args.idea_hint)?;
+    let wanted = Wanted::of(args);
+    let block_urls = blocked(args, task.blocked.clone())?;
+    let words = prompt::of(&task, wanted, !block_urls.is_empty());
+    let run = RunArgs {
+        resume: args.resume_session.clone(),
+        ..run_args(args, words, (&task.files, wanted, block_urls))
+    };
+    let mut prepared = run::prepare(&run)?;
+    if args.dry_run {
+        prepared.order.cwd = Path::new("<run directory>/workspace").join(INPUT);
+        return prepared.print(output::format(global));
+    }
+    let runs = match &prepared.placement.runs_dir {
+        Some(runs) => runs.clone(),
+        None => home::open()?.runs_path(),
+    };
+    // Removed when the run has not taken it in.
+    let workspace = workspace::prepare(&task, &runs)?;
+    prepared.order.cwd = PathBuf::from(INPUT);
+    prepared.placement.workspace = Some(workspace.path().to_owned());
+    prepared.carry_out(global, args.detached)
+}
+
+/// A run that goes on with what a run of ResearchGym's own has left: where that worked, and with what of its limits is
+/// left.
+fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Failure> {
+    let past = Past::read(dir)?;
+    let task = Task::read(args.task_dir.as_deref().unwrap_or(&past.workspace), args.idea_hint)?;
+    let left = past.left(Wanted::of(args))?;
+    let block_urls = blocked(args, past.blocked.iter().chain(&task.blocked).cloned().collect())?;
+    let words = prompt::of(&task, left, !block_urls.is_empty());
+    let session =
+        args.resume_session.clone().or_else(|| past.session.clone().filter(|_| past.transcript.is_none()));
+    let words = match &past.transcript {
+        Some(transcript) if session.is_none() => {
+            let reason = Reason::Text("it was another harness's, and only its record is left");
+            let about = About {
+                money_left: left.budget,
+                time_left: Some(left.time),
+                ..About::unlimited(&words, reason)
+            };
+            seed(transcript, &about, SEED_TOKENS_MAX + estimated_tokens(&words))
+        }
+        Some(_) | None => words,
+    };
+    let run = RunArgs { resume: session, ..run_args(args, words, (&past.workspace, left, block_urls)) };
+    let mut prepared = run::prepare(&run)?;
+    prepared.inherited = Some(Inherited {
+        from: past.dir.as_path().into(),
+        cost: past.cost,
+        active: past.active,
+        wall: past.wall,
+    });
+    if args.dry_run {
+        prepared.print(output::format(global))
+    } else {
+        prepared.carry_out(global, args.detached)
+    }
+}
+
+/// One of our own runs goes on in its session.
+fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failure> {
+    check_unchanged(args)?;
+    let dir = home::find_run(&home::locate()?, asked)?;
+    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let (cost, active) =
+        plan.inherited.map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
+    let budget = args.budget.filter(|usd| *usd > Usd::ZERO);
+    let used_up = budget.is_some_and(|usd| usd <= cost) || args.hours.is_some_and(|time| time <= active);
+    if used_up {
+        return Err(past::nothing_left(dir.path(), (cost, active)));
+    }
+    let more = resume::is_done(&dir)?.then(|| prompt::MORE.to_owned());
+    let resume = ResumeArgs {
+        run: asked.to_owned(),
+        prompt: more,
+        prompt_file: None,
+        again: false,
+        fork: false,
+        cwd: None,
+        detach: false,
+        detached: args.detached,
+        limits: LimitArgs {
+            budget: args.budget.map(|usd| usd.less(cost)),
+            time_limit: args.hours.map(|time| time - active),
+            ..LimitArgs::default()
+        },
+        more: MoreArgs::default(),
+    };
+    // In this command's words, before it is said in the other's.
+    resume::limits_of(&resume, &dir).map_err(|failure| match failure.exit_code {
+        USAGE => Failure { hint: Some(past::TOTALS.to_owned()), ..failure },
+        _ => failure,
+    })?;
+    if args.dry_run { print(&resume, output::format(global)) } else { resume::resume(global, &resume) }
+}
+
+/// What a run is, it stays.
+fn check_unchanged(args: &ResearchArgs) -> Result<(), Failure> {
+    let flags = [
+        ("--model", args.model.is_some()),
+        ("--runs_dir", args.runs_dir.is_some()),
+        ("--resume-session", args.resume_session.is_some()),
+        ("--blocked-urls", args.blocked_urls.is_some()),
+        ("--blocked-urls-file", args.blocked_urls_file.is_some()),
+        ("--idea_hint", args.idea_hint),
+        ("--permission-mode", args.permission_mode.is_some()),
+        ("--agent-path", args.agent_path.is_some()),
+        ("arguments of the agent", !args.agent_args.is_empty()),
+    ];
+    match flags.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Failure::usage(
+            format!("go on with the run otherwise: {flag} cannot be changed any more"),
+            "leave it out; what can be changed are --claude_hours and --budget_limit",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What a run's going on would be, as it would be typed.
+fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
+    let mut words = vec!["resume".to_owned(), resume.run.clone()];
+    if let Some(usd) = resume.limits.budget {
+        words.extend(["--budget".to_owned(), usd.dollars().to_string()]);
+    }
+    if let Some(time) = resume.limits.time_limit {
+        words.extend(["--time-limit".to_owned(), format!("{}ms", time.millis())]);
+    }
+    words.extend(resume.prompt.clone());
+    output::print_text(&match format {
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            format!("{:#}\n", json!({ "command": { "program": "longhaul", "args": words } }))
+        }
+        OutputFormat::Text => {
+            let words: Vec<_> = words.iter().map(|word| dry_run::quoted(word)).collect();
+            format!("Command: longhaul {}\n", words.join(" "))
+        }
+    });
+    Ok(0)
+}
+
+/// What may not be looked at: by the task, and by the flags.
+fn blocked(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
+    if let Some(list) = &args.blocked_urls {
+        patterns.extend(guards::url_list("--blocked-urls", list)?);
+    }
+    if let Some(path) = &args.blocked_urls_file {
+        let list = tables::read("--blocked-urls-file", path)?;
+        patterns.extend(guards::url_list(&path.display().to_string(), &list)?);
+    }
+    Ok(patterns)
+}
+
+/// The same in the words of `longhaul run`.
+fn run_args(
+    args: &ResearchArgs,
+    prompt: String,
+    (cwd, limits, block_urls): (&Path, Wanted, Vec<UrlPattern>),
+) -> RunArgs {
+    let mode = args.permission_mode.clone().unwrap_or_else(|| PERMISSION_MODE.to_owned());
+    // The preset holds a minute back, which is too much of a few.
+    let is_short = limits.time <= Span::from_mins(2);
+    RunArgs {
+        // What was told of earlier work is a part of the task from now on, and leaves room for an account of ours.
+        seed_tokens: SEED_TOKENS_MAX + estimated_tokens(&prompt),
+        prompt: Some(prompt),
+        model: args.model.clone(),
+        permission_mode: Some(mode),
+        cwd: Some(cwd.to_owned()),
+        agent_path: args.agent_path.clone(),
+        block_urls,
+        runs_dir: args.runs_dir.clone(),
+        agent_args: args.agent_args.clone(),
+        limits: LimitArgs { budget: limits.budget, time_limit: Some(limits.time), ..LimitArgs::default() },
+        wrap_up: WrapUpArgs {
+            wrap_up_time: is_short.then_some(Span(limits.time.millis() / 2)),
+            ..WrapUpArgs::default()
+        },
+        policy: PolicyArgs { preset: Some(Preset::Researchgym), ..PolicyArgs::default() },
+        ..RunArgs::default()
+    }
+}

@@ -1,0 +1,41 @@
+//! What the agent is told: that nobody is there, what it has to work with, and its task.
+
+use super::Wanted;
+use super::task::Task;
+
+/// What a run is told that was done and goes on.
+pub const MORE: &str = "There is time and money left, so go on: look critically at what you have, find what would improve \
+                        it most, on every sub-task, and do that. Check your results again, and commit.";
+
+const ALONE: &str = "You are an autonomous researcher. Nobody is there to answer questions or to approve anything: decide by \
+                     yourself, and go on until the work is as good as you can make it.";
+
+const RULES: &str = "- Your directory is a copy of the task's folder and a git repository. Commit early and often: what is committed \
+                     is what counts if the work ends suddenly.
+- Begin with the primary sub-task, and see that it has a result; go on to the others when it has.
+- Plan for the time that experiments take. Run what takes long in the background, and look after it.
+- Report results only as you measured them, with what is needed to measure them again.
+";
+
+/// The first words of a run.
+pub fn of(task: &Task, limits: Wanted, is_blocked: bool) -> String {
+    let money = limits.budget.map(|usd| format!(", and it may cost ${}", usd.dollars())).unwrap_or_default();
+    let mut words = format!(
+        "{ALONE}\n\n- You have {} to work, waits for the API not counted{money}. Before that is used up you are told to \
+         save your work.\n{RULES}",
+        limits.time
+    );
+    if is_blocked {
+        words += "- Pages that give the solution away are blocked. Do not look for ways around that: go on without them.\n";
+    }
+    if !task.setup.is_empty() {
+        let files = task.setup.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+        words +=
+            &format!("- What the task needs installed is in {files}; look first what is there already.\n");
+    }
+    words += &format!("\n# The task\n\n{}\n", task.description.trim());
+    if let Some(instructions) = &task.instructions {
+        words += &format!("\n# Instructions\n\n{}\n", instructions.trim());
+    }
+    words
+}

@@ -1,0 +1,322 @@
+//! `longhaul research`: a task of ResearchGym's in a copy of its folder, limited and gone on with, and runs that
+//! ResearchGym itself began. Every story is told with each agent that there is.
+
+use crate::call::{Call, Ended};
+use crate::recovering::with_each_agent_at;
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use crate::tidy;
+use longhaul_core::{Limits, Span, Usd};
+use longhaul_store::RunDir;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Research: it looks for what is blocked, commits, and takes its time; and what it says when it is to stop, to go on, or
+/// to do better.
+const RESEARCH: &str = r#"
+name = "research"
+summary = "a look at what is blocked, then short steps"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I look for the paper."
+[[turn.tools]]
+bash = { command = "touch fetched; curl -s http://papers.invalid/abs/2401.00001" }
+[[turn]]
+text = "Then without it."
+[[turn.tools]]
+bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > told; git add -A; git -c user.name=N -c user.email=n@example.com commit -qm 'A result'" }
+STEPS
+[[turn]]
+text = "The accuracy is higher."
+[[reply]]
+to = "Time limit reached. Commit"
+[[reply.turn]]
+text = "Committed, and stopping."
+[[reply]]
+to = "Now there is more"
+[[reply.turn]]
+text = "Finished with more."
+[[reply]]
+to = "There is time and money left"
+[[reply.turn]]
+text = "It is better still."
+"#;
+
+/// The same with so many steps.
+fn work(steps: usize) -> String {
+    let step = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> steps\" }\n";
+    RESEARCH.replace("STEPS", &step.repeat(steps))
+}
+
+/// A task as ResearchGym has them.
+fn task(stage: &Stage) -> PathBuf {
+    let dir = stage.folder().join("task");
+    let write =
+        |name: &str, content: &str| fs::write(dir.join(name), content).expect("the stage can be written");
+    for folder in ["", "models/__pycache__", "grading", ".git"] {
+        fs::create_dir_all(dir.join(folder)).expect("the stage can be written");
+    }
+    write("README.md", "# Continual learning\n\nRaise the accuracy of models/base.py.\n");
+    write("models/base.py", "print(1)\n");
+    write("models/__pycache__/base.pyc", "");
+    write("grading/grade.sh", "exit 0\n");
+    write("requirements.txt", "torch\n");
+    write("idea_hint.txt", "Use low ranks.\n");
+    write(
+        "blocked_urls.yaml",
+        "# The paper\nurls:\n  - papers.invalid/abs/2401.00001\n\npatterns:\n  - \"*2401.00001*\"\n",
+    );
+    write(".git/HEAD", "a history that could tell what is hidden");
+    std::os::unix::fs::symlink("models/base.py", dir.join("base.py")).expect("the stage can be written");
+    let outside = stage.file("data.csv", "1,2\n");
+    std::os::unix::fs::symlink(outside, dir.join("data.csv")).expect("the stage can be written");
+    dir
+}
+
+fn research(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Call {
+    let runs = stage.folder().join("runs");
+    let call =
+        stage.longhaul(["research"]).args([task(stage)]).args(["claude-code", "--agent-path"]).args([agent]);
+    call.args(["--runs_dir"]).args([runs]).args(args).against(server)
+}
+
+fn resumed(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
+    stage.longhaul(["research"]).args(args).against(server).end()
+}
+
+/// Every file that the agent was given or made, without those of git.
+fn workspace(run: &RunDir) -> Vec<String> {
+    let input = run.workspace_path().join("input");
+    let mut files: Vec<String> = tidy::everything(&input)
+        .iter()
+        .filter(|path| path.is_file() && !path.starts_with(input.join(".git")))
+        .map(|path| path.strip_prefix(&input).expect("it is below").display().to_string())
+        .collect();
+    files.sort();
+    files
+}
+
+fn summary(run: &RunDir) -> Value {
+    let text = fs::read(run.logs_path().join("cost_summary.json")).expect("there is a summary");
+    serde_json::from_slice(&text).expect("it is JSON")
+}
+
+fn prompt(run: &RunDir) -> String {
+    run.attempt(1).prompt().expect("it can be read").expect("it was told something")
+}
+
+#[test]
+fn a_task_is_carried_out_in_a_copy() {
+    with_each_agent_at(&work(2), "research", |stage, agent, server| {
+        let done = research(stage, agent, server, &["--claude_hours", "0.5"]).end().envelope(0);
+        assert_eq!(done["result"], "The accuracy is higher.", "{done}");
+        let run = stage.only_run();
+        assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
+        let given =
+            ["README.md", "base.py", "data.csv", "grading/grade.sh", "models/base.py", "requirements.txt"];
+        let made = ["steps", "told"];
+        assert_eq!(
+            workspace(&run),
+            given.into_iter().chain(made).collect::<Vec<_>>(),
+            "and nothing was fetched"
+        );
+        let input = run.workspace_path().join("input");
+        let told = fs::read_to_string(input.join("told")).expect("it was written");
+        let expected = [
+            format!("CODE_DIR={}", input.display()),
+            "RG_BUDGET_LIMIT=10".to_owned(),
+            "RG_TIME_HOURS=0.5".to_owned(),
+        ];
+        for line in expected {
+            assert!(told.lines().any(|other| other == line), "{line} in {told}");
+        }
+        let log = fs::read_to_string(input.join(".git/logs/HEAD")).expect("there is a repository");
+        assert!(log.contains("A result"), "{log}");
+        let is_link = |name: &str| input.join(name).is_symlink();
+        assert!(is_link("base.py") && !is_link("data.csv"), "what is outside is copied");
+        let prompt = prompt(&run);
+        for words in
+            ["30m to work", "$10", "primary sub-task", "blocked", "`requirements.txt`", "Raise the accuracy"]
+        {
+            assert!(prompt.contains(words), "{words} in {prompt}");
+        }
+        assert_eq!(done["run"]["denied"], 1, "{done}");
+        let metadata: Value =
+            serde_json::from_slice(&fs::read(run.path().join("metadata.json")).expect("there is one"))
+                .expect("it is JSON");
+        assert_eq!(metadata["resume_generation"], 0);
+        assert_eq!(
+            fs::read_dir(stage.folder().join("runs")).expect("it can be read").count(),
+            1,
+            "a day, no more"
+        );
+        tidy::check(stage);
+    });
+}
+
+#[test]
+fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
+    with_each_agent_at(&work(60), "research with more", |stage, agent, server| {
+        // Nine seconds, of which half is held back.
+        let limited = research(stage, agent, server, &["--time_hours", "0.0025"]).end().envelope(22);
+        assert_eq!(limited["result"], "Committed, and stopping.", "{limited}");
+        let run = stage.only_run();
+        let dir = run.path().display().to_string();
+        let refused = resumed(stage, server, &["--resume", &dir]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        refused.says(&["the time limit is used up", "hint: want more: --claude_hours"]);
+        let refused = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        refused.says(&["--model cannot be changed", "--claude_hours and --budget_limit"]);
+        let planned = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--dry_run"]);
+        assert!(planned.stdout.contains("--time-limit"), "{planned:?}");
+
+        let more = ["--resume", &dir, "--budget_limit", "1", "--time-hours", "2"];
+        let done = resumed(stage, server, &more).envelope(0);
+        assert_eq!(done["result"], "Finished with more.", "{done}");
+        assert_eq!(stage.only_run().plan().expect("a plan").policy.limits.time, Some(Span::from_hours(2)));
+        let summary = summary(&run);
+        assert_eq!(summary["budget_limit_usd"], 1.0);
+        assert!(summary["inherited_cost_usd"].as_f64() > Some(0.0), "{summary}");
+
+        let better = resumed(stage, server, &["--resume", run.id().as_str()]).envelope(0);
+        assert_eq!(better["result"], "It is better still.", "{better}");
+        tidy::check(stage);
+    });
+}
+
+/// A run directory as ResearchGym leaves it.
+fn their_run(stage: &Stage) -> PathBuf {
+    let dir = stage.folder().join("theirs/2026-02-11/cl_001");
+    fs::create_dir_all(dir.join("logs")).expect("the stage can be written");
+    fs::create_dir_all(dir.join("workspace/input")).expect("the stage can be written");
+    let write =
+        |name: &str, content: &str| fs::write(dir.join(name), content).expect("the stage can be written");
+    write("workspace/input/README.md", "# Continual learning\n\nRaise the accuracy.\n");
+    write("status.json", "{\"status\": \"failed\", \"returncode\": 1}");
+    write("logs/transcript.json", include_str!("../../../agent/fixtures/researchgym/transcript.json"));
+    write(
+        "logs/session.json",
+        "{\"session_id\": \"4c6e9a52-7a41-4a6b-9d0e-2f3b5f6a7c81\", \"status\": \"graceful_stop\"}",
+    );
+    write("logs/blocked_urls_input.json", "[\"papers.invalid/abs/2401.00001\", \"*2401.00001*\"]");
+    let summary = json!({
+        "budget_limit_usd": 5.0, "total_cost_usd": 3.5, "session_cost_usd": 1.5, "inherited_cost_usd": 2.0,
+        "pending_estimated_cost_usd": 0.25, "remaining_budget_usd": 1.25, "total_turns": 40,
+        "time": { "wall_clock_seconds": 4000.0, "active_seconds": 3600.0, "retry_seconds": 400.0,
+                  "time_limit_seconds": 3600.0, "remaining_seconds": 0.0 },
+    });
+    write("logs/cost_summary.json", &summary.to_string());
+    dir
+}
+
+#[test]
+fn what_researchgym_began_goes_on() {
+    with_each_agent_at(WORK, "going on with a run of ResearchGym's", |stage, agent, server| {
+        let dir = their_run(stage);
+        let agent_path = agent.display().to_string();
+        let theirs = dir.display().to_string();
+        let args =
+            ["--resume", &theirs, "--agent-path", &agent_path, "--claude_hours", "3", "--budget_limit", "5"];
+        let done = resumed(stage, server, &args).envelope(0);
+        assert_eq!(done["result"], "All done: hello.txt says hello.", "{done}");
+        assert!(dir.join("workspace/input/hello.txt").is_file(), "it works where that run did");
+        let run = stage.only_run();
+        let plan = run.plan().expect("a plan");
+        let left =
+            Limits { budget: Some(Usd(1_250_000)), time: Some(Span::from_hours(2)), ..Limits::default() };
+        assert_eq!(plan.policy.limits, left);
+        assert_eq!(plan.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
+        let prompt = prompt(&run);
+        for words in [
+            "2h to work",
+            "Raise the accuracy.",
+            "CUDA out of memory",
+            "HTTP timeout of the tracker",
+            "step 500",
+        ] {
+            assert!(prompt.contains(words), "{words} in {prompt}");
+        }
+        assert!(!prompt.contains("529 Overloaded"), "{prompt}");
+        let told = summary(&run);
+        assert_eq!((&told["inherited_cost_usd"], &told["budget_limit_usd"]), (&json!(3.75), &json!(5.0)));
+        assert_eq!(told["time"]["time_limit_seconds"], 3.0 * 3600.0);
+        assert!(told["time"]["active_seconds"].as_f64() >= Some(3600.0), "{told}");
+        let sum = told["session_cost_usd"].as_f64().map(|own| own + 3.75);
+        assert!(
+            (told["total_cost_usd"].as_f64().unwrap_or_default() - sum.unwrap_or_default()).abs() < 1e-6,
+            "{told}"
+        );
+
+        // What that run used counts on.
+        let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
+        let refused = resumed(stage, server, &more);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        refused.says(&["nothing is left", "are totals"]);
+        let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
+        resumed(stage, server, &more).envelope(0);
+        let limits = stage.only_run().plan().expect("a plan").policy.limits;
+        assert_eq!((limits.budget, limits.time), (Some(Usd(5_250_000)), Some(Span::from_hours(3))));
+        tidy::check(stage);
+    });
+}
+
+#[test]
+fn what_cannot_be_carried_out_is_refused_before_anything_is_started() {
+    let stage = Stage::new();
+    let (task, theirs) = (task(&stage), their_run(&stage));
+    let agent = stage.agent();
+    let check = |args: &[&str], words: &[&str]| {
+        let ended = stage.longhaul(["research"]).args(args).args(["--agent-path"]).args([&agent]).end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
+        ended.says(words);
+        assert!(stage.runs().is_empty(), "{args:?}");
+    };
+    let path = |path: &Path| path.display().to_string();
+    let (folder, task_dir) = (path(&stage.work()), path(&task));
+    check(&[], &["TASK_DIR"]);
+    check(&["/nowhere"], &["read the task /nowhere", "hint: name the folder of a task"]);
+    check(&[&folder], &["there is no task_description.md or README.md"]);
+    check(&[&path(&agent)], &["it is no folder"]);
+    check(&[&task_dir, "codex"], &["codex", "claude-code"]);
+    for hours in ["0", "-1", "two"] {
+        check(&[&task_dir, "--claude_hours", hours], &["expected a number of hours"]);
+    }
+    check(&[&task_dir, "--budget_limit", "ten"], &["expected an amount in dollars"]);
+    check(
+        &[&task_dir, "--blocked-urls", "[\"not a url\"]"],
+        &["--blocked-urls", "has spaces in it", "hint:"],
+    );
+    check(&[&task_dir, "--blocked-urls-file", "/nowhere"], &["/nowhere", "--blocked-urls-file"]);
+    check(
+        &[&task_dir, "--runs_dir", &path(&task.join("runs"))],
+        &["in the folder of the task", "--runs_dir"],
+    );
+
+    let with = |file: &str, content: Option<&str>, args: &[&str], words: &[&str]| {
+        let file = theirs.join(file);
+        let before = fs::read(&file).expect("it is there");
+        match content {
+            Some(content) => fs::write(&file, content).expect("it can be written"),
+            None => fs::remove_file(&file).expect("it can be removed"),
+        }
+        check(&[&["--resume", &path(&theirs)], args].concat(), words);
+        fs::write(&file, before).expect("it can be written");
+    };
+    let enough = ["--claude_hours", "9"];
+    with("logs/cost_summary.json", None, &enough, &["there is no logs/cost_summary.json"]);
+    with("logs/cost_summary.json", Some("{"), &enough, &["cost_summary.json", "hint: put the file back"]);
+    with("logs/cost_summary.json", Some("{}"), &enough, &["`active_seconds`", "is no number"]);
+    with("logs/transcript.json", Some("{}"), &enough, &["transcript.json", "no JSON array"]);
+    fs::remove_file(theirs.join("logs/session.json")).expect("it is there");
+    with("logs/transcript.json", None, &enough, &["neither logs/transcript.json nor logs/session.json"]);
+    check(&["--resume", &path(&theirs)], &["nothing is left", "$3.7500 and 1h are used", "hint: want more"]);
+    check(&["--resume", &path(&theirs), "--claude_hours", "9", "--budget_limit", "3"], &["nothing is left"]);
+    check(&["--resume", &format!("{folder}/none")], &["its `logs`", "hint: name the directory of a run"]);
+    fs::remove_file(theirs.join("workspace/input/README.md")).expect("it is there");
+    check(&["--resume", &path(&theirs), "--claude_hours", "9"], &["there is no task_description.md"]);
+}
