@@ -56,6 +56,10 @@ pub struct ResearchArgs {
     /// The same from a file: JSON, YAML, or a pattern in each line
     #[arg(long = "blocked-urls-file", value_name = "FILE", alias = "blocked_urls_file")]
     pub blocked_urls_file: Option<PathBuf>,
+    /// Ask the agent for more than the task each time it stops: to improve the work until no part of it can be made better
+    /// [default: if it may work 24 hours or more]
+    #[arg(long = "extended-continue", alias = "extended_continue")]
+    pub extended_continue: bool,
     /// Leave the task's `idea_hint.txt` among the files that the agent sees
     #[arg(long = "idea_hint", alias = "idea-hint")]
     pub idea_hint: bool,

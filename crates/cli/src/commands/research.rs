@@ -8,7 +8,9 @@ mod workspace;
 
 use super::{detach, dry_run, resume, run};
 use crate::args::OutputFormat;
-use crate::args::{Global, LimitArgs, MoreArgs, PolicyArgs, ResearchArgs, ResumeArgs, RunArgs, WrapUpArgs};
+use crate::args::{
+    Global, KeepGoingArgs, LimitArgs, MoreArgs, PolicyArgs, ResearchArgs, ResumeArgs, RunArgs, WrapUpArgs,
+};
 use crate::failure::{Failure, USAGE};
 use crate::{guards, home, output, tables};
 use longhaul_agent::{About, Reason, SEED_TOKENS_MAX, UrlPattern, estimated_tokens, seed};
@@ -170,6 +172,7 @@ fn check_unchanged(args: &ResearchArgs) -> Result<(), Failure> {
         ("--blocked-urls", args.blocked_urls.is_some()),
         ("--blocked-urls-file", args.blocked_urls_file.is_some()),
         ("--idea_hint", args.idea_hint),
+        ("--extended-continue", args.extended_continue),
         ("--permission-mode", args.permission_mode.is_some()),
         ("--agent-path", args.agent_path.is_some()),
         ("arguments of the agent", !args.agent_args.is_empty()),
@@ -241,6 +244,12 @@ fn run_args(
         wrap_up: WrapUpArgs {
             wrap_up_time: is_short.then_some(Span(limits.time.millis() / 2)),
             ..WrapUpArgs::default()
+        },
+        // ResearchGym's loop, too, has the agent go on for as long as anything is left.
+        keep_going: KeepGoingArgs {
+            keep_going: true,
+            extended: args.extended_continue,
+            ..KeepGoingArgs::default()
         },
         policy: PolicyArgs { preset: Some(Preset::Researchgym), ..PolicyArgs::default() },
         ..RunArgs::default()

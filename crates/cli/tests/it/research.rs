@@ -46,10 +46,30 @@ to = "There is time and money left"
 text = "It is better still."
 "#;
 
+/// It finds nothing left to do when it is to go on, and stands by that.
+const FINISHES: &str = r#"
+[[reply]]
+to = "You stopped"
+[[reply.turn]]
+text = "I look at it once more."
+[[reply.turn.tools]]
+call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
+[[reply.turn]]
+text = "Nothing is left."
+[[reply]]
+to = "You say that the work is finished"
+[[reply.turn]]
+text = "I do."
+[[reply.turn.tools]]
+call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
+[[reply.turn]]
+text = "Nothing is left."
+"#;
+
 /// The same with so many steps.
 fn work(steps: usize) -> String {
     let step = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> steps\" }\n";
-    RESEARCH.replace("STEPS", &step.repeat(steps))
+    RESEARCH.replace("STEPS", &step.repeat(steps)) + FINISHES
 }
 
 /// A task as ResearchGym has them.
@@ -88,6 +108,13 @@ fn resumed(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
     stage.longhaul(["research"]).args(args).against(server).end()
 }
 
+/// It said this on the way, and finished.
+fn finished(envelope: &Value, stage: &Stage, words: &str) {
+    assert_eq!(envelope["result"], "Nothing is left.", "{envelope}");
+    let said = fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript");
+    assert!(said.contains(words), "{words} in {said}");
+}
+
 /// Every file that the agent was given or made, without those of git.
 fn workspace(run: &RunDir) -> Vec<String> {
     let input = run.workspace_path().join("input");
@@ -113,7 +140,7 @@ fn prompt(run: &RunDir) -> String {
 fn a_task_is_carried_out_in_a_copy() {
     with_each_agent_at(&work(2), "research", |stage, agent, server| {
         let done = research(stage, agent, server, &["--claude_hours", "0.5"]).end().envelope(0);
-        assert_eq!(done["result"], "The accuracy is higher.", "{done}");
+        finished(&done, stage, "The accuracy is higher.");
         let run = stage.only_run();
         assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
         let given =
@@ -177,14 +204,14 @@ fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
 
         let more = ["--resume", &dir, "--budget_limit", "1", "--time-hours", "2"];
         let done = resumed(stage, server, &more).envelope(0);
-        assert_eq!(done["result"], "Finished with more.", "{done}");
+        finished(&done, stage, "Finished with more.");
         assert_eq!(stage.only_run().plan().expect("a plan").policy.limits.time, Some(Span::from_hours(2)));
         let summary = summary(&run);
         assert_eq!(summary["budget_limit_usd"], 1.0);
         assert!(summary["inherited_cost_usd"].as_f64() > Some(0.0), "{summary}");
 
         let better = resumed(stage, server, &["--resume", run.id().as_str()]).envelope(0);
-        assert_eq!(better["result"], "It is better still.", "{better}");
+        finished(&better, stage, "It is better still.");
         tidy::check(stage);
     });
 }
@@ -216,53 +243,65 @@ fn their_run(stage: &Stage) -> PathBuf {
 
 #[test]
 fn what_researchgym_began_goes_on() {
-    with_each_agent_at(WORK, "going on with a run of ResearchGym's", |stage, agent, server| {
-        let dir = their_run(stage);
-        let agent_path = agent.display().to_string();
-        let theirs = dir.display().to_string();
-        let args =
-            ["--resume", &theirs, "--agent-path", &agent_path, "--claude_hours", "3", "--budget_limit", "5"];
-        let done = resumed(stage, server, &args).envelope(0);
-        assert_eq!(done["result"], "All done: hello.txt says hello.", "{done}");
-        assert!(dir.join("workspace/input/hello.txt").is_file(), "it works where that run did");
-        let run = stage.only_run();
-        let plan = run.plan().expect("a plan");
-        let left =
-            Limits { budget: Some(Usd(1_250_000)), time: Some(Span::from_hours(2)), ..Limits::default() };
-        assert_eq!(plan.policy.limits, left);
-        assert_eq!(plan.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
-        let prompt = prompt(&run);
-        for words in [
-            "2h to work",
-            "Raise the accuracy.",
-            "CUDA out of memory",
-            "HTTP timeout of the tracker",
-            "step 500",
-        ] {
-            assert!(prompt.contains(words), "{words} in {prompt}");
-        }
-        assert!(!prompt.contains("529 Overloaded"), "{prompt}");
-        let told = summary(&run);
-        assert_eq!((&told["inherited_cost_usd"], &told["budget_limit_usd"]), (&json!(3.75), &json!(5.0)));
-        assert_eq!(told["time"]["time_limit_seconds"], 3.0 * 3600.0);
-        assert!(told["time"]["active_seconds"].as_f64() >= Some(3600.0), "{told}");
-        let sum = told["session_cost_usd"].as_f64().map(|own| own + 3.75);
-        assert!(
-            (told["total_cost_usd"].as_f64().unwrap_or_default() - sum.unwrap_or_default()).abs() < 1e-6,
-            "{told}"
-        );
+    with_each_agent_at(
+        &format!("{WORK}{FINISHES}"),
+        "going on with a run of ResearchGym's",
+        |stage, agent, server| {
+            let dir = their_run(stage);
+            let agent_path = agent.display().to_string();
+            let theirs = dir.display().to_string();
+            let args = [
+                "--resume",
+                &theirs,
+                "--agent-path",
+                &agent_path,
+                "--claude_hours",
+                "3",
+                "--budget_limit",
+                "5",
+            ];
+            let done = resumed(stage, server, &args).envelope(0);
+            finished(&done, stage, "All done: hello.txt says hello.");
+            assert!(dir.join("workspace/input/hello.txt").is_file(), "it works where that run did");
+            let run = stage.only_run();
+            let plan = run.plan().expect("a plan");
+            let left =
+                Limits { budget: Some(Usd(1_250_000)), time: Some(Span::from_hours(2)), ..Limits::default() };
+            assert_eq!(plan.policy.limits, left);
+            assert_eq!(plan.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
+            let prompt = prompt(&run);
+            for words in [
+                "2h to work",
+                "Raise the accuracy.",
+                "CUDA out of memory",
+                "HTTP timeout of the tracker",
+                "step 500",
+            ] {
+                assert!(prompt.contains(words), "{words} in {prompt}");
+            }
+            assert!(!prompt.contains("529 Overloaded"), "{prompt}");
+            let told = summary(&run);
+            assert_eq!((&told["inherited_cost_usd"], &told["budget_limit_usd"]), (&json!(3.75), &json!(5.0)));
+            assert_eq!(told["time"]["time_limit_seconds"], 3.0 * 3600.0);
+            assert!(told["time"]["active_seconds"].as_f64() >= Some(3600.0), "{told}");
+            let sum = told["session_cost_usd"].as_f64().map(|own| own + 3.75);
+            assert!(
+                (told["total_cost_usd"].as_f64().unwrap_or_default() - sum.unwrap_or_default()).abs() < 1e-6,
+                "{told}"
+            );
 
-        // What that run used counts on.
-        let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
-        let refused = resumed(stage, server, &more);
-        assert_eq!(refused.code, 2, "{refused:?}");
-        refused.says(&["nothing is left", "are totals"]);
-        let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
-        resumed(stage, server, &more).envelope(0);
-        let limits = stage.only_run().plan().expect("a plan").policy.limits;
-        assert_eq!((limits.budget, limits.time), (Some(Usd(5_250_000)), Some(Span::from_hours(3))));
-        tidy::check(stage);
-    });
+            // What that run used counts on.
+            let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
+            let refused = resumed(stage, server, &more);
+            assert_eq!(refused.code, 2, "{refused:?}");
+            refused.says(&["nothing is left", "are totals"]);
+            let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
+            resumed(stage, server, &more).envelope(0);
+            let limits = stage.only_run().plan().expect("a plan").policy.limits;
+            assert_eq!((limits.budget, limits.time), (Some(Usd(5_250_000)), Some(Span::from_hours(3))));
+            tidy::check(stage);
+        },
+    );
 }
 
 #[test]
