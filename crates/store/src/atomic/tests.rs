@@ -55,7 +55,7 @@ fn what_a_dead_writer_left_is_cleared_and_nothing_else() {
         format!("attempts/001/answers.json.{pid}-0.new"),
     ];
     left.iter().chain(&kept).for_each(|name| fs::write(at(name), "{}").expect("it can be written"));
-    super::clear(home.path());
+    clear(home.path());
     assert!(left.iter().all(|name| !at(name).exists()));
     assert!(kept.iter().all(|name| at(name).exists()));
 }
