@@ -148,7 +148,7 @@ fn by_message_error(error: Option<MessageError>) -> Option<Fault> {
 }
 
 /// A result that the vendor calls a success, which is not yet one.
-fn by_claimed_success(result: &TurnResult) -> Option<Fault> {
+pub(crate) fn by_claimed_success(result: &TurnResult) -> Option<Fault> {
     match result.ending {
         Ending::Completed => {}
         Ending::HookStopped => return Some(Fault::Unfinished),

@@ -102,6 +102,9 @@ pub enum Record {
         /// What the workspace looked like, where somebody could look.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         workspace: Option<u64>,
+        /// How many turns of the attempt had ended: none of them is a stop again.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        turns: u32,
     },
     /// The agent was told something in the session that it has open.
     Said {

@@ -112,7 +112,10 @@ impl State {
                 };
                 self.reached = Some(Reached { limit: *limit, stage });
             }
-            Record::Stopped { claimed, workspace, .. } => self.stop(*claimed, *workspace),
+            Record::Stopped { claimed, workspace, turns, .. } => {
+                self.turns_before = *turns;
+                self.stop(*claimed, *workspace);
+            }
             Record::Said { say, turns, .. } => {
                 self.turns_before = *turns;
                 self.tell(*say);

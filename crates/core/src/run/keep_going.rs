@@ -1,10 +1,11 @@
 //! What a run does when its agent stops by itself and is to be kept going: it is told to go on in the session that it has
 //! open, until it has said twice running that the work is finished, or until nothing changes any more.
 
-use super::{Reached, Run, Stage};
+use super::{Reached, Run, Seen, Stage};
+use crate::classify::by_claimed_success;
 use crate::{
-    Action, Evidence, Fault, KeepGoing, Moment, Next, Now, Outcome, OutcomeKind, Policy, Push, Record,
-    Remedy, Say, SessionPlan, SpawnPlan, Step,
+    Action, Evidence, Fault, KeepGoing, Moment, Next, Now, Outcome, OutcomeKind, Policy, Push, Reach, Record,
+    Remedy, Say, SessionPlan, SpawnPlan, Step, TurnResult, Used,
 };
 
 // Who says so once is asked whether it is so.
@@ -24,12 +25,14 @@ impl Run {
     /// The agent has stopped by itself, and no turn is owed: tells it to go on. False where the run is not kept going,
     /// or does not go on.
     pub(super) fn goes_on(&mut self, policy: &Policy, at: Moment, step: &mut Step) -> bool {
-        let ended_well = self.seen.settled.is_some_and(|(_, result)| result.is_progress());
+        let ended_well = self.seen.settled.is_some_and(|(_, result)| is_good(policy, &result));
         let Some(keep_going) = kept_going(policy).filter(|_| ended_well && self.may_go_on()) else {
             return false;
         };
-        self.note_stop(at, (self.seen.claimed, self.seen.workspace), step);
-        let After::Told(say) = self.after_stop(policy, &keep_going, at) else { return false };
+        let Seen { claimed, workspace, turns, .. } = self.seen;
+        self.record(step, Record::Stopped { at, claimed, workspace, turns });
+        let used = self.used(at);
+        let After::Told(say) = self.after_stop(policy, &keep_going, at, &used) else { return false };
         self.take_in(policy, at, step);
         let say = match self.state.reached {
             None => say,
@@ -40,45 +43,55 @@ impl Run {
         true
     }
 
-    /// What follows an attempt that ended well by itself; nothing where that is the end of the work.
+    /// What follows an attempt that ended well by itself; nothing where others decide that.
     pub(super) fn next_stop(
         &mut self,
         policy: &Policy,
         now: Now,
-        evidence: &Evidence,
+        (evidence, fault): (&Evidence, Option<Fault>),
         step: &mut Step,
     ) -> Option<Next> {
         let told = self.state.reached.is_some_and(|reached| reached.stage != Stage::Due);
-        let keep_going = kept_going(policy).filter(|_| self.state.cancel.is_none() && !told)?;
+        let keep_going = kept_going(policy).filter(|_| !told && is_excused(policy, fault))?;
         // What was decided about this stop while the agent lived stands.
-        let answered = evidence.turns > self.state.turns_before;
-        if answered && !self.has_stopped_for_good(&keep_going) {
-            self.note_stop(now.at, (evidence.claimed, evidence.workspace), step);
+        let Evidence { claimed, workspace, turns, .. } = *evidence;
+        if turns > self.state.turns_before {
+            self.record(step, Record::Stopped { at: now.at, claimed, workspace, turns });
         }
-        match self.after_stop(policy, &keep_going, now.at) {
-            After::Finished => None,
-            After::Idle => Some(Next::Finish(Outcome::by_fault(OutcomeKind::Failed, Fault::Unfinished))),
-            After::Told(say) => {
-                let session = SessionPlan::Resume(self.state.session.clone()?);
-                let plan = SpawnPlan::new(self.state.attempts() + 1, session, say);
-                Some(Next::Attempt { at: now.at, remedy: Remedy::KeepGoing, plan })
+        // Nobody may have been there to count what it used.
+        let tally = self.state.tally.plus(evidence.tally);
+        let times = (self.state.active(now.at), self.state.clocks.wall(now.at));
+        let used = Used::of(&tally, times, self.seen.largest());
+        match (self.after_stop(policy, &keep_going, now.at, &used), self.state.cancel) {
+            (After::Finished, _) => None,
+            (After::Idle | After::Told(_), Some(by)) => Some(Next::Finish(Outcome::cancelled(by))),
+            (After::Idle, None) => {
+                Some(Next::Finish(Outcome::by_fault(OutcomeKind::Failed, Fault::Unfinished)))
             }
+            (After::Told(say), None) => Some(self.next_told(policy, now.at, say, &used)),
         }
+    }
+
+    /// It is told so in its session, in another process; or to save its work, if it is time for that.
+    fn next_told(&self, policy: &Policy, at: Moment, say: Say, used: &Used) -> Next {
+        let reached = policy.limits.reached(policy.wrap_up, used);
+        let say = match (reached, self.state.reached) {
+            (Some((limit, Reach::All)), _) => return Next::Finish(Outcome::by_limit(limit, None)),
+            (_, Some(Reached { limit, .. })) => Say::WrapUp(limit),
+            (Some((_, Reach::Reserve)) | None, None) => say,
+        };
+        let Some(session) = self.state.session.clone() else {
+            return Next::Finish(Outcome::by_fault(OutcomeKind::Failed, Fault::SessionLost));
+        };
+        let plan = SpawnPlan::new(self.state.attempts() + 1, SessionPlan::Resume(session), say);
+        Next::Attempt { at, remedy: Remedy::KeepGoing, plan }
     }
 
     fn may_go_on(&self) -> bool {
         self.state.cancel.is_none() && self.state.reached.is_none()
     }
 
-    fn note_stop(&mut self, at: Moment, (claimed, workspace): (bool, Option<u64>), step: &mut Step) {
-        self.record(step, Record::Stopped { at, claimed, workspace });
-    }
-
-    fn has_stopped_for_good(&self, keep_going: &KeepGoing) -> bool {
-        self.state.claims >= CLAIMS || self.state.idle_stops >= keep_going.idle_stops_max
-    }
-
-    fn after_stop(&self, policy: &Policy, keep_going: &KeepGoing, at: Moment) -> After {
+    fn after_stop(&self, policy: &Policy, keep_going: &KeepGoing, at: Moment, used: &Used) -> After {
         let state = &self.state;
         match state.claims {
             CLAIMS.. => After::Finished,
@@ -86,7 +99,7 @@ impl Run {
             _ if state.idle_stops >= keep_going.idle_stops_max => After::Idle,
             _ => {
                 let due = keep_going.status_every > 0 && state.stops.is_multiple_of(keep_going.status_every);
-                let near = policy.limits.is_near(policy.wrap_up, &self.used(at));
+                let near = policy.limits.is_near(policy.wrap_up, used);
                 After::Told(Say::KeepGoing(Push {
                     stop: state.stops,
                     extended: keep_going.extended,
@@ -108,4 +121,14 @@ impl Run {
 /// How the run is kept going: one whose work is judged is kept going by that.
 fn kept_going(policy: &Policy) -> Option<KeepGoing> {
     policy.keep_going.filter(|_| policy.check.is_none())
+}
+
+/// Whether a turn with this result ended because the agent thought that it was time.
+fn is_good(policy: &Policy, result: &TurnResult) -> bool {
+    !result.is_error && is_excused(policy, by_claimed_success(result))
+}
+
+/// Whether an attempt that ended so was as good as one that ended well.
+fn is_excused(policy: &Policy, fault: Option<Fault>) -> bool {
+    fault.is_none_or(|fault| fault == Fault::Permission && policy.allow_denials)
 }

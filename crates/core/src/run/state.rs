@@ -135,8 +135,8 @@ pub struct State {
     pub result: Option<TurnResult>,
     /// The limit that ends the run, once only what is held back of it is left.
     pub reached: Option<Reached>,
-    /// How many turns of the present attempt had ended when its agent was last told something, or interrupted: what
-    /// it says to that comes after these.
+    /// How many turns of the present attempt had ended when its agent was last told something, or interrupted, or
+    /// stopped by itself: what it says to that comes after these.
     pub turns_before: u32,
     /// How often the agent was told to save its work.
     pub wrap_ups: u32,

@@ -209,8 +209,8 @@ impl Run {
         self.seen.idle && self.seen.settled.is_some() && self.seen.background == 0 && self.has_answered()
     }
 
-    /// Whether a turn has ended since the agent was last told something, or interrupted: the stream of an adopted one
-    /// is read again from its beginning.
+    /// Whether a turn has ended since the agent was last told something, or interrupted, or stopped by itself: the stream
+    /// of an adopted one is read again from its beginning.
     fn has_answered(&self) -> bool {
         self.seen.turns > self.state.turns_before
     }
@@ -277,7 +277,7 @@ impl Run {
             self.progressed(policy, now.at, step);
         }
         let fault = classify(&evidence);
-        let stop = if fault.is_none() { self.next_stop(policy, now, &evidence, step) } else { None };
+        let stop = self.next_stop(policy, now, (&evidence, fault), step);
         let next = stop.unwrap_or_else(|| decide::next(&self.state, policy, now, &evidence, fault));
         let Evidence { tally, result, continuity, denied, questions, .. } = evidence;
         let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));

@@ -211,3 +211,137 @@ fn a_limit_that_is_near_is_told_once_and_one_that_is_reached_ends_it() {
     "#]],
     );
 }
+
+#[test]
+fn one_that_claims_after_it_changed_nothing_is_asked_once() {
+    // Its answer counts, wherever it is given.
+    check_rest_with(
+        &kept(),
+        FIRST,
+        "turn; ends ok; surveyed 1; idle; turn; claims; ends ok; surveyed 1; idle; exit 0; swept; spawn; turn; claims; \
+         ends ok; surveyed 1; exit 0; swept",
+        expect![[r#"
+            turn             -
+            ends ok          -
+            surveyed 1       -
+            idle             stopped at 1; said go on after stop 2, 0s worked; > say go on after stop 2, 0s worked
+            turn             -
+            claims           -
+            ends ok          -
+            surveyed 1       -
+            idle             stopped at 1, finished; said confirm; > say confirm
+            exit 0           well -> keep_going in 0s: 2 resume s1, confirm; > sweep
+            swept            swept 0; attempt 2 resume s1, confirm; > spawn 2
+            spawn            spawned 7
+            turn             -
+            claims           -
+            ends ok          progress
+            surveyed 1       -
+            exit 0           stopped at 1, finished; well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_turn_that_did_not_end_well_is_no_stop() {
+    check_rest_with(
+        &kept(),
+        "start; spawn; open",
+        "turn; ends denied; idle; exit 0; swept",
+        expect![[r#"
+        turn             -
+        ends denied      progress
+        idle             input ended; > end input
+        exit 0           permission -> needs_person by permission; > sweep
+        swept            swept 0; needs_person by permission; > finish 23
+    "#]],
+    );
+    check_rest_with(
+        &kept(),
+        "start; spawn; open",
+        "turn; ends paused; idle; exit 0; swept",
+        expect![[r#"
+        turn             -
+        ends paused      progress
+        idle             input ended; > end input
+        exit 0           unfinished -> nudge finish in 0s: 2 resume s1, nudge to finish; > sweep
+        swept            swept 0; attempt 2 resume s1, nudge to finish; > spawn 2
+    "#]],
+    );
+    // Where a denied tool is no failure, a turn that had one is a stop like any other.
+    let policy = Policy { allow_denials: true, ..kept() };
+    check_rest_with(
+        &policy,
+        "start; spawn; open",
+        "turn; ends denied; idle",
+        expect![[r#"
+        turn             -
+        ends denied      progress
+        idle             stopped; said go on after stop 1; > say go on after stop 1
+    "#]],
+    );
+    check_rest_with(
+        &policy,
+        "start; spawn; open",
+        "turn; ends denied; exit 0; swept",
+        expect![[r#"
+        turn             -
+        ends denied      progress
+        exit 0           stopped; permission -> keep_going in 0s: 2 resume s1, go on after stop 1; > sweep
+        swept            swept 0; attempt 2 resume s1, go on after stop 1; > spawn 2
+    "#]],
+    );
+}
+
+#[test]
+fn one_that_stops_as_it_is_cancelled_is_not_done() {
+    check_rest_with(
+        &kept(),
+        FIRST,
+        "turn; cancel person; ends ok; surveyed 2; idle; exit 0; swept",
+        expect![[r#"
+            turn             -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            ends ok          input ended; > end input
+            surveyed 2       -
+            idle             -
+            exit 0           stopped at 2; well -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
+fn one_that_exits_at_a_limit_is_told_nothing_more() {
+    let limits = Limits { budget: Some(Usd(1_000_000)), ..Limits::default() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    // It was interrupted, and had ended its turn by then: its work is saved in another process.
+    check_rest_with(
+        &policy,
+        FIRST,
+        "turn; used 900000; ends ok; surveyed 2; exit 0; swept",
+        expect![[r#"
+        turn             -
+        used 900000      reserve of budget; stop reserve interrupt; > interrupt
+        ends ok          input ended; > end input
+        surveyed 2       -
+        exit 0           stopped at 2; well -> keep_going in 0s: 2 resume s1, wrap up (budget); > sweep
+        swept            swept 0; attempt 2 resume s1, wrap up (budget), left 100000 of money; > spawn 2
+    "#]],
+    );
+    let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    check_rest_with(
+        &policy,
+        FIRST,
+        "turn; +600s; ends ok; surveyed 2; exit 0; swept",
+        expect![[r#"
+        turn             -
+        ends ok          -
+        surveyed 2       -
+        exit 0           stopped at 2; well -> out_of_time by limit of time; > sweep
+        swept            swept 0; out_of_time by limit of time; > finish 22
+    "#]],
+    );
+}

@@ -514,6 +514,7 @@ fn result(word: &str) -> TurnResult {
     match word {
         "ok" => done,
         "empty" => TurnResult { empty: true, ..done },
+        "paused" => TurnResult { stop_reason: StopReason::PauseTurn, ..done },
         "denied" => TurnResult { denials: 1, ..done },
         "refusal" => TurnResult { stop_reason: StopReason::Refusal, ..error },
         "aborted" => ended(Ending::Aborted),
