@@ -4,8 +4,8 @@
 use crate::flight::kill::KillPoint;
 use crate::mix::FAULTS;
 use longhaul_core::{
-    By, Checked, Condensed, Fault, Limit, Nudge, OutcomeKind, Phase, Reach, Remedy, Rung, SessionFound,
-    StopLevel, StopWhy, Why,
+    By, Checked, Condensed, Fault, Limit, Nudge, Outcome, OutcomeKind, Phase, Reach, Remedy, Rung, Say,
+    SessionFound, StopLevel, StopWhy, Why,
 };
 use std::fmt;
 
@@ -87,6 +87,8 @@ const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
 const SESSIONS: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
 const CHECKED: [&str; 3] = ["passed", "failed", "stopped"];
 const CONDENSED: [&str; 3] = ["written", "not_needed", "failed"];
+const SAID: [&str; 5] = ["wrap_up", "keep_going", "status", "last_warning", "confirm"];
+const KEPT: [&str; 3] = ["stop", "claim", "idle_end"];
 const FOUND: [&str; 2] = ["live", "gone"];
 
 /// Counts of everything reached.
@@ -100,8 +102,10 @@ pub struct Coverage {
     pub(crate) levels: [u64; LEVELS.len()],
     /// Limits by how far they were reached.
     pub(crate) limits: [[u64; Limit::ALL.len()]; REACHES.len()],
-    /// How often an agent was told something in the session that it had open.
-    pub(crate) said: u64,
+    /// How often an agent was told something because it had stopped, or in the session that it had open.
+    pub(crate) said: [u64; SAID.len()],
+    /// What came of agents that stopped by themselves.
+    pub(crate) kept: [u64; KEPT.len()],
     /// Silences that something excused.
     pub(crate) excused: u64,
     /// Kills of the supervisor by point.
@@ -132,7 +136,8 @@ impl Coverage {
             stops: [0; STOPS.len()],
             levels: [0; LEVELS.len()],
             limits: [[0; Limit::ALL.len()]; REACHES.len()],
-            said: 0,
+            said: [0; SAID.len()],
+            kept: [0; KEPT.len()],
             excused: 0,
             kills: [0; KillPoint::WORDS.len()],
             rungs: [0; Rung::ALL.len()],
@@ -170,8 +175,33 @@ impl Coverage {
         self.limits[reach as usize][limit as usize] += 1;
     }
 
-    pub(crate) fn said(&mut self) {
-        self.said += 1;
+    pub(crate) fn said(&mut self, say: Say) {
+        match say {
+            Say::WrapUp(_) => self.said[0] += 1,
+            Say::KeepGoing(push) => {
+                self.said[1] += 1;
+                self.said[2] += u64::from(push.worked.is_some());
+                self.said[3] += u64::from(push.last);
+            }
+            Say::Confirm => self.said[4] += 1,
+            Say::Task
+            | Say::TaskAgain(_)
+            | Say::Continue(_)
+            | Say::Asked
+            | Say::Nudge(_)
+            | Say::More(_)
+            | Say::CheckFailed(_) => {}
+        }
+    }
+
+    pub(crate) fn stopped(&mut self, claimed: bool) {
+        self.kept[usize::from(claimed)] += 1;
+    }
+
+    /// A run that is over; `fault` is why its last attempt failed, if it did.
+    pub(crate) fn finished(&mut self, outcome: &Outcome, fault: Option<Fault>) {
+        let idle = outcome.fault == Some(Fault::Unfinished) && fault != outcome.fault;
+        self.kept[2] += u64::from(idle);
     }
 
     pub(crate) fn excused(&mut self) {
@@ -226,7 +256,8 @@ impl Coverage {
         add(&mut self.stops, &other.stops);
         add(&mut self.levels, &other.levels);
         add(self.limits.as_flattened_mut(), other.limits.as_flattened());
-        self.said += other.said;
+        add(&mut self.said, &other.said);
+        add(&mut self.kept, &other.kept);
         self.excused += other.excused;
         add(&mut self.kills, &other.kills);
         add(&mut self.rungs, &other.rungs);
@@ -277,7 +308,8 @@ impl Coverage {
         for (reach, counts) in REACHES.iter().zip(&self.limits) {
             add(&format!("{reach} of"), &limits, counts);
         }
-        add("said", &["wrap_up"], &[self.said]);
+        add("said", &SAID, &self.said);
+        add("kept", &KEPT, &self.kept);
         add("silence", &["excused"], &[self.excused]);
         add("kill", &KillPoint::WORDS, &self.kills);
         add("rung", &Rung::ALL.iter().map(|rung| rung.word()).collect::<Vec<_>>(), &self.rungs);

@@ -4,8 +4,8 @@
 use crate::dice::Dice;
 use crate::mix::{Mix, Reach};
 use longhaul_core::{
-    Backoff, Checking, Fault, Jitter, Limits, Policy, Preset, ServerBound, SessionLoss, SessionPlan, Span,
-    TimeoutRule, Usd, WrapUp, draw_uuid,
+    Backoff, Checking, Fault, Jitter, KeepGoing, Limits, Policy, Preset, ServerBound, SessionLoss,
+    SessionPlan, Span, TimeoutRule, Usd, WrapUp, draw_uuid,
 };
 
 /// Faults that a run survives, again and again.
@@ -59,6 +59,9 @@ pub(crate) fn plan(seed: u64) -> Plan {
     }
     mix.works = dice.pick(&[0, 0, 300_000, 1_000_000]);
     mix.babbles = dice.pick(&[0, 0, 300_000, 1_000_000]);
+    if dice.one_in(3) {
+        keep_going(&mut dice, &mut policy, &mut mix);
+    }
     let session = if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) };
     Plan { policy, mix, session, session_exists }
 }
@@ -130,6 +133,19 @@ fn limit(dice: &mut Dice, policy: &mut Policy, mix: &mut Mix) {
         policy.limits = Limits { time: Some(Span::from_hours(24)), ..Limits::default() };
         (mix.work, mix.think) = (Reach::new(2_000, 4_000), Reach::new(500, 120_000));
     }
+}
+
+/// An agent that stops by itself, before its work is finished or without saying so.
+fn keep_going(dice: &mut Dice, policy: &mut Policy, mix: &mut Mix) {
+    policy.keep_going = Some(KeepGoing {
+        extended: dice.one_in(2),
+        status_every: dice.below(4) as u32,
+        idle_stops_max: 1 + dice.below(4) as u32,
+    });
+    mix.stops_early = dice.pick(&[0, 100_000, 600_000]);
+    mix.claims = dice.pick(&[200_000, 700_000, 1_000_000]);
+    mix.brags = dice.pick(&[0, 50_000, 300_000]);
+    mix.finds = dice.pick(&[0, 300_000, 900_000]);
 }
 
 fn mix(dice: &mut Dice) -> Mix {

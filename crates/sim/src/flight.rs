@@ -18,7 +18,7 @@ use crate::world::agent::NEVER;
 use crate::world::{Happening, World};
 use kill::KillPoint;
 use longhaul_core::{
-    Action, Ask, Event, Fault, Found, Moment, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run,
+    Action, Ask, Event, Fault, Found, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run,
     SessionPlan, Span, Step, Usd,
 };
 use std::mem;
@@ -66,6 +66,8 @@ struct Course<'a> {
     pending: Option<Event>,
     /// How much of the stream file is told again.
     told: usize,
+    /// Whether the end of a turn was told, and nobody has looked at the workspace since.
+    surveys: bool,
     steps: u64,
     kills_left: u32,
     reopens_left: u32,
@@ -98,6 +100,7 @@ impl Flight {
             shadow: Run::new(),
             pending: Some(Event::Started(plan.session.clone())),
             told: 0,
+            surveys: false,
             steps: 0,
             kills_left: KILLS_MAX,
             reopens_left: REOPENS_MAX,
@@ -291,6 +294,7 @@ impl Flight {
         let live = matches!(found, Found::Live(_));
         coverage.recovery(live, standing);
         course.told = if live { 0 } else { world.stream.len() };
+        course.surveys = false;
         course.pending = Some(if standing == Standing::New {
             Event::Started(course.session.clone())
         } else {
@@ -360,8 +364,13 @@ impl Course<'_> {
         if self.pending.is_some() {
             return Some(Happening::Pending);
         }
+        // The supervisor looks by itself; what it sees is in no file.
+        if let Some(survey) = self.world.survey().filter(|_| mem::take(&mut self.surveys)) {
+            return Some(Happening::Noticed(survey));
+        }
         if let Some(notice) = self.world.stream.get(self.told) {
             self.told += 1;
+            self.surveys = matches!(notice, Notice::TurnEnded(_));
             return Some(Happening::Noticed(notice.clone()));
         }
         let world_at = self.world.next_at();
@@ -377,6 +386,7 @@ impl Course<'_> {
             return None;
         }
         let happening = self.world.happen();
+        self.surveys = matches!(happening, Some(Happening::Noticed(Notice::TurnEnded(_))));
         self.told = self.world.stream.len();
         self.steps -= u64::from(happening.is_none());
         happening

@@ -143,6 +143,13 @@ pub(crate) struct Mix {
     /// ... that work is found wanting, or what judges it hangs ...
     pub(crate) check_fails: u32,
     pub(crate) check_hangs: u32,
+    /// ... that an agent that is kept going stops while work is left ...
+    pub(crate) stops_early: u32,
+    /// ... that it says so when its work is finished, and says so while work is left ...
+    pub(crate) claims: u32,
+    pub(crate) brags: u32,
+    /// ... that it finds something to do when it is told to go on ...
+    pub(crate) finds: u32,
     /// ... that the supervisor is killed at a step ...
     pub(crate) kill: u32,
     /// ... that its death ends the agent's input ...
@@ -204,6 +211,10 @@ impl Mix {
             condense_hangs: 0,
             check_fails: 0,
             check_hangs: 0,
+            stops_early: 0,
+            claims: 1_000_000,
+            brags: 0,
+            finds: 0,
             kill: 0,
             piped: 0,
             cancel: 0,

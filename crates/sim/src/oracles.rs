@@ -6,6 +6,7 @@ mod checks;
 mod clocks;
 mod condensing;
 mod endings;
+mod keep_going;
 mod ladder;
 mod limits;
 mod patience;
@@ -20,6 +21,7 @@ pub(crate) use checks::CheckWatch;
 pub(crate) use clocks::ClockWatch;
 pub(crate) use condensing::CondenseWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
+pub(crate) use keep_going::KeepGoingWatch;
 pub(crate) use ladder::LadderWatch;
 pub(crate) use limits::LimitWatch;
 pub(crate) use patience::Patience;
@@ -84,6 +86,9 @@ oracles! {
     Sessions = "sessions",
     /// The history reaches an attempt by the right rung, and by none twice for the same reason.
     Ladder = "ladder",
+    /// A run goes on when its agent stops by itself, until that has said twice that the work is finished or nothing
+    /// changes any more.
+    KeepsGoing = "keeps_going",
     /// Work is judged where that is wanted, in time, and so often as it may; and what does not pass is not done.
     Checks = "checks",
     /// Older work is condensed where that is wanted, once for a seed and in time; it is told if and only if it was.

@@ -5,6 +5,7 @@ mod acts;
 pub(crate) mod agent;
 mod answers;
 mod condenser;
+mod keeping;
 mod looking;
 mod orders;
 pub(crate) mod server;
@@ -21,6 +22,9 @@ use longhaul_core::{
 };
 use server::Server;
 use sessions::Sessions;
+
+// An agent that always finds something to do never lets a run end.
+const FINDS_MAX: u32 = 12;
 
 /// A process that has ended, and what is true of it.
 #[derive(Clone, Debug)]
@@ -86,6 +90,12 @@ pub(crate) struct World {
     pub(crate) attended: bool,
     /// Whether nobody does.
     alone: bool,
+    /// Whether agents are kept going.
+    pub(crate) kept: bool,
+    /// What the workspace looks like.
+    pub(crate) workspace: u64,
+    /// How often an agent may still find something to do.
+    finds_left: u32,
     /// Whether there is a limit on memory.
     memory_limited: bool,
     /// A process was drawn that nothing can end.
@@ -140,6 +150,9 @@ impl World {
             served_at: None,
             attended: policy.is_attended(),
             alone: false,
+            kept: policy.keep_going.is_some(),
+            workspace: 0,
+            finds_left: FINDS_MAX,
             memory_limited: policy.limits.memory.is_some(),
             undying: false,
             faults_left: mix.faults_max,

@@ -2,13 +2,13 @@
 
 use crate::coverage::{Coverage, Standing};
 use crate::oracles::{
-    Bounds, Case, CheckWatch, ClockWatch, CondenseWatch, LadderWatch, LimitWatch, Oracle, Patience,
-    SessionWatch, StopWatch, Verdict, check_truth, check_wait, ensure,
+    Bounds, Case, CheckWatch, ClockWatch, CondenseWatch, KeepGoingWatch, LadderWatch, LimitWatch, Oracle,
+    Patience, SessionWatch, StopWatch, Verdict, check_truth, check_wait, ensure,
 };
 use crate::world::{Ended, World};
 use longhaul_core::{
-    By, Event, Evidence, Exit, Fault, Moment, Next, Now, OutcomeKind, Policy, Record, Span, SpawnPlan,
-    StopWhy,
+    By, Event, Evidence, Exit, Fault, Moment, Next, Now, OutcomeKind, Policy, Record, Remedy, Span,
+    SpawnPlan, StopWhy,
 };
 
 /// The oracles' memory of one run.
@@ -18,6 +18,7 @@ pub(crate) struct Watch {
     pub(crate) checks: CheckWatch,
     pub(crate) clocks: ClockWatch,
     pub(crate) condensing: CondenseWatch,
+    pub(crate) keep_going: KeepGoingWatch,
     pub(crate) ladder: LadderWatch,
     pub(crate) limits: LimitWatch,
     patience: Patience,
@@ -30,6 +31,8 @@ pub(crate) struct Watch {
     /// Who asked for it when the last attempt ended: that decision stands.
     cancel_decided: Option<By>,
     plan: Option<SpawnPlan>,
+    /// Why the last attempt failed, if it did.
+    fault: Option<Fault>,
     /// The last wait that was decided, and how much chance should spread it.
     pub(crate) waited: Option<(Moment, Span)>,
 }
@@ -45,6 +48,7 @@ impl Watch {
     pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
         self.ladder.hear(event);
         self.limits.hear(now.at, event);
+        self.keep_going.hear(event);
         if !matches!(event, Event::Ticked | Event::Suspended(_) | Event::Recovered(_)) {
             // What comes at this very moment comes next.
             let limited = self.limits.is_late(policy, &self.clocks, Moment(now.at.0 - 1));
@@ -80,6 +84,7 @@ impl Watch {
         self.patience.take(record, policy)?;
         self.ladder.take(record)?;
         self.condensing.take(record, policy, world)?;
+        self.keep_going.take(record, (policy, &self.clocks, &self.limits))?;
         self.limits.take(record, policy, &self.clocks)?;
         self.checks.take(record, policy)?;
         match record {
@@ -95,7 +100,9 @@ impl Watch {
             Record::Condensed { outcome, .. } => coverage.condensed(*outcome),
             Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
             Record::LimitReached { limit, reach, .. } => coverage.limit(*limit, *reach),
-            Record::Said { .. } => coverage.said(),
+            Record::Said { say, .. } => coverage.said(*say),
+            Record::Stopped { claimed, .. } => coverage.stopped(*claimed),
+            Record::RunFinished { outcome, .. } => coverage.finished(outcome, self.fault),
             Record::Checked { result, .. } => coverage.checked(*result),
             Record::SilenceExcused { .. } => coverage.excused(),
             Record::AttemptEnded { at, fault, next, .. } => {
@@ -107,13 +114,11 @@ impl Watch {
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
-            | Record::Stopped { .. }
             | Record::InputEnded { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Suspended { .. }
-            | Record::Swept { .. }
-            | Record::RunFinished { .. } => {}
+            | Record::Swept { .. } => {}
         }
         self.stops.take(record, policy, self.cancel)
     }
@@ -137,7 +142,7 @@ impl Watch {
         world: &World,
         coverage: &mut Coverage,
     ) -> Verdict {
-        self.waited = None;
+        (self.waited, self.fault) = (None, fault);
         let Some(plan) = self.plan.clone() else {
             return ensure(false, Oracle::Bounds, || "an attempt ended that never started".to_owned());
         };
@@ -155,24 +160,32 @@ impl Watch {
         let stopped = if unstarted { Some(StopWhy::LimitReached) } else { self.stops.why() };
         check_truth(ended, stopped, fault)?;
         self.sessions.take_end(&plan, ended);
+        // What follows a stop is for those who count them.
+        let kept = policy.keep_going.is_some() && policy.check.is_none();
         if ended.evidence.progressed {
             self.bounds.progress(policy);
         }
         let decides =
             |watch: &Watch| watch.limits.decides(policy, &watch.clocks, (now, fault, &ended.evidence), next);
+        self.cancel_decided = self.cancel;
+        if let Next::Attempt { remedy: remedy @ Remedy::KeepGoing, plan, .. } = next {
+            coverage.remedy(*remedy);
+            coverage.said(plan.say);
+            decides(self)?;
+            return self.sessions.check_kept_going(plan);
+        }
         let Some(fault) = fault else {
             let by_limit = decides(self)?;
-            return if by_limit { Ok(()) } else { check_done(next, policy) };
+            return if by_limit || kept { Ok(()) } else { check_done(next, policy) };
         };
         coverage.fault(fault);
-        self.cancel_decided = self.cancel;
         if self.cancel.is_some() {
             let cancelled = matches!(next, Next::Finish(outcome) if outcome.kind == OutcomeKind::Cancelled);
             return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run goes on with {next:?}"));
         }
         if fault == Fault::Permission && policy.allow_denials {
             let by_limit = decides(self)?;
-            return if by_limit { Ok(()) } else { check_done(next, policy) };
+            return if by_limit || kept { Ok(()) } else { check_done(next, policy) };
         }
         let next_at = match next {
             Next::Attempt { at, .. } => Some(*at),

@@ -61,8 +61,13 @@ impl LimitWatch {
             Event::Noticed(Notice::TurnEnded(result)) => self.end_turn(result),
             Event::Exited(evidence) | Event::Recovered(Found::Gone(evidence)) if self.counts => {
                 (self.tools, self.works) = (0, None);
-                if self.leaving || matches!(event, Event::Recovered(_)) {
+                let found = matches!(event, Event::Recovered(_));
+                if self.leaving || found {
                     self.come_late(evidence.tally);
+                }
+                if found {
+                    // Its files tell what it used, and not in which steps.
+                    self.answers.clear();
                 }
                 self.live = evidence.tally;
             }
@@ -120,8 +125,8 @@ impl LimitWatch {
         self.late = self.late.plus(Tally { tokens, turns, ..Tally::default() });
     }
 
-    /// How far each limit is reached by then.
-    fn reach(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Vec<(Limit, Reach)> {
+    /// How much of each limit is used by then, and how much is held back of it.
+    fn uses(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> [(Limit, u64, Option<u64>, u64); 5] {
         let Limits { budget, tokens: most, time, wall, turns, memory: _ } = policy.limits;
         let recent = || self.answers.iter().rev().take(RECENT);
         let largest_cost = recent().map(|answer| answer.0.0).max().unwrap_or(0);
@@ -135,17 +140,33 @@ impl LimitWatch {
             (Limit::Wall, clocks.wall(at).0, wall.map(|span| span.0), held_back(policy.wrap_up, wall)),
             (Limit::Turns, u64::from(all.turns) - answering, turns.map(u64::from), 3),
         ]
-        .into_iter()
-        .filter_map(|(name, used, limit, reserve)| {
-            let limit = limit?;
-            let reserve = if policy.wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
-            match used {
-                _ if used >= limit => Some((name, Reach::All)),
-                _ if reserve > 0 && used + reserve >= limit => Some((name, Reach::Reserve)),
-                _ => None,
-            }
+    }
+
+    /// Whether one is so near that the agent is warned: three times what is held back of it is left, or half of it.
+    pub(crate) fn is_near(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
+        let near = |used: u64, limit: u64, reserve: u64| used + (3 * reserve).min(limit / 2) >= limit;
+        let uses = self.uses(policy, clocks, at);
+        uses.into_iter().any(|(name, used, limit, reserve)| {
+            let timed = matches!(name, Limit::Time | Limit::Wall);
+            let reserve = if timed && policy.wrap_up.is_none() { 0 } else { reserve };
+            limit.is_some_and(|limit| near(used, limit, reserve))
         })
-        .collect()
+    }
+
+    /// How far each limit is reached by then.
+    fn reach(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Vec<(Limit, Reach)> {
+        self.uses(policy, clocks, at)
+            .into_iter()
+            .filter_map(|(name, used, limit, reserve)| {
+                let limit = limit?;
+                let reserve = if policy.wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
+                match used {
+                    _ if used >= limit => Some((name, Reach::All)),
+                    _ if reserve > 0 && used + reserve >= limit => Some((name, Reach::Reserve)),
+                    _ => None,
+                }
+            })
+            .collect()
     }
 
     /// What is left by then for an attempt, or for a turn of it.
@@ -188,13 +209,20 @@ impl LimitWatch {
                 self.told += u32::from(matches!(plan.say, Say::WrapUp(_)));
             }
             Record::Said { at, say, left, .. } => {
-                let due = matches!((say, self.reached), (Say::WrapUp(limit), Some((due, Reach::Reserve))) if *limit == due);
-                let right = due && self.is_to_save() && !self.input_ended;
+                let saves = matches!(say, Say::WrapUp(_));
+                let due = match self.reached {
+                    // Nobody is told to go on beyond a limit that is not taken in yet.
+                    None => !saves && self.reach(policy, clocks, *at).is_empty(),
+                    Some((due, Reach::Reserve)) => *say == Say::WrapUp(due),
+                    Some((_, Reach::All)) => false,
+                };
+                // One that is kept going may have stopped by itself.
+                let right = due && (!saves || self.is_to_save() || policy.keep_going.is_some());
                 let rest = self.left(policy, clocks, *at);
-                ensure(right && *left == rest, Oracle::Limits, || {
+                ensure(right && !self.input_ended && *left == rest, Oracle::Limits, || {
                     format!("{say:?} is said, while {rest:?} is left: {self:?}")
                 })?;
-                self.told += 1;
+                self.told += u32::from(saves);
                 (self.leaving, self.interrupted, self.ending) = (false, None, None);
             }
             Record::StopOrdered { why, level, .. } => {
@@ -290,7 +318,8 @@ impl LimitWatch {
         next: &Next,
     ) -> Result<bool, super::Objection> {
         let by_limit = matches!(next, Next::Finish(Outcome { limit: Some(_), .. }));
-        let done = fault.is_none() && self.told == 0 && !self.has_nothing_left();
+        let kept = policy.keep_going.is_some() && policy.check.is_none();
+        let done = fault.is_none() && self.told == 0 && !self.has_nothing_left() && !kept;
         ensure(!by_limit || !done && fault != Some(Fault::GuardLapsed), Oracle::Limits, || {
             format!("what ended by {fault:?} ends by a limit: {self:?}")
         })?;

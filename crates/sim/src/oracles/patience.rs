@@ -49,6 +49,8 @@ impl Patience {
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, now: Moment, event: &Event, policy: &Policy) -> Verdict {
         match event {
+            // The supervisor looks by itself before it decides anything else.
+            Event::Noticed(Notice::Surveyed(_)) => {}
             Event::Noticed(notice) => {
                 self.overdue(now, policy)?;
                 self.note(now, notice);
@@ -226,6 +228,7 @@ impl Patience {
                 (self.settled_at, self.idle) = (None, false);
                 (self.rejections, self.rejection) = (0, 0);
                 self.heard_at = self.heard_at.max(*at);
+                self.finished_at = self.finished_at.max(*at);
             }
             Record::AttemptEnded { .. } => self.live = false,
             Record::Suspended { span } => self.sleep(*span),

@@ -82,6 +82,7 @@ impl SessionWatch {
             Remedy::Nudge(nudge) => {
                 self.line.as_ref().is_some_and(|line| resumes(plan, line)) && plan.say == Say::Nudge(*nudge)
             }
+            // It is asked for by no fault.
             Remedy::KeepGoing => false,
             Remedy::ResumeExisting => resumes(plan, before.session.id()) && plan.say == before.say,
             Remedy::NextRung | Remedy::FreshSession => {
@@ -98,6 +99,13 @@ impl SessionWatch {
         ensure(right, Oracle::Sessions, || {
             format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.line)
         })
+    }
+
+    /// A run whose agent stopped by itself goes on where it was.
+    pub(crate) fn check_kept_going(&self, plan: &SpawnPlan) -> Verdict {
+        let told = matches!(plan.say, Say::KeepGoing(_) | Say::Confirm | Say::WrapUp(_));
+        let right = told && self.line.as_ref().is_some_and(|line| resumes(plan, line));
+        ensure(right, Oracle::Sessions, || format!("kept going with {plan:?}, the line is {:?}", self.line))
     }
 
     /// A run that was over goes on where it was.

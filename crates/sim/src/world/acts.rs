@@ -36,6 +36,7 @@ impl World {
             Stage::Boot => self.boots(agent),
             Stage::Ask => {
                 agent.turn_open = true;
+                agent.evidence.claimed = false;
                 agent.evidence.turn_open = agent.evidence.result.is_some();
                 let at = self.think_half();
                 agent.go(Stage::Think, at);
@@ -62,6 +63,7 @@ impl World {
                     Some(calls) => *calls = calls.saturating_sub(1),
                     None => self.work_left = self.work_left.saturating_sub(1),
                 }
+                self.changes();
                 agent.tool_open = false;
                 agent.evidence.progressed = true;
                 let at = self.think_half();
@@ -82,6 +84,7 @@ impl World {
             Stage::Rest => {
                 agent.shells = 0;
                 agent.shells_until = NEVER;
+                self.changes();
                 if self.dice.odds(self.mix.notified) {
                     let at = self.soon();
                     agent.go(Stage::Wake, at);
@@ -343,7 +346,11 @@ impl World {
             agent.closing = (result, Some(Fault::AgentBudget));
             return self.finishes(agent);
         }
-        if agent.saving.unwrap_or(self.work_left) > 0 {
+        if self.claims(&agent) {
+            agent.evidence.claimed = true;
+            return self.says(agent, Notice::Claimed);
+        }
+        if agent.saving.unwrap_or(self.work_left) > 0 && !self.stops_early(&agent) {
             if self.attended && self.alone {
                 agent.go(Stage::Wait, NEVER);
                 return self.keeps(agent);
@@ -392,6 +399,7 @@ impl World {
         agent.evidence.result = Some(result);
         agent.evidence.turn_open = false;
         agent.evidence.progressed |= result.is_progress();
+        agent.evidence.turns += 1;
         let at = self.now + Span(1);
         agent.go(Stage::Settle, at);
         self.says(agent, Notice::TurnEnded(result))
@@ -465,6 +473,7 @@ impl World {
     fn ends(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Happening> {
         self.orphans += agent.shells + u32::from(agent.tool_open && self.dice.one_in(2));
         agent.evidence.continuity = self.continuity(&agent);
+        agent.evidence.workspace = self.kept.then_some(self.workspace);
         let truth = agent.truth(cause);
         self.billed = self.billed.plus(agent.evidence.tally);
         self.ended = Some(Ended { attempt: agent.plan.attempt, truth, evidence: agent.evidence });

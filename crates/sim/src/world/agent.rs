@@ -165,6 +165,15 @@ impl Agent {
         (self.stage, self.at) = (stage, at);
     }
 
+    /// A line of ours comes: it begins a turn, or reads it when it is idle.
+    pub(crate) fn hears(&mut self, soon: Moment) {
+        if self.stage == Stage::Rest {
+            self.go(Stage::Ask, soon);
+        } else {
+            self.told = true;
+        }
+    }
+
     /// Why it ended, if it ends now from `cause`: its last result decides unless a turn was open.
     pub(crate) fn truth(&self, cause: Fault) -> Option<Fault> {
         match self.evidence.result {

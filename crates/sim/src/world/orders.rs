@@ -21,7 +21,7 @@ impl World {
             Action::Check(_) => self.check(),
             Action::EndCheck => self.end_check(),
             Action::Spawn(plan) => self.spawn(plan),
-            Action::Say(_, _) => self.say(),
+            Action::Say(say, _) => self.say(*say),
             Action::EndInput => self.end_input(),
             Action::Examine => self.examine(),
             Action::Stop(level) => self.stop(*level),
@@ -133,6 +133,7 @@ impl World {
             agent.heeds = Heeds::From(StopLevel::Term);
         }
         self.doom(&mut agent);
+        self.looks_again(plan.say);
         self.agent = Some(agent);
     }
 
@@ -207,16 +208,16 @@ impl World {
     }
 
     /// A line for the agent: one that is idle begins a turn.
-    fn say(&mut self) {
+    fn say(&mut self, say: Say) {
         let saves = self.dice.below(3) as u32;
         let soon = self.now + Span(self.dice.below(50));
-        let Some(agent) = self.agent.as_mut().filter(|agent| !agent.input_ended) else { return };
-        agent.saving = Some(saves);
-        if agent.stage == Stage::Rest {
-            agent.go(Stage::Ask, soon);
-        } else {
-            agent.told = true;
+        let Some(mut agent) = self.agent.take() else { return };
+        if !agent.input_ended {
+            self.looks_again(say);
+            agent.saving = matches!(say, Say::WrapUp(_)).then_some(saves);
+            agent.hears(soon);
         }
+        self.agent = Some(agent);
     }
 
     fn end_input(&mut self) {

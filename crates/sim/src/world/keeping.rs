@@ -1,0 +1,40 @@
+//! An agent that is kept going: it stops while work is left, says now and then that the work is finished, and changes
+//! the workspace in between, or does not.
+
+use super::World;
+use super::agent::Agent;
+use longhaul_core::{Notice, Say};
+
+impl World {
+    /// What somebody sees who looks at the workspace when a turn has ended.
+    pub(crate) fn survey(&self) -> Option<Notice> {
+        self.kept.then_some(Notice::Surveyed(self.workspace))
+    }
+
+    /// A tool or a shell has ended; some of them only look.
+    pub(super) fn changes(&mut self) {
+        self.workspace += u64::from(self.kept && !self.dice.one_in(4));
+    }
+
+    /// Whether the agent says that the work is finished; once in a turn says it all.
+    pub(super) fn claims(&mut self, agent: &Agent) -> bool {
+        let odds = if self.work_left == 0 { self.mix.claims } else { self.mix.brags };
+        self.kept && agent.saving.is_none() && !agent.evidence.claimed && self.dice.odds(odds)
+    }
+
+    /// Whether it stops although work is left.
+    pub(super) fn stops_early(&mut self, agent: &Agent) -> bool {
+        self.kept && agent.saving.is_none() && self.dice.odds(self.mix.stops_early)
+    }
+
+    /// It is told this, and may find something to do that nobody had thought of.
+    pub(super) fn looks_again(&mut self, say: Say) {
+        if matches!(say, Say::KeepGoing(_) | Say::Confirm)
+            && self.finds_left > 0
+            && self.dice.odds(self.mix.finds)
+        {
+            self.finds_left -= 1;
+            self.work_left += 1 + self.dice.below(3) as u32;
+        }
+    }
+}
