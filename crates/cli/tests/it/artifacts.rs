@@ -498,7 +498,7 @@ fn every_file_and_every_key_is_documented() {
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
     let rare =
         ["answers.json", "input", "orphaned.json", "summary/"].map(|name| format!("attempts/NNN/{name}"));
-    let rare = rare.iter().map(String::as_str).chain(["diagnostic/", "requests/", "sessions/"]);
+    let rare = rare.iter().map(String::as_str).chain(["diagnostic/", "requests/", "sessions/", "workspace/"]);
     assert_eq!(absent, rare.collect::<Vec<_>>());
 
     let told: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
