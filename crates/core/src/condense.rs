@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the world has to say of an order to condense, once nothing of it is left.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has few of them, and none is kept")]
 pub enum Condensation {
     /// Nothing is older than what is told nearly whole: no model was asked.
     NotNeeded,

@@ -164,7 +164,7 @@ impl KeepGoingWatch {
             return Right::Idle;
         }
         let last = !self.warned && limits.is_near(policy, clocks, at);
-        let due = keep_going.status_every > 0 && self.stops % keep_going.status_every == 0;
+        let due = keep_going.status_every > 0 && self.stops.is_multiple_of(keep_going.status_every);
         let worked = (due || last).then(|| clocks.active(at));
         let KeepGoing { extended, .. } = *keep_going;
         Right::Told(Say::KeepGoing(Push { stop: self.stops, extended, worked, last }))
