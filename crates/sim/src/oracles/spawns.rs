@@ -120,7 +120,11 @@ fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Ve
     let limit = world.ended.as_ref().and_then(|ended| ended.evidence.rate_limit);
     let reset =
         limit.filter(|limit| limit.status == RateLimitStatus::Rejected).and_then(|limit| limit.resets_at);
-    let settled = world.ended.as_ref().is_some_and(|ended| ended.evidence.result.is_some());
+    // How a turn that had begun since would have ended, nobody knows.
+    let settled = world.ended.as_ref().is_some_and(|ended| {
+        let evidence = &ended.evidence;
+        evidence.result.is_some() && !evidence.turn_open
+    });
     ensure(reset.is_none_or(|reset| now >= reset || !settled), Oracle::NotBefore, || {
         format!("attempt {} starts before the reset of its usage limit", plan.attempt)
     })
