@@ -77,7 +77,7 @@ fn help(args: &[&str]) -> String {
 
 /// The words of a text that begin with two dashes.
 fn flags(text: &str) -> BTreeSet<&str> {
-    let words = text.split(|sign: char| !sign.is_ascii_lowercase() && sign != '-');
+    let words = text.split(|sign: char| !sign.is_ascii_lowercase() && !"-_".contains(sign));
     words
         .filter(|word| word.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic)))
         .collect()
@@ -86,9 +86,11 @@ fn flags(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
-    let others =
-        ["drill", "recover", "resume", "show", "logs", "attach", "cancel", "seed", "export", "import"]
-            .map(|command| help(&[command, "--help"]));
+    let others = [
+        "drill", "recover", "resume", "research", "show", "logs", "attach", "cancel", "seed", "export",
+        "import",
+    ]
+    .map(|command| help(&[command, "--help"]));
     let ours: BTreeSet<&str> = others.iter().chain([&run]).flat_map(|help| flags(help)).collect();
     // Of cargo and of the agent.
     let others = ["--release", "--path", "--add-dir", "--max-budget-usd"];
