@@ -26,6 +26,7 @@ pub struct Screen {
     /// Whether the user named a permission mode; if not, one that asks is pointed out.
     permission_named: bool,
     permission_told: bool,
+    unpriced_told: bool,
     waiting_for: Option<Fault>,
     /// The attempt whose questions are told, and how many of them were.
     questions_told: (u32, usize),
@@ -42,6 +43,7 @@ impl Screen {
             drawn: Moment::default(),
             permission_named,
             permission_told: false,
+            unpriced_told: false,
             waiting_for: None,
             questions_told: (0, 0),
         }
@@ -82,6 +84,21 @@ impl Screen {
                  what they would ask is denied. Allow it with --permission-mode acceptEdits or bypassPermissions"
             ));
         }
+    }
+
+    /// What a model costs that no price is known of is told by its agent, at the end of each turn: so late is a budget
+    /// heeded.
+    fn tell_prices(&mut self, view: View<'_>) {
+        let Some(glance) = view.glance.filter(|glance| glance.tally.unpriced) else { return };
+        if self.unpriced_told || view.policy.limits.budget.is_none() {
+            return;
+        }
+        self.unpriced_told = true;
+        let model = glance.model.as_deref().unwrap_or("the model");
+        self.say(&format!(
+            "warning: no price is known of `{model}`: what it costs counts only at the end of each turn, so the budget may be \
+             overstepped by a turn. Name its prices with --prices FILE"
+        ));
     }
 
     /// A question that nobody had thought of is answered all the same, but not in silence.
@@ -141,6 +158,7 @@ impl Observer for Screen {
 
     fn stepped(&mut self, view: View<'_>, step: &Step) {
         self.tell_permissions(view);
+        self.tell_prices(view);
         self.tell_defaults(view);
         for record in &step.records {
             if let Record::AttemptEnded { fault, .. } = record {

@@ -239,3 +239,17 @@ fn a_dry_run_shows_the_fence_and_the_checks() {
     assert_eq!(shown["checks"], serde_json::json!(["true"]));
     assert_eq!(shown["policy"]["limits"]["budget"], 5_000_000);
 }
+
+#[test]
+fn a_budget_for_a_model_without_a_price_comes_with_a_warning() {
+    let stage = Stage::new();
+    let server = Server::plays(&long().replace("sleep 0.3; ", ""));
+    repository(&stage.work());
+    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = |args: &[&str]| stage.run(&stage.agent(), &free).args(args).against(&server).end();
+    let words = "no price is known of `claude-unheard-of-9`";
+    let limited = run(&["--model", "claude-unheard-of-9", "--budget", "100"]);
+    assert_eq!(limited.stderr.matches(words).count(), 1, "{limited:?}");
+    let unlimited = run(&["--model", "claude-unheard-of-9"]);
+    assert!(!unlimited.stderr.contains(words), "{unlimited:?}");
+}
