@@ -50,14 +50,55 @@ fn said_how(order: &Order, when: &str) -> String {
     let call = order.finish.as_ref().map(|_| format!("call the tool {FINISH}"));
     let line = order.done_when.as_ref().map(|text| format!("end your last message with this line:\n{text}"));
     let ways: Vec<String> = call.into_iter().chain(line).collect();
-    if ways.is_empty() {
-        format!("{when}, say so and stop.")
-    } else {
-        format!("{when}, {}", ways.join(", or "))
-    }
+    let end = if order.done_when.is_some() { "" } else { "." };
+    if ways.is_empty() { format!("{when}, say so.") } else { format!("{when}, {}{end}", ways.join(", or ")) }
 }
 
 /// Whether a prompt is one of these.
 pub(super) fn is_one(text: &str) -> bool {
     text.starts_with(GO_ON) || text.starts_with(CONFIRM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{confirm, go_on, is_one};
+    use crate::claude::invocation::tests::order;
+    use crate::{Order, Program};
+    use expect_test::expect;
+    use longhaul_core::{Left, Push, Span, Usd};
+
+    #[test]
+    fn what_an_agent_is_told_that_stopped() {
+        let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
+        let by_tool = Order { finish: Some(finish), ..order() };
+        let by_both = Order { done_when: Some("ALL DONE".to_owned()), ..by_tool.clone() };
+        let push = Push { stop: 1, extended: false, worked: None, last: false };
+        let last = Push { stop: 5, extended: true, worked: Some(Span::from_mins(90)), last: true };
+        let left = Left { money: Some(Usd(1_250_000)), turns: Some(9), time: Some(Span::from_mins(30)) };
+        let told = [
+            go_on(&by_tool, push, Left::default()),
+            go_on(&by_both, last, left),
+            confirm(&by_tool),
+            confirm(&by_both),
+        ];
+        assert!(told.iter().all(|words| is_one(words)));
+        expect![[r#"
+            You stopped, and the work goes on. Nobody will answer a question: decide with your best judgement. Compare what is there with what the task asks for, point by point, check again what you believe to be done, and do what is missing.
+
+            When nothing is left to do, call the tool mcp__longhaul__finish.
+            ---
+            You stopped, and the work goes on. Nobody will answer a question: decide with your best judgement. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
+
+            How things stand: 1h 30m worked, 30m left, $1.2500 left, 9 turns left. Commit what is not committed, if this is a git repository.
+
+            This is the last warning: little more is left than what is held back to save the work. Finish what you are at, and begin nothing large.
+
+            When nothing is left to do, call the tool mcp__longhaul__finish, or end your last message with this line:
+            ALL DONE
+            ---
+            You say that the work is finished. Look once more at what the task asks for and at what is there: run what proves it. If something is missing, go on with it. If nothing is, call the tool mcp__longhaul__finish.
+            ---
+            You say that the work is finished. Look once more at what the task asks for and at what is there: run what proves it. If something is missing, go on with it. If nothing is, call the tool mcp__longhaul__finish, or end your last message with this line:
+            ALL DONE"#]].assert_eq(&told.join("\n---\n"));
+    }
 }
