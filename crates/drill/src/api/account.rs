@@ -31,6 +31,9 @@ pub struct Answered {
     pub turn: Option<u32>,
     /// The session the agent named.
     pub session: Option<String>,
+    /// What the prompts of the conversation said.
+    #[serde(skip)]
+    pub told: String,
     /// The status sent; 0 while there is none, and for ever if the connection was dropped before one.
     pub status: u16,
 }

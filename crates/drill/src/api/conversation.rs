@@ -7,6 +7,7 @@ use serde_json::Value;
 /// Seen with Claude Code 2.1.330.
 const INTERRUPTED: &[&str] = &[
     "[Tool call interrupted:",
+    "[Tool result missing due to internal error]",
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
     "Exit code 137",

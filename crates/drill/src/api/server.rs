@@ -32,6 +32,8 @@ pub const DUMMY_TOKEN: &str = "sk-ant-oat01-drill-dummy";
 const REQUEST_BYTES_MAX: usize = 32 << 20;
 /// Bytes of a request per token, about what JSON with English in it has.
 const BYTES_PER_TOKEN: u64 = 4;
+// More than a conversation with a script has.
+const REPLY_MESSAGES_MAX: u32 = 10_000;
 
 /// Why the API could not start.
 #[derive(Debug, thiserror::Error)]
@@ -182,7 +184,7 @@ async fn respond(stage: &Arc<Stage>, asked: Arc<Asked>, caller: Caller) -> Respo
 }
 
 async fn count_tokens(State(stage): State<Arc<Stage>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let (entry, request_id) = stage.note(RequestKind::Count, None, session(&headers));
+    let (entry, request_id) = stage.note(RequestKind::Count, None, session(&headers), String::new());
     let response = if stage.accepts(&headers) {
         refusals::json_body(
             &json!({"input_tokens": tokens_of(&body)}),
@@ -204,20 +206,21 @@ fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
     let reply = reply(messages, &to);
     let place = match reply {
         // It belongs to no turn of the script, and no fault strikes it but those that always do.
-        Some(_) => {
-            // Its calls are named by how long the conversation is, so that no two have one name.
+        Some((reply, _)) => {
+            // Its calls are named by the reply and by how long the conversation is, so that no two have one name.
             let before = messages.as_array().map_or(0, Vec::len);
-            Place { turn: 0, repeat: before as u32 + 1, done: 0 }
+            Place { turn: 0, repeat: reply as u32 * REPLY_MESSAGES_MAX + before as u32 + 1, done: 0 }
         }
         None => place(messages, stage.scenario.turns.len() as u32),
     };
     let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
-    let (entry, request_id) = stage.note(kind, (!side).then_some(place.turn), session.clone());
+    let told = told(messages);
+    let (entry, request_id) = stage.note(kind, (!side).then_some(place.turn), session.clone(), told.clone());
     Asked {
         place,
         reply,
-        told: told(messages),
+        told,
         side,
         stream: request["stream"] == true,
         model: request["model"].as_str().unwrap_or_default().to_owned(),

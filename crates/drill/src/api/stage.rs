@@ -126,11 +126,12 @@ impl Stage {
         kind: RequestKind,
         turn: Option<u32>,
         session: Option<String>,
+        told: String,
     ) -> (usize, String) {
         let mut books = self.books();
         books.serial += 1;
         let request_id = format!("req_drill_{:x}_{}", books.seed, books.serial);
-        books.account.requests.push(Answered { at_ms: self.at_ms(), kind, turn, session, status: 0 });
+        books.account.requests.push(Answered { at_ms: self.at_ms(), kind, turn, session, told, status: 0 });
         (books.account.requests.len() - 1, request_id)
     }
 

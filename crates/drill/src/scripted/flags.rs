@@ -18,6 +18,8 @@ pub(super) struct Flags {
     pub(super) hook_events: bool,
     pub(super) session_id: Option<String>,
     pub(super) resume: Option<String>,
+    /// `--resume-session-at`: the message after which the history is left out.
+    pub(super) resume_at: Option<String>,
     pub(super) fork_session: bool,
     pub(super) model: Option<String>,
     pub(super) permission_mode: Option<String>,
@@ -94,6 +96,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             }
             "--session-id" => flags.session_id = Some(value()?),
             "-r" | "--resume" => flags.resume = Some(value()?),
+            "--resume-session-at" => flags.resume_at = Some(value()?),
             "--model" => flags.model = Some(value()?),
             "--permission-mode" => flags.permission_mode = Some(value()?),
             "--settings" => flags.settings = Some(value()?),

@@ -143,10 +143,17 @@ fn resume(
     environment: &Environment,
     out: &mut Out,
 ) -> Result<(SessionFile, History), ExitCode> {
-    let found = session_file::find(&environment.config, &environment.cwd, from)
-        .and_then(|path| Some((history::read(&path)?, path)));
+    let file = session_file::find(&environment.config, &environment.cwd, from);
+    let whole = file.and_then(|path| Some((history::read(&path)?, path)));
+    let is_there = whole.is_some();
+    let found = match &flags.resume_at {
+        Some(message) => whole.and_then(|(_, path)| Some((history::read_until(&path, message)?, path))),
+        None => whole,
+    };
     let Some((mut history, path)) = found else {
-        let error = if is_uuid(from) {
+        let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| is_there) {
+            format!("No message found with message.uuid of: {message}")
+        } else if is_uuid(from) {
             format!("No conversation found with session ID: {from}")
         } else {
             format!("--resume {from} is not a UUID and does not match any session title.")

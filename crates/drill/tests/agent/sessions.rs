@@ -22,6 +22,8 @@ fn refused_starts_are_worded_as_the_real_agents() -> Checked {
     check(&["--session-id", "x"], &[], "Must be a valid UUID", 0)?;
     check(&["--resume", OTHER], &[], &format!("No conversation found with session ID: {OTHER}"), 1)?;
     check(&["--resume", "nope"], &[], "is not a UUID", 1)?;
+    let message = format!("No message found with message.uuid of: {OTHER}");
+    check(&["--resume", SESSION, "--resume-session-at", OTHER], &[], &message, 1)?;
     check(&["--nope"], &[], "error: unknown option '--nope'", 0)?;
     check(&["--settings", "/no/such"], &[], "Settings file not found", 0)?;
     if rustix::process::geteuid().is_root() {
