@@ -105,6 +105,9 @@ pub struct Past {
     pub transcript: Transcript,
     /// The tool calls whose results the conversation of the session shows; nothing where that is not known.
     pub shown: Option<BTreeSet<String>>,
+    /// The message that the session goes on from; nothing for its end. What follows it is left out of the conversation:
+    /// the agent had been told to save its work there, and to stop.
+    pub resume_at: Option<String>,
     /// What the last check said, for an attempt that is told so: its end.
     pub check: Option<String>,
     /// A model's summary of the older part of that, for an attempt that is told one.

@@ -38,6 +38,14 @@ pub trait Sessions {
     /// The agent's name for the last row of the conversation.
     fn end(&self, bytes: &[u8]) -> Option<String>;
 
-    /// Whether a file that held `before` and now holds `after` went on from where it was.
-    fn continuity(&self, before: &[u8], after: &[u8]) -> Continuity;
+    /// The agent's name for the message that the conversation is to go on from, where its last turns were for nothing
+    /// but saving the work: the one before them. They were asked for in our words, or in these.
+    fn before_wrap_up(&self, bytes: &[u8], words: Option<&str>) -> Option<String>;
+
+    /// The bytes up to this message, and with it.
+    fn up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8];
+
+    /// Whether a file that held `before` and now holds `after` went on from where it was, or from this message if it
+    /// was to go on from there.
+    fn continuity(&self, before: &[u8], after: &[u8], resume_at: Option<&str>) -> Continuity;
 }

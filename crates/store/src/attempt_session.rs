@@ -20,6 +20,9 @@ pub struct AttemptSession {
     /// The agent's name for the last row of that history: another file of the same length is told by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
+    /// The message of that history which the session was to go on from, if that is not its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume_at: Option<String>,
     /// Whether the file was seen there: only then it can be missed.
     pub kept: bool,
 }

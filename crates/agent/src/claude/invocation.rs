@@ -41,6 +41,7 @@ pub const RESERVED: &[&str] = &[
     "--output-format",
     "-r",
     "--resume",
+    "--resume-session-at",
     "--session-id",
 ];
 
@@ -55,7 +56,7 @@ pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invoca
     let prompt = prompt(order, plan, past);
     Invocation {
         program: order.program.path.clone(),
-        args: args(order, plan),
+        args: args(order, plan, past),
         cwd: order.cwd.clone(),
         env_set: env_set(order, plan.attempt),
         env_remove: ENV_REMOVED.to_vec(),
@@ -88,7 +89,7 @@ pub(super) fn condensing(order: &Order, attempt: u32, model: &str, prompt: &str)
     }
 }
 
-fn args(order: &Order, plan: &SpawnPlan) -> Vec<String> {
+fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
     let mut args = order.program.leading_args.clone();
     let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
@@ -97,7 +98,12 @@ fn args(order: &Order, plan: &SpawnPlan) -> Vec<String> {
     // `--session-id` beside `--resume` is refused without a fork; `--continue` silently begins anew.
     match &plan.session {
         SessionPlan::New(id) => add(&["--session-id", id.as_str()]),
-        SessionPlan::Resume(id) => add(&["--resume", id.as_str()]),
+        SessionPlan::Resume(id) => {
+            add(&["--resume", id.as_str()]);
+            if let Some(message) = &past.resume_at {
+                add(&["--resume-session-at", message]);
+            }
+        }
         SessionPlan::Fork { from, to } => {
             add(&["--resume", from.as_str(), "--fork-session", "--session-id", to.as_str()]);
         }
@@ -141,7 +147,7 @@ pub(super) mod tests {
     use super::{condensing, invocation};
     use crate::{Answers, Guards, Network, Order, Past, Program};
     use expect_test::{Expect, expect};
-    use longhaul_core::{Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
+    use longhaul_core::{Fault, Limit, RunId, Say, SessionId, SessionPlan, SpawnPlan};
 
     pub(in crate::claude) fn order() -> Order {
         Order {
@@ -209,6 +215,16 @@ pub(super) mod tests {
             {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         "#]],
         );
+    }
+
+    #[test]
+    fn an_agent_goes_on_from_before_it_saved_its_work() {
+        let plan = SpawnPlan::new(2, SessionPlan::Resume("11111111-old".into()), Say::More(Limit::Time));
+        let past = Past { resume_at: Some("33333333-message".to_owned()), ..Past::default() };
+        let found = invocation(&order(), &plan, &past);
+        let at = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
+        assert!(found.args.ends_with(&at.map(str::to_owned)), "{:?}", found.args);
+        expect!["The work had been stopped because its time was up. Now there is more. Continue with the task: look at the state of the workspace first, since the last commands may have run in full, in part or not at all.\n\nWork was saved after the last message in this conversation: what was not committed then may be committed now. Look at `git log`, if this is a git repository, and at what was written down on what comes next."].assert_eq(&found.prompt);
     }
 
     #[test]

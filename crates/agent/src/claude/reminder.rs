@@ -10,11 +10,15 @@ const LINES_EACH_MAX: usize = 8;
 const DONE: &str = "Done already, do not repeat for the same work:";
 const UNSHOWN: &str = "Ended already, though this conversation does not show it; look before you repeat:";
 const UNSURE: &str = "Outcome unknown, check first:";
+/// For an agent that does not remember how it saved its work.
+const SAVED: &str = "Work was saved after the last message in this conversation: what was not committed then may be \
+                     committed now. Look at `git log`, if this is a git repository, and at what was written down on what \
+                     comes next.";
 
 /// Whether this is how a reminder goes on behind a prompt.
 pub(super) fn is_reminder(text: &str) -> bool {
     let behind = text.strip_prefix("\n\n");
-    behind.is_some_and(|text| [DONE, UNSHOWN, UNSURE].iter().any(|heading| text.starts_with(heading)))
+    behind.is_some_and(|text| [SAVED, DONE, UNSHOWN, UNSURE].iter().any(|heading| text.starts_with(heading)))
 }
 
 /// Whom the reminder is for.
@@ -36,7 +40,8 @@ pub(super) fn reminder(past: &Past, listener: Listener) -> String {
     };
     let unsure = Lines { all: [failed, unknown_lines(deeds)].concat(), dropped: deeds.unknown.dropped };
     let unshown = Lines { all: unshown_lines(past), dropped: 0 };
-    done.under(DONE) + &unshown.under(UNSHOWN) + &unsure.under(UNSURE)
+    let saved = past.resume_at.as_ref().map_or_else(String::new, |_| format!("\n\n{SAVED}"));
+    saved + &done.under(DONE) + &unshown.under(UNSHOWN) + &unsure.under(UNSURE)
 }
 
 /// The lines of one list, the oldest first.

@@ -8,6 +8,7 @@
 mod completion;
 mod continuation;
 mod facts;
+mod saving;
 
 use super::wire::{Row, parse};
 use memchr::memchr;
@@ -16,6 +17,7 @@ use serde::de::IgnoredAny;
 pub use completion::missing;
 pub use continuation::continues;
 pub use facts::{Facts, MessageUsage, facts};
+pub(super) use saving::{before_wrap_up, up_to};
 
 /// What a session file is good for.
 #[derive(Clone, Debug, PartialEq, Eq)]

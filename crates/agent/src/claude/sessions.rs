@@ -1,7 +1,7 @@
 //! Claude Code's sessions, for those who look for their files.
 
 use super::session::session_file;
-use super::session_file::{Health, continues, facts, health, missing, repaired};
+use super::session_file::{Health, before_wrap_up, continues, facts, health, missing, repaired, up_to};
 use crate::Sessions;
 use longhaul_core::{Continuity, SessionId};
 use std::collections::BTreeSet;
@@ -50,7 +50,19 @@ impl Sessions for ClaudeSessions {
         facts(bytes).last().map(str::to_owned)
     }
 
-    fn continuity(&self, before: &[u8], after: &[u8]) -> Continuity {
-        continues(&facts(before), after)
+    fn before_wrap_up(&self, bytes: &[u8], words: Option<&str>) -> Option<String> {
+        before_wrap_up(bytes, words)
+    }
+
+    fn up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8] {
+        up_to(bytes, message)
+    }
+
+    fn continuity(&self, before: &[u8], after: &[u8], resume_at: Option<&str>) -> Continuity {
+        let mut before = facts(before);
+        if let Some(message) = resume_at {
+            before.end = BTreeSet::from([message.to_owned()]);
+        }
+        continues(&before, after)
     }
 }

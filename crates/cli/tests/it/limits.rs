@@ -37,6 +37,14 @@ text = "Saved, and stopping."
 to = "Now finish it"
 [[reply.turn]]
 text = "It is finished."
+[[reply]]
+to = "Now there is more"
+[[reply.turn]]
+text = "I go on."
+[[reply.turn.tools]]
+bash = { command = "test -e saved && touch went-on" }
+[[reply.turn]]
+text = "The rest is done, too."
 "#;
 
 fn long() -> String {
@@ -128,6 +136,61 @@ fn a_run_that_is_given_more_goes_on() {
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.policy.limits.turns, Some(20));
+    });
+}
+
+/// What the prompts said in the requests that came behind the first so many.
+fn told_since(server: &Server, before: usize) -> Vec<String> {
+    let account = server.api.account();
+    let later = account.requests.iter().skip(before).filter(|request| request.turn.is_some());
+    later.map(|request| request.told.clone()).collect()
+}
+
+#[test]
+fn resuming_leaves_out_that_the_agent_was_to_stop() {
+    with_each_agent_at(&long(), "going on without the saving", |stage, agent, server| {
+        let limits = ["--time-limit", "9s", "--wrap-up-time", "5s"];
+        let saved_as = run(stage, agent, server, &limits, 22);
+        saved(stage, &saved_as, "time");
+        let before = server.api.account().requests.len();
+        assert!(told_since(server, 0).concat().contains("This run is about to end"));
+        let envelope = stage.longhaul(["resume", "@", "--add-time", "1h"]).against(server).end().envelope(0);
+        assert_eq!(envelope["result"], "The rest is done, too.", "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+        assert_eq!(envelope["session_id"], saved_as["session_id"], "{envelope}");
+        assert!(stage.work().join("went-on").exists(), "what was saved is there, and the work went on");
+        let later = told_since(server, before);
+        assert!(later.len() >= 2, "{later:?}");
+        for told in later {
+            assert!(!told.contains("This run is about to end"), "{told}");
+            assert!(told.contains("Now there is more") && told.contains("Look at `git log`"), "{told}");
+        }
+        // A further resume follows what came of it.
+        let before = server.api.account().requests.len();
+        let more = ["resume", "@", "Now finish it."];
+        let envelope = stage.longhaul(more).against(server).end().envelope(0);
+        assert_eq!(envelope["result"], "It is finished.", "{envelope}");
+        for told in told_since(server, before) {
+            assert!(
+                !told.contains("This run is about to end") && told.contains("Now there is more"),
+                "{told}"
+            );
+        }
+    });
+}
+
+#[test]
+fn resuming_leaves_out_words_of_your_own_for_it() {
+    let own = long().replace("to = \"This run is about to end\"", "to = \"Time to pack up.\"");
+    with_each_agent_at(&own, "going on without words of one's own", |stage, agent, server| {
+        run(stage, agent, server, &["--max-turns", "6", "--wrap-up-prompt", "Time to pack up."], 22);
+        assert!(told_since(server, 0).concat().contains("Time to pack up."));
+        let before = server.api.account().requests.len();
+        let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
+        let envelope = stage.longhaul(more).against(server).end().envelope(0);
+        assert_eq!(envelope["result"], "It is finished.", "{envelope}");
+        let later = told_since(server, before).concat();
+        assert!(later.contains("Now finish it.") && !later.contains("Time to pack up."), "{later}");
     });
 }
 

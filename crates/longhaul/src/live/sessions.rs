@@ -5,7 +5,7 @@
 use crate::Environment;
 use crate::agents::files_in_folders;
 use longhaul_agent::{Health, Sessions};
-use longhaul_core::{Continuity, Rung, SessionFound, SessionId, SessionPlan, SpawnPlan};
+use longhaul_core::{Continuity, Rung, Say, SessionFound, SessionId, SessionPlan, SpawnPlan};
 use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, replace};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -38,6 +38,8 @@ pub(crate) struct Begun {
     pub(crate) session: Option<AttemptSession>,
     /// The tool calls whose results the conversation shows.
     pub(crate) shown: Option<BTreeSet<String>>,
+    /// The message that the agent is to go on from, if that is not the end.
+    pub(crate) resume_at: Option<String>,
 }
 
 /// What one file is good for.
@@ -88,18 +90,22 @@ impl<'a> SessionFiles<'a> {
         }
     }
 
-    /// Brings the session's file to where the agent looks, whole, and tells what the attempt begins with.
+    /// Brings the session's file to where the agent looks, whole, and tells what the attempt begins with. `wrap_up` is
+    /// what this run's agent is told when it is to save its work, if not our words.
     ///
     /// # Errors
     ///
     /// If a copy cannot be written, or has nothing to be made of.
-    pub(crate) fn bring(&self, plan: &SpawnPlan) -> io::Result<Begun> {
+    pub(crate) fn bring(&self, plan: &SpawnPlan, wrap_up: Option<&str>) -> io::Result<Begun> {
         let from = match &plan.session {
             SessionPlan::New(_) => None,
             SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
         };
         let Some(from) = from.filter(|from| from.is_uuid()) else {
-            return Ok(Begun { session: Some(self.recorded(plan.session.id(), None, &[])), shown: None });
+            return Ok(Begun {
+                session: Some(self.recorded(plan.session.id(), None, &[])),
+                ..Begun::default()
+            });
         };
         let place = self.place(from);
         match (plan.rung, self.worth(&place)) {
@@ -112,10 +118,32 @@ impl<'a> SessionFiles<'a> {
         }
         let Ok(bytes) = self.read(&place) else { return Ok(Begun::default()) };
         let other = (from != plan.session.id()).then_some(place.as_path());
+        let session = self.recorded(plan.session.id(), other, &bytes);
+        let resume_at = self.resume_at(plan, &session, wrap_up, &bytes);
+        let history = resume_at.as_ref().map_or(&*bytes, |message| self.sessions.up_to(&bytes, message));
         Ok(Begun {
-            session: Some(self.recorded(plan.session.id(), other, &bytes)),
-            shown: Some(self.sessions.answered(&bytes)),
+            shown: Some(self.sessions.answered(history)),
+            session: Some(AttemptSession { resume_at: resume_at.clone(), ..session }),
+            resume_at,
         })
+    }
+
+    /// The message that this attempt is to go on from: the one before the work was saved, so that the agent does not
+    /// read that it was to stop. Where it came to nothing from there, the next attempt goes on from the end.
+    fn resume_at(
+        &self,
+        plan: &SpawnPlan,
+        session: &AttemptSession,
+        wrap_up: Option<&str>,
+        history: &[u8],
+    ) -> Option<String> {
+        let goes_on = matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.say, Say::WrapUp(_));
+        let message = self.sessions.before_wrap_up(history, wrap_up).filter(|_| goes_on)?;
+        let tried = self.begun().last().is_some_and(|(_, last)| {
+            last.resume_at.as_ref() == Some(&message)
+                && (last.bytes, &last.end) == (session.bytes, &session.end)
+        });
+        (!tried).then_some(message)
     }
 
     /// What became of the history with which this attempt began, now that its agent is gone; nothing if it
@@ -136,7 +164,7 @@ impl<'a> SessionFiles<'a> {
         }
         match before.get(..usize::try_from(begun.bytes).ok()?) {
             Some(before) if self.sessions.end(before) == begun.end => {
-                Some(self.sessions.continuity(before, &now))
+                Some(self.sessions.continuity(before, &now, begun.resume_at.as_deref()))
             }
             // The agent only ever adds: this is another file.
             Some(_) | None => Some(Continuity::Separate),
@@ -150,6 +178,7 @@ impl<'a> SessionFiles<'a> {
             from: from.map(Into::into),
             bytes: history.len() as u64,
             end: self.sessions.end(history),
+            resume_at: None,
             kept: !history.is_empty() && from.is_none(),
         }
     }

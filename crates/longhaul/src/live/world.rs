@@ -356,14 +356,17 @@ impl LiveWorld<'_> {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        let begun = match self.session_files().map_or(Ok(Begun::default()), |files| files.bring(plan)) {
-            Ok(begun) => begun,
-            Err(error) => {
-                self.spawn_error = Some(format!("continue the session: {error}"));
-                self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
-                return Ok(());
-            }
-        };
+        let wrap_up = self.setup.order.wrap_up_prompt.as_deref();
+        let begun =
+            match self.session_files().map_or(Ok(Begun::default()), |files| files.bring(plan, wrap_up)) {
+                Ok(begun) => begun,
+                Err(error) => {
+                    self.spawn_error = Some(format!("continue the session: {error}"));
+                    self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
+                    return Ok(());
+                }
+            };
+        self.past.resume_at = begun.resume_at;
         self.remember(plan, begun.shown);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
         let dir = self.setup.dir.create_attempt(plan.attempt)?;

@@ -1,5 +1,6 @@
 use super::{Damage, DamageKind, Health, continues, facts, health, repaired};
-use crate::Prices;
+use crate::claude::sessions::ClaudeSessions;
+use crate::{Prices, Sessions};
 use expect_test::expect;
 use longhaul_core::{Continuity, Tokens};
 use proptest::prelude::*;
@@ -140,6 +141,10 @@ fn lost_history_is_found_out() {
     check_continues(until(FORKED, "\"Prompt A.\""), a_answered, Continuity::Continued);
     // B was written by another process, and hangs beside A.
     check_continues(a_answered, FORKED, Continuity::Branched);
+    // That was wanted if it was to go on from there, and nowhere else.
+    let resumed_at = |message| ClaudeSessions.continuity(a_answered, FORKED, Some(message));
+    assert_eq!(resumed_at("b885d3bd-fd2c-476c-98f8-3d76cb1fd17a"), Continuity::Continued);
+    assert_eq!(resumed_at("another"), Continuity::Branched);
     check_continues(KILLED, MANY_TURNS, Continuity::Separate);
     check_continues(b"", MANY_TURNS, Continuity::Separate);
     // A prompt that is not in the history any more was lost.
