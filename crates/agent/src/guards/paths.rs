@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn a_path_is_blocked_as_it_is_written() {
         let check = |text: &str, expected: Result<&str, BlockedPathError>| {
-            let blocked = BlockedPaths::new(&[text.to_owned()], "/work/repo", "/home/dev");
+            let blocked = BlockedPaths::new(&[text.to_owned()], "/code/repo", "/home/dev");
             assert_eq!(
                 blocked.map(|blocked| blocked.parts[0].join("/")),
                 expected.map(str::to_owned),
@@ -384,17 +384,17 @@ mod tests {
             );
         };
         check("/etc/x/", Ok("etc/x"));
-        check("secrets", Ok("work/repo/secrets"));
-        check("../other", Ok("work/other"));
+        check("secrets", Ok("code/repo/secrets"));
+        check("../other", Ok("code/other"));
         check("~/.ssh", Ok("home/dev/.ssh"));
-        check("/work/repository", Ok("work/repository"));
+        check("/code/repository", Ok("code/repository"));
         check(" ", Err(BlockedPathError::Empty));
         check("~other/x", Err(BlockedPathError::Home("~other/x".to_owned())));
-        for all in ["/", ".", "..", "/work", "../repo/"] {
+        for all in ["/", ".", "..", "/code", "../repo/"] {
             check(all, Err(BlockedPathError::All(all.to_owned())));
         }
         check("a\nb", Err(BlockedPathError::Control));
-        assert_eq!(BlockedPaths::new(&[], "/work/repo", "/home/dev"), Ok(BlockedPaths::default()));
+        assert_eq!(BlockedPaths::new(&[], "/code/repo", "/home/dev"), Ok(BlockedPaths::default()));
     }
 
     #[test]

@@ -215,7 +215,7 @@ mod tests {
         bash("wget arxiv.org/pdf/2401.00001", true);
         bash("python -c \"get('https://ar5iv.org/html/2401.00001')\"", true);
         // Files of the workspace, and words.
-        bash("python train.py --out /work/low-rank-magic", false);
+        bash("python train.py --out /code/low-rank-magic", false);
         bash("echo low-rank magic", false);
         let search = |query: &str, denied: bool| check("WebSearch", json!({ "query": query }), denied);
         search("Low-Rank adaptation is magic", true);

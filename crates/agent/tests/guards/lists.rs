@@ -45,7 +45,7 @@ impl Group {
     fn guards(&self) -> Guards {
         let urls = self.block.iter().map(|text| text.parse().expect(text));
         let paths =
-            BlockedPaths::new(&self.paths, "/work/repo", "/home/dev").expect("the paths can be blocked");
+            BlockedPaths::new(&self.paths, "/code/repo", "/home/dev").expect("the paths can be blocked");
         Guards { block_urls: urls.collect(), block_paths: paths, ..Guards::default() }
     }
 

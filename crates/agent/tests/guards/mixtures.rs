@@ -7,8 +7,8 @@ use serde_json::json;
 fn guards() -> Guards {
     let urls =
         ["example.com", "https://arxiv.example/abs/*", "203.0.113.7", "[2001:db8::7]", "*.wild.example:8080"];
-    let paths = ["secrets".to_owned(), "/work/answers".to_owned()];
-    let paths = BlockedPaths::new(&paths, "/work/repo", "/home/dev").expect("the paths can be blocked");
+    let paths = ["secrets".to_owned(), "/code/answers".to_owned()];
+    let paths = BlockedPaths::new(&paths, "/code/repo", "/home/dev").expect("the paths can be blocked");
     Guards {
         block_urls: urls.iter().map(|text| text.parse().expect(text)).collect(),
         block_paths: paths,
@@ -57,11 +57,11 @@ proptest! {
 
     #[test]
     fn a_path_is_found_in_any_mixture(ways in prop::collection::vec(any::<u8>(), 13)) {
-        let path = mixture("/work/answers", &ways);
+        let path = mixture("/code/answers", &ways);
         for command in [format!("cat {path}/1.txt"), format!("x={path}; ls $x"), format!("echo x >{path}")] {
             prop_assert!(denies("Bash", "command", &command), "{command}");
         }
-        let other = mixture("/work/answer-s", &ways);
+        let other = mixture("/code/answer-s", &ways);
         prop_assert!(!denies("Bash", "command", &format!("cat {other}/1.txt")), "{other}");
     }
 

@@ -7,7 +7,7 @@ use crate::server::Server;
 use crate::stage::Stage;
 use longhaul_core::{Record, Say};
 use longhaul_store::Journal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -134,6 +134,26 @@ fn a_limit_ends_it_with_its_work_saved() {
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
         assert!(said(stage).iter().any(|say| matches!(say, Say::WrapUp(_))));
     });
+}
+
+/// As docs/limits.md and the help state them.
+#[test]
+fn what_is_not_said_is_as_documented() {
+    let stage = Stage::new();
+    let planned = |args: &[&str]| {
+        let ended = stage
+            .run(&stage.agent(), &["p", "--dry-run", "--output-format", "json", "--keep-going"])
+            .args(args)
+            .end();
+        let plan: Value = serde_json::from_str(&ended.stdout).expect("it is JSON");
+        plan["policy"]["keep_going"].clone()
+    };
+    let expected = |extended: bool| json!({ "extended": extended, "status_every": 5, "idle_stops_max": 3 });
+    assert_eq!(planned(&[]), expected(false));
+    assert_eq!(planned(&["--extended"]), expected(true));
+    assert_eq!(planned(&["--time-limit", "23h"]), expected(false));
+    assert_eq!(planned(&["--time-limit", "24h"]), expected(true));
+    assert_eq!(planned(&["--wall-limit", "48h"]), expected(true));
 }
 
 #[test]

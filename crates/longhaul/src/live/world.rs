@@ -500,12 +500,13 @@ impl LiveWorld<'_> {
         self.recorder.feed(bytes);
         let mut notices = Vec::new();
         attempt.decoder.feed(bytes, &mut notices);
+        // One look a chunk: an adopted agent's stream may tell of many turns at once.
+        let has_ended = notices.iter().any(|notice| matches!(notice, Notice::TurnEnded(_)));
+        let workspace = has_ended.then(|| self.survey()).flatten();
         for notice in notices {
-            let ended = matches!(notice, Notice::TurnEnded(_));
+            let surveyed = workspace.filter(|_| matches!(notice, Notice::TurnEnded(_)));
             self.events.push_back(Event::Noticed(notice));
-            if let Some(workspace) = ended.then(|| self.survey()).flatten() {
-                self.events.push_back(Event::Noticed(Notice::Surveyed(workspace)));
-            }
+            self.events.extend(surveyed.map(|workspace| Event::Noticed(Notice::Surveyed(workspace))));
         }
         Ok(true)
     }
@@ -588,7 +589,8 @@ impl LiveWorld<'_> {
         }
         let evidence = self.read_again(&dir)?;
         self.recorder.complete(plan.attempt);
-        Ok(Found::Gone(Evidence { continuity: self.look_back(&dir), ..evidence }))
+        let (continuity, workspace) = (self.look_back(&dir), self.survey());
+        Ok(Found::Gone(Evidence { continuity, workspace, ..evidence }))
     }
 
     /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
@@ -625,7 +627,7 @@ impl LiveWorld<'_> {
         self.recorder.end();
         let continuity = self.look_back(&attempt.dir);
         let evidence = self.conclude(attempt.dir, attempt.decoder, exit, memory_kill);
-        Ok(Some(Evidence { continuity, ..evidence }))
+        Ok(Some(Evidence { continuity, workspace: self.survey(), ..evidence }))
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -652,8 +654,7 @@ impl LiveWorld<'_> {
         memory_kill: bool,
     ) -> Evidence {
         self.stderr_tail = tail_of(&dir.stderr_path());
-        let evidence =
-            Evidence { memory_kill, workspace: self.survey(), ..decoder.evidence(exit, &self.stderr_tail) };
+        let evidence = Evidence { memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
         self.glance = decoder.glance().clone();
         // For people; what decides is in the evidence.
         let _ = write_answers(&dir, &self.glance.answered);
