@@ -96,7 +96,7 @@ impl SpawnError {
 }
 
 /// A normalised statement from an agent's stream. What decides nothing is not in here: text, deltas
-/// and unknown events arrive as `Stirred`.
+/// and unknown events arrive as `Stirred`, and what says only that a connection is open arrives as nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
     /// The session is open: the agent named it and may now spend money in it.

@@ -202,7 +202,7 @@ impl ClaudeDecoder {
         if let Some(tally) = self.spend.take_news() {
             out.insert(said, Notice::Used(tally));
         }
-        if out.len() == said {
+        if out.len() == said && !is_ping(head) {
             stir(out);
         }
     }
@@ -471,6 +471,12 @@ impl ClaudeDecoder {
 
 fn background(note: &Note<'_>, out: &mut Vec<Notice>) {
     out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
+}
+
+/// A ping says that a connection is open, and nothing of whoever is at its other end: the agent hands one on about every
+/// ten seconds, for as long as the API sends nothing else (2.1.330).
+fn is_ping(head: &Head<'_>) -> bool {
+    head.event.kind.is("ping")
 }
 
 /// A sign of life; one says as much as many.

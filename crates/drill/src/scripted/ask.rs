@@ -163,7 +163,7 @@ impl Agent {
     fn receive(&mut self, turn: &mut Turn, message: &mut Message, call: u64) -> Result<Exchange, Stop> {
         let begun = Instant::now();
         let mut headers = None;
-        let (mut any_byte, mut any_event) = (begun, begun);
+        let (mut any_byte, mut any_event, mut pinged) = (begun, begun, begun);
         loop {
             let deadline = match headers {
                 None => begun + self.environment.headers_wait,
@@ -189,6 +189,10 @@ impl Agent {
                 }
                 Piece::Event(Some(event)) => {
                     if event["type"] == "ping" {
+                        if pinged.elapsed() >= self.environment.ping_every {
+                            pinged = any_byte;
+                            self.stream_event(message, event, None);
+                        }
                         continue;
                     }
                     any_event = any_byte;

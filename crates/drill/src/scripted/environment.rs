@@ -16,6 +16,8 @@ const HEADERS_WAIT: Duration = Duration::from_secs(360);
 const STREAM_WAIT: Duration = Duration::from_secs(300);
 /// How long it lets pings alone keep it waiting.
 const PINGS_WAIT: Duration = Duration::from_secs(740);
+/// How often it tells of pings.
+const PING_EVERY: Duration = Duration::from_secs(10);
 
 /// How it logs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,7 @@ pub(super) struct Environment {
     pub(super) headers_wait: Duration,
     pub(super) stream_wait: Duration,
     pub(super) pings_wait: Duration,
+    pub(super) ping_every: Duration,
     /// `CLAUDE_CODE_SDK_READS_SESSION_STATE`.
     pub(super) session_state: bool,
     /// `CLAUDE_CODE_STARTUP_FAILURE_RESULTS`.
@@ -76,6 +79,7 @@ impl Environment {
             headers_wait: scaled(api_timeout.unwrap_or(HEADERS_WAIT)),
             stream_wait: scaled(STREAM_WAIT),
             pings_wait: scaled(PINGS_WAIT),
+            ping_every: scaled(PING_EVERY),
             session_state: set("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
             startup_results: set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS"),
             sandbox: set("IS_SANDBOX"),

@@ -99,6 +99,16 @@ fn tools_of_sub_agents_count_while_the_turn_is_open() {
 }
 
 #[test]
+fn a_ping_is_no_sign_of_life() {
+    let event =
+        |kind: &str| format!(r#"{{"type":"stream_event","event":{{"type":"{kind}"}},"session_id":"s"}}"#);
+    for (kind, stirs) in [("ping", false), ("content_block_delta", true), ("some_new_event", true)] {
+        let (_, notices) = decoded(&[INIT, &event(kind)]);
+        assert_eq!(notices.last() == Some(&Notice::Stirred), stirs, "{kind}: {notices:?}");
+    }
+}
+
+#[test]
 fn denials_are_those_of_rules() {
     let rejected = |source: &str| {
         format!(
