@@ -3,7 +3,7 @@
 
 use crate::call::until;
 use crate::recovering::{
-    agent_of, done_in, in_mid_tool_with, is_gone, recover, steps, with_each_agent, with_each_agent_at,
+    agent_of, done_in, in_mid_tool_with, is_gone, late, recover, steps, with_each_agent, with_each_agent_at,
 };
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage};
@@ -36,25 +36,8 @@ write = { path = "written", content = "yes" }
 text = "That is all that I could do."
 "#;
 
-/// A step that takes a while, then one by another tool.
-const LATE: &str = r#"
-name = "late"
-summary = "a long step, then one by another tool"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "This takes a while."
-[[turn.tools]]
-bash = { command = "touch begun; sleep 1; echo two >> steps" }
-[[turn]]
-text = "I write a file."
-[[turn.tools]]
-write = { path = "written", content = "yes" }
-[[turn]]
-text = "That is all that I could do."
-"#;
+/// A step by another tool.
+const WRITES: &str = r#"write = { path = "written", content = "yes" }"#;
 
 /// A command in the background that ends after the answer, and is answered in turn.
 const BACKGROUND: &str = r#"
@@ -139,7 +122,7 @@ fn a_guarded_agent_waits_for_the_next_supervisor() {
 
 #[test]
 fn who_takes_over_denies_the_same() {
-    with_each_agent_at(LATE, "denying after a recovery", |stage, agent, server| {
+    with_each_agent_at(&late(WRITES), "denying after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
         until("it asks about the tool that is denied", || questions(stage) == 2);
         let envelope = recover(stage, server, &[]).end().envelope(0);
@@ -164,7 +147,7 @@ fn a_guarded_agent_is_adopted_in_mid_tool_and_its_turn_goes_on() {
 /// Its input has not ended: it does not leave by itself.
 #[test]
 fn a_guarded_agent_that_finished_alone_is_believed_and_let_go() {
-    with_each_agent_at(LATE, "a guarded agent that finished alone", |stage, agent, server| {
+    with_each_agent_at(&late(WRITES), "a guarded agent that finished alone", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &GUARDED).kill();
         // The guard passes what is asked meanwhile only when somebody is there again.
         until("it asks about its second step", || questions(stage) == 2);

@@ -3,9 +3,9 @@
 //! leads nowhere. Every story is told with each agent that there is.
 
 use crate::call::until;
-use crate::recovering::{in_mid_tool_with, recover, steps, with_each_agent_at};
+use crate::recovering::{in_mid_tool_with, late, recover, steps, with_each_agent_at};
 use crate::server::Server;
-use crate::stage::Stage;
+use crate::stage::{Stage, claude_code};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -32,26 +32,6 @@ text = "I go on."
 bash = { command = "echo notblocked.example >> harmless; mkdir -p ./sites/blocked.example" }
 [[turn.tools]]
 write = { path = "refs.bib", content = "url = {https://blocked.example/7}" }
-[[turn]]
-text = "That is all that I could do."
-"#;
-
-/// A step that takes a while, then one that is blocked.
-const LATE: &str = r#"
-name = "late"
-summary = "a long step, then a way to a blocked URL"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "This takes a while."
-[[turn.tools]]
-bash = { command = "touch begun; sleep 1; echo two >> steps" }
-[[turn]]
-text = "I look."
-[[turn.tools]]
-bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }
 [[turn]]
 text = "That is all that I could do."
 "#;
@@ -127,6 +107,38 @@ fn a_list_of_urls_is_kept_with_the_run() {
     });
 }
 
+/// The agent's program has the API search, by a request of its own.
+#[test]
+fn a_search_is_not_to_find_what_is_blocked() {
+    let Some(claude) = claude_code("blocking what a search finds") else { return };
+    let stage = Stage::new();
+    let server = Server::plays(
+        r#"
+name = "search"
+summary = "a search"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I search."
+[[turn.tools]]
+call = { name = "WebSearch", input = { query = "what is known of it" } }
+[[turn]]
+text = "That is all that I could do."
+"#,
+    );
+    let blocked = ["--block-url", "blocked.example", "--block-url", "https://other.example/papers/*"];
+    let envelope = run(&stage, &claude, &server, &blocked);
+    assert_eq!(envelope["run"]["denied"], 0, "{envelope}");
+    let account = server.api.account();
+    let filtered: Vec<_> =
+        account.requests.iter().filter(|asked| !asked.blocked_domains.is_empty()).collect();
+    // Of the other host a part may be found, and the API takes whole hosts.
+    assert_eq!(filtered.len(), 1, "{:?}", account.requests);
+    assert_eq!(filtered[0].blocked_domains, ["blocked.example"]);
+}
+
 #[test]
 fn a_call_that_names_a_blocked_path_is_not_made() {
     with_each_agent_at(FILES, "blocking a path", |stage, agent, server| {
@@ -167,7 +179,8 @@ fn a_dry_run_shows_what_is_blocked() {
 
 #[test]
 fn who_takes_over_blocks_the_same() {
-    with_each_agent_at(LATE, "blocking after a recovery", |stage, agent, server| {
+    let then = r#"bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }"#;
+    with_each_agent_at(&late(then), "blocking after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"]).kill();
         until("it asks about the step that is blocked", || {
             stream(stage).matches(r#""hook_callback""#).count() == 2

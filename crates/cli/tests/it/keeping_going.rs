@@ -4,7 +4,7 @@
 use crate::call::until;
 use crate::recovering::{recover, with_each_agent_at};
 use crate::server::Server;
-use crate::stage::Stage;
+use crate::stage::{LONGHAUL, Stage, claude_code};
 use longhaul_core::{Record, Say};
 use longhaul_store::Journal;
 use serde_json::{Value, json};
@@ -78,6 +78,25 @@ fn a_model_that_stops_seven_times_finishes() {
         assert_eq!(told, [3, 6], "how things stand, every third stop");
         assert_eq!(said.last(), Some(&Say::Confirm));
     });
+}
+
+/// The tool comes besides what the user has set up.
+#[test]
+fn the_servers_of_the_user_are_there_as_well() {
+    let Some(claude) = claude_code("the servers of the user") else { return };
+    let stage = Stage::new();
+    let mine = json!({ "mcpServers": { "mine": { "command": LONGHAUL, "args": ["finish-tool"] } } });
+    fs::create_dir_all(stage.user_home()).expect("the stage can be written");
+    fs::write(stage.user_home().join(".claude.json"), mine.to_string()).expect("the stage can be written");
+    run(&stage, &claude, &Server::plays(&stopping(1)), &[], 0);
+    let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("there is a stream");
+    let init = stream.lines().find(|line| line.contains(r#""subtype":"init""#)).expect("it begins");
+    let init: Value = serde_json::from_str(init).expect("an event");
+    let connected = |name: &str| {
+        let servers = init["mcp_servers"].as_array().expect("a list of servers");
+        servers.iter().any(|server| server["name"] == name && server["status"] == "connected")
+    };
+    assert!(connected("mine") && connected("longhaul"), "{init}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! agent that there is.
 
 use crate::call::{Ended, until};
-use crate::recovering::{in_mid_tool_with, recover, with_each_agent_at};
+use crate::recovering::{in_mid_tool_with, late, recover, with_each_agent_at};
 use crate::server::Server;
 use crate::stage::Stage;
 use longhaul_store::AnsweredQuestion;
@@ -32,26 +32,6 @@ ask = { question = "May I use git?", options = ["Yes", "No"] }
 text = "I run a command."
 [[turn.tools]]
 bash = { command = "touch run" }
-[[turn]]
-text = "That is all that I could do."
-"#;
-
-/// A step that takes a while, then a question.
-const LATE: &str = r#"
-name = "late"
-summary = "a long step, then a question"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "This takes a while."
-[[turn.tools]]
-bash = { command = "touch begun; sleep 1; echo two >> steps" }
-[[turn]]
-text = "I do not know which."
-[[turn.tools]]
-ask = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }
 [[turn]]
 text = "That is all that I could do."
 "#;
@@ -206,7 +186,8 @@ fn what_a_person_would_have_to_allow_is_not_waited_for() {
 
 #[test]
 fn who_takes_over_answers_the_same() {
-    with_each_agent_at(LATE, "answering after a recovery", |stage, agent, server| {
+    let then = r#"ask = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }"#;
+    with_each_agent_at(&late(then), "answering after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--answer", "database=SQLite"]).kill();
         let asks = || stream(stage).matches(r#""hook_callback""#).count();
         until("it asks its question", || asks() == 2);

@@ -40,6 +40,30 @@ bash = { command = "grep -qs three steps || echo three >> steps" }
 text = "All three steps are taken."
 "#;
 
+/// A step that takes a while, then another turn and an answer.
+pub fn late(then: &str) -> String {
+    format!(
+        r#"
+name = "late"
+summary = "a long step, then another turn"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "This takes a while."
+[[turn.tools]]
+bash = {{ command = "touch begun; sleep 1; echo two >> steps" }}
+[[turn]]
+text = "I go on."
+[[turn.tools]]
+{then}
+[[turn]]
+text = "That is all that I could do."
+"#
+    )
+}
+
 /// A story told with both agents: a stage, an agent, an API that plays the steps.
 pub fn with_each_agent(story: &str, tell: fn(&Stage, &Path, &Server)) {
     with_each_agent_at(STEPS, story, tell);

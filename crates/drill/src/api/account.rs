@@ -34,6 +34,9 @@ pub struct Answered {
     /// What the prompts of the conversation said.
     #[serde(skip)]
     pub told: String,
+    /// The hosts whose pages a search by the API is not to find.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocked_domains: Vec<String>,
     /// The status sent; 0 while there is none, and for ever if the connection was dropped before one.
     pub status: u16,
 }
@@ -44,7 +47,7 @@ pub struct Answered {
 pub enum RequestKind {
     /// The next message of the conversation.
     Model,
-    /// A message without tools, such as a title.
+    /// A message without tools of the agent, such as a title, or a search by the API.
     Side,
     /// A token count.
     Count,
@@ -85,6 +88,20 @@ pub struct Injected {
     pub turn: u32,
     /// Milliseconds since the API started.
     pub at_ms: u64,
+}
+
+impl Answered {
+    pub(super) fn asked(kind: RequestKind, session: Option<String>, at_ms: u64) -> Answered {
+        Answered {
+            at_ms,
+            kind,
+            turn: None,
+            session,
+            told: String::new(),
+            blocked_domains: Vec::new(),
+            status: 0,
+        }
+    }
 }
 
 impl Account {

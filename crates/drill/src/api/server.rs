@@ -15,7 +15,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time;
 
-use super::account::{Account, RequestKind};
+use super::account::{Account, Answered, RequestKind};
 use super::conversation::{Place, place, reply, told};
 use super::doorway::{Caller, Doorway};
 use super::play::{self, Playing};
@@ -184,7 +184,8 @@ async fn respond(stage: &Arc<Stage>, asked: Arc<Asked>, caller: Caller) -> Respo
 }
 
 async fn count_tokens(State(stage): State<Arc<Stage>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let (entry, request_id) = stage.note(RequestKind::Count, None, session(&headers), String::new());
+    let (entry, request_id) =
+        stage.note(Answered::asked(RequestKind::Count, session(&headers), stage.at_ms()));
     let response = if stage.accepts(&headers) {
         refusals::json_body(
             &json!({"input_tokens": tokens_of(&body)}),
@@ -200,7 +201,8 @@ async fn count_tokens(State(stage): State<Arc<Stage>>, headers: HeaderMap, body:
 fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
     // A body that is not JSON asks for nothing in particular; it gets the first turn.
     let request: Value = serde_json::from_slice(body).unwrap_or_default();
-    let side = request["tools"].as_array().is_none_or(Vec::is_empty);
+    let tools = request["tools"].as_array().map_or(&[][..], Vec::as_slice);
+    let side = tools.iter().all(is_search);
     let messages = &request["messages"];
     let to: Vec<&str> = stage.scenario.replies.iter().map(|reply| reply.to.as_str()).collect();
     let reply = reply(messages, &to);
@@ -216,7 +218,12 @@ fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
     let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
     let told = told(messages);
-    let (entry, request_id) = stage.note(kind, (!side).then_some(place.turn), session.clone(), told.clone());
+    let (entry, request_id) = stage.note(Answered {
+        turn: (!side).then_some(place.turn),
+        told: told.clone(),
+        blocked_domains: tools.iter().flat_map(blocked_domains).collect(),
+        ..Answered::asked(kind, session.clone(), stage.at_ms())
+    });
     Asked {
         place,
         reply,
@@ -229,6 +236,16 @@ fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
         entry,
         request_id,
     }
+}
+
+/// Whether a tool is the API's own search: what asks for one is a request beside the conversation.
+fn is_search(tool: &Value) -> bool {
+    tool["type"].as_str().is_some_and(|kind| kind.starts_with("web_search_"))
+}
+
+fn blocked_domains(search: &Value) -> Vec<String> {
+    let domains = search["blocked_domains"].as_array().into_iter().flatten();
+    domains.filter_map(|domain| domain.as_str().map(str::to_owned)).collect()
 }
 
 fn tokens_of(body: &[u8]) -> u64 {

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use serde_json::json;
 use tokio::sync::broadcast;
 
-use super::account::{Account, Answered, Billed, Injected, RequestKind};
+use super::account::{Account, Answered, Billed, Injected};
 use super::answer::{self, Answer, SseEvent};
 use super::conversation::Place;
 use super::doorway::Doorkeeper;
@@ -116,22 +116,16 @@ impl Stage {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn at_ms(&self) -> u64 {
+    pub(super) fn at_ms(&self) -> u64 {
         self.started.elapsed().as_millis() as u64
     }
 
     /// Notes a request; the returned number and id are its own.
-    pub(super) fn note(
-        &self,
-        kind: RequestKind,
-        turn: Option<u32>,
-        session: Option<String>,
-        told: String,
-    ) -> (usize, String) {
+    pub(super) fn note(&self, request: Answered) -> (usize, String) {
         let mut books = self.books();
         books.serial += 1;
         let request_id = format!("req_drill_{:x}_{}", books.seed, books.serial);
-        books.account.requests.push(Answered { at_ms: self.at_ms(), kind, turn, session, told, status: 0 });
+        books.account.requests.push(request);
         (books.account.requests.len() - 1, request_id)
     }
 
