@@ -2,11 +2,11 @@
 
 mod checking;
 mod condensing;
+mod taking_over;
 
 use super::child::{Agent, Input, Launch, is_halted};
 use super::clock::Clock;
-use super::found::{exit_of, live_agent};
-use super::left::{decode, tail_of};
+use super::left::tail_of;
 use super::memory::MemoryWatch;
 use super::recorder::Recorder;
 use super::requests::Requests;
@@ -28,26 +28,23 @@ use checking::Checking;
 use condensing::Condensing;
 use longhaul_agent::{Answered, Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
-    Action, By, Continuity, Event, Evidence, Exit, Found, Left, Moment, Notice, Now, Phase, Policy, Proc,
-    Record, Run, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StartupError, Step, StopLevel,
+    Action, By, Continuity, Event, Evidence, Exit, Left, Moment, Notice, Now, Policy, Proc, Record, Run, Say,
+    SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
 };
 use longhaul_store::{
     AnsweredQuestion, AttemptDir, AttemptExit, Harness, Home, Journal, RunDir, SessionLock, Status,
     StoreError, add_section, compact,
 };
 use std::collections::{BTreeSet, VecDeque};
-use std::fs;
 use std::process;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 // The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
 // looking up now and then finds out.
 const LOOK_UP: Duration = Duration::from_secs(30);
 const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
-// A supervisor that is replaced at once leaves no gap.
-const IDLE_MIN: Span = Span(1_000);
 
 /// What a live world is made of.
 pub(crate) struct Setup<'a> {
@@ -518,101 +515,6 @@ impl LiveWorld<'_> {
         for answer in attempt.decoder.take_answers() {
             attempt.agent.say(answer);
         }
-    }
-
-    /// Takes the sessions that a dead supervisor of this run held. One that another run has meanwhile is
-    /// missed when it is needed.
-    pub(crate) fn hold<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
-        let (home, agent, run) = (self.setup.home, self.setup.dialect.name(), self.setup.dir.id());
-        let held = sessions.filter_map(|session| {
-            let lock = SessionLock::acquire(home, agent, session, run).ok()?;
-            Some((session.clone(), lock))
-        });
-        self.locks.extend(held);
-    }
-
-    /// Takes over a run whose supervisor died after `last_at`, and returns what its core is told first: for how long
-    /// nothing happened, or what was found.
-    pub(crate) async fn take_over(
-        &mut self,
-        run: &Run,
-        last_at: Option<Moment>,
-    ) -> Result<Event, SuperviseError> {
-        let idle = self.idle_for(run, last_at);
-        let found = self.look_around(run).await?;
-        self.diagnostic.recovered(run, self.clock.at(), &found);
-        let found = Event::Recovered(found);
-        if idle < IDLE_MIN {
-            return Ok(found);
-        }
-        self.events.push_back(found);
-        Ok(Event::Suspended(idle))
-    }
-
-    /// For how long nothing was decided, and nothing heard of the run's agent: time in which nobody worked.
-    fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
-        let stream = self.setup.dir.attempt(run.state().attempts()).stream_path();
-        let written = fs::metadata(stream).and_then(|file| file.modified()).ok();
-        let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let heard_at = written.map(|since| Moment(since.as_millis() as u64));
-        last_at.max(heard_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
-    }
-
-    /// Looks at what is there of the last attempt of a dead supervisor's run, and adopts the agent if it lives.
-    async fn look_around(&mut self, run: &Run) -> Result<Found, SuperviseError> {
-        let Some(plan) = &run.state().plan else {
-            return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
-        };
-        self.recall(plan.attempt - 1);
-        self.recorder.complete(plan.attempt - 1);
-        let dir = self.setup.dir.attempt(plan.attempt);
-        if matches!(run.state().phase, Phase::Condensing { .. }) {
-            return self.look_at_condensing(&dir).await.map(Found::Gone);
-        }
-        if let Some(proc) = live_agent(self.setup.dir.id(), run) {
-            if let Some(busy) = self.lock_session(plan)? {
-                return Ok(Found::Gone(busy));
-            }
-            // It may end at any moment: then its files tell.
-            if let Ok(agent) = Agent::adopt(proc, &dir.input_path()) {
-                self.watch.file(&dir.stream_path());
-                let tail = Tail::open(&dir.stream_path())?;
-                self.recorder.adopt(plan.attempt);
-                let (decoder, memory) = (self.decoder(), MemoryWatch::begin());
-                self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
-                return Ok(Found::Live(proc));
-            }
-        }
-        // A dead agent's tools must not go on beside an agent that is about to be started.
-        if matches!(run.state().phase, Phase::Launching | Phase::Checking { .. }) {
-            sweep(self.setup.dir.id()).await?;
-        }
-        let evidence = self.read_again(&dir)?;
-        self.recorder.complete(plan.attempt);
-        let (continuity, workspace) = (self.look_back(&dir), self.survey());
-        Ok(Found::Gone(Evidence { continuity, workspace, ..evidence }))
-    }
-
-    /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
-    /// are gone is silent.
-    pub(crate) fn recall(&mut self, attempts: u32) {
-        for number in 1..=attempts {
-            let _ = self.read_again(&self.setup.dir.attempt(number));
-        }
-    }
-
-    /// What an attempt without a process proves, by its files.
-    fn read_again(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
-        dir.remove_input();
-        let exit = exit_of(dir);
-        if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
-            self.past.deeds.begin_session();
-        }
-        let mut decoder = self.decoder();
-        if exit != Exit::NeverSpawned {
-            decode(&dir.stream_path(), decoder.as_mut())?;
-        }
-        Ok(self.conclude(dir.clone(), decoder, exit, false))
     }
 
     /// The evidence of an attempt whose process is gone and whose stream is read to the end.

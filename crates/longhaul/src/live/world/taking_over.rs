@@ -1,0 +1,114 @@
+//! What a supervisor makes of a run whose supervisor died: its sessions, its agent, and what its attempts left.
+
+use super::{Attempt, LiveWorld};
+use crate::SuperviseError;
+use crate::live::child::Agent;
+use crate::live::found::{exit_of, live_agent};
+use crate::live::left::decode;
+use crate::live::memory::MemoryWatch;
+use crate::live::sweep::sweep;
+use crate::live::tail::Tail;
+use longhaul_core::{Event, Evidence, Exit, Found, Moment, Phase, Run, SessionId, Span};
+use longhaul_store::{AttemptDir, SessionLock};
+use std::fs;
+use std::time::UNIX_EPOCH;
+
+// A supervisor that is replaced at once leaves no gap.
+const IDLE_MIN: Span = Span(1_000);
+
+impl LiveWorld<'_> {
+    /// Takes the sessions that a dead supervisor of this run held. One that another run has meanwhile is
+    /// missed when it is needed.
+    pub(crate) fn hold<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
+        let (home, agent, run) = (self.setup.home, self.setup.dialect.name(), self.setup.dir.id());
+        let held = sessions.filter_map(|session| {
+            let lock = SessionLock::acquire(home, agent, session, run).ok()?;
+            Some((session.clone(), lock))
+        });
+        self.locks.extend(held);
+    }
+
+    /// Takes over a run whose supervisor died after `last_at`, and returns what its core is told first: for how long
+    /// nothing happened, or what was found.
+    pub(crate) async fn take_over(
+        &mut self,
+        run: &Run,
+        last_at: Option<Moment>,
+    ) -> Result<Event, SuperviseError> {
+        let idle = self.idle_for(run, last_at);
+        let found = self.look_around(run).await?;
+        self.diagnostic.recovered(run, self.clock.at(), &found);
+        let found = Event::Recovered(found);
+        if idle < IDLE_MIN {
+            return Ok(found);
+        }
+        self.events.push_back(found);
+        Ok(Event::Suspended(idle))
+    }
+
+    /// For how long nothing was decided, and nothing heard of the run's agent: time in which nobody worked.
+    fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
+        let stream = self.setup.dir.attempt(run.state().attempts()).stream_path();
+        let written = fs::metadata(stream).and_then(|file| file.modified()).ok();
+        let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let heard_at = written.map(|since| Moment(since.as_millis() as u64));
+        last_at.max(heard_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
+    }
+
+    /// Looks at what is there of the last attempt of a dead supervisor's run, and adopts the agent if it lives.
+    async fn look_around(&mut self, run: &Run) -> Result<Found, SuperviseError> {
+        let Some(plan) = &run.state().plan else {
+            return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
+        };
+        self.recall(plan.attempt - 1);
+        self.recorder.complete(plan.attempt - 1);
+        let dir = self.setup.dir.attempt(plan.attempt);
+        if matches!(run.state().phase, Phase::Condensing { .. }) {
+            return self.look_at_condensing(&dir).await.map(Found::Gone);
+        }
+        if let Some(proc) = live_agent(self.setup.dir.id(), run) {
+            if let Some(busy) = self.lock_session(plan)? {
+                return Ok(Found::Gone(busy));
+            }
+            // It may end at any moment: then its files tell.
+            if let Ok(agent) = Agent::adopt(proc, &dir.input_path()) {
+                self.watch.file(&dir.stream_path());
+                let tail = Tail::open(&dir.stream_path())?;
+                self.recorder.adopt(plan.attempt);
+                let (decoder, memory) = (self.decoder(), MemoryWatch::begin());
+                self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
+                return Ok(Found::Live(proc));
+            }
+        }
+        // A dead agent's tools must not go on beside an agent that is about to be started.
+        if matches!(run.state().phase, Phase::Launching | Phase::Checking { .. }) {
+            sweep(self.setup.dir.id()).await?;
+        }
+        let evidence = self.read_again(&dir)?;
+        self.recorder.complete(plan.attempt);
+        let (continuity, workspace) = (self.look_back(&dir), self.survey());
+        Ok(Found::Gone(Evidence { continuity, workspace, ..evidence }))
+    }
+
+    /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
+    /// are gone is silent.
+    pub(crate) fn recall(&mut self, attempts: u32) {
+        for number in 1..=attempts {
+            let _ = self.read_again(&self.setup.dir.attempt(number));
+        }
+    }
+
+    /// What an attempt without a process proves, by its files.
+    fn read_again(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
+        dir.remove_input();
+        let exit = exit_of(dir);
+        if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
+            self.past.deeds.begin_session();
+        }
+        let mut decoder = self.decoder();
+        if exit != Exit::NeverSpawned {
+            decode(&dir.stream_path(), decoder.as_mut())?;
+        }
+        Ok(self.conclude(dir.clone(), decoder, exit, false))
+    }
+}
