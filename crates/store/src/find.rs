@@ -77,7 +77,7 @@ pub(crate) fn taken_in(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, Store
     Ok(named.find(|path| path.exists()).map(|path| fs::read_link(&path).unwrap_or(path)))
 }
 
-fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub(crate) fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let names = match names(runs) {
         Ok(names) => names,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -97,16 +97,22 @@ fn steps_back(rest: &str) -> Option<usize> {
     }
 }
 
+/// The run of this name in the directory of a day, whether it is there or not.
+pub(crate) fn run_named(day: &Path, name: &str) -> Option<RunDir> {
+    let path = day.join(name);
+    // One that was put elsewhere is a link here.
+    (!name.starts_with('.')).then(|| RunDir::new(fs::read_link(&path).unwrap_or(path), RunId::from(name)))
+}
+
+/// The runs of one day, in no order; those in the making are not among them. A day that vanishes meanwhile has none.
+pub(crate) fn runs_named_in(day: &Path) -> impl Iterator<Item = RunDir> {
+    names(day).unwrap_or_default().into_iter().filter_map(move |name| run_named(day, &name))
+}
+
 /// The runs of one day, newest first. A day that vanishes meanwhile has none.
 fn runs_of_day(day: &Path) -> Vec<RunDir> {
-    let mut runs: Vec<(SystemTime, RunDir)> = names(day)
-        .unwrap_or_default()
-        .iter()
-        .filter(|name| !name.starts_with('.'))
-        .filter_map(|name| {
-            let path = day.join(name);
-            // One that was put elsewhere is a link here.
-            let run = RunDir::new(fs::read_link(&path).unwrap_or(path), RunId::from(name.as_str()));
+    let mut runs: Vec<(SystemTime, RunDir)> = runs_named_in(day)
+        .filter_map(|run| {
             // A plan is written once, when its run is created, so its time is the run's.
             let created = fs::metadata(run.plan_path()).and_then(|found| found.modified()).ok()?;
             Some((created, run))

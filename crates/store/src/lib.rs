@@ -27,6 +27,7 @@ mod harness;
 mod home;
 mod incoming;
 mod journal;
+mod ledger;
 mod lines;
 mod note;
 mod orphaned;
@@ -37,6 +38,7 @@ mod run_name;
 mod rundir;
 mod sections;
 mod session_lock;
+mod spent;
 mod stamp;
 mod status;
 mod summary;
@@ -54,6 +56,10 @@ pub use harness::{Harness, Metadata};
 pub use home::Home;
 pub use incoming::IncomingRun;
 pub use journal::{Entry, History, Journal, JournalFollower, JournalLock};
+pub use ledger::{
+    CaughtUp, CostBy, CostRow, Difference, Differing, JournalMark, Ledger, LedgerAttempt, LedgerEntry, LedgerError, LedgerRun,
+    LedgerSpend, RunFilter, RunState, spent_in,
+};
 pub use lines::{LinesFile, read_lines, write_array};
 pub use note::leave_note;
 pub use orphaned::Orphaned;
@@ -64,6 +70,7 @@ pub use run_name::is_run_id;
 pub use rundir::{AttemptDir, RunDir};
 pub use sections::add_section;
 pub use session_lock::SessionLock;
+pub use spent::ModelSpent;
 pub use stamp::rfc3339;
 pub use status::{Status, StatusPhase};
 pub use summary::{CostSummary, SessionSummary, Spending, SubagentCost, TimeSummary, TotalTokens, TurnCost};

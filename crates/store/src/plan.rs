@@ -18,6 +18,9 @@ pub struct Plan {
     /// When the run was created.
     #[serde(with = "stamp")]
     pub started_at: Moment,
+    /// What the user calls the run; several may have one name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The request.
     pub prompt: Prompt,
     /// Where the agent works, absolute.

@@ -4,14 +4,11 @@
 //! plan.json        what was asked for, written once; again where the run has moved
 //! journal.jsonl    the truth: see `journal.rs`
 //! status.json      derived, for people and other programs
-//! attempts/001/    argv.json, session.json, stream.jsonl, stderr.log, exit.json; answers.json where it asked
-//!                  something; orphaned.json where a watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
+//! attempts/001/    argv.json, prompt.txt, session.json, stream.jsonl, stderr.log, exit.json, spent.json; answers.json
+//!                  where it asked something; orphaned.json where a watchdog ended it; while a guarded agent runs, its
+//!                  input as a FIFO: `input`
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! checks/001.log   what the commands said that judged the work
-//! logs/            cost_summary.json, session.json, derived when the run ends
-//! attempts/001/    argv.json, prompt.txt, session.json, stream.jsonl, stderr.log, exit.json; orphaned.json
-//!                  where a watchdog ended it; while a guarded agent runs, its input as a FIFO: `input`
-//!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! logs/            transcript.jsonl, derived as the run goes on; cost_summary.json, session.json when it ends
 //!                  for a harness also transcript.json, exec.stdout.log, exec.stderr.log when an attempt ends
 //! metadata.json    for a harness, when the run ends
@@ -24,7 +21,7 @@
 use crate::atomic::{Durability, replace, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{
-    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Orphaned, Plan, SessionSummary, Status,
+    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, ModelSpent, Orphaned, Plan, SessionSummary, Status,
     StoreError, disk,
 };
 use longhaul_core::RunId;
@@ -414,6 +411,25 @@ impl AttemptDir {
     pub fn answers(&self) -> Result<Vec<AnsweredQuestion>, StoreError> {
         let path = self.path.join("answers.json");
         if path.exists() { read_json("answers", &path) } else { Ok(Vec::new()) }
+    }
+
+    /// Writes `spent.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_spent(&self, spent: &[ModelSpent]) -> Result<(), StoreError> {
+        replace_json(&self.path.join("spent.json"), &spent, Durability::Process)
+    }
+
+    /// What the attempt used, model by model; nothing if nobody wrote that down.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn spent(&self) -> Result<Vec<ModelSpent>, StoreError> {
+        match read_json("spending", &self.path.join("spent.json")) {
+            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            read => read,
+        }
     }
 
     /// Writes `orphaned.json`, durably: nothing else tells of it.

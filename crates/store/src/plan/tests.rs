@@ -7,6 +7,7 @@ pub(crate) fn plan() -> Plan {
     Plan {
         longhaul: "0.1.0".to_owned(),
         started_at: Moment(1_763_775_245_120),
+        name: None,
         prompt: Prompt { text: "fix the failing tests".to_owned(), file: None },
         cwd: "/home/me/project".into(),
         session: Some(SessionPlan::New("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0".into())),

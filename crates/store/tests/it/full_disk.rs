@@ -19,6 +19,7 @@ fn plan(prompt: String) -> Plan {
     Plan {
         longhaul: "0.1.0".to_owned(),
         started_at: Moment(0),
+        name: None,
         prompt: Prompt { text: prompt, file: None },
         cwd: "/".into(),
         agent: Agent {

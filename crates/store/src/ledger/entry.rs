@@ -1,0 +1,433 @@
+//! What the ledger knows of a run, out of its plan and its journal. Pure, but for [`LedgerEntry::read`].
+
+use crate::{Journal, ModelSpent, Plan, RunDir, StoreError};
+use longhaul_core::{
+    Fault, Moment, Next, OutcomeKind, Phase, Record, Run, RunId, SessionId, Span, Tally, Tokens, Usd,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::mem;
+use std::ops::Add;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+// Enough to find a run by its words; the whole prompt is in its plan.
+const TASK_BYTES_MAX: usize = 1_000;
+// The finest step between time zones: each quarter of an hour is in one day of each of them.
+const QUARTER_MS: u64 = 15 * 60 * 1_000;
+
+/// A run with all that is known of it.
+#[derive(Clone, Debug)]
+pub struct LedgerEntry {
+    /// The run itself.
+    pub run: LedgerRun,
+    /// Its attempts, the first one first.
+    pub attempts: Vec<LedgerAttempt>,
+    /// What it used, by time and model; an empty name where nobody said which.
+    pub spend: BTreeMap<(Quarter, String), LedgerSpend>,
+    /// Whether the last attempt that is over will be followed by another one.
+    awaits_next: bool,
+    /// The model that condenses older work.
+    summary_model: Option<String>,
+}
+
+/// A quarter of an hour, counted from 1970.
+pub type Quarter = u64;
+
+/// A run, as far as a list tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerRun {
+    /// Its id.
+    pub id: RunId,
+    /// The directory of the day that it is filed under.
+    pub day: String,
+    /// Its own directory.
+    pub dir: PathBuf,
+    /// What the user called it.
+    pub name: Option<String>,
+    /// The agent.
+    pub agent: String,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// The directory that it works in.
+    pub project: String,
+    /// How its task begins, on one line.
+    pub task: String,
+    /// Where it stands.
+    pub state: RunState,
+    /// How it ended.
+    pub outcome: Option<OutcomeKind>,
+    /// Why it waits, or why it ended so.
+    pub fault: Option<Fault>,
+    /// Until when it waits.
+    pub until: Option<Moment>,
+    /// When trying again makes sense.
+    pub retry_at: Option<Moment>,
+    /// When it was created.
+    pub began_at: Moment,
+    /// When it was over.
+    pub ended_at: Option<Moment>,
+    /// How long it worked, once it is over.
+    pub active: Option<Span>,
+    /// How long it waited between its attempts.
+    pub waiting: Span,
+    /// How long the machine slept, or nobody worked on it.
+    pub suspended: Span,
+    /// How many attempts were ordered.
+    pub attempts: u32,
+    /// How often somebody let it go on after it had been over.
+    pub reopened: u32,
+    /// What the agent's vendor stated that it cost.
+    pub cost: Usd,
+    /// What we priced besides.
+    pub cost_estimated: Usd,
+    /// Whether some of it has no price.
+    pub unpriced: bool,
+    /// All tokens, those of cut messages too.
+    pub tokens: u64,
+    /// Why nothing more is known, in words for people.
+    pub complaint: Option<String>,
+    /// What this was derived from.
+    pub journal: JournalMark,
+}
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// An agent works, or something is done for one.
+    Running,
+    /// No process is resident; the next attempt has its time.
+    Waiting,
+    /// It has its outcome.
+    Over,
+    /// Its files cannot be understood.
+    Unreadable,
+}
+
+impl RunState {
+    /// Every state.
+    pub const ALL: &'static [RunState] =
+        &[RunState::Running, RunState::Waiting, RunState::Over, RunState::Unreadable];
+
+    /// The wire word.
+    pub fn word(self) -> &'static str {
+        match self {
+            RunState::Running => "running",
+            RunState::Waiting => "waiting",
+            RunState::Over => "over",
+            RunState::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// How long a journal was, and when it was written last: by this it is seen whether there is more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JournalMark {
+    /// Its length.
+    pub bytes: u64,
+    /// Its time of change, in nanoseconds since 1970.
+    pub modified: i64,
+}
+
+impl JournalMark {
+    /// What it is now; nothing of one that is not there.
+    pub fn of(path: &Path) -> JournalMark {
+        let found = fs::metadata(path);
+        found.map_or(JournalMark::default(), |found| JournalMark {
+            bytes: found.len(),
+            modified: found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()),
+        })
+    }
+}
+
+/// One attempt of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerAttempt {
+    /// Which one, from 1.
+    pub number: u32,
+    /// Its session.
+    pub session: SessionId,
+    /// When it was ordered.
+    pub began_at: Moment,
+    /// When it was over.
+    pub ended_at: Option<Moment>,
+    /// Why it failed.
+    pub fault: Option<Fault>,
+    /// How long the run then waited for the next one.
+    pub waited: Span,
+    /// What the vendor stated that it cost.
+    pub cost: Usd,
+    /// What we priced besides.
+    pub cost_estimated: Usd,
+}
+
+/// What was used with one model within a quarter of an hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LedgerSpend {
+    /// What the vendor stated.
+    pub cost: Usd,
+    /// What we priced besides.
+    pub cost_estimated: Usd,
+    /// Whether some of it has no price.
+    pub unpriced: bool,
+    /// Tokens of completed messages.
+    pub tokens: Tokens,
+    /// Tokens of cut messages, estimated.
+    pub cut: u64,
+    /// Completed messages.
+    pub messages: u64,
+}
+
+impl LedgerEntry {
+    /// The entry of a run of which nothing was decided yet.
+    pub fn new(dir: &RunDir, plan: &Plan) -> LedgerEntry {
+        let run = LedgerRun {
+            name: plan.name.clone(),
+            agent: plan.agent.name.clone(),
+            model: plan.model.clone(),
+            project: plan.cwd.as_path().display().to_string(),
+            task: task(&plan.prompt.text),
+            began_at: plan.started_at,
+            ..unknown(dir)
+        };
+        LedgerEntry { summary_model: plan.seed_summary.clone(), ..LedgerEntry::of(run) }
+    }
+
+    fn of(run: LedgerRun) -> LedgerEntry {
+        LedgerEntry {
+            run,
+            attempts: Vec::new(),
+            spend: BTreeMap::new(),
+            awaits_next: false,
+            summary_model: None,
+        }
+    }
+
+    /// An entry that was written down.
+    pub(super) fn known(
+        run: LedgerRun,
+        attempts: Vec<LedgerAttempt>,
+        spend: BTreeMap<(Quarter, String), LedgerSpend>,
+    ) -> LedgerEntry {
+        LedgerEntry { attempts, spend, ..LedgerEntry::of(run) }
+    }
+
+    /// The entry of a run, by its files. Of one whose files cannot be understood it says just that.
+    pub fn read(dir: &RunDir) -> LedgerEntry {
+        // Before anything is read: what is written meanwhile is seen to be missing.
+        let journal = JournalMark::of(&dir.journal_path());
+        let mut entry = LedgerEntry::derived(dir).unwrap_or_else(|error| {
+            let modified = fs::metadata(dir.path()).map_or(0, |found| found.mtime());
+            let began_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
+            let (state, complaint) = (RunState::Unreadable, Some(error.to_string()));
+            LedgerEntry::of(LedgerRun { state, began_at, complaint, ..unknown(dir) })
+        });
+        entry.run.journal = journal;
+        entry
+    }
+
+    fn derived(dir: &RunDir) -> Result<LedgerEntry, StoreError> {
+        let mut entry = LedgerEntry::new(dir, &dir.plan()?);
+        let history = Journal::load(&dir.journal_path())?;
+        for record in history.records() {
+            entry.take(record, |attempt| spent_in(dir, attempt));
+        }
+        entry.settle(&Run::replay(history.records()));
+        Ok(entry)
+    }
+
+    /// Takes in one record. What an attempt used, model by model, is asked for when the record says how much that was.
+    pub fn take(&mut self, record: &Record, spent: impl FnOnce(u32) -> Vec<ModelSpent>) {
+        match record {
+            Record::AttemptStarted { at, plan } => {
+                let awaited = mem::take(&mut self.awaits_next);
+                if let Some(last) = self.attempts.last_mut().filter(|_| awaited) {
+                    last.waited = last.ended_at.map_or(Span::ZERO, |ended| at.since(ended));
+                }
+                self.attempts.push(LedgerAttempt {
+                    number: plan.attempt,
+                    session: plan.session.id().clone(),
+                    began_at: *at,
+                    ended_at: None,
+                    fault: None,
+                    waited: Span::ZERO,
+                    cost: Usd::ZERO,
+                    cost_estimated: Usd::ZERO,
+                });
+            }
+            Record::SessionOpened { session, .. } => {
+                if let Some(attempt) = self.attempts.last_mut() {
+                    attempt.session = session.clone();
+                }
+            }
+            Record::Condensed { at, tally, .. } => {
+                let model = self.summary_model.clone();
+                self.spend(*at, *tally, model, &[]);
+            }
+            Record::AttemptEnded { at, fault, tally, next, .. } => {
+                self.awaits_next = matches!(next, Next::Attempt { .. });
+                let Some(attempt) = self.attempts.last_mut() else { return };
+                (attempt.ended_at, attempt.fault) = (Some(*at), *fault);
+                (attempt.cost, attempt.cost_estimated) = (tally.cost, tally.cost_estimated);
+                let models = spent(attempt.number);
+                self.spend(*at, *tally, self.run.model.clone(), &models);
+            }
+            // What follows is no attempt that it waited for.
+            Record::RunFinished { .. } => self.awaits_next = false,
+            // They tell where the run stands, which is asked of the run, or what a list has no room for.
+            Record::RunStarted { .. }
+            | Record::RunReopened { .. }
+            | Record::RungTaken { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::Progressed { .. }
+            | Record::LimitReached { .. }
+            | Record::Stopped { .. }
+            | Record::Said { .. }
+            | Record::InputEnded { .. }
+            | Record::StopOrdered { .. }
+            | Record::SilenceExcused { .. }
+            | Record::Suspended { .. }
+            | Record::CheckOrdered { .. }
+            | Record::CheckStopped { .. }
+            | Record::Checked { .. }
+            | Record::Swept { .. }
+            | Record::CancelOrdered { .. } => {}
+        }
+    }
+
+    /// Adds what was used until `at`, with these models; with `model`, if their list does not add up to it.
+    fn spend(&mut self, at: Moment, tally: Tally, model: Option<String>, models: &[ModelSpent]) {
+        if tally == Tally::default() {
+            return;
+        }
+        let quarter = quarter_of(at);
+        let money = |of: fn(&ModelSpent) -> Usd| models.iter().map(of).fold(Usd::ZERO, Usd::add);
+        let adds_up = money(|spent| spent.cost) == tally.cost
+            && money(|spent| spent.cost_estimated) == tally.cost_estimated;
+        if !adds_up {
+            let spent = ModelSpent {
+                model: model.unwrap_or_default(),
+                cost: tally.cost,
+                cost_estimated: tally.cost_estimated,
+                unpriced: tally.unpriced,
+                tokens: tally.tokens,
+                cut_tokens: tally.cut_tokens,
+                messages: tally.messages,
+            };
+            return self.add(quarter, &spent);
+        }
+        for spent in models {
+            self.add(quarter, spent);
+        }
+    }
+
+    fn add(&mut self, quarter: Quarter, spent: &ModelSpent) {
+        let spend = self.spend.entry((quarter, spent.model.clone())).or_default();
+        spend.cost += spent.cost;
+        spend.cost_estimated += spent.cost_estimated;
+        spend.unpriced |= spent.unpriced;
+        spend.tokens += spent.tokens;
+        spend.cut += spent.cut_tokens.total();
+        spend.messages += u64::from(spent.messages);
+    }
+
+    /// Takes in where the run stands.
+    pub fn settle(&mut self, run: &Run) {
+        let state = run.state();
+        let outcome = state.outcome();
+        let until = match state.phase {
+            Phase::Waiting { until, .. } => Some(until),
+            Phase::New
+            | Phase::Launching
+            | Phase::Condensing { .. }
+            | Phase::Live
+            | Phase::Closing { .. }
+            | Phase::Stopping { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Checking { .. }
+            | Phase::Over { .. } => None,
+        };
+        let ended_at = outcome.map(|_| state.ended);
+        let tally = state.tally;
+        let known = &mut self.run;
+        known.state = match (outcome, until) {
+            (Some(_), _) => RunState::Over,
+            (None, Some(_)) => RunState::Waiting,
+            (None, None) => RunState::Running,
+        };
+        known.outcome = outcome.map(|outcome| outcome.kind);
+        known.fault = outcome.map_or(state.fault, |outcome| outcome.fault);
+        (known.until, known.ended_at) = (until, ended_at);
+        known.retry_at = outcome.and_then(|outcome| outcome.retry_at);
+        known.active = ended_at.map(|ended| state.clocks.active(ended));
+        (known.waiting, known.suspended) = (state.clocks.waiting, state.clocks.suspended);
+        (known.attempts, known.reopened) = (state.attempts(), state.reopened);
+        (known.cost, known.cost_estimated, known.unpriced) =
+            (tally.cost, tally.cost_estimated, tally.unpriced);
+        known.tokens = tally.tokens.total() + tally.cut_tokens.total();
+    }
+}
+
+/// The quarter of an hour in which that moment is.
+pub(super) fn quarter_of(at: Moment) -> Quarter {
+    at.0 / QUARTER_MS
+}
+
+/// What an attempt used, model by model; nothing if nobody wrote that down, or it cannot be read.
+pub fn spent_in(dir: &RunDir, attempt: u32) -> Vec<ModelSpent> {
+    dir.attempt(attempt).spent().unwrap_or_default()
+}
+
+/// A run of which only its place is known.
+fn unknown(dir: &RunDir) -> LedgerRun {
+    let day = dir.path().parent().and_then(Path::file_name).unwrap_or_default();
+    LedgerRun {
+        id: dir.id().clone(),
+        day: day.to_string_lossy().into_owned(),
+        dir: dir.path().to_owned(),
+        name: None,
+        agent: String::new(),
+        model: None,
+        project: String::new(),
+        task: String::new(),
+        state: RunState::Running,
+        outcome: None,
+        fault: None,
+        until: None,
+        retry_at: None,
+        began_at: Moment(0),
+        ended_at: None,
+        active: None,
+        waiting: Span::ZERO,
+        suspended: Span::ZERO,
+        attempts: 0,
+        reopened: 0,
+        cost: Usd::ZERO,
+        cost_estimated: Usd::ZERO,
+        unpriced: false,
+        tokens: 0,
+        complaint: None,
+        journal: JournalMark::default(),
+    }
+}
+
+/// How a task begins, on one line.
+fn task(prompt: &str) -> String {
+    let mut line = String::new();
+    for word in prompt.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > TASK_BYTES_MAX {
+            line.truncate(line.floor_char_boundary(TASK_BYTES_MAX));
+            line.push('…');
+            break;
+        }
+    }
+    line
+}

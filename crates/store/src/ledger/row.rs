@@ -1,0 +1,122 @@
+//! From the database's rows to ours. What is not one of our words is damage, and is said so.
+
+use super::entry::{JournalMark, LedgerRun, RunState};
+use longhaul_core::{Fault, Moment, OutcomeKind, RunId, Span, Usd};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Result, Row};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+/// The columns of a run, in the order in which [`run`] reads them.
+pub(super) const RUN: &str = "id, day, dir, name, agent, model, project, task, state, outcome, fault, until, \
+     retry_at, began_at, ended_at, active, waiting, suspended, attempts, reopened, cost, cost_estimated, unpriced, \
+     tokens, complaint, journal_bytes, journal_modified";
+
+/// A number as SQLite has them: one that is larger than any is the largest.
+pub(super) struct Number(pub(super) u64);
+
+impl ToSql for Number {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(i64::try_from(self.0).unwrap_or(i64::MAX).into())
+    }
+}
+
+impl FromSql for Number {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Number> {
+        u64::try_from(value.as_i64()?).map(Number).map_err(|_| FromSqlError::InvalidType)
+    }
+}
+
+impl From<Moment> for Number {
+    fn from(moment: Moment) -> Number {
+        Number(moment.0)
+    }
+}
+
+impl From<Span> for Number {
+    fn from(span: Span) -> Number {
+        Number(span.0)
+    }
+}
+
+impl From<Usd> for Number {
+    fn from(money: Usd) -> Number {
+        Number(money.0)
+    }
+}
+
+/// One of a closed list, by its wire word.
+pub(super) struct Word<T>(pub(super) T);
+
+impl FromSql for Word<RunState> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Word<RunState>> {
+        find(RunState::ALL, value, RunState::word)
+    }
+}
+
+impl FromSql for Word<OutcomeKind> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Word<OutcomeKind>> {
+        find(OutcomeKind::ALL, value, OutcomeKind::word)
+    }
+}
+
+impl FromSql for Word<Fault> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Word<Fault>> {
+        find(Fault::ALL, value, Fault::word)
+    }
+}
+
+fn find<T: Copy>(all: &[T], value: ValueRef<'_>, word: fn(T) -> &'static str) -> FromSqlResult<Word<T>> {
+    let text = value.as_str()?;
+    let found = all.iter().copied().find(|one| word(*one) == text);
+    found.map(Word).ok_or(FromSqlError::InvalidType)
+}
+
+pub(super) fn number(row: &Row<'_>, column: usize) -> Result<u64> {
+    Ok(row.get::<_, Number>(column)?.0)
+}
+
+pub(super) fn some_number(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
+    Ok(row.get::<_, Option<Number>>(column)?.map(|number| number.0))
+}
+
+/// A count; one that no count of ours can be is damage.
+pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u32> {
+    row.get(column)
+}
+
+pub(super) fn some_fault(row: &Row<'_>, column: usize) -> Result<Option<Fault>> {
+    Ok(row.get::<_, Option<Word<Fault>>>(column)?.map(|word| word.0))
+}
+
+/// A run, out of the columns [`RUN`].
+pub(super) fn run(row: &Row<'_>) -> Result<LedgerRun> {
+    Ok(LedgerRun {
+        id: RunId::from(row.get::<_, String>(0)?.as_str()),
+        day: row.get(1)?,
+        dir: OsString::from_vec(row.get(2)?).into(),
+        name: row.get(3)?,
+        agent: row.get(4)?,
+        model: row.get(5)?,
+        project: row.get(6)?,
+        task: row.get(7)?,
+        state: row.get::<_, Word<RunState>>(8)?.0,
+        outcome: row.get::<_, Option<Word<OutcomeKind>>>(9)?.map(|word| word.0),
+        fault: some_fault(row, 10)?,
+        until: some_number(row, 11)?.map(Moment),
+        retry_at: some_number(row, 12)?.map(Moment),
+        began_at: Moment(number(row, 13)?),
+        ended_at: some_number(row, 14)?.map(Moment),
+        active: some_number(row, 15)?.map(Span),
+        waiting: Span(number(row, 16)?),
+        suspended: Span(number(row, 17)?),
+        attempts: count(row, 18)?,
+        reopened: count(row, 19)?,
+        cost: Usd(number(row, 20)?),
+        cost_estimated: Usd(number(row, 21)?),
+        unpriced: row.get(22)?,
+        tokens: number(row, 23)?,
+        complaint: row.get(24)?,
+        journal: JournalMark { bytes: number(row, 25)?, modified: row.get(26)? },
+    })
+}

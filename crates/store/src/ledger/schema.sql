@@ -1,0 +1,83 @@
+-- Money is in millionths of a dollar, moments in milliseconds since 1970, spans in milliseconds.
+CREATE TABLE runs (
+    run               INTEGER PRIMARY KEY,
+    id                TEXT NOT NULL UNIQUE,
+    -- The directory of the day below the home's `runs`.
+    day               TEXT NOT NULL,
+    -- The bytes of the path, which need not be text.
+    dir               BLOB NOT NULL,
+    name              TEXT,
+    agent             TEXT NOT NULL,
+    model             TEXT,
+    project           TEXT NOT NULL,
+    task              TEXT NOT NULL,
+    state             TEXT NOT NULL,
+    outcome           TEXT,
+    fault             TEXT,
+    until             INTEGER,
+    retry_at          INTEGER,
+    began_at          INTEGER NOT NULL,
+    ended_at          INTEGER,
+    active            INTEGER,
+    waiting           INTEGER NOT NULL,
+    suspended         INTEGER NOT NULL,
+    attempts          INTEGER NOT NULL,
+    reopened          INTEGER NOT NULL,
+    cost              INTEGER NOT NULL,
+    cost_estimated    INTEGER NOT NULL,
+    unpriced          INTEGER NOT NULL,
+    tokens            INTEGER NOT NULL,
+    complaint         TEXT,
+    -- How much of the journal this was derived from.
+    journal_bytes     INTEGER NOT NULL,
+    journal_modified  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX runs_newest ON runs (began_at DESC, id);
+CREATE INDEX runs_of_day ON runs (day, id);
+CREATE INDEX runs_named ON runs (name) WHERE name IS NOT NULL;
+CREATE INDEX runs_going_on ON runs (state) WHERE state <> 'over';
+CREATE INDEX runs_by_outcome ON runs (outcome, began_at DESC);
+CREATE INDEX runs_of_project ON runs (project, began_at DESC);
+
+CREATE TABLE attempts (
+    run               INTEGER NOT NULL,
+    number            INTEGER NOT NULL,
+    session           TEXT NOT NULL,
+    began_at          INTEGER NOT NULL,
+    ended_at          INTEGER,
+    fault             TEXT,
+    -- How long the run then waited for the next one.
+    waited            INTEGER NOT NULL,
+    cost              INTEGER NOT NULL,
+    cost_estimated    INTEGER NOT NULL,
+    PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX attempts_of_session ON attempts (session);
+
+-- A quarter of an hour is a part of the same day in every time zone.
+CREATE TABLE spend (
+    quarter           INTEGER NOT NULL,
+    run               INTEGER NOT NULL,
+    -- Empty where nobody said which one.
+    model             TEXT NOT NULL,
+    cost              INTEGER NOT NULL,
+    cost_estimated    INTEGER NOT NULL,
+    unpriced          INTEGER NOT NULL,
+    input             INTEGER NOT NULL,
+    output            INTEGER NOT NULL,
+    cache_read        INTEGER NOT NULL,
+    cache_write       INTEGER NOT NULL,
+    cut               INTEGER NOT NULL,
+    messages          INTEGER NOT NULL,
+    PRIMARY KEY (quarter, run, model)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX spend_of_run ON spend (run);
+
+-- When the directory of a day was last listed as a whole, by its own time of change.
+CREATE TABLE days (
+    day               TEXT PRIMARY KEY,
+    modified          INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

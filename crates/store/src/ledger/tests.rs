@@ -1,0 +1,364 @@
+use super::*;
+use crate::plan::tests::plan;
+use crate::{Day, Home, ModelSpent, NewRun};
+use expect_test::expect;
+use longhaul_core::{
+    Fault, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span, SpawnPlan, Tally, Tokens, Usd,
+};
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+mod faults;
+
+const WAIT: Duration = Duration::from_secs(5);
+/// 2026-01-01, midnight.
+const BEGAN: u64 = 1_767_225_600_000;
+
+fn home() -> (tempfile::TempDir, Home) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let home = Home::open(Some(dir.path().join("home")), |_| None).expect("a home");
+    (dir, home)
+}
+
+fn day() -> Day {
+    "2026-01-01".parse().expect("a date")
+}
+
+/// Seconds after the beginning.
+fn at(seconds: u64) -> Moment {
+    Moment(BEGAN + seconds * 1_000)
+}
+
+fn seconds(span: Span) -> u64 {
+    span.0 / 1_000
+}
+
+fn cents(cents: u64) -> Usd {
+    Usd(cents * 10_000)
+}
+
+fn tally(cost: u64) -> Tally {
+    Tally {
+        tokens: Tokens { input: 10, output: 20, cache_read: 30, cache_write: 40 },
+        messages: 2,
+        cost: cents(cost),
+        ..Tally::default()
+    }
+}
+
+fn spawn(attempt: u32) -> SpawnPlan {
+    SpawnPlan::new(attempt, SessionPlan::New("one".into()), longhaul_core::Say::Task)
+}
+
+fn started(attempt: u32, seconds: u64) -> Vec<Record> {
+    let started = Record::AttemptStarted { at: at(seconds), plan: spawn(attempt) };
+    if attempt == 1 { vec![Record::RunStarted { at: at(0) }, started] } else { vec![started] }
+}
+
+fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: Next) -> Vec<Record> {
+    let ended = Record::AttemptEnded {
+        at: at(seconds),
+        fault,
+        tally: tally(cost),
+        result: None,
+        denied: 0,
+        questions: Default::default(),
+        continuity: None,
+        evidence: None,
+        next,
+    };
+    vec![ended, Record::Swept { at: at(seconds), ended: 0 }]
+}
+
+/// An attempt that fails, and after which the run waits for so many seconds.
+fn overloaded(attempt: u32, seconds: u64, wait: u64) -> Vec<Record> {
+    let next = Next::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: spawn(attempt + 1) };
+    ended(seconds, Some(Fault::Overloaded), 5, next)
+}
+
+fn done() -> Outcome {
+    Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, by: None }
+}
+
+fn finished(seconds: u64, cost: u64) -> Vec<Record> {
+    let mut records = ended(seconds, None, cost, Next::Finish(done()));
+    records.push(Record::RunFinished { at: at(seconds), outcome: done() });
+    records
+}
+
+/// A run that was overloaded once, and then done.
+fn whole_story() -> Vec<Record> {
+    [started(1, 0), overloaded(1, 60, 30), started(2, 95), finished(1_000, 20)].concat()
+}
+
+/// A run of which this was decided.
+fn run(home: &Home, roll: u64, records: &[Record]) -> NewRun {
+    let mut run = home.create_run(&day(), roll, &plan()).expect("a run");
+    run.journal.append(at(0), records).expect("an entry");
+    run
+}
+
+fn append(run: &mut NewRun, records: &[Record]) {
+    run.journal.append(at(0), records).expect("an entry");
+}
+
+fn open(home: &Home) -> Ledger {
+    Ledger::open(home, WAIT).expect("a ledger")
+}
+
+fn caught_up(home: &Home) -> Ledger {
+    let mut ledger = open(home);
+    ledger.catch_up().expect("it is brought up to date");
+    ledger
+}
+
+fn all(ledger: &mut Ledger) -> Vec<LedgerRun> {
+    ledger.runs(&RunFilter::default()).expect("the runs")
+}
+
+fn differences(ledger: &Ledger) -> Vec<String> {
+    let mut told = Vec::new();
+    ledger.verify(|difference| told.push(difference.to_string())).expect("it is compared");
+    told
+}
+
+#[test]
+fn a_run_is_told_by_its_records() {
+    let (_dir, home) = home();
+    let NewRun { dir, .. } = run(&home, 7, &whole_story());
+    let attempt = dir.create_attempt(2).expect("an attempt");
+    let spent = |model: &str, cost| ModelSpent {
+        model: model.to_owned(),
+        cost: cents(cost),
+        cost_estimated: Usd::ZERO,
+        unpriced: false,
+        tokens: Tokens::default(),
+        cut_tokens: Tokens::default(),
+        messages: 1,
+    };
+    attempt.write_spent(&[spent("large", 15), spent("small", 5)]).expect("it is written");
+    let entry = LedgerEntry::read(&dir);
+    let run = &entry.run;
+    assert_eq!((run.state, run.outcome, run.fault), (RunState::Over, Some(OutcomeKind::Done), None));
+    assert_eq!((run.cost, run.attempts, run.tokens), (cents(25), 2, 200));
+    assert_eq!((seconds(run.waiting), run.active.map(seconds)), (35, Some(965)));
+    let attempts: Vec<_> = entry
+        .attempts
+        .iter()
+        .map(|attempt| (attempt.number, attempt.fault, seconds(attempt.waited), attempt.cost))
+        .collect();
+    assert_eq!(attempts, [(1, Some(Fault::Overloaded), 35, cents(5)), (2, None, 0, cents(20))]);
+    let spend: Vec<_> = entry
+        .spend
+        .iter()
+        .map(|((quarter, model), spend)| (*quarter - BEGAN / 900_000, model.as_str(), spend.cost))
+        .collect();
+    // The first attempt left no list: it is on the account of the model that was asked for.
+    let asked = plan().model.unwrap_or_default();
+    assert_eq!(spend, [(0, asked.as_str(), cents(5)), (1, "large", cents(15)), (1, "small", cents(5))]);
+
+    let mut ledger = caught_up(&home);
+    let known = ledger.entry(dir.id()).expect("it can be asked").expect("it is known");
+    assert_eq!((&known.run, &known.attempts, &known.spend), (&entry.run, &entry.attempts, &entry.spend));
+    assert_eq!(all(&mut ledger), [entry.run]);
+    assert_eq!(differences(&ledger), [""; 0]);
+}
+
+#[test]
+fn a_list_of_models_that_does_not_add_up_is_not_believed() {
+    let (_dir, home) = home();
+    let NewRun { dir, .. } = run(&home, 7, &whole_story());
+    fs::create_dir_all(dir.create_attempt(2).expect("an attempt").path()).expect("it is there");
+    fs::write(dir.attempt(2).path().join("spent.json"), "[{").expect("it is written");
+    let spend = LedgerEntry::read(&dir).spend;
+    assert_eq!(spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost), cents(25));
+}
+
+#[test]
+fn a_supervisor_and_a_reader_derive_the_same() {
+    let (_dir, home) = home();
+    let story = whole_story();
+    for end in 0..=story.len() {
+        let NewRun { dir, .. } = run(&home, end as u64, &story[..end]);
+        let mut live = LedgerEntry::new(&dir, &plan());
+        let mut replayed = Run::new();
+        for record in &story[..end] {
+            live.take(record, |attempt| spent_in(&dir, attempt));
+            replayed.apply(record);
+        }
+        live.settle(&replayed);
+        let read = LedgerEntry::read(&dir);
+        let live = LedgerRun { journal: read.run.journal, ..live.run };
+        assert_eq!(live, read.run, "after {end} records");
+    }
+}
+
+#[test]
+fn it_is_brought_up_to_date() {
+    let (_dir, home) = home();
+    let mut going_on = run(&home, 1, &started(1, 0));
+    let waiting = run(&home, 2, &[started(1, 0), overloaded(1, 60, 30)].concat());
+    let mut ledger = caught_up(&home);
+    let states = |ledger: &mut Ledger| {
+        let mut states: Vec<_> = all(ledger).iter().map(|run| (run.id.clone(), run.state)).collect();
+        states.sort();
+        states
+    };
+    let id = |run: &NewRun| run.dir.id().clone();
+    let mut expected =
+        vec![(id(&going_on), RunState::Running), (id(&waiting), RunState::Waiting)];
+    expected.sort();
+    assert_eq!(states(&mut ledger), expected);
+
+    // One ends, one begins, one is gone, one cannot be read.
+    append(&mut going_on, &finished(1_000, 20));
+    fs::remove_dir_all(waiting.dir.path()).expect("it is removed");
+    let broken = run(&home, 3, &started(1, 0));
+    fs::write(broken.dir.journal_path(), "no journal\nat all\n").expect("it is written");
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 2, removed: 1 });
+    let mut expected = vec![(id(&going_on), RunState::Over), (id(&broken), RunState::Unreadable)];
+    expected.sort();
+    assert_eq!(states(&mut ledger), expected);
+    assert_eq!(differences(&ledger), [""; 0]);
+}
+
+#[test]
+fn a_run_that_was_over_and_goes_on_is_seen() {
+    let (_dir, home) = home();
+    let mut one = run(&home, 1, &whole_story());
+    let mut ledger = caught_up(&home);
+    let again = Record::RunReopened { at: at(2_000), ask: longhaul_core::Ask::Continue };
+    append(&mut one, &[again]);
+    // Nothing has said so, and a list looks at the runs that it shows.
+    let spent = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp::default());
+    let reopened: Vec<_> = all(&mut ledger).iter().map(|run| run.reopened).collect();
+    assert_eq!(reopened, [1]);
+    // What a sum would miss is noted by who lets it go on.
+    append(&mut one, &[started(3, 2_000), finished(3_000, 40)].concat());
+    assert_eq!(spent(&ledger), cents(25));
+    home.note_missed(&one.dir).expect("it is noted");
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    assert_eq!(spent(&ledger), cents(65));
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp::default());
+}
+
+#[test]
+fn what_is_known_is_not_replaced_by_what_is_older() {
+    let (_dir, home) = home();
+    let mut one = run(&home, 1, &started(1, 0));
+    let old = LedgerEntry::read(&one.dir);
+    append(&mut one, &finished(1_000, 20));
+    let new = LedgerEntry::read(&one.dir);
+    let mut ledger = open(&home);
+    ledger.put(&new).expect("it is written");
+    ledger.put(&old).expect("it is not");
+    assert_eq!(all(&mut ledger), [new.run]);
+}
+
+#[test]
+fn runs_are_found_by_what_is_asked() {
+    let (_dir, home) = home();
+    let mut ids = Vec::new();
+    for (roll, (name, task, cwd, records)) in [
+        (Some("nightly"), "Prove the lemma", "/code/one", whole_story()),
+        (None, "Fix the tests of Lemma 7", "/code/one/deep", started(1, 0)),
+        (None, "Write 100% of it", "/code/one-more", [started(1, 0), overloaded(1, 60, 30)].concat()),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut plan = plan();
+        plan.name = name.map(str::to_owned);
+        plan.prompt.text = task.to_owned();
+        plan.cwd = Path::new(cwd).to_owned().into();
+        plan.started_at = at(roll as u64);
+        let mut run = home.create_run(&day(), roll as u64, &plan).expect("a run");
+        append(&mut run, &records);
+        ids.push(run.dir.id().clone());
+    }
+    let mut ledger = caught_up(&home);
+    let mut check = |filter: RunFilter, expected: &[usize]| {
+        let found = ledger.runs(&filter).expect("the runs");
+        let found: Vec<_> =
+            found.iter().map(|run| ids.iter().position(|id| *id == run.id).expect("one of ours")).collect();
+        assert_eq!(found, expected, "{filter:?}");
+    };
+    let any = RunFilter::default;
+    let text = |text: &str| Some(text.to_owned());
+    check(any(), &[2, 1, 0]);
+    check(RunFilter { limit: Some(2), ..any() }, &[2, 1]);
+    check(RunFilter { states: vec![RunState::Running, RunState::Waiting], ..any() }, &[2, 1]);
+    check(RunFilter { outcomes: vec![OutcomeKind::Done], ..any() }, &[0]);
+    check(RunFilter { since: Some(at(1)), ..any() }, &[2, 1]);
+    check(RunFilter { project: text("/code/one"), ..any() }, &[1, 0]);
+    check(RunFilter { project: text("/code"), ..any() }, &[2, 1, 0]);
+    check(RunFilter { agent: text("claude"), ..any() }, &[2, 1, 0]);
+    check(RunFilter { agent: text("codex"), ..any() }, &[]);
+    check(RunFilter { session: text("on"), ..any() }, &[2, 1, 0]);
+    check(RunFilter { session: text("two"), ..any() }, &[]);
+    check(RunFilter { name: text("nightly"), ..any() }, &[0]);
+    check(RunFilter { text: text("LEMMA"), ..any() }, &[1, 0]);
+    check(RunFilter { text: text("night"), ..any() }, &[0]);
+    check(RunFilter { text: text("100%"), ..any() }, &[2]);
+    let first = ids[0].as_str();
+    let begins = |asked: &str| ledger.begins(asked, 9).expect("it can be asked").len();
+    assert_eq!((begins(first), begins(""), begins("~")), (1, 3, 0));
+}
+
+#[test]
+fn spending_is_added_up() {
+    let (_dir, home) = home();
+    for roll in 0..3 {
+        run(&home, roll, &whole_story());
+    }
+    let ledger = caught_up(&home);
+    let total = |rows: Vec<CostRow<String>>| {
+        rows.iter().map(|row| row.spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost)
+    };
+    for (by, rows) in [(CostBy::Agent, 1), (CostBy::Model, 1), (CostBy::Project, 1), (CostBy::Run, 3)] {
+        let found = ledger.costs(by, None).expect("the costs");
+        assert_eq!(found.len(), rows, "{by:?}");
+        assert_eq!(total(found), cents(75), "{by:?}");
+    }
+    let later = ledger.costs(CostBy::Agent, Some(at(900))).expect("the costs");
+    assert_eq!(total(later), cents(60));
+    let quarters = ledger.costs_by_quarter(None).expect("the costs");
+    let quarters: Vec<_> = quarters.iter().map(|row| (row.key, row.spend.cost, row.spend.messages)).collect();
+    let first = BEGAN / 900_000;
+    assert_eq!(quarters, [(first, cents(15), 6), (first + 1, cents(60), 6)]);
+}
+
+#[test]
+fn differences_are_told() {
+    let (_dir, home) = home();
+    let one = run(&home, 1, &whole_story());
+    let gone = run(&home, 2, &whole_story());
+    let ledger = caught_up(&home);
+    let rename = |text: String| text.replace(one.dir.id().as_str(), "ONE").replace(gone.dir.id().as_str(), "GONE");
+    fs::remove_dir_all(gone.dir.path()).expect("it is removed");
+    ledger.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
+    ledger.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
+    let missing = run(&home, 3, &started(1, 0));
+    let told: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
+    let told: Vec<_> =
+        told.iter().map(|told| told.replace(missing.dir.id().as_str(), "MISSING")).map(|told| told[..70.min(told.len())].to_owned()).collect();
+    let mut sorted = told;
+    sorted.sort();
+    expect![[r#"
+        [
+            "GONE: in the ledger, but there is no such run",
+            "MISSING: not in the ledger",
+            "ONE: cost is (Usd(1), Usd(0)) in the ledger, and (Usd(250000), Usd(0))",
+            "ONE: list of attempts is [LedgerAttempt { number: 1, session: SessionI",
+            "ONE: outcome is Some(Failed) in the ledger, and Some(Done) by its jour",
+        ]
+    "#]]
+    .assert_debug_eq(&sorted);
+
+    let mut ledger = ledger;
+    ledger.rebuild().expect("it is made anew");
+    assert_eq!(differences(&ledger), [""; 0]);
+}

@@ -1,0 +1,176 @@
+//! A ledger that is missing, damaged, locked, of another version, or that many use at once.
+
+use super::*;
+use std::sync::Barrier;
+use std::thread;
+
+fn ledger_path(home: &Home) -> std::path::PathBuf {
+    Ledger::path_in(home)
+}
+
+#[test]
+fn nobody_else_may_read_it() {
+    let (_dir, home) = home();
+    run(&home, 1, &whole_story());
+    let _ledger = caught_up(&home);
+    for entry in fs::read_dir(home.path()).expect("a home") {
+        let entry = entry.expect("an entry");
+        if entry.file_name().to_string_lossy().starts_with("ledger") {
+            let mode = entry.metadata().expect("there").permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{entry:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_ledger_is_said_to_be_damaged_and_made_anew() {
+    let (_dir, home) = home();
+    let one = run(&home, 1, &whole_story());
+    drop(caught_up(&home));
+    let path = ledger_path(&home);
+    let whole = fs::read(&path).expect("a ledger");
+    let tables_gone = |path: &Path| {
+        let db = rusqlite::Connection::open(path).expect("a database");
+        db.execute_batch("DROP TABLE runs").expect("it is dropped");
+    };
+    let old_version = |path: &Path| {
+        let db = rusqlite::Connection::open(path).expect("a database");
+        db.pragma_update(None, "user_version", 0).expect("it is set");
+    };
+    let damages: [(&str, &dyn Fn(&Path)); 6] = [
+        ("empty", &|path| fs::write(path, "").expect("it is written")),
+        ("garbage", &|path| fs::write(path, "no database".repeat(500)).expect("it is written")),
+        ("cut short", &|path| {
+            let file = OpenOptions::new().write(true).open(path).expect("it is there");
+            file.set_len(5_000).expect("it is cut");
+        }),
+        ("overwritten in the middle", &|path| {
+            let mut bytes = fs::read(path).expect("it is there");
+            bytes[4_096..].fill(0x5a);
+            fs::write(path, bytes).expect("it is written");
+        }),
+        ("without its tables", &tables_gone),
+        ("of an older version", &old_version),
+    ];
+    for (name, damage) in damages {
+        fs::write(&path, &whole).expect("it is written");
+        damage(&path);
+        let used = Ledger::open(&home, WAIT).and_then(|mut ledger| {
+            ledger.catch_up()?;
+            ledger.runs(&RunFilter::default())
+        });
+        assert!(matches!(used, Err(LedgerError::Damaged { .. })), "{name}: {used:?}");
+        Ledger::set_aside(&home).expect("it is set aside");
+        let mut ledger = caught_up(&home);
+        assert_eq!(all(&mut ledger).len(), 1, "{name}");
+        assert_eq!(differences(&ledger), [""; 0], "{name}");
+    }
+    assert!(one.dir.journal_path().exists());
+}
+
+#[test]
+fn one_of_a_newer_version_is_left_alone() {
+    let (_dir, home) = home();
+    run(&home, 1, &whole_story());
+    drop(caught_up(&home));
+    let db = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
+    db.pragma_update(None, "user_version", 99).expect("it is set");
+    drop(db);
+    let refused = Ledger::open(&home, WAIT).expect_err("it is newer");
+    assert!(matches!(refused, LedgerError::Newer { .. }), "{refused}");
+    // Whoever only wants to know has one of his own.
+    let mut own = Ledger::temporary(&home).expect("there is room");
+    own.catch_up().expect("it is brought up to date");
+    assert_eq!(all(&mut own).len(), 1);
+}
+
+#[test]
+fn who_finds_it_locked_is_told_and_not_kept() {
+    let (_dir, home) = home();
+    run(&home, 1, &whole_story());
+    drop(caught_up(&home));
+    let other = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
+    let mut ledger = Ledger::open(&home, Duration::from_millis(1)).expect("reading goes on");
+    assert_eq!(all(&mut ledger).len(), 1);
+    let two = run(&home, 2, &whole_story());
+    let refused = ledger.put(&LedgerEntry::read(&two.dir)).expect_err("it is locked");
+    assert!(matches!(refused, LedgerError::Locked { .. }), "{refused}");
+    drop(other);
+    ledger.put(&LedgerEntry::read(&two.dir)).expect("it is written");
+}
+
+#[test]
+fn two_hundred_runs_that_end_at_once_are_each_there_once() {
+    let (_dir, home) = home();
+    let runs: Vec<Vec<NewRun>> = (0..20)
+        .map(|process| (0..10).map(|run_of| run(&home, process * 100 + run_of, &started(1, 0))).collect())
+        .collect();
+    let barrier = Barrier::new(runs.len());
+    thread::scope(|scope| {
+        for runs in runs {
+            let (home, barrier) = (&home, &barrier);
+            scope.spawn(move || {
+                barrier.wait();
+                // There was no ledger: one of them makes it.
+                let mut ledger = open(home);
+                for mut run in runs {
+                    append(&mut run, &finished(1_000, 20));
+                    ledger.put(&LedgerEntry::read(&run.dir)).expect("it is written");
+                }
+            });
+        }
+    });
+    let mut ledger = open(&home);
+    assert_eq!(all(&mut ledger).len(), 200);
+    assert_eq!(differences(&ledger), [""; 0]);
+    let stray: Vec<_> = fs::read_dir(home.path())
+        .expect("a home")
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".new"))
+        .collect();
+    assert_eq!(stray, [""; 0]);
+}
+
+#[test]
+fn readers_see_whole_runs_while_writers_write() {
+    let (_dir, home) = home();
+    let runs: Vec<NewRun> = (0..4).map(|roll| run(&home, roll, &started(1, 0))).collect();
+    drop(caught_up(&home));
+    thread::scope(|scope| {
+        let writers: Vec<_> = runs
+            .into_iter()
+            .map(|mut run| {
+                let home = &home;
+                scope.spawn(move || {
+                    let mut ledger = open(home);
+                    for attempt in 1..40_u32 {
+                        let base = u64::from(attempt) * 100;
+                        append(&mut run, &overloaded(attempt, base, 5));
+                        append(&mut run, &started(attempt + 1, base + 5));
+                        ledger.put(&LedgerEntry::read(&run.dir)).expect("it is written");
+                    }
+                })
+            })
+            .collect();
+        let mut ledger = open(&home);
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            for run in ledger.runs(&RunFilter::default()).expect("the runs") {
+                let entry = ledger.entry(&run.id).expect("it can be asked").expect("it is known");
+                assert_eq!(entry.run.attempts as usize, entry.attempts.len());
+                let spent = entry.spend.values().map(|spend| spend.cost);
+                assert_eq!(spent.fold(Usd::ZERO, |sum, cost| sum + cost), entry.run.cost);
+            }
+        }
+    });
+    assert_eq!(differences(&open(&home)), [""; 0]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_refused_in_words() {
+    let (_dir, home) = home();
+    fs::create_dir(ledger_path(&home)).expect("it is made");
+    let refused = Ledger::open(&home, WAIT).expect_err("it is a directory");
+    assert!(matches!(refused, LedgerError::Refused { .. } | LedgerError::Damaged { .. }), "{refused}");
+    assert!(refused.hint().is_some());
+}

@@ -1,0 +1,120 @@
+//! Comparing the ledger with the journals.
+
+use super::entry::LedgerEntry;
+use super::query::RunFilter;
+use super::{Ledger, LedgerError};
+use crate::RunDir;
+use crate::find::{days_newest_first, runs_named_in};
+use longhaul_core::RunId;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Something that the ledger says otherwise than the journals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Of which run.
+    pub run: RunId,
+    /// What.
+    pub what: Differing,
+}
+
+/// What is different.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Differing {
+    /// The ledger does not have the run.
+    Missing,
+    /// There is no such run.
+    Gone,
+    /// A part of it is different.
+    Part {
+        /// Which one.
+        part: &'static str,
+        /// What the ledger has.
+        ledger: String,
+        /// What the journal says.
+        journal: String,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference { run, what } = self;
+        match what {
+            Differing::Missing => write!(out, "{run}: not in the ledger"),
+            Differing::Gone => write!(out, "{run}: in the ledger, but there is no such run"),
+            Differing::Part { part, ledger, journal } => {
+                write!(out, "{run}: {part} is {ledger} in the ledger, and {journal} by its journal")
+            }
+        }
+    }
+}
+
+impl Ledger {
+    /// Compares each run with its journal, and tells how many there are. Changes nothing.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub fn verify(&self, mut tell: impl FnMut(Difference)) -> Result<u64, LedgerError> {
+        let mut there = BTreeSet::new();
+        for day in days_newest_first(&self.home.runs_path())? {
+            for dir in runs_named_in(&day).filter(|dir| dir.plan_path().exists()) {
+                there.insert(dir.id().clone());
+                self.compare(&dir, &mut tell)?;
+            }
+        }
+        let known = self.known(|db| super::query::select(db, &RunFilter::default()))?;
+        for run in known.into_iter().filter(|run| !there.contains(&run.id) && !run.dir.exists()) {
+            tell(Difference { run: run.id, what: Differing::Gone });
+        }
+        Ok(there.len() as u64)
+    }
+
+    fn compare(&self, dir: &RunDir, tell: &mut impl FnMut(Difference)) -> Result<(), LedgerError> {
+        let derived = LedgerEntry::read(dir);
+        let differ = |what| Difference { run: dir.id().clone(), what };
+        let Some(known) = self.entry(dir.id())? else {
+            tell(differ(Differing::Missing));
+            return Ok(());
+        };
+        for (part, ledger, journal) in parts(&known, &derived) {
+            if ledger != journal {
+                tell(differ(Differing::Part { part, ledger, journal }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is compared, as it is told.
+fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, String, String)> {
+    let (one, other) = (&ledger.run, &journal.run);
+    let mut parts = Vec::new();
+    let mut part = |name, one: &dyn fmt::Debug, other: &dyn fmt::Debug| {
+        parts.push((name, format!("{one:?}"), format!("{other:?}")));
+    };
+    part("state", &one.state, &other.state);
+    part("outcome", &one.outcome, &other.outcome);
+    part("fault", &one.fault, &other.fault);
+    part("directory", &(&one.day, &one.dir), &(&other.day, &other.dir));
+    part("task", &(&one.name, &one.task, &one.project), &(&other.name, &other.task, &other.project));
+    part("agent", &(&one.agent, &one.model), &(&other.agent, &other.model));
+    part("begin", &one.began_at, &other.began_at);
+    part("end", &(one.ended_at, one.until, one.retry_at), &(other.ended_at, other.until, other.retry_at));
+    part(
+        "time",
+        &(one.active, one.waiting, one.suspended),
+        &(other.active, other.waiting, other.suspended),
+    );
+    part("cost", &(one.cost, one.cost_estimated), &(other.cost, other.cost_estimated));
+    part("tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
+    part("number of attempts", &(one.attempts, one.reopened), &(other.attempts, other.reopened));
+    part("complaint", &one.complaint, &other.complaint);
+    part("journal", &one.journal, &other.journal);
+    if ledger.attempts != journal.attempts {
+        part("list of attempts", &ledger.attempts, &journal.attempts);
+    }
+    if ledger.spend != journal.spend {
+        part("spending by model", &ledger.spend, &journal.spend);
+    }
+    parts
+}

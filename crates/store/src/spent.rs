@@ -1,0 +1,27 @@
+//! What an attempt used, model by model: `attempts/NNN/spent.json`, derived from its stream when the attempt is over.
+//! The journal has the sums; nothing is decided by the parts.
+
+use crate::dollars;
+use longhaul_core::{Tokens, Usd};
+use serde::{Deserialize, Serialize};
+
+/// What was used with one model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelSpent {
+    /// The model as the agent names it; empty where nobody said which one.
+    pub model: String,
+    /// What the vendor stated.
+    #[serde(rename = "cost_usd", with = "dollars")]
+    pub cost: Usd,
+    /// What we priced besides.
+    #[serde(rename = "estimated_cost_usd", with = "dollars")]
+    pub cost_estimated: Usd,
+    /// Whether some of it has no price.
+    pub unpriced: bool,
+    /// Tokens of completed messages.
+    pub tokens: Tokens,
+    /// Tokens of cut messages, estimated.
+    pub cut_tokens: Tokens,
+    /// Completed messages.
+    pub messages: u32,
+}
