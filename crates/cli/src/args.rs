@@ -3,10 +3,12 @@
 mod keep_going;
 mod limits;
 mod research;
+mod runs;
 
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use research::ResearchArgs;
+pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
 
 use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -70,6 +72,12 @@ pub enum Command {
     Recover(RecoverArgs),
     /// Follow a run that another process supervises
     Attach(AttachArgs),
+    /// List runs, the newest first
+    Runs(RunsArgs),
+    /// Show the runs that go on, wait, or have lost their supervisor
+    Status,
+    /// Tell what was spent, by day, model, project, run or agent
+    Cost(CostArgs),
     /// Show a run, and what was decided in each of its attempts
     Show(ShowArgs),
     /// Print what was said and done in a run: prompts, answers, tool calls
@@ -84,6 +92,8 @@ pub enum Command {
     /// Take in a run that was exported on another machine or from another directory
     #[command(after_help = TRUSTED)]
     Import(ImportArgs),
+    /// Make the index of all runs anew, or compare it with their journals
+    Ledger(LedgerArgs),
     /// Inject faults into a practice run, without an agent, a key or money
     Drill(DrillArgs),
     /// Forecast what a policy does under faults, by simulation
@@ -199,6 +209,9 @@ pub struct RunArgs {
     /// The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by chance]
     #[arg(long, value_name = "ID", value_parser = run_id)]
     pub run_id: Option<String>,
+    /// What to call the run: every command takes the name for the newest run that has it
+    #[arg(long, value_name = "NAME", value_parser = run_id)]
+    pub name: Option<String>,
     /// Leave the run to a supervisor of its own that survives this terminal
     #[arg(long, conflicts_with = "dry_run")]
     pub detach: bool,

@@ -2,11 +2,15 @@
 
 use crate::commands::dry_run::quoted;
 use crate::failure::Failure;
+use crate::ledger;
 use longhaul::agents::{claude_config_dir, claude_session_file};
 use longhaul_agent::near;
-use longhaul_store::{Home, RunDir, StoreError};
+use longhaul_store::{Home, RunDir, RunFilter, StoreError, is_run_id};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+// Whoever typed so little that more begin so has to type more.
+const CANDIDATES_MAX: u64 = 20;
 
 /// The home, made if it is not there.
 pub fn open() -> Result<Home, Failure> {
@@ -31,7 +35,7 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
             Failure::refused(error, "name the directory of a run, or its id", None)
         });
     }
-    home.find(asked).or_else(|error| by_path(asked).ok_or(error)).map_err(|error| match error {
+    found(home, asked).or_else(|error| by_path(asked).ok_or(error)).map_err(|error| match error {
         StoreError::NoSuchRun { .. } => {
             let runs: Vec<String> = home
                 .runs_newest_first()
@@ -46,6 +50,31 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
         }
         _ => of_store(&error),
     })
+}
+
+/// The run of this id, the newest of this name, or the one whose id begins so. Without a ledger, names are not looked
+/// for, and the directories of all days are.
+fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
+    if !is_run_id(asked) {
+        return home.find(asked);
+    }
+    let Ok(mut ledger) = ledger::usable(home) else { return home.find(asked) };
+    let begins = ledger.begins(asked, CANDIDATES_MAX).unwrap_or_default();
+    if let Some(run) = begins.iter().find(|run| run.id().as_str() == asked) {
+        return Ok(run.clone());
+    }
+    let named = RunFilter { name: Some(asked.to_owned()), limit: Some(1), ..RunFilter::default() };
+    if let Some(run) = ledger.runs(&named).unwrap_or_default().first() {
+        return Ok(run.run_dir());
+    }
+    match begins.as_slice() {
+        [] => home.find(asked),
+        [run] => Ok(run.clone()),
+        _ => Err(StoreError::AmbiguousRun {
+            asked: asked.to_owned(),
+            candidates: begins.iter().map(|run| run.id().clone()).collect(),
+        }),
+    }
 }
 
 /// The run whose directory this is.

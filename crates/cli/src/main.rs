@@ -10,6 +10,7 @@ mod flags_first;
 mod guards;
 mod home;
 mod keep_going;
+mod ledger;
 mod limits;
 mod network;
 mod output;
@@ -18,6 +19,7 @@ mod prompt;
 mod runtime;
 mod signals;
 mod tables;
+mod when;
 
 use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};
@@ -44,6 +46,10 @@ fn main() -> ExitCode {
         Command::Research(args) => commands::research::research(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::attach::attach(&cli.global, &args),
+        Command::Runs(args) => commands::runs::runs(&cli.global, &args),
+        Command::Status => commands::status::status(&cli.global),
+        Command::Cost(args) => commands::cost::cost(&cli.global, &args),
+        Command::Ledger(args) => commands::ledger::ledger(&cli.global, &args),
         Command::Show(args) => commands::show::show(&cli.global, &args),
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),
         Command::Seed(args) => commands::seed::seed(&args),

@@ -5,6 +5,7 @@ mod child;
 mod clock;
 mod condenser;
 mod found;
+mod indexed;
 mod left;
 mod memory;
 mod recorder;

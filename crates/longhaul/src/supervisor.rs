@@ -304,6 +304,7 @@ impl Supervised<'_> {
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
                 settle(world.dir(), run, policy, world.harness(), &report);
+                world.index();
                 if !*keep_stream {
                     world.compact_streams();
                 }
@@ -364,6 +365,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
     Plan {
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
+        name: request.placement.name.clone(),
         prompt: Prompt { text: order.prompt.clone(), file: None },
         cwd: order.cwd.as_path().into(),
         session: Some(session.clone()),

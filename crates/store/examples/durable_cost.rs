@@ -97,6 +97,7 @@ fn plan() -> Plan {
     Plan {
         longhaul: "0.1.0".to_owned(),
         started_at: Moment(0),
+        name: None,
         prompt: Prompt { text: "fix the failing tests ".repeat(20), file: None },
         cwd: "/home/me/project".into(),
         agent: Agent {

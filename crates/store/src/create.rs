@@ -28,6 +28,8 @@ pub struct Placement {
     pub runs_dir: Option<PathBuf>,
     /// Its id; nothing for one that is drawn.
     pub id: Option<RunId>,
+    /// What the user calls it, for its plan.
+    pub name: Option<String>,
     /// A directory on the same file system that becomes the run's own workspace; nothing where it works elsewhere.
     pub workspace: Option<PathBuf>,
 }

@@ -57,8 +57,8 @@ pub use home::Home;
 pub use incoming::IncomingRun;
 pub use journal::{Entry, History, Journal, JournalFollower, JournalLock};
 pub use ledger::{
-    CaughtUp, CostBy, CostRow, Difference, Differing, JournalMark, Ledger, LedgerAttempt, LedgerEntry, LedgerError, LedgerRun,
-    LedgerSpend, RunFilter, RunState, spent_in,
+    CaughtUp, CostBy, CostRow, Difference, Differing, JournalMark, Ledger, LedgerAttempt, LedgerEntry,
+    LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, spent_in,
 };
 pub use lines::{LinesFile, read_lines, write_array};
 pub use note::leave_note;

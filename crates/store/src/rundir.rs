@@ -21,8 +21,8 @@
 use crate::atomic::{Durability, replace, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{
-    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, ModelSpent, Orphaned, Plan, SessionSummary, Status,
-    StoreError, disk,
+    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, ModelSpent, Orphaned, Plan,
+    SessionSummary, Status, StoreError, disk,
 };
 use longhaul_core::RunId;
 use std::fs::{self, File};

@@ -264,6 +264,7 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
     Ok(Placement {
         runs_dir: runs_dir.transpose()?,
         id: args.run_id.as_deref().map(RunId::from),
+        name: args.name.clone(),
         workspace: None,
     })
 }

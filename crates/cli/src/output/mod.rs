@@ -1,5 +1,6 @@
 //! Everything a person or a program reads: data on stdout, talk on stderr.
 
+pub mod columns;
 pub mod conversation;
 pub mod envelope;
 pub mod screen;
@@ -9,7 +10,13 @@ pub mod words;
 
 use crate::args::{Global, OutputFormat};
 use envelope::Envelope;
+use longhaul_core::Moment;
+use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+// What fits a printed page, a mail and half a screen.
+const PAGE_WIDTH: usize = 100;
 
 /// How to print, with the default resolved: text on a terminal, else JSON.
 pub fn format(global: &Global) -> OutputFormat {
@@ -44,6 +51,24 @@ pub fn complain(error: &str, hint: Option<&str>) {
     if let Some(hint) = hint {
         let _ = writeln!(stderr, "  hint: {hint}");
     }
+}
+
+/// Prints an object on stdout.
+pub fn print_json(printed: &impl Serialize) {
+    let json = serde_json::to_string_pretty(printed).expect("what is printed has only string keys");
+    print_text(&(json + "\n"));
+}
+
+/// Now, for what is told of the past.
+pub fn now() -> Moment {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Moment(since.as_millis() as u64)
+}
+
+/// How wide a table may be, in characters: as the terminal, and else as a page.
+pub fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
+    size.map_or(PAGE_WIDTH, |size| usize::from(size.ws_col))
 }
 
 /// Prints text on stdout.

@@ -54,6 +54,14 @@ fn write_text(out: &mut String, envelope: &Envelope) -> std::fmt::Result {
     Ok(())
 }
 
+/// Text of so many characters at most: what is cut off is a mark.
+pub fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some(_) => text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
+}
+
 /// A number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -6,6 +6,7 @@ mod taking_over;
 
 use super::child::{Agent, Input, Launch, is_halted};
 use super::clock::Clock;
+use super::indexed::Indexed;
 use super::left::tail_of;
 use super::memory::MemoryWatch;
 use super::recorder::Recorder;
@@ -86,6 +87,8 @@ pub(crate) struct LiveWorld<'a> {
     checking: Option<Checking>,
     /// Writes the conversation down, for people.
     recorder: Recorder,
+    /// Tells the ledger of it, for those who look for runs.
+    indexed: Indexed,
     /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Ends the agent if we die and nobody comes back.
@@ -142,6 +145,7 @@ impl<'a> LiveWorld<'a> {
         let Setup { dir, order, environment, .. } = &setup;
         let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
         let recorder = Recorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
+        let indexed = Indexed::new(setup.home, &setup.dir);
         LiveWorld {
             setup,
             watch,
@@ -153,6 +157,7 @@ impl<'a> LiveWorld<'a> {
             condensing: None,
             checking: None,
             recorder,
+            indexed,
             ended: Vec::new(),
             watchdog: None,
             is_named: false,
@@ -189,6 +194,7 @@ impl World for LiveWorld<'_> {
             let _ = self.setup.dir.write_status(&status);
             self.is_named = true;
         }
+        self.indexed.take(run, &step.records);
         self.diagnostic.stepped(run, at, step, self.spawn_error.as_deref());
         self.setup.observer.stepped(View { run, policy, at, glance }, step);
     }
@@ -268,6 +274,7 @@ impl World for LiveWorld<'_> {
             }
             self.sync()?;
             self.set_watchdog().await;
+            self.indexed.write();
             self.pause(until).await?;
             if let Some(span) = self.clock.slept() {
                 return Ok(Event::Suspended(span));
@@ -297,6 +304,11 @@ impl LiveWorld<'_> {
     /// Brings what is written down for people up to date with `attempts` attempts, of which none goes on.
     pub(crate) fn complete_record(&mut self, attempts: u32) {
         self.recorder.complete(attempts);
+    }
+
+    /// Tells the ledger of a run that is over.
+    pub(crate) fn index(&mut self) {
+        self.indexed.write_last();
     }
 
     /// The harness that the run is carried out for.

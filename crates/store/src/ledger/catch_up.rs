@@ -1,8 +1,8 @@
 //! Bringing the ledger up to date with the run directories: what it does not know, what is gone, what was going on, and
 //! what it could not be told. Costs a look at each day's directory, and one at each run that is not over.
 
-use super::entry::{JournalMark, LedgerEntry, RunState};
-use super::query::{RunFilter, dir_of};
+use super::entry::{JournalMark, LedgerEntry, LedgerRun, RunState};
+use super::query::RunFilter;
 use super::{Ledger, LedgerError};
 use crate::find::{days_newest_first, run_named};
 use crate::{Home, RunDir, StoreError};
@@ -45,11 +45,12 @@ impl Ledger {
             ..RunFilter::default()
         };
         let going_on = self.known(|db| super::query::select(db, &going_on))?;
-        let behind = going_on.iter().filter(|run| JournalMark::of(&dir_of(run).journal_path()) != run.journal);
-        let mut dirs: BTreeMap<RunId, RunDir> = behind.map(|run| (run.id.clone(), dir_of(run))).collect();
+        let behind =
+            going_on.iter().filter(|run| JournalMark::of(&run.run_dir().journal_path()) != run.journal);
+        let mut dirs: BTreeMap<RunId, RunDir> = behind.map(|run| (run.id.clone(), run.run_dir())).collect();
         for id in &missed {
             if let Some(entry) = self.entry(id)? {
-                dirs.insert(id.clone(), dir_of(&entry.run));
+                dirs.insert(id.clone(), entry.run.run_dir());
             }
         }
         came_to.derived += dirs.len() as u64;
@@ -70,8 +71,11 @@ impl Ledger {
         let home = self.home.clone();
         let mut came_to = self.list_days(&home)?;
         let known = self.known(|db| super::query::select(db, &RunFilter::default()))?;
-        let behind: Vec<RunDir> =
-            known.iter().filter(|run| run.journal == JournalMark::default()).map(dir_of).collect();
+        let behind: Vec<RunDir> = known
+            .iter()
+            .filter(|run| run.journal == JournalMark::default())
+            .map(LedgerRun::run_dir)
+            .collect();
         came_to.derived += behind.len() as u64;
         self.derive(behind)?;
         Ok(came_to)

@@ -82,11 +82,11 @@ fn costs(db: &Connection, by: CostBy, since: i64) -> Result<Vec<CostRow<String>>
         "(SELECT * FROM spend WHERE quarter >= ?1) AS spent"
     };
     let sums = SUMS.replace('(', "(spent.");
-    let query =
-        format!("SELECT {key}, {sums} FROM {from} GROUP BY {key} ORDER BY sum(spent.cost + spent.cost_estimated) DESC, {key}");
+    let query = format!(
+        "SELECT {key}, {sums} FROM {from} GROUP BY {key} ORDER BY sum(spent.cost + spent.cost_estimated) DESC, {key}"
+    );
     let mut statement = db.prepare(&query)?;
-    let rows =
-        statement.query_map([since], |row| Ok(CostRow { key: row.get(0)?, spend: spend(row, 1)? }))?;
+    let rows = statement.query_map([since], |row| Ok(CostRow { key: row.get(0)?, spend: spend(row, 1)? }))?;
     rows.collect()
 }
 

@@ -92,6 +92,13 @@ pub struct LedgerRun {
     pub journal: JournalMark,
 }
 
+impl LedgerRun {
+    /// Where it is.
+    pub fn run_dir(&self) -> RunDir {
+        RunDir::new(self.dir.clone(), self.id.clone())
+    }
+}
+
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

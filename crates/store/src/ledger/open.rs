@@ -162,8 +162,7 @@ impl Ledger {
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LedgerError> {
         let run = || {
-            let transaction =
-                self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+            let transaction = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             let changed = change(&transaction)?;
             transaction.commit()?;
             Ok(changed)

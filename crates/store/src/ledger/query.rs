@@ -59,9 +59,10 @@ impl Ledger {
         // Behind all that begin so: no character is larger.
         let end = format!("{id}\u{10FFFF}");
         self.known(|db| {
-            let mut statement =
-                db.prepare_cached(&format!("SELECT {RUN} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"))?;
-            let found = statement.query_map((id, end, Number(most)), |row| Ok(dir_of(&run(row)?)))?;
+            let mut statement = db.prepare_cached(&format!(
+                "SELECT {RUN} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+            ))?;
+            let found = statement.query_map((id, end, Number(most)), |row| Ok(run(row)?.run_dir()))?;
             found.collect()
         })
     }
@@ -75,13 +76,9 @@ impl Ledger {
     }
 }
 
-pub(super) fn dir_of(run: &LedgerRun) -> RunDir {
-    RunDir::new(run.dir.clone(), run.id.clone())
-}
-
 /// The run's directory, if more was written to its journal than is known.
 fn behind(run: &LedgerRun) -> Option<RunDir> {
-    let dir = dir_of(run);
+    let dir = run.run_dir();
     (JournalMark::of(&dir.journal_path()) != run.journal).then_some(dir)
 }
 

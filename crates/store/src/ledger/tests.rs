@@ -3,7 +3,8 @@ use crate::plan::tests::plan;
 use crate::{Day, Home, ModelSpent, NewRun};
 use expect_test::expect;
 use longhaul_core::{
-    Fault, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span, SpawnPlan, Tally, Tokens, Usd,
+    Fault, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span, SpawnPlan, Tally,
+    Tokens, Usd,
 };
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
@@ -207,8 +208,7 @@ fn it_is_brought_up_to_date() {
         states
     };
     let id = |run: &NewRun| run.dir.id().clone();
-    let mut expected =
-        vec![(id(&going_on), RunState::Running), (id(&waiting), RunState::Waiting)];
+    let mut expected = vec![(id(&going_on), RunState::Running), (id(&waiting), RunState::Waiting)];
     expected.sort();
     assert_eq!(states(&mut ledger), expected);
 
@@ -337,14 +337,18 @@ fn differences_are_told() {
     let one = run(&home, 1, &whole_story());
     let gone = run(&home, 2, &whole_story());
     let ledger = caught_up(&home);
-    let rename = |text: String| text.replace(one.dir.id().as_str(), "ONE").replace(gone.dir.id().as_str(), "GONE");
+    let rename =
+        |text: String| text.replace(one.dir.id().as_str(), "ONE").replace(gone.dir.id().as_str(), "GONE");
     fs::remove_dir_all(gone.dir.path()).expect("it is removed");
     ledger.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
     ledger.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
     let missing = run(&home, 3, &started(1, 0));
     let told: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
-    let told: Vec<_> =
-        told.iter().map(|told| told.replace(missing.dir.id().as_str(), "MISSING")).map(|told| told[..70.min(told.len())].to_owned()).collect();
+    let told: Vec<_> = told
+        .iter()
+        .map(|told| told.replace(missing.dir.id().as_str(), "MISSING"))
+        .map(|told| told[..70.min(told.len())].to_owned())
+        .collect();
     let mut sorted = told;
     sorted.sort();
     expect![[r#"

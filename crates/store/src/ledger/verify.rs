@@ -100,11 +100,7 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
     part("agent", &(&one.agent, &one.model), &(&other.agent, &other.model));
     part("begin", &one.began_at, &other.began_at);
     part("end", &(one.ended_at, one.until, one.retry_at), &(other.ended_at, other.until, other.retry_at));
-    part(
-        "time",
-        &(one.active, one.waiting, one.suspended),
-        &(other.active, other.waiting, other.suspended),
-    );
+    part("time", &(one.active, one.waiting, one.suspended), &(other.active, other.waiting, other.suspended));
     part("cost", &(one.cost, one.cost_estimated), &(other.cost, other.cost_estimated));
     part("tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
     part("number of attempts", &(one.attempts, one.reopened), &(other.attempts, other.reopened));

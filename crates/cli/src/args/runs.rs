@@ -1,0 +1,110 @@
+//! `longhaul runs`, `status`, `cost` and `ledger`.
+
+use crate::when::when;
+use clap::{Args, Subcommand, ValueEnum};
+use longhaul_core::{Moment, OutcomeKind};
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Only runs that are in this state: running, waiting, orphaned (its supervisor died), unreadable, over; or that
+    /// ended so: done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later, cancelled
+    #[arg(long, short, value_name = "STATE", value_delimiter = ',', value_parser = state)]
+    pub state: Vec<StateAsked>,
+    /// Only runs that were begun since then: a duration like 12h or 7d, a date, or a time
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub since: Option<Moment>,
+    /// Only runs that work in this directory or below it
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Only runs of this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only runs that have used the session whose id begins so
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Only runs that have these words in their task or their name
+    #[arg(value_name = "WORDS")]
+    pub text: Option<String>,
+    /// So many runs at most, the newest
+    #[arg(long, short = 'n', value_name = "N", default_value = "30", conflicts_with = "all")]
+    pub limit: NonZeroU64,
+    /// All runs, however many there are
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// A state or an outcome, as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateAsked {
+    Running,
+    Waiting,
+    Orphaned,
+    Unreadable,
+    Over,
+    Ended(OutcomeKind),
+}
+
+const STATES: [(&str, StateAsked); 5] = [
+    ("running", StateAsked::Running),
+    ("waiting", StateAsked::Waiting),
+    ("orphaned", StateAsked::Orphaned),
+    ("unreadable", StateAsked::Unreadable),
+    ("over", StateAsked::Over),
+];
+
+fn state(text: &str) -> Result<StateAsked, String> {
+    let ended = OutcomeKind::ALL.iter().map(|kind| (kind.word(), StateAsked::Ended(*kind)));
+    let all: Vec<(&str, StateAsked)> = STATES.into_iter().chain(ended).collect();
+    let found = all.iter().find(|(word, _)| *word == text);
+    found.map(|(_, state)| *state).ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
+#[derive(Debug, Args)]
+pub struct CostArgs {
+    /// What the spending is told apart by
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "day")]
+    pub by: By,
+    /// Only what was spent since then: a duration like 12h or 7d, a date, or a time, to a quarter of an hour [default:
+    /// 30d; all of it, if --all]
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "all")]
+    pub since: Option<Moment>,
+    /// All that was ever spent
+    #[arg(long)]
+    pub all: bool,
+    /// Print comma-separated values, with a line of names
+    #[arg(long)]
+    pub csv: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// The local date
+    Day,
+    /// The model
+    Model,
+    /// The directory that runs work in
+    Project,
+    /// The run
+    Run,
+    /// The agent
+    Agent,
+}
+
+#[derive(Debug, Args)]
+pub struct LedgerArgs {
+    #[command(subcommand)]
+    pub command: LedgerCommand,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum LedgerCommand {
+    /// Make the ledger anew, out of the directories of all runs
+    Rebuild,
+    /// Compare the ledger with the journals, and tell each difference
+    Verify,
+}

@@ -1,0 +1,271 @@
+//! `longhaul cost`: what was spent, by day, model, project, run or agent. What the agent states and what we estimate are
+//! never added up unseen.
+
+use crate::args::{By, CostArgs, Global, OutputFormat};
+use crate::failure::Failure;
+use crate::output::columns::{Column, table};
+use crate::output::text::grouped;
+use crate::when::local_date;
+use crate::{home, ledger, output};
+use longhaul_core::{Moment, Tokens};
+use longhaul_store::{CostBy, CostRow, LedgerSpend, rfc3339};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+const DAYS: u64 = 30;
+const DAY_MS: u64 = 86_400_000;
+const QUARTER_MS: u64 = 900_000;
+
+/// What every price here is, also where nobody was billed for it.
+const BASIS: &str = "what the use costs at the prices of the API; a subscription is not billed for it";
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Costs {
+    by: &'static str,
+    /// Since when; nothing for all.
+    since: Option<String>,
+    basis: &'static str,
+    rows: Vec<Row>,
+    total: Row,
+}
+
+/// What was spent on one thing.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// On what; nothing where nobody said which, and for the total.
+    key: Option<String>,
+    /// As the agent states it.
+    stated_cost_usd: f64,
+    /// As we price what no statement covers.
+    estimated_cost_usd: f64,
+    total_cost_usd: f64,
+    /// Whether some of it has no price: the cost is then a lower bound.
+    unpriced: bool,
+    messages: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    /// Tokens of messages that were cut, estimated; not among the others.
+    cut_tokens: u64,
+}
+
+/// Carries out the command and returns its exit code.
+pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
+    let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
+    let since = args.since.or_else(|| (!args.all).then(month));
+    let ledger = ledger::open(&home::locate()?)?;
+    let found = match args.by {
+        By::Day => ledger.costs_by_quarter(since).map(days),
+        By::Model => ledger.costs(CostBy::Model, since),
+        By::Project => ledger.costs(CostBy::Project, since),
+        By::Run => ledger.costs(CostBy::Run, since),
+        By::Agent => ledger.costs(CostBy::Agent, since),
+    };
+    let found = found.map_err(|error| ledger::failure(&error))?;
+    let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
+    let costs = Costs {
+        by: word(args.by),
+        since: since.map(rfc3339),
+        basis: BASIS,
+        rows: found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect(),
+        total: Row::new(None, &total),
+    };
+    if args.csv {
+        output::print_text(&csv(&costs));
+        return Ok(0);
+    }
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&text(&costs)),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&costs),
+    }
+    Ok(0)
+}
+
+fn word(by: By) -> &'static str {
+    match by {
+        By::Day => "day",
+        By::Model => "model",
+        By::Project => "project",
+        By::Run => "run",
+        By::Agent => "agent",
+    }
+}
+
+/// Quarters of an hour as local days, the last one first.
+fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {
+    let mut days: BTreeMap<String, LedgerSpend> = BTreeMap::new();
+    for CostRow { key, spend } in quarters {
+        let date = local_date(Moment(key.saturating_mul(QUARTER_MS)));
+        let day = days.entry(date.map(|date| date.to_string()).unwrap_or_default()).or_default();
+        *day = plus(*day, &spend);
+    }
+    days.into_iter().rev().map(|(key, spend)| CostRow { key, spend }).collect()
+}
+
+fn plus(one: LedgerSpend, other: &LedgerSpend) -> LedgerSpend {
+    LedgerSpend {
+        cost: one.cost + other.cost,
+        cost_estimated: one.cost_estimated + other.cost_estimated,
+        unpriced: one.unpriced || other.unpriced,
+        tokens: one.tokens + other.tokens,
+        cut: one.cut + other.cut,
+        messages: one.messages + other.messages,
+    }
+}
+
+impl Row {
+    fn new(key: Option<&String>, spend: &LedgerSpend) -> Row {
+        let Tokens { input, output, cache_read, cache_write } = spend.tokens;
+        Row {
+            key: key.filter(|key| !key.is_empty()).cloned(),
+            stated_cost_usd: spend.cost.dollars(),
+            estimated_cost_usd: spend.cost_estimated.dollars(),
+            total_cost_usd: (spend.cost + spend.cost_estimated).dollars(),
+            unpriced: spend.unpriced,
+            messages: spend.messages,
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_input_tokens: cache_read,
+            cache_creation_input_tokens: cache_write,
+            cut_tokens: spend.cut,
+        }
+    }
+}
+
+fn text(costs: &Costs) -> String {
+    let names = [
+        costs.by,
+        "stated",
+        "estimated",
+        "total",
+        "messages",
+        "input",
+        "output",
+        "cache read",
+        "cache written",
+    ];
+    let mut cells = vec![names.map(str::to_owned).to_vec()];
+    let line = |row: &Row, key: &str| {
+        let at_least = if row.unpriced { ">" } else { "" };
+        vec![
+            key.to_owned(),
+            dollars(row.stated_cost_usd),
+            dollars(row.estimated_cost_usd),
+            format!("{at_least}{}", dollars(row.total_cost_usd)),
+            grouped(row.messages),
+            grouped(row.input_tokens),
+            grouped(row.output_tokens),
+            grouped(row.cache_read_input_tokens),
+            grouped(row.cache_creation_input_tokens),
+        ]
+    };
+    cells.extend(costs.rows.iter().map(|row| line(row, row.key.as_deref().unwrap_or("(not said)"))));
+    cells.push(line(&costs.total, "total"));
+    let columns = [&[Column::Left][..], &[Column::Right; 8]].concat();
+    let unpriced =
+        if costs.total.unpriced { "; more than that where it says >: some models have no price" } else { "" };
+    table(&cells, &columns, usize::MAX) + &format!("\n{BASIS}{unpriced}\n")
+}
+
+fn dollars(amount: f64) -> String {
+    format!("${amount:.2}")
+}
+
+/// A line of names, then the rows; the total is for whoever adds up.
+fn csv(costs: &Costs) -> String {
+    let mut out = format!(
+        "{},stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,\
+         cache_creation_input_tokens,cut_tokens\n",
+        costs.by
+    );
+    for row in &costs.rows {
+        out += &format!(
+            "{},{:.6},{:.6},{},{},{},{},{},{},{}\n",
+            quoted(row.key.as_deref().unwrap_or_default()),
+            row.stated_cost_usd,
+            row.estimated_cost_usd,
+            row.unpriced,
+            row.messages,
+            row.input_tokens,
+            row.output_tokens,
+            row.cache_read_input_tokens,
+            row.cache_creation_input_tokens,
+            row.cut_tokens
+        );
+    }
+    out
+}
+
+/// A field of comma-separated values (RFC 4180).
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use longhaul_core::Usd;
+
+    fn spend(cents: u64, estimated: u64, unpriced: bool) -> LedgerSpend {
+        let tokens = Tokens { input: 1_000, output: 20, cache_read: 3_000_000, cache_write: 4 };
+        let usd = |cents| Usd(cents * 10_000);
+        LedgerSpend {
+            cost: usd(cents),
+            cost_estimated: usd(estimated),
+            unpriced,
+            tokens,
+            cut: 5,
+            messages: 6,
+        }
+    }
+
+    fn costs() -> Costs {
+        let rows = [("claude-large, the \"new\"", spend(1_234, 0, false)), ("", spend(5, 6, true))];
+        let total = rows.iter().fold(LedgerSpend::default(), |total, (_, spend)| plus(total, spend));
+        Costs {
+            by: "model",
+            since: None,
+            basis: BASIS,
+            rows: rows.iter().map(|(key, spend)| Row::new(Some(&(*key).to_owned()), spend)).collect(),
+            total: Row::new(None, &total),
+        }
+    }
+
+    #[test]
+    fn costs_for_people() {
+        expect![[r#"
+            model                    stated  estimated    total  messages  input  output  cache read  cache written
+            claude-large, the "new"  $12.34      $0.00   $12.34         6  1,000      20   3,000,000              4
+            (not said)                $0.05      $0.06   >$0.11         6  1,000      20   3,000,000              4
+            total                    $12.39      $0.06  >$12.45        12  2,000      40   6,000,000              8
+
+            what the use costs at the prices of the API; a subscription is not billed for it; more than that where it says >: some models have no price
+        "#]].assert_eq(&text(&costs()));
+    }
+
+    #[test]
+    fn costs_for_spreadsheets() {
+        expect![[r#"
+            model,stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,cache_creation_input_tokens,cut_tokens
+            "claude-large, the ""new""",12.340000,0.000000,false,6,1000,20,3000000,4,5
+            ,0.050000,0.060000,true,6,1000,20,3000000,4,5
+        "#]].assert_eq(&csv(&costs()));
+    }
+
+    #[test]
+    fn quarters_become_days() {
+        let quarter = |quarter, cents| CostRow { key: quarter, spend: spend(cents, 0, false) };
+        // Three days apart, so that they are of different dates in every time zone.
+        let days = days(vec![quarter(100_000, 1), quarter(100_001, 2), quarter(100_288, 4)]);
+        let told: Vec<_> = days.iter().map(|day| day.spend.cost.0 / 10_000).collect();
+        assert_eq!(told, [4, 3]);
+        assert!(days[0].key > days[1].key, "{days:?}");
+    }
+}

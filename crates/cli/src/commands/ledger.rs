@@ -1,0 +1,87 @@
+//! `longhaul ledger`: the index of all runs made anew, or compared with their journals.
+
+use crate::args::{Global, LedgerArgs, LedgerCommand, OutputFormat};
+use crate::failure::{Failure, UNEXPECTED};
+use crate::output::text::grouped;
+use crate::{home, ledger, output};
+use longhaul_store::{Home, Ledger, LedgerError};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+// Whoever asks for this has time.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Carries out the command and returns its exit code.
+pub fn ledger(global: &Global, args: &LedgerArgs) -> Result<u8, Failure> {
+    let home = home::open()?;
+    match args.command {
+        LedgerCommand::Rebuild => rebuild(global, &home),
+        LedgerCommand::Verify => verify(global, &home),
+    }
+}
+
+/// What making it anew came to.
+#[derive(Debug, Serialize)]
+struct Rebuilt {
+    runs: u64,
+    removed: u64,
+    seconds: f64,
+    ledger: String,
+}
+
+fn rebuild(global: &Global, home: &Home) -> Result<u8, Failure> {
+    let begun = Instant::now();
+    let anew = || Ledger::open(home, WAIT)?.rebuild();
+    let made = match anew() {
+        // What nobody can use is not mended: there is nothing in it that is not elsewhere.
+        Err(LedgerError::Damaged { .. } | LedgerError::Newer { .. }) => {
+            Ledger::set_aside(home).and_then(|()| anew())
+        }
+        made => made,
+    };
+    let made = made.map_err(|error| ledger::failure(&error))?;
+    let rebuilt = Rebuilt {
+        runs: made.derived,
+        removed: made.removed,
+        seconds: begun.elapsed().as_secs_f64(),
+        ledger: Ledger::path_in(home).display().to_string(),
+    };
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&format!(
+            "{} runs in {:.1} s: {}\n",
+            grouped(rebuilt.runs),
+            rebuilt.seconds,
+            rebuilt.ledger
+        )),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&rebuilt),
+    }
+    Ok(0)
+}
+
+/// What comparing it found.
+#[derive(Debug, Serialize)]
+struct Verified {
+    runs: u64,
+    differences: Vec<String>,
+}
+
+fn verify(global: &Global, home: &Home) -> Result<u8, Failure> {
+    let mut differences = Vec::new();
+    let ledger = Ledger::open(home, WAIT).map_err(|error| ledger::failure(&error))?;
+    let runs = ledger.verify(|difference| differences.push(difference.to_string()));
+    let verified = Verified { runs: runs.map_err(|error| ledger::failure(&error))?, differences };
+    let agrees = verified.differences.is_empty();
+    match output::format(global) {
+        OutputFormat::Text => {
+            let told: String = verified.differences.iter().map(|told| format!("{told}\n")).collect();
+            let verdict = match verified.differences.len() {
+                0 => "the ledger says what the journals say".to_owned(),
+                1 => "1 difference; `longhaul ledger rebuild` makes the ledger anew".to_owned(),
+                count => format!("{count} differences; `longhaul ledger rebuild` makes the ledger anew"),
+            };
+            output::print_text(&format!("{told}{} runs: {verdict}\n", grouped(verified.runs)));
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&verified),
+    }
+    Ok(if agrees { 0 } else { UNEXPECTED })
+}

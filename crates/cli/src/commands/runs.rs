@@ -1,0 +1,92 @@
+//! `longhaul runs`: the list of runs, newest first. It reads the ledger, and of runs that are not over who has them.
+
+mod row;
+pub mod table;
+
+use crate::args::{Global, OutputFormat, RunsArgs, StateAsked};
+use crate::failure::Failure;
+use crate::{home, ledger, output};
+use longhaul_store::{RunFilter, RunState};
+pub use row::{Row, Standing};
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Listed<'a> {
+    runs: &'a [Row],
+    /// Whether there are more than were asked for.
+    more: bool,
+}
+
+/// Carries out the command and returns its exit code.
+pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
+    let filter = filter(args);
+    let mut ledger = ledger::open(&home::locate()?)?;
+    let mut found = ledger.runs(&filter).map_err(|error| ledger::failure(&error))?;
+    let more = !args.all && found.len() as u64 > args.limit.get();
+    if more {
+        found.pop();
+    }
+    let rows: Vec<Row> = found.into_iter().map(Row::new).filter(|row| is_meant(&args.state, row)).collect();
+    match output::format(global) {
+        OutputFormat::Text => {
+            output::print_text(&table::runs(&rows, output::now(), output::width()));
+            if rows.is_empty() && !global.quiet {
+                output::talk("no run is like that; `longhaul runs` without filters lists all");
+            } else if more && !global.quiet {
+                output::talk(&format!("the newest {} runs; --all or -n N tells of more", args.limit));
+            }
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Listed { runs: &rows, more }),
+    }
+    Ok(0)
+}
+
+fn filter(args: &RunsArgs) -> RunFilter {
+    let mut filter = RunFilter {
+        since: args.since,
+        project: args.project.as_deref().map(project),
+        agent: args.agent.clone(),
+        session: args.session.clone(),
+        text: args.text.clone(),
+        // One more, to see whether there are more.
+        limit: (!args.all).then_some(args.limit.get() + 1),
+        ..RunFilter::default()
+    };
+    for asked in &args.state {
+        match asked {
+            StateAsked::Running => filter.states.push(RunState::Running),
+            StateAsked::Waiting => filter.states.push(RunState::Waiting),
+            // Whether somebody has it is not in the ledger.
+            StateAsked::Orphaned => filter.states.extend([RunState::Running, RunState::Waiting]),
+            StateAsked::Unreadable => filter.states.push(RunState::Unreadable),
+            StateAsked::Over => filter.states.push(RunState::Over),
+            StateAsked::Ended(kind) => {
+                filter.states.push(RunState::Over);
+                filter.outcomes.push(*kind);
+            }
+        }
+    }
+    filter
+}
+
+/// A directory as runs have it, which may be gone by now.
+fn project(named: &Path) -> String {
+    let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
+    fs::canonicalize(&absolute).unwrap_or(absolute).display().to_string()
+}
+
+/// Whether a row is in one of the states that were asked for, now that it is known who has it.
+fn is_meant(asked: &[StateAsked], row: &Row) -> bool {
+    let is = |asked: &StateAsked| match asked {
+        StateAsked::Running => row.state == Standing::Running,
+        StateAsked::Waiting => row.state == Standing::Waiting,
+        StateAsked::Orphaned => row.state == Standing::Orphaned,
+        StateAsked::Unreadable => row.state == Standing::Unreadable,
+        StateAsked::Over => row.state == Standing::Over,
+        StateAsked::Ended(kind) => row.outcome == Some(*kind),
+    };
+    asked.is_empty() || asked.iter().any(is)
+}

@@ -1,0 +1,134 @@
+//! A run in a list: what the ledger knows of it, who has it, and what to type next.
+
+use longhaul_core::{Fault, OutcomeKind, Span};
+use longhaul_store::{Journal, LedgerRun, RunState, rfc3339};
+use serde::Serialize;
+
+/// One run, as it is printed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    pub id: String,
+    pub name: Option<String>,
+    pub state: Standing,
+    pub outcome: Option<OutcomeKind>,
+    /// Why it waits, or why it ended so.
+    pub fault: Option<Fault>,
+    /// Until when it waits.
+    pub until: Option<String>,
+    /// When trying again makes sense.
+    pub retry_at: Option<String>,
+    pub began_at: String,
+    pub ended_at: Option<String>,
+    /// How long it worked; nothing while it goes on.
+    pub active_seconds: Option<f64>,
+    /// How long it waited between its attempts.
+    pub waiting_seconds: f64,
+    pub attempts: u32,
+    /// How often somebody let it go on after it had been over.
+    pub resume_generation: u32,
+    /// Stated by the agent plus estimated by us, of the attempts that are over.
+    pub total_cost_usd: f64,
+    pub estimated_cost_usd: f64,
+    /// Whether some of it has no price: the cost is then a lower bound.
+    pub unpriced: bool,
+    pub total_tokens: u64,
+    pub agent: String,
+    pub model: Option<String>,
+    pub cwd: String,
+    pub task: String,
+    pub dir: String,
+    /// Why nothing more is known.
+    pub complaint: Option<String>,
+    /// What to type next; nothing where there is nothing to do.
+    pub next: Option<String>,
+    #[serde(skip)]
+    pub known: LedgerRun,
+}
+
+/// Where a run stands, and whether somebody has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Running,
+    Waiting,
+    /// It is not over, and nobody supervises it.
+    Orphaned,
+    Over,
+    Unreadable,
+}
+
+impl Row {
+    pub fn new(run: LedgerRun) -> Row {
+        let state = standing(&run);
+        let seconds = |span: Span| span.0 as f64 / 1_000.0;
+        Row {
+            id: run.id.to_string(),
+            name: run.name.clone(),
+            state,
+            outcome: run.outcome,
+            fault: run.fault,
+            until: run.until.map(rfc3339),
+            retry_at: run.retry_at.map(rfc3339),
+            began_at: rfc3339(run.began_at),
+            ended_at: run.ended_at.map(rfc3339),
+            active_seconds: run.active.map(seconds),
+            waiting_seconds: seconds(run.waiting),
+            attempts: run.attempts,
+            resume_generation: run.reopened,
+            total_cost_usd: (run.cost + run.cost_estimated).dollars(),
+            estimated_cost_usd: run.cost_estimated.dollars(),
+            unpriced: run.unpriced,
+            total_tokens: run.tokens,
+            agent: run.agent.clone(),
+            model: run.model.clone(),
+            cwd: run.project.clone(),
+            task: run.task.clone(),
+            dir: run.dir.display().to_string(),
+            complaint: run.complaint.clone(),
+            next: next(&run, state),
+            known: run,
+        }
+    }
+
+    /// What the list says of it in a word.
+    pub fn word(&self) -> &'static str {
+        match (self.state, self.outcome) {
+            (Standing::Over, Some(outcome)) => outcome.word(),
+            (Standing::Over, None) => "over",
+            (Standing::Running, _) => "running",
+            (Standing::Waiting, _) => "waiting",
+            (Standing::Orphaned, _) => "orphaned",
+            (Standing::Unreadable, _) => "unreadable",
+        }
+    }
+}
+
+fn standing(run: &LedgerRun) -> Standing {
+    let held = || Journal::is_held(&run.dir.join("journal.jsonl")).unwrap_or(false);
+    match run.state {
+        RunState::Over => Standing::Over,
+        RunState::Unreadable => Standing::Unreadable,
+        RunState::Running | RunState::Waiting if !held() => Standing::Orphaned,
+        RunState::Running => Standing::Running,
+        RunState::Waiting => Standing::Waiting,
+    }
+}
+
+fn next(run: &LedgerRun, state: Standing) -> Option<String> {
+    let id = &run.id;
+    match state {
+        Standing::Orphaned => Some(format!("longhaul recover {id}")),
+        Standing::Unreadable => None,
+        Standing::Running | Standing::Waiting => Some(format!("longhaul attach {id}")),
+        Standing::Over => match run.outcome? {
+            OutcomeKind::Done | OutcomeKind::Refused | OutcomeKind::Bug => None,
+            OutcomeKind::OverBudget | OutcomeKind::OutOfTime => Some(format!("longhaul show {id}")),
+            OutcomeKind::Incomplete => Some(format!("longhaul recover {id}")),
+            OutcomeKind::Failed
+            | OutcomeKind::NeedsPerson
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::RetryLater
+            | OutcomeKind::Cancelled => Some(format!("longhaul resume {id}")),
+        },
+    }
+}
