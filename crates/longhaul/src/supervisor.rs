@@ -304,7 +304,7 @@ impl Supervised<'_> {
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
                 settle(world.dir(), run, policy, world.harness(), &report);
-                world.index();
+                world.retire();
                 if !*keep_stream {
                     world.compact_streams();
                 }

@@ -118,6 +118,21 @@ pub(crate) fn clear(dir: &Path) {
 }
 
 /// The process that a scratch name is of.
+/// Removes what writers that were killed left of making the file at this path, and what a database had beside that.
+pub(crate) fn clear_beside(path: &Path) {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return;
+    };
+    let begins = format!(".{name}.");
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let left = entry.file_name().into_string().ok().filter(|left| left.starts_with(&begins));
+        let left = left.as_deref().map(|left| left.trim_end_matches("-wal").trim_end_matches("-shm"));
+        if left.and_then(writer_of).is_some_and(is_gone) {
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+}
+
 fn writer_of(name: &str) -> Option<Pid> {
     let (_, writer) = name.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
     Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)

@@ -19,6 +19,7 @@ mod guards;
 mod guards_of_calls;
 mod keeping_going;
 mod ladder;
+mod ledger;
 mod limits;
 mod moving;
 mod network;

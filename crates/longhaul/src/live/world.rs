@@ -306,8 +306,9 @@ impl LiveWorld<'_> {
         self.recorder.complete(attempts);
     }
 
-    /// Tells the ledger of a run that is over.
-    pub(crate) fn index(&mut self) {
+    /// The run is over, and all were told: its sessions are free, and the ledger is brought up to date.
+    pub(crate) fn retire(&mut self) {
+        self.locks.clear();
         self.indexed.write_last();
     }
 

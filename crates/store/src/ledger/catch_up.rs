@@ -4,6 +4,7 @@
 use super::entry::{JournalMark, LedgerEntry, LedgerRun, RunState};
 use super::query::RunFilter;
 use super::{Ledger, LedgerError};
+use crate::atomic::clear_beside;
 use crate::find::{days_newest_first, run_named};
 use crate::{Home, RunDir, StoreError};
 use longhaul_core::RunId;
@@ -38,6 +39,7 @@ impl Ledger {
     /// [`LedgerError`]. What was written by then stays.
     pub fn catch_up(&mut self) -> Result<CaughtUp, LedgerError> {
         let home = self.home.clone();
+        clear_beside(&Ledger::path_in(&home));
         let mut came_to = self.list_days(&home)?;
         let missed = home.missed()?;
         let going_on = RunFilter {

@@ -3,6 +3,8 @@
 use crate::atomic::Scratch;
 use crate::{Home, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -171,7 +173,8 @@ impl Ledger {
     }
 }
 
-/// Makes an empty ledger. It gets its name when it is whole: many processes may come at once.
+/// Makes an empty ledger. It gets its name when it is whole, and never in place of another: many processes may come at
+/// once.
 fn create(path: &Path) -> Result<(), LedgerError> {
     let scratch = Scratch::beside(path);
     // It is made by us, so that nobody else may ever read it.
@@ -183,8 +186,8 @@ fn create(path: &Path) -> Result<(), LedgerError> {
         db.pragma_update(None, "user_version", VERSION)
     });
     made.map_err(|error| failed(path, &error))?;
-    match fs::hard_link(&scratch.path, path) {
-        Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => Err(refused(path, &cause)),
+    match renameat_with(CWD, &scratch.path, CWD, path, RenameFlags::NOREPLACE) {
+        Err(cause) if cause != Errno::EXIST => Err(refused(path, &cause.into())),
         _ => Ok(()),
     }
 }

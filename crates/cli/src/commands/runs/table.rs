@@ -66,3 +66,77 @@ fn at(until: Moment, now: Moment) -> String {
         format!("at {} (in {})", words::clock(until), until.since(now))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+    use longhaul_core::{Fault, OutcomeKind, RunId, Span, Usd};
+    use longhaul_store::{JournalMark, LedgerRun, RunState};
+
+    const NOW: Moment = Moment(1_000_000_000_000);
+
+    fn run(id: &str, minutes_ago: u64) -> LedgerRun {
+        LedgerRun {
+            id: RunId::from(id),
+            day: "2001-09-09".to_owned(),
+            dir: "/state/runs/2001-09-09/x".into(),
+            name: None,
+            agent: "claude".to_owned(),
+            model: None,
+            project: "/code/one".to_owned(),
+            task: "Prove the lemma, and all that follows from it for every prime that is larger than seven"
+                .to_owned(),
+            state: RunState::Over,
+            outcome: Some(OutcomeKind::Done),
+            fault: None,
+            until: None,
+            retry_at: None,
+            began_at: Moment(NOW.0 - minutes_ago * 60_000),
+            ended_at: Some(NOW),
+            active: Some(Span::from_mins(minutes_ago / 2)),
+            waiting: Span::ZERO,
+            suspended: Span::ZERO,
+            attempts: 1,
+            reopened: 0,
+            cost: Usd(1_230_000),
+            cost_estimated: Usd(4_000),
+            unpriced: false,
+            tokens: 1_000,
+            complaint: None,
+            journal: JournalMark::default(),
+        }
+    }
+
+    #[test]
+    fn runs_for_people() {
+        let named = LedgerRun { name: Some("nightly".to_owned()), unpriced: true, ..run("longname", 90) };
+        let failed = LedgerRun {
+            outcome: Some(OutcomeKind::NeedsPerson),
+            fault: Some(Fault::Auth),
+            ..run("bcd", 60 * 24 * 3)
+        };
+        // Nobody holds the journal of a run that is nowhere.
+        let orphaned = LedgerRun { state: RunState::Running, outcome: None, active: None, ..run("fgh", 1) };
+        let unreadable = LedgerRun {
+            state: RunState::Unreadable,
+            outcome: None,
+            active: None,
+            complaint: Some("read plan /state/plan.json: no such file".to_owned()),
+            ..run("jkm", 2)
+        };
+        let rows: Vec<Row> = [orphaned, unreadable, named, failed].into_iter().map(Row::new).collect();
+        expect![[r#"
+            id        state         began       worked    cost  task
+            fgh       orphaned      1 min ago        -   $1.23  Prove the lemma, and all th…
+            jkm       unreadable    2 min ago        -   $1.23  read plan /state/plan.json:…
+            longname  done          1 h ago        45m  >$1.23  nightly: Prove the lemma, a…
+            bcd       needs_person  3 days ago  1d 12h   $1.23  Prove the lemma, and all th…
+        "#]].assert_eq(&runs(&rows, NOW, 80));
+        let going: Vec<_> = rows.into_iter().take(1).map(|row| (row.clone(), doing(&row, NOW))).collect();
+        expect![[r#"
+            id   state     began       cost  now
+            fgh  orphaned  1 min ago  $1.23  nobody supervises it; go on with: longhaul rec…
+        "#]].assert_eq(&going_on(&going, NOW, 80));
+    }
+}

@@ -133,6 +133,18 @@ fn two_hundred_runs_that_end_at_once_are_each_there_once() {
 }
 
 #[test]
+fn what_a_killed_maker_left_is_removed_by_the_next_reader() {
+    let (_dir, home) = home();
+    // No process has a number that is so large.
+    let left =
+        ["", "-wal", "-shm"].map(|end| home.path().join(format!(".ledger.sqlite3.2147483646-0.new{end}")));
+    let live = home.path().join(format!(".ledger.sqlite3.{}-99.new", std::process::id()));
+    left.iter().chain([&live]).for_each(|path| fs::write(path, "half").expect("it is written"));
+    drop(caught_up(&home));
+    assert!(left.iter().all(|path| !path.exists()) && live.exists());
+}
+
+#[test]
 fn readers_see_whole_runs_while_writers_write() {
     let (_dir, home) = home();
     let runs: Vec<NewRun> = (0..4).map(|roll| run(&home, roll, &started(1, 0))).collect();
