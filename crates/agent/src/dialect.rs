@@ -2,7 +2,7 @@
 
 use crate::claude::Claude;
 use crate::{Deeds, Glance, Guards, Network, Scribe, Sessions, Summary, Tables, TablesError, Transcript};
-use longhaul_core::{Evidence, Exit, Left, Notice, RunId, Say, SpawnPlan};
+use longhaul_core::{Evidence, Exit, Left, Notice, RunId, Say, SpawnPlan, Tally};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -70,6 +70,11 @@ pub trait Decoder: Send {
 
     /// What the tool calls did so far; complete after [`Decoder::evidence`].
     fn deeds(&self) -> &Deeds;
+
+    /// What the process used so far, model by model, sorted by name; an empty name where nobody said which. The parts
+    /// add up to the tally of [`Decoder::glance`], and after [`Decoder::evidence`] to that of the evidence, in every
+    /// field. Models that used nothing are not among them.
+    fn by_model(&self) -> Vec<(String, Tally)>;
 
     /// What the whole stream proves, now that the process is gone and the stream read to its end.
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;

@@ -96,10 +96,7 @@ impl Prices {
 
     /// What a message costs, in billionths of a dollar; nothing if the model is not in the table.
     pub(crate) fn price(&self, model: &str, billed: Billed) -> Option<u64> {
-        // Behind each sign that may end a vendor's prefix, the table's name may begin.
-        let behind = model.match_indices(['.', '/', ':']).map(|(at, sign)| &model[at + sign.len()..]);
-        let model = iter::once(model)
-            .chain(behind)
+        let model = ids(model)
             .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
         Some(model.rates_for(billed.tokens).price(billed))
     }
@@ -108,6 +105,28 @@ impl Prices {
 /// Billionths of a dollar as money, rounded.
 pub(crate) fn usd_from_nano(nano: u64) -> Usd {
     Usd(nano.saturating_add(500) / 1000)
+}
+
+/// Whether two names are one model's, with no more than a vendor's prefix, a date or a variant between them.
+pub(crate) fn is_same_model(one: &str, other: &str) -> bool {
+    let is_of = |id: &str, name: &str| !name.is_empty() && ids(id).any(|id| is_named(id, name));
+    one == other || is_of(one, undated(other)) || is_of(other, undated(one))
+}
+
+/// A model's name up to its date or variant. What else may follow in an id, a version or a size, may be a part of
+/// another vendor's names.
+fn undated(model: &str) -> &str {
+    let is_day = |text: &str| text.len() >= 6 && text.bytes().take(6).all(|byte| byte.is_ascii_digit());
+    let date = model.match_indices("-20").map(|(at, sign)| (at, &model[at + sign.len()..]));
+    let date = date.filter(|(_, after)| is_day(after)).map(|(at, _)| at).next();
+    let variant = model.find(['[', '@']);
+    &model[..date.into_iter().chain(variant).min().unwrap_or(model.len())]
+}
+
+/// What may be the table's name of a model: all of it, or what is behind a sign that may end a vendor's prefix.
+fn ids(model: &str) -> impl Iterator<Item = &str> {
+    let behind = model.match_indices(['.', '/', ':']).map(|(at, sign)| &model[at + sign.len()..]);
+    iter::once(model).chain(behind)
 }
 
 /// Whether a model's id is that of the table, with at most a date or a variant behind it:
@@ -190,7 +209,7 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
-    use super::{Billed, Prices, usd_from_nano};
+    use super::{Billed, Prices, is_same_model, usd_from_nano};
     use expect_test::{Expect, expect};
     use longhaul_core::{Tokens, Usd};
 
@@ -215,6 +234,28 @@ mod tests {
         // A long prompt on a model that charges more for it.
         check("claude-haiku-5-5", Tokens { input: 100_000, ..Tokens::default() }, 0, Some(0.01));
         check("claude-haiku-5-5", Tokens { input: 200_000, ..Tokens::default() }, 0, Some(0.1));
+    }
+
+    #[test]
+    fn names_of_one_model() {
+        let check = |one: &str, other: &str, same: bool| {
+            assert_eq!((is_same_model(one, other), is_same_model(other, one)), (same, same), "{one} {other}");
+        };
+        check("claude-sonnet-4-5", "claude-sonnet-4-5", true);
+        check("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", true);
+        check("claude-sonnet-4-5", "claude-sonnet-4-5[1m]", true);
+        check("claude-sonnet-4-5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", true);
+        check("claude-sonnet-4-5[1m]", "claude-sonnet-4-5-20250929", true);
+        check("claude-sonnet-4-5[1m]", "claude-sonnet-4-5@20250929", true);
+        // One name begins with the other, and yet they are two generations.
+        check("claude-opus-5", "claude-opus-5-5", false);
+        check("claude-sonnet-4-5", "claude-opus-4-5", false);
+        check("us.anthropic.claude-opus-4-5-v1:0", "us.anthropic.claude-sonnet-4-5-v1:0", false);
+        check("deepseek-v3", "deepseek-v3.1", false);
+        check("llama3:8b", "llama3:70b", false);
+        check("", "", true);
+        check("", "claude-opus-5-5", false);
+        check("", "[1m]", false);
     }
 
     const OWN: &str = r#"

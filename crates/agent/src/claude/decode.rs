@@ -18,7 +18,8 @@ use super::words;
 use crate::lines::{Line, Lines};
 use crate::{Claims, Decoder, Deeds, Effects, Glance, Guards, Prices};
 use longhaul_core::{
-    Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, TurnResult,
+    Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, Tally,
+    TurnResult,
 };
 use std::mem;
 use std::sync::Arc;
@@ -69,6 +70,10 @@ impl Decoder for ClaudeDecoder {
 
     fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.guarding.take_answers()
+    }
+
+    fn by_model(&self) -> Vec<(String, Tally)> {
+        self.spend.by_model()
     }
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {

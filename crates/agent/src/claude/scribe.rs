@@ -237,7 +237,7 @@ impl ClaudeScribe {
 
     fn result(&self, line: &ResultLine<'_>) -> Message {
         let since_last = line.since_last.as_ref();
-        let cost = since_last.map(|models| models.0.iter().filter_map(|model| model.cost.0).sum());
+        let cost = since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.0).sum());
         let outcome = TurnOutcome {
             subtype: line.subtype.as_str().to_owned(),
             terminal_reason: line.terminal_reason.stated().map(str::to_owned),

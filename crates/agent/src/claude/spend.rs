@@ -4,14 +4,17 @@
 //! A message without a final `message_delta` was cut; its output is estimated from what arrived. Where
 //! there are no deltas (sub-agents never have any), `assistant` rows tell the input side, and the next
 //! result's sum the rest. A result also states the cost of all since the last one, and with that
-//! settles it; what no result follows is priced by us.
+//! settles it; what no result follows is priced by us. Whose it was, model by model, is in `shares`.
+
+mod shares;
 
 use super::compact::{Cut, fingerprint};
 use super::recent::Recent;
-use super::wire::{Head, Message, ResultLine, Usage};
+use super::wire::{Head, Message, ModelUsage, ResultLine, Usage};
 use crate::Prices;
 use crate::prices::{Billed, usd_from_nano};
 use longhaul_core::{Tally, Tokens, Usd};
+use shares::{Models, Shares, Statement};
 use std::mem;
 
 // Threads write at once: the main one and its sub-agents. The oldest is closed for the next.
@@ -27,6 +30,8 @@ pub(super) struct Spend {
     settled: Tally,
     /// All since the last result.
     span: Span,
+    /// The same, model by model.
+    shares: Shares,
     /// Messages that are being written.
     live: Vec<Live>,
     /// Messages that are done with, as fingerprints.
@@ -39,10 +44,11 @@ pub(super) struct Spend {
     news: bool,
 }
 
+/// What one or more messages used.
 #[derive(Clone, Copy, Debug, Default)]
 struct Span {
     tally: Tally,
-    /// What its messages cost by our table, in billionths of a dollar.
+    /// What its messages cost by our table, in billionths of a dollar. The tally's money is not set before the end.
     nano: u64,
     /// The part of it that is output of cut messages: the agent states less of that than is billed.
     cut_output_nano: u64,
@@ -77,6 +83,7 @@ impl Spend {
             prices,
             settled: Tally::default(),
             span: Span::default(),
+            shares: Shares::default(),
             live: Vec::new(),
             recent: Recent::default(),
             cut: Cut::default(),
@@ -194,30 +201,35 @@ impl Spend {
             let output = &mut message.usage.tokens.output;
             // Rounded down: where the cut fell inside a token, that token was not sent.
             *output = (*output).max(message.bytes / BYTES_PER_TOKEN);
-            self.span.guessed |= complete;
         }
-        let tally = &mut self.span.tally;
-        if complete {
-            tally.tokens += message.usage.tokens;
-            tally.messages = tally.messages.saturating_add(1);
-            tally.turns = tally.turns.saturating_add(u32::from(message.thread.is_empty()));
-        } else {
-            tally.cut_tokens += message.usage.tokens;
-            tally.cut_messages = tally.cut_messages.saturating_add(1);
+        if !complete {
             self.cut.remember(print);
         }
-        match self.prices.price(&message.model, message.usage) {
-            Some(nano) => {
-                self.span.nano = self.span.nano.saturating_add(nano);
-                if !complete {
-                    let silent =
-                        Billed { tokens: Tokens { output: 0, ..message.usage.tokens }, ..message.usage };
-                    let input = self.prices.price(&message.model, silent).unwrap_or(nano);
-                    self.span.cut_output_nano =
-                        self.span.cut_output_nano.saturating_add(nano.saturating_sub(input));
-                }
-            }
-            None => tally.unpriced |= message.usage.tokens.total() > 0,
+        let used = self.used(&message, complete, exact);
+        self.span.add(used);
+        self.shares.add(&message.model, used);
+    }
+
+    /// What a message used.
+    fn used(&self, message: &Live, complete: bool, exact: bool) -> Span {
+        let usage = message.usage;
+        let mut tally = if complete {
+            let turns = u32::from(message.thread.is_empty());
+            Tally { tokens: usage.tokens, messages: 1, turns, ..Tally::default() }
+        } else {
+            Tally { cut_tokens: usage.tokens, cut_messages: 1, ..Tally::default() }
+        };
+        let price = self.prices.price(&message.model, usage);
+        tally.unpriced = price.is_none() && usage.tokens.total() > 0;
+        let cut_output_nano = price.filter(|_| !complete).map(|nano| {
+            let silent = Billed { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
+            nano.saturating_sub(self.prices.price(&message.model, silent).unwrap_or(nano))
+        });
+        Span {
+            tally,
+            nano: price.unwrap_or_default(),
+            cut_output_nano: cut_output_nano.unwrap_or_default(),
+            guessed: complete && !exact,
         }
     }
 
@@ -228,13 +240,23 @@ impl Spend {
         self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
         let mut span = self.closed_span();
         let stated = stated_tokens(line);
-        if let Some(cost) = self.stated_cost(line) {
+        let cost = self.stated_cost(line);
+        if let Some(cost) = cost {
             let cost_estimated = stated.map(|stated| self.left_out(stated)).unwrap_or_default();
             span = Tally { cost, cost_estimated, unpriced: false, ..span };
         }
         if let Some(stated) = stated {
             span.tokens = reconcile(span.tokens, span.cut_tokens, stated, self.span.guessed);
         }
+        self.shares.settle(
+            span,
+            Statement {
+                models: stated_models(line),
+                only: only_model(line),
+                has_cost: cost.is_some(),
+                guessed: self.span.guessed,
+            },
+        );
         self.settled = self.settled.plus(span);
         self.span = Span::default();
         self.news = true;
@@ -254,7 +276,7 @@ impl Spend {
         let before = self.total;
         self.total = total.unwrap_or(before);
         match &line.since_last {
-            Some(models) => Usd::from_dollars(models.0.iter().filter_map(|model| model.cost.0).sum()),
+            Some(models) => Usd::from_dollars(models.0.iter().filter_map(|(_, model)| model.cost.0).sum()),
             // Cumulative over the session: the first one of a resumed session is too much.
             None => total.map(|total| total.less(before)),
         }
@@ -268,6 +290,11 @@ impl Spend {
     /// All that was used, as far as it is known now.
     pub(super) fn tally(&self) -> Tally {
         self.settled.plus(self.closed_span())
+    }
+
+    /// The same, model by model, sorted by name. The parts add up to it.
+    pub(super) fn by_model(&self) -> Vec<(String, Tally)> {
+        self.shares.by_model(self.closed_span())
     }
 
     fn closed_span(&self) -> Tally {
@@ -292,28 +319,42 @@ fn stated_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
         let tokens = billed(&line.usage).tokens;
         return (tokens.total() > 0).then_some(tokens);
     };
-    Some(models.0.iter().fold(Tokens::default(), |sum, model| {
-        sum + Tokens {
-            input: model.input.or_zero(),
-            output: model.output.or_zero(),
-            cache_read: model.cache_read.or_zero(),
-            cache_write: model.cache_write.or_zero(),
-        }
-    }))
+    Some(models.0.iter().fold(Tokens::default(), |sum, (_, model)| sum + tokens_of(model)))
+}
+
+/// The same by model, with what each cost; nothing in versions that do not say so.
+fn stated_models(line: &ResultLine<'_>) -> Option<Models> {
+    let mut stated = Models::default();
+    for (name, model) in &line.since_last.as_ref()?.0 {
+        let cost = model.cost.0.and_then(Usd::from_dollars).unwrap_or_default();
+        let tally = Tally { tokens: tokens_of(model), cost, ..Tally::default() };
+        stated.add(name.as_str(), Span { tally, ..Span::default() });
+    }
+    Some(stated)
+}
+
+/// The one model that the session has used up to a result, if it is only one; an empty name otherwise.
+fn only_model<'a>(line: &'a ResultLine<'_>) -> &'a str {
+    match line.model_usage.0.as_slice() {
+        [(name, _)] => name.as_str(),
+        _ => "",
+    }
+}
+
+fn tokens_of(model: &ModelUsage<'_>) -> Tokens {
+    Tokens {
+        input: model.input.or_zero(),
+        output: model.output.or_zero(),
+        cache_read: model.cache_read.or_zero(),
+        cache_write: model.cache_write.or_zero(),
+    }
 }
 
 /// Completes what we counted with what the agent states. The agent also makes requests that the stream
 /// does not show (compaction, titles), and knows what sub-agents wrote; its sum includes its own guess
 /// at cut messages, which we leave to ours.
 fn reconcile(counted: Tokens, cut: Tokens, stated: Tokens, guessed: bool) -> Tokens {
-    let rest = |stated: u64, cut: u64| stated.saturating_sub(cut);
-    let stated = Tokens {
-        input: rest(stated.input, cut.input),
-        output: rest(stated.output, cut.output),
-        cache_read: rest(stated.cache_read, cut.cache_read),
-        cache_write: rest(stated.cache_write, cut.cache_write),
-    };
-    let prompt = |tokens: Tokens| tokens.input + tokens.cache_read + tokens.cache_write;
+    let stated = rest(stated, cut);
     match (guessed, prompt(stated) > prompt(counted)) {
         // Each request was seen, and the deltas are exact.
         (false, false) => counted,
@@ -327,6 +368,21 @@ fn reconcile(counted: Tokens, cut: Tokens, stated: Tokens, guessed: bool) -> Tok
     }
 }
 
+/// What is left of some tokens without others.
+fn rest(tokens: Tokens, others: Tokens) -> Tokens {
+    Tokens {
+        input: tokens.input.saturating_sub(others.input),
+        output: tokens.output.saturating_sub(others.output),
+        cache_read: tokens.cache_read.saturating_sub(others.cache_read),
+        cache_write: tokens.cache_write.saturating_sub(others.cache_write),
+    }
+}
+
+/// All that the model was given.
+fn prompt(tokens: Tokens) -> u64 {
+    tokens.input + tokens.cache_read + tokens.cache_write
+}
+
 /// What a usage states, as it is billed.
 pub(super) fn billed(usage: &Usage<'_>) -> Billed {
     Billed {
@@ -337,6 +393,15 @@ pub(super) fn billed(usage: &Usage<'_>) -> Billed {
             cache_write: usage.cache_write.or_zero(),
         },
         cache_write_hour: usage.cache_creation.hour.or_zero(),
+    }
+}
+
+impl Span {
+    fn add(&mut self, other: Span) {
+        self.tally = self.tally.plus(other.tally);
+        self.nano = self.nano.saturating_add(other.nano);
+        self.cut_output_nano = self.cut_output_nano.saturating_add(other.cut_output_nano);
+        self.guessed |= other.guessed;
     }
 }
 

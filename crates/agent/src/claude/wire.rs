@@ -203,8 +203,8 @@ records! {
         "session_id" => session_id: Text<'a>,
         "total_cost_usd" => total_cost_usd: Amount,
         "usage" => usage: Usage<'a>,
-        "modelUsage" => model_usage: Map<ModelUsage<'a>>,
-        "model_usage_since_last_result" => since_last: Option<Map<ModelUsage<'a>>>,
+        "modelUsage" => model_usage: Map<'a, ModelUsage<'a>>,
+        "model_usage_since_last_result" => since_last: Option<Map<'a, ModelUsage<'a>>>,
         "permission_denials" => permission_denials: List<Denial<'a>>,
     }
 

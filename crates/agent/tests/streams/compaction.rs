@@ -24,6 +24,7 @@ fn the_compacted_stream_proves_the_same() {
         let read = fixture.read([&kept[..]]);
         assert_eq!(read.evidence, evidence, "{}", fixture.name);
         assert_eq!(read.deeds, *decoder.deeds(), "{}", fixture.name);
+        assert_eq!(read.by_model, decoder.by_model(), "{}", fixture.name);
     }
     assert!(dropped > 20_000, "only {dropped} bytes dropped");
 }

@@ -1,7 +1,7 @@
 //! The recorded streams, and what each proves. Recorded with Claude Code 2.1.330 against a loopback API.
 
 use longhaul_agent::{Claims, Decoder, Deeds, Guards, dialect, report};
-use longhaul_core::{Evidence, Exit, Notice, classify};
+use longhaul_core::{Evidence, Exit, Notice, Tally, classify};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,6 +47,7 @@ pub struct Read {
     pub notices: Vec<Notice>,
     pub evidence: Evidence,
     pub deeds: Deeds,
+    pub by_model: Vec<(String, Tally)>,
 }
 
 pub fn dir() -> PathBuf {
@@ -93,7 +94,7 @@ impl Fixture {
             decoder.feed(piece, &mut notices);
         }
         let evidence = decoder.evidence(self.exit, self.stderr);
-        Read { notices, evidence, deeds: decoder.deeds().clone() }
+        Read { notices, evidence, deeds: decoder.deeds().clone(), by_model: decoder.by_model() }
     }
 
     pub fn check(&self, evidence: &Evidence, how: &str) {

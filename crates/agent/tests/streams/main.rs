@@ -7,5 +7,6 @@ mod damage;
 mod deeds;
 mod fixtures;
 mod messages;
+mod models;
 mod snapshots;
 mod spending;

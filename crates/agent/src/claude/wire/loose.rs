@@ -54,10 +54,11 @@ pub(super) use otherwise_default;
 use super::loose;
 
 /// A key of an object.
-pub(super) struct Key<'a>(Cow<'a, str>);
+#[derive(Clone, Debug)]
+pub(in crate::claude) struct Key<'a>(Cow<'a, str>);
 
 impl Key<'_> {
-    pub(super) fn as_str(&self) -> &str {
+    pub(in crate::claude) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -245,24 +246,24 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// An object whose keys are data; anything else is an empty one.
+/// An object whose keys are data; anything else is an empty one. A key that comes twice is there twice.
 #[derive(Clone, Debug)]
-pub(in crate::claude) struct Map<T>(pub(in crate::claude) Vec<T>);
+pub(in crate::claude) struct Map<'a, T>(pub(in crate::claude) Vec<(Key<'a>, T)>);
 
-impl<T> Default for Map<T> {
-    fn default() -> Map<T> {
+impl<T> Default for Map<'_, T> {
+    fn default() -> Self {
         Map(Vec::new())
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Map<T> {
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Map<'a, T> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         struct OfMap<T>(PhantomData<T>);
         impl<'de, T: Deserialize<'de>> Visitor<'de> for OfMap<T> {
-            type Value = Map<T>;
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Map<T>, A::Error> {
+            type Value = Map<'de, T>;
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Map<'de, T>, A::Error> {
                 let mut items = Vec::new();
-                while let Some((_, item)) = map.next_entry::<IgnoredAny, T>()? {
+                while let Some(item) = map.next_entry()? {
                     items.push(item);
                 }
                 Ok(Map(items))

@@ -31,6 +31,27 @@ fn numbers_come_as_any_number() {
 }
 
 #[test]
+fn keys_that_are_data_are_kept() {
+    let check = |models: &str, expected: Option<&[(&str, u64)]>| {
+        let line = format!(r#"{{"model_usage_since_last_result":{models},"is_error":true}}"#);
+        let read = result(&line).expect("it is JSON");
+        let models = read.since_last.as_ref().map(|models| {
+            let models = models.0.iter().map(|(name, model)| (name.as_str(), model.input.or_zero()));
+            models.collect::<Vec<_>>()
+        });
+        assert_eq!((models.as_deref(), read.is_error.0), (expected, true), "{line}");
+    };
+    check(
+        r#"{"claude-opus-5-5":{"inputTokens":7},"a\u0062":7,"":{}}"#,
+        Some(&[("claude-opus-5-5", 7), ("ab", 0), ("", 0)]),
+    );
+    check(r#"{"a":{"inputTokens":1},"a":{"inputTokens":2}}"#, Some(&[("a", 1), ("a", 2)]));
+    check("{}", Some(&[]));
+    check("[1]", Some(&[]));
+    check("null", None);
+}
+
+#[test]
 fn what_is_skipped_may_be_nested_to_any_depth() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for key in ["unknown", "usage", "result", "errors"] {

@@ -1,0 +1,223 @@
+//! What a process used, model by model: the parts add up to the whole, whatever the stream says.
+
+use super::fixtures::{all, decoder, named};
+use expect_test::{Expect, expect};
+use longhaul_core::{Exit, Tally, Usd};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn check_sum(parts: &[(String, Tally)], tally: Tally, what: &str) {
+    let sum = parts.iter().fold(Tally::default(), |sum, (_, part)| sum.plus(*part));
+    assert_eq!(sum, tally, "{what}: {parts:#?}");
+    assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{what}: {parts:#?}");
+    assert!(parts.iter().all(|(_, part)| *part != Tally::default()), "{what}: {parts:#?}");
+    // 64 are told apart; the rest has no name.
+    assert!(parts.len() <= 65, "{what}");
+}
+
+#[test]
+fn parts_add_up_in_every_recorded_stream() {
+    for fixture in all() {
+        let mut decoder = decoder();
+        for line in fixture.bytes.split_inclusive(|byte| *byte == b'\n') {
+            decoder.feed(line, &mut Vec::new());
+            check_sum(&decoder.by_model(), decoder.glance().tally, &fixture.name);
+        }
+        let evidence = decoder.evidence(fixture.exit, fixture.stderr);
+        check_sum(&decoder.by_model(), evidence.tally, &fixture.name);
+        // Everybody is named, but in the plain format, too.
+        assert!(decoder.by_model().iter().all(|(name, _)| !name.is_empty()), "{}", fixture.name);
+    }
+}
+
+#[test]
+fn models_of_recorded_streams() {
+    let check = |name: &str, expected: Expect| {
+        let fixture = named(name);
+        let parts = fixture.read([&fixture.bytes[..]]).by_model;
+        let lines = parts.iter().map(|(name, tally)| {
+            let used = tally.tokens + tally.cut_tokens;
+            format!("{name}: {} tokens, {} + {}\n", used.total(), tally.cost, tally.cost_estimated)
+        });
+        expected.assert_eq(&lines.collect::<String>());
+    };
+    check(
+        "success-partial-messages",
+        expect![[r#"
+            claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
+        "#]],
+    );
+    check(
+        "success-model-fallback",
+        expect![[r#"
+            claude-sonnet-4-5: 4250 tokens, $0.0054 + $0.0000
+        "#]],
+    );
+    // A sub-agent on another model, which answers by a name with a date.
+    check(
+        "success-two-models",
+        expect![[r#"
+            claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
+            claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
+        "#]],
+    );
+    // The same behind a gateway to another vendor's models.
+    check(
+        "success-two-models-by-other-names",
+        expect![[r#"
+            claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
+            claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
+        "#]],
+    );
+    check(
+        "success-auto-compacted",
+        expect![[r#"
+            claude-opus-5-5: 17000 tokens, $0.0264 + $0.0000
+        "#]],
+    );
+    check(
+        "success-json-format",
+        expect![[r#"
+            claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
+        "#]],
+    );
+    check(
+        "killed-sigkill-mid-stream",
+        expect![[r#"
+            claude-opus-5-5: 8455 tokens, $0.0000 + $0.0123
+        "#]],
+    );
+    check("auth-401-oauth", expect![[""]]);
+    check("model-not-found", expect![[""]]);
+}
+
+#[test]
+fn each_model_costs_what_the_results_state() {
+    for fixture in all() {
+        let lines = fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let events = lines.map(|line| serde_json::from_slice::<Value>(line).expect("it is JSON"));
+        let results: Vec<Value> = events.filter(|event| event["type"] == "result").collect();
+        for (name, tally) in fixture.read([&fixture.bytes[..]]).by_model {
+            // The plain format states no difference.
+            if fixture.name != "success-json-format" {
+                let cost =
+                    |result: &Value| result["model_usage_since_last_result"][&name]["costUSD"].as_f64();
+                let stated: f64 = results.iter().filter_map(cost).sum();
+                assert_eq!(Some(tally.cost), Usd::from_dollars(stated), "{}", fixture.name);
+            }
+        }
+    }
+}
+
+// Few, so that most of what is said of a message meets one that was begun.
+const MESSAGES: u32 = 12;
+
+/// Names of models as streams have them: the same with and without a date or a variant, unpriced ones, and none.
+fn model() -> impl Strategy<Value = String> {
+    let names = [
+        "claude-opus-5-5",
+        "claude-opus-5-5[1m]",
+        "claude-opus-5",
+        "claude-sonnet-4-5",
+        "claude-sonnet-4-5-20250929",
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "claude-haiku-5-5",
+        "glm-4.6",
+        "house-7b",
+        "",
+    ];
+    prop_oneof![9 => prop::sample::select(names.to_vec()).prop_map(str::to_owned), 1 => "[a-z]{1,2}"]
+}
+
+fn usage() -> impl Strategy<Value = Value> {
+    // Small numbers are as likely as large ones: both round, in other ways.
+    let count = || prop_oneof![Just(0), 0..10u64, 0..100_000u64, 0..1_000_000_000_000u64];
+    (count(), count(), count(), count()).prop_map(|(input, output, read, write)| {
+        json!({ "input_tokens": input, "output_tokens": output, "cache_read_input_tokens": read,
+                "cache_creation_input_tokens": write })
+    })
+}
+
+fn dollars() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (0.0..0.001f64).prop_map(Value::from),
+        (0.0..100.0f64).prop_map(Value::from),
+        Just(json!(-1)),
+        Just(json!("?"))
+    ]
+}
+
+fn message() -> impl Strategy<Value = Value> {
+    (0..MESSAGES, model(), usage(), any::<bool>()).prop_map(|(id, model, usage, ends)| {
+        let reason = if ends { json!("end_turn") } else { Value::Null };
+        let content = json!([{ "type": "text", "text": "Some words of an answer." }]);
+        json!({ "id": format!("m{id}"), "model": model, "usage": usage, "stop_reason": reason, "content": content })
+    })
+}
+
+/// A message's beginning, or a block of it as a row of its own.
+fn begun() -> impl Strategy<Value = Value> {
+    let thread = prop::sample::select(vec![Value::Null, json!("t")]);
+    (message(), thread, any::<bool>()).prop_map(|(message, thread, is_row)| {
+        if is_row {
+            return json!({ "type": "assistant", "message": message, "parent_tool_use_id": thread });
+        }
+        let id = message["id"].clone();
+        let event = json!({ "type": "message_start", "message": message });
+        json!({ "type": "stream_event", "event": event, "parent_tool_use_id": thread, "api_message_id": id })
+    })
+}
+
+/// What follows a message's beginning.
+fn continued() -> impl Strategy<Value = Value> {
+    (0..MESSAGES, usage(), 0..4u32).prop_map(|(id, usage, kind)| {
+        let event = match kind {
+            0 => json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": usage }),
+            1 => json!({ "type": "message_delta", "delta": { "stop_reason": null }, "usage": usage }),
+            2 => json!({ "type": "message_stop" }),
+            _ => json!({ "type": "content_block_delta", "delta": { "text": "Some more words." } }),
+        };
+        json!({ "type": "stream_event", "event": event, "api_message_id": format!("m{id}") })
+    })
+}
+
+/// A result that states what each model used.
+fn by_model() -> impl Strategy<Value = Value> {
+    let stated = (usage(), dollars()).prop_map(|(usage, cost)| {
+        json!({ "inputTokens": usage["input_tokens"], "outputTokens": usage["output_tokens"],
+            "cacheReadInputTokens": usage["cache_read_input_tokens"],
+            "cacheCreationInputTokens": usage["cache_creation_input_tokens"], "costUSD": cost })
+    });
+    prop::collection::btree_map(model(), stated, 0..4)
+        .prop_map(|models| json!({ "type": "result", "model_usage_since_last_result": models }))
+}
+
+/// A result that states sums.
+fn by_sum() -> impl Strategy<Value = Value> {
+    (prop::option::of(dollars()), prop::option::of(usage()), model()).prop_map(|(cost, usage, model)| {
+        json!({ "type": "result", "total_cost_usd": cost, "usage": usage, "modelUsage": { model: {} } })
+    })
+}
+
+fn event() -> impl Strategy<Value = Value> {
+    prop_oneof![8 => begun(), 8 => continued(), 2 => by_model(), 1 => by_sum()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn parts_add_up_in_any_stream(events in prop::collection::vec(event(), 0..40), piece in 1..2000usize) {
+        let lines: String = events.iter().map(|event| format!("{event}\n")).collect();
+        let (mut decoder, mut whole) = (decoder(), decoder());
+        for piece in lines.as_bytes().chunks(piece) {
+            decoder.feed(piece, &mut Vec::new());
+            check_sum(&decoder.by_model(), decoder.glance().tally, &lines);
+        }
+        let evidence = decoder.evidence(Exit::Code(0), "");
+        check_sum(&decoder.by_model(), evidence.tally, &lines);
+        whole.feed(lines.as_bytes(), &mut Vec::new());
+        whole.evidence(Exit::Code(0), "");
+        prop_assert_eq!(whole.by_model(), decoder.by_model());
+    }
+}
