@@ -252,6 +252,7 @@ mod tests {
         check("claude-sonnet-4-5", "claude-opus-4-5", false);
         check("us.anthropic.claude-opus-4-5-v1:0", "us.anthropic.claude-sonnet-4-5-v1:0", false);
         check("deepseek-v3", "deepseek-v3.1", false);
+        check("gpt-oss-20b", "gpt-oss-20250929", false);
         check("llama3:8b", "llama3:70b", false);
         check("", "", true);
         check("", "claude-opus-5-5", false);

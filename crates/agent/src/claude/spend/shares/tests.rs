@@ -245,6 +245,22 @@ fn names_are_those_that_are_stated() {
             claude-opus-5-5 1000 50 (1) $5000
         "#]],
     );
+    // In a later turn, of which the result does not count it yet.
+    check(
+        "claude-sonnet-4-5-20250929 1000 50; states claude-sonnet-4-5[1m] 1000 50 3750; \
+         claude-sonnet-4-5-20250929 1000 50; claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 5000",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $5000
+            claude-sonnet-4-5[1m] 2000 100 (2) $3750
+        "#]],
+    );
+    check(
+        "claude-sonnet-4-5 2000 100; states claude-sonnet-4-5[1m] 1000 50 3750, claude-sonnet-4-5 1000 50 3750",
+        expect![[r#"
+            claude-sonnet-4-5 1000 50 (1) $3750
+            claude-sonnet-4-5[1m] 1000 50 (0) $3750
+        "#]],
+    );
     // With and without a variant: the messages of both have the same name.
     check(
         "claude-sonnet-4-5 1000 50; claude-sonnet-4-5 1000 50; \
@@ -300,6 +316,15 @@ fn a_gateway_answers_by_another_name() {
             glm-4.6 0 0 (0 of 1) $0
         "#]],
     );
+    // Messages of which the result counts a part.
+    check(
+        "glm-4.6 1000 50; glm-4.5 1000 50; glm-4 1000 50; states claude-opus-5-5 1200 60 5000",
+        expect![[r#"
+            claude-opus-5-5 1200 60 (1) $5000
+            glm-4 800 40 (1) $0
+            glm-4.5 1000 50 (1) $0
+        "#]],
+    );
     // Which of two asked for it, nobody says.
     check(
         "glm-4.6 1000 50; states claude-opus-5-5 1000 60 5200, claude-sonnet-4-5 1000 60 3900",
@@ -330,7 +355,22 @@ fn a_mere_sum_is_split() {
         "#]],
     );
     check(
-        "house-7b 1000 0; house-70b 2000 0; costs 4000",
+        "house-7b 1000 100; cut house-70b 1000 400; costs 4000",
+        expect![[r#"
+            house-70b 0 0 (0) $2000 cut 1000 100 (1)
+            house-7b 1000 100 (1) $2000
+        "#]],
+    );
+    // What is no sum is none.
+    check(
+        "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; costs -1",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $0 ~5000
+            claude-sonnet-4-5 1000 50 (1) $0 ~3750
+        "#]],
+    );
+    check(
+        "house-70b 2000 0; house-7b 1000 0; costs 4000",
         expect![[r#"
             house-70b 2000 0 (1) $4000
             house-7b 1000 0 (1) $0
@@ -404,17 +444,19 @@ fn memory_is_flat() {
         );
         heard(spend, &line, "");
     };
+    message(&mut spend, 1000, &"x".repeat(1000));
     for number in 0..1000 {
         message(&mut spend, number, &format!("model{number}"));
         if number % 90 == 89 {
             result(&mut spend, &format!(r#""total_cost_usd":{number}"#));
         }
     }
-    message(&mut spend, 1000, &"x".repeat(1000));
     message(&mut spend, 1001, OPUS);
     spend.close_all();
     let parts = parts(&spend);
-    assert_eq!(parts.len(), MODELS_MAX + 1);
+    // Nobody is one of them: too long a name came first.
+    assert_eq!(parts.len(), MODELS_MAX);
     assert!(parts[0].0.is_empty() && parts[0].1.messages > 900, "{:?}", parts[0]);
-    assert!(spend.shares.settled.0.len() <= MODELS_MAX + 1);
+    assert!(parts.iter().all(|(name, _)| name.len() < 10), "{parts:?}");
+    assert!(spend.shares.settled.0.len() <= MODELS_MAX);
 }
