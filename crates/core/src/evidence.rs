@@ -312,9 +312,9 @@ impl Tally {
         Tally {
             tokens: self.tokens + other.tokens,
             cut_tokens: self.cut_tokens + other.cut_tokens,
-            messages: self.messages + other.messages,
-            cut_messages: self.cut_messages + other.cut_messages,
-            turns: self.turns + other.turns,
+            messages: self.messages.saturating_add(other.messages),
+            cut_messages: self.cut_messages.saturating_add(other.cut_messages),
+            turns: self.turns.saturating_add(other.turns),
             cost: self.cost + other.cost,
             cost_estimated: self.cost_estimated + other.cost_estimated,
             unpriced: self.unpriced || other.unpriced,

@@ -17,9 +17,10 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// All tokens together.
+    /// All tokens together. A sum that is larger than any number is the largest, as everywhere here: what an agent
+    /// states may be anything.
     pub fn total(self) -> u64 {
-        self.input + self.output + self.cache_read + self.cache_write
+        [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }
 }
 
@@ -27,10 +28,10 @@ impl Add for Tokens {
     type Output = Tokens;
     fn add(self, other: Tokens) -> Tokens {
         Tokens {
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cache_read: self.cache_read + other.cache_read,
-            cache_write: self.cache_write + other.cache_write,
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
         }
     }
 }

@@ -30,11 +30,11 @@ use condensing::Condensing;
 use longhaul_agent::{Answered, Decoder, Dialect, Glance, Order, Past, Program};
 use longhaul_core::{
     Action, By, Continuity, Event, Evidence, Exit, Left, Moment, Notice, Now, Policy, Proc, Record, Run, Say,
-    SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel,
+    SessionFound, SessionId, SessionPlan, SpawnPlan, StartupError, Step, StopLevel, Tally,
 };
 use longhaul_store::{
-    AnsweredQuestion, AttemptDir, AttemptExit, Harness, Home, Journal, RunDir, SessionLock, Status,
-    StoreError, add_section, compact,
+    AnsweredQuestion, AttemptDir, AttemptExit, Harness, Home, Journal, ModelSpent, RunDir, SessionLock,
+    Status, StoreError, add_section, compact,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::process;
@@ -573,6 +573,7 @@ impl LiveWorld<'_> {
         self.glance = decoder.glance().clone();
         // For people; what decides is in the evidence.
         let _ = write_answers(&dir, &self.glance.answered);
+        let _ = dir.write_spent(&spent(decoder.by_model()));
         self.past.deeds.extend(decoder.deeds());
         if self.setup.harness.is_some() {
             // For the harness; what cannot be written fails nothing.
@@ -644,6 +645,19 @@ fn write_answers(dir: &AttemptDir, answered: &[Answered]) -> Result<(), StoreErr
     let answers =
         answers.map(|Answered { question, answer, key }| AnsweredQuestion { question, answer, key });
     dir.write_answers(&answers.collect::<Vec<_>>())
+}
+
+fn spent(by_model: Vec<(String, Tally)>) -> Vec<ModelSpent> {
+    let spent = by_model.into_iter().map(|(model, tally)| ModelSpent {
+        model,
+        cost: tally.cost,
+        cost_estimated: tally.cost_estimated,
+        unpriced: tally.unpriced,
+        tokens: tally.tokens,
+        cut_tokens: tally.cut_tokens,
+        messages: tally.messages,
+    });
+    spent.collect()
 }
 
 /// As if the agent had been started and had refused.

@@ -183,3 +183,12 @@ fn memory_is_flat() {
     spend.close_all();
     assert_eq!(spend.tally().messages, 20_000);
 }
+
+#[test]
+fn absurd_counts_are_the_largest_there_is() {
+    let line = r#"{"type":"result","model_usage_since_last_result":{"a":{"inputTokens":1e30},"b":{"inputTokens":5}}}"#;
+    let mut spend = Spend::new(Prices::bundled().clone());
+    spend.settle(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
+    let tally = spend.tally();
+    assert_eq!((tally.tokens.input, tally.tokens.total()), (u64::MAX, u64::MAX));
+}

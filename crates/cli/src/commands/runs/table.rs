@@ -132,11 +132,13 @@ mod tests {
             jkm       unreadable    2 min ago        -   $1.23  read plan /state/plan.json:…
             longname  done          1 h ago        45m  >$1.23  nightly: Prove the lemma, a…
             bcd       needs_person  3 days ago  1d 12h   $1.23  Prove the lemma, and all th…
-        "#]].assert_eq(&runs(&rows, NOW, 80));
+        "#]]
+        .assert_eq(&runs(&rows, NOW, 80));
         let going: Vec<_> = rows.into_iter().take(1).map(|row| (row.clone(), doing(&row, NOW))).collect();
         expect![[r#"
             id   state     began       cost  now
             fgh  orphaned  1 min ago  $1.23  nobody supervises it; go on with: longhaul rec…
-        "#]].assert_eq(&going_on(&going, NOW, 80));
+        "#]]
+        .assert_eq(&going_on(&going, NOW, 80));
     }
 }
