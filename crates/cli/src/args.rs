@@ -4,11 +4,13 @@ mod keep_going;
 mod limits;
 mod research;
 mod runs;
+mod why;
 
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use research::ResearchArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
+pub use why::WhyArgs;
 
 use crate::duration::duration;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -80,6 +82,8 @@ pub enum Command {
     Cost(CostArgs),
     /// Show a run, and what was decided in each of its attempts
     Show(ShowArgs),
+    /// Tell what happened in a run, what was done about it, and what comes next
+    Why(WhyArgs),
     /// Print what was said and done in a run: prompts, answers, tool calls
     Logs(LogsArgs),
     /// End a run, and everything that it started

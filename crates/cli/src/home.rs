@@ -1,7 +1,7 @@
 //! The user's runs: opening their home, finding the one that was meant.
 
 use crate::commands::dry_run::quoted;
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::ledger;
 use longhaul::agents::{claude_config_dir, claude_session_file};
 use longhaul_agent::near;
@@ -75,6 +75,11 @@ fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
             candidates: begins.iter().map(|run| run.id().clone()).collect(),
         }),
     }
+}
+
+/// The same for a command that only reads: a run that is not there is wrong usage, and nothing was refused.
+pub fn find_run_to_read(asked: &str) -> Result<RunDir, Failure> {
+    find_run(&locate()?, asked).map_err(|failure| Failure { exit_code: USAGE, ..failure })
 }
 
 /// The run whose directory this is.

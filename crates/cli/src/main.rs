@@ -3,6 +3,7 @@
 mod answers;
 mod args;
 mod checks;
+mod chronicle;
 mod commands;
 mod duration;
 mod failure;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Cost(args) => commands::cost::cost(&cli.global, &args),
         Command::Ledger(args) => commands::ledger::ledger(&cli.global, &args),
         Command::Show(args) => commands::show::show(&cli.global, &args),
+        Command::Why(args) => commands::why::why(&cli.global, &args),
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),
         Command::Seed(args) => commands::seed::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Carries out the command and returns its exit code.
 pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
-    let dir = home::find_run(&home::locate()?, &args.run)?;
+    let dir = home::find_run_to_read(&args.run)?;
     let path = dir.transcript_path();
     let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
     let mut out = BufWriter::new(io::stdout().lock());

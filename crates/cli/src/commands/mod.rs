@@ -21,3 +21,4 @@ pub mod show;
 pub mod simulate;
 pub mod status;
 pub mod watchdog;
+pub mod why;

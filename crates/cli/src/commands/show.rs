@@ -1,26 +1,37 @@
-//! `longhaul show`: one run, and what was decided in each of its attempts. It reads the run's files alone.
+//! `longhaul show`: one run with what it used, and what was decided in each of its attempts. It reads the run's files
+//! alone, and of the large ones only the beginnings.
 
+mod attempt;
+mod figures;
+mod files;
+mod text;
+
+use super::why::stand;
 use crate::args::{Global, OutputFormat, ShowArgs};
+use crate::chronicle::{Next, Told, attempts_of, facts_of, next};
 use crate::failure::Failure;
-use crate::output::words;
+use crate::output::clock::Clock;
 use crate::{home, output};
-use longhaul_core::{
-    Because, Condensed, Continuity, Fault, Next, OutcomeKind, Questions, Record, Remedy, Run, Rung,
-    SessionPlan, Silence, StopWhy, Tally,
-};
-use longhaul_store::{AnsweredQuestion, Journal, Orphaned, Plan, RunDir, rfc3339};
+use attempt::{Attempt, Check, checks_of};
+use figures::{Figures, figures};
+use files::{AgentSeen, Files, agent_seen, files_of};
+use longhaul_core::{Fault, Limit, OutcomeKind, Record, Run};
+use longhaul_store::{Journal, Plan, rfc3339};
 use serde::Serialize;
-use std::fmt::Write;
 
 const TASK_CHARS_MAX: usize = 200;
 
-/// A run, as it is printed.
+/// A run, as it is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 struct Shown {
     id: String,
     /// How it ended; nothing if it has not.
     outcome: Option<OutcomeKind>,
     fault: Option<Fault>,
+    /// The limit that ended it, if one did.
+    limit: Option<Limit>,
+    /// When trying again makes sense (`retry_later`).
+    retry_at: Option<String>,
     task: String,
     cwd: String,
     session_id: Option<String>,
@@ -28,201 +39,73 @@ struct Shown {
     /// Stated by the agent plus estimated by us.
     total_cost_usd: f64,
     attempts: Vec<Attempt>,
-}
-
-/// One attempt.
-#[derive(Debug, Serialize)]
-struct Attempt {
-    number: u32,
-    started_at: String,
-    session: SessionPlan,
-    /// How the history of the conversation reached it; nothing where there was none.
-    rung: Option<Rung>,
-    because: Option<Because>,
+    agent: AgentSeen,
+    began_at: Option<String>,
     ended_at: Option<String>,
-    fault: Option<Fault>,
-    /// Whether it continued the conversation that it was to continue, where that could be read.
-    continuity: Option<Continuity>,
-    /// How many of its tool calls our guards denied.
-    denied: u32,
-    /// How its questions were answered.
-    questions: Questions,
-    /// What it asked; the first hundred.
-    answers: Vec<AnsweredQuestion>,
-    /// What was done about the fault.
-    remedy: Option<Remedy>,
-    /// Of the attempt itself.
-    total_cost_usd: f64,
-    /// What came of asking a model for a summary of older work; nothing if none was asked.
-    summary: Option<Summary>,
-    /// Why it was stopped; nothing if it was not.
-    stopped: Option<StopWhy>,
-    /// What was heard and seen of it, if it was stopped because it stalled.
-    silence: Option<Silence>,
-    /// How often it was silent for too long while something of it worked.
-    silences_excused: u32,
-    /// That a watchdog ended it, because its supervisor had died and nobody had come back.
-    orphaned: Option<Orphaned>,
-}
-
-/// A summary that an attempt was to be told.
-#[derive(Debug, Serialize)]
-struct Summary {
-    outcome: Condensed,
-    total_cost_usd: f64,
+    #[serde(flatten)]
+    figures: Figures,
+    checks: Vec<Check>,
+    files: Files,
+    /// Whether a process supervises it now.
+    supervised: bool,
+    next: Next,
 }
 
 /// Carries out the command and returns its exit code.
 pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
-    let dir = home::find_run(&home::locate()?, &args.run)?;
+    let dir = home::find_run_to_read(&args.run)?;
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
-    let records: Vec<&Record> = history.records().collect();
-    let run = Run::replay(records.iter().copied());
-    let (state, outcome) = (run.state(), run.state().outcome());
+    let told: Vec<Told<'_>> = history
+        .entries
+        .iter()
+        .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
+        .collect();
+    let run = Run::replay(history.records());
+    let (state, outcome, stand) = (run.state(), run.state().outcome(), stand(&dir)?);
+    // While nobody supervises it, it is as it was when its last decision was made.
+    let as_of = match (outcome, stand.is_supervised) {
+        (Some(_), _) => state.ended,
+        (None, true) => stand.now,
+        (None, false) => history.last_at().unwrap_or(stand.now),
+    };
+    let attempts = attempts_of(told.iter().copied());
+    let facts = facts_of(&dir, &attempts);
+    let began = told.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
+    let clock = Clock::here();
     let shown = Shown {
         id: dir.id().to_string(),
         outcome: outcome.map(|outcome| outcome.kind),
         fault: outcome.and_then(|outcome| outcome.fault),
+        limit: outcome.and_then(|outcome| outcome.limit),
+        retry_at: outcome.and_then(|outcome| outcome.retry_at).map(rfc3339),
         task: task(&plan),
         cwd: plan.cwd.as_path().display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
-        total_cost_usd: dollars(state.tally),
-        attempts: attempts(&dir, &records),
+        total_cost_usd: state.tally.money().dollars(),
+        attempts: attempts.iter().map(|attempt| Attempt::of(attempt, &facts, &dir)).collect(),
+        agent: agent_seen(&dir, &plan, &told),
+        began_at: began.map(|(at, _)| rfc3339(*at)),
+        ended_at: outcome.map(|_| rfc3339(state.ended)),
+        figures: figures(state, plan.policy.limits, as_of),
+        checks: checks_of(&told, &dir),
+        files: files_of(&dir),
+        supervised: stand.is_supervised,
+        next: next(dir.id(), state, stand, &clock),
     };
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&text(&shown)),
+        OutputFormat::Text => {
+            let began = began.map(|(at, _)| *at);
+            let times = text::Times { began, as_of, attempts: &attempts, clock: &clock };
+            output::print_text(&text::text(&shown, outcome, &times));
+        }
         OutputFormat::Json | OutputFormat::StreamJson => {
             let json = serde_json::to_string_pretty(&shown).expect("a run has only string keys");
             output::print_text(&(json + "\n"));
         }
     }
     Ok(0)
-}
-
-fn attempts(dir: &RunDir, records: &[&Record]) -> Vec<Attempt> {
-    let mut attempts: Vec<Attempt> = Vec::new();
-    for record in records {
-        match (record, attempts.last_mut()) {
-            (Record::AttemptStarted { at, plan }, _) => attempts.push(Attempt {
-                number: plan.attempt,
-                started_at: rfc3339(*at),
-                session: plan.session.clone(),
-                rung: None,
-                because: None,
-                ended_at: None,
-                fault: None,
-                continuity: None,
-                denied: 0,
-                questions: Questions::default(),
-                remedy: None,
-                // What cannot be read is told by nobody; the rest is.
-                answers: dir.attempt(plan.attempt).answers().unwrap_or_default(),
-                orphaned: dir.attempt(plan.attempt).orphaned().unwrap_or_default(),
-                stopped: None,
-                silence: None,
-                silences_excused: 0,
-                total_cost_usd: 0.0,
-                summary: None,
-            }),
-            (Record::RungTaken { rung, because, .. }, Some(attempt)) => {
-                (attempt.rung, attempt.because) = (Some(*rung), Some(*because));
-            }
-            (Record::Condensed { outcome, tally, .. }, Some(attempt)) => {
-                attempt.summary = Some(Summary { outcome: *outcome, total_cost_usd: dollars(*tally) });
-            }
-            (Record::StopOrdered { why, silence, .. }, Some(attempt)) => {
-                attempt.stopped = Some(*why);
-                // A harder stop looks no more.
-                attempt.silence = attempt.silence.or(*silence);
-            }
-            (Record::SilenceExcused { .. }, Some(attempt)) => attempt.silences_excused += 1,
-            (
-                Record::AttemptEnded { at, fault, tally, denied, questions, continuity, next, .. },
-                Some(attempt),
-            ) => {
-                (attempt.denied, attempt.questions) = (*denied, *questions);
-                attempt.ended_at = Some(rfc3339(*at));
-                (attempt.fault, attempt.continuity) = (*fault, *continuity);
-                attempt.total_cost_usd = dollars(*tally);
-                if let Next::Attempt { remedy, .. } = next {
-                    attempt.remedy = Some(*remedy);
-                }
-            }
-            _ => {}
-        }
-    }
-    attempts
-}
-
-fn text(shown: &Shown) -> String {
-    let mut out = String::new();
-    write_text(&mut out, shown).expect("writing to a string cannot fail");
-    out
-}
-
-fn write_text(out: &mut String, shown: &Shown) -> std::fmt::Result {
-    let outcome = shown.outcome.map_or("not over", OutcomeKind::word);
-    let fault = shown.fault.map(|fault| format!(" ({})", words::cause(fault))).unwrap_or_default();
-    writeln!(out, "{}", shown.id)?;
-    let mut line = |name: &str, value: &str| writeln!(out, "  {name:<12}{value}");
-    line("outcome", &format!("{outcome}{fault}"))?;
-    line("task", &shown.task)?;
-    line("directory", &shown.cwd)?;
-    line("session", shown.session_id.as_deref().unwrap_or("none"))?;
-    line("cost", &format!("${:.4}", shown.total_cost_usd))?;
-    line("files", &shown.dir)?;
-    writeln!(out, "\n  {:>7}  {:<24}  {:<34}  {:<22}  cost", "attempt", "began", "session", "ended by")?;
-    for attempt in &shown.attempts {
-        let ended = match (attempt.fault, &attempt.ended_at) {
-            (Some(fault), _) => fault.word(),
-            (None, Some(_)) => "itself",
-            (None, None) if attempt.orphaned.is_some() => "watchdog",
-            (None, None) => "-",
-        };
-        writeln!(
-            out,
-            "  {:>7}  {:<24}  {:<34}  {:<22}  ${:.4}",
-            attempt.number,
-            attempt.started_at,
-            words::rung(attempt.rung, attempt.because),
-            ended,
-            attempt.total_cost_usd
-        )?;
-        if let Some(summary) = &attempt.summary {
-            let words = words::summary(summary.outcome);
-            writeln!(out, "  {:>7}  {words:<84}  ${:.4}", "", summary.total_cost_usd)?;
-        }
-    }
-    for attempt in &shown.attempts {
-        if attempt.denied > 0 {
-            writeln!(out, "\n  attempt {}: {}", attempt.number, words::denied(attempt.denied))?;
-        }
-        if !attempt.questions.are_none() {
-            writeln!(out, "\n  attempt {}: {}", attempt.number, words::questions(attempt.questions))?;
-        }
-        for answered in &attempt.answers {
-            writeln!(out, "    {}", words::answered(answered))?;
-        }
-        let excused = attempt.silences_excused;
-        let stalled = attempt.stopped.zip(attempt.silence);
-        let silence = match stalled {
-            Some((why, silence)) => Some(words::stalled(why, &silence, excused)),
-            None => (excused > 0).then(|| words::excused(excused)),
-        };
-        if let Some(words) = silence {
-            writeln!(out, "\n  attempt {}: {words}", attempt.number)?;
-        }
-        if let Some(orphaned) = &attempt.orphaned {
-            writeln!(out, "\n  attempt {}: {}", attempt.number, words::orphaned(orphaned))?;
-        }
-    }
-    Ok(())
-}
-
-fn dollars(tally: Tally) -> f64 {
-    (tally.cost + tally.cost_estimated).dollars()
 }
 
 /// The beginning of the task, on one line.

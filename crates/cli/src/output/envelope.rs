@@ -94,7 +94,7 @@ impl Envelope {
                 suspended_ms: report.clocks.suspended.millis(),
                 model: report.model.clone(),
                 dir: Some(report.dir.display().to_string()),
-                resume: resume_command(report),
+                resume: words::resume_command(&report.run, outcome),
             },
         }
     }
@@ -139,24 +139,5 @@ fn usage(tally: Tally) -> Usage {
         estimated_cost_usd: tally.cost_estimated.dollars(),
         cut_tokens: tally.cut_tokens.total(),
         unpriced: tally.unpriced,
-    }
-}
-
-/// How to go on by hand with a run that can go on.
-fn resume_command(report: &Report) -> Option<String> {
-    match report.outcome.kind {
-        OutcomeKind::Done | OutcomeKind::Refused => None,
-        OutcomeKind::Failed
-        | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::NeedsPerson
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Bug
-        | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled => {
-            let more = report.outcome.limit.map(|limit| format!(" {}", words::more_of(limit)));
-            Some(format!("longhaul resume {}{}", report.run, more.unwrap_or_default()))
-        }
     }
 }

@@ -1,12 +1,15 @@
 //! Everything a person or a program reads: data on stdout, talk on stderr.
 
+pub mod clock;
 pub mod columns;
 pub mod conversation;
 pub mod envelope;
 pub mod screen;
 pub mod stream;
 pub mod text;
+pub mod timeline;
 pub mod words;
+pub mod wrap;
 
 use crate::args::{Global, OutputFormat};
 use envelope::Envelope;

@@ -1,10 +1,16 @@
 //! A run's decisions in plain words: what happened, what we did, what comes next.
 
+mod faults;
+mod remedies;
+
+pub use faults::{advice, cause, cause_of, evidence};
+pub use remedies::{remedied, remedy_words};
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    Because, Checked, Condensed, Fault, Limit, Moment, Next, Nudge, Policy, Questions, Reach, Record, Remedy,
-    Rung, Say, SessionFound, SessionPlan, Silence, StopLevel, StopWhy,
+    Because, Checked, Condensed, Fault, Limit, Moment, Next, Outcome, OutcomeKind, Policy, Questions, Reach,
+    Record, RunId, Rung, Say, SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
 };
 use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
 
@@ -229,97 +235,6 @@ fn mended(found: SessionFound) -> Option<&'static str> {
     }
 }
 
-/// What a fault means, in words that fit before a semicolon.
-pub fn cause(fault: Fault) -> &'static str {
-    match fault {
-        Fault::RateLimited => "rate limited",
-        Fault::Overloaded => "the API is overloaded",
-        Fault::ServerError => "the API failed",
-        Fault::Network => "the API could not be reached",
-        Fault::UsageLimit => "the account's usage limit is reached",
-        Fault::Crashed => "the agent died",
-        Fault::Interrupted => "somebody interrupted the agent",
-        Fault::OutOfMemory => "the agent ran out of memory",
-        Fault::Stalled => "the agent stalled",
-        Fault::AttemptTimeout => "the attempt had its time",
-        Fault::SessionLost => "the agent does not know the session",
-        Fault::SessionExists => "the session exists already",
-        Fault::SessionBusy => "another run has the session",
-        Fault::ContextFull => "the conversation no longer fits the model",
-        Fault::OutputLimit => "the answer was cut at the model's output limit",
-        Fault::Unfinished => "the agent stopped without an answer",
-        Fault::GuardLapsed => "a hook gave no verdict, so a guard did not run",
-        Fault::Permission => "the agent was denied tools that it needed",
-        Fault::Auth => "the credentials were rejected",
-        Fault::Billing => "the account cannot pay",
-        Fault::ModelUnknown => "the API does not know the model",
-        Fault::Refused => "the model refused the request",
-        Fault::BadRequest => "the API rejected the request",
-        Fault::AgentMissing => "the agent is not installed",
-        Fault::AgentUnusable => "the agent refused to start",
-        Fault::TurnLimit => "the agent's turn limit is reached",
-        Fault::AgentBudget => "the agent's money limit is reached",
-        Fault::Unknown => "the agent failed in a way we do not know",
-    }
-}
-
-/// What a person can do about a run that ended with this fault.
-pub fn advice(fault: Fault) -> Option<&'static str> {
-    match fault {
-        Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
-        Fault::Billing => Some("check the account's payment, then resume the session"),
-        Fault::Permission => Some(
-            "allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials with --allow-denials",
-        ),
-        Fault::ModelUnknown => Some("name another model with --model"),
-        Fault::SessionLost => Some("check the id; `--resume-or-new` begins a new session instead"),
-        Fault::SessionBusy => Some("wait for that run to end, or end its longhaul with SIGTERM"),
-        Fault::AgentMissing | Fault::AgentUnusable => {
-            Some("run the agent by hand to see why; `npm install -g @anthropic-ai/claude-code` updates it")
-        }
-        Fault::AttemptTimeout => Some("raise --attempt-timeout"),
-        Fault::GuardLapsed => Some("check the hooks in the agent's settings: one failed or timed out"),
-        Fault::RateLimited
-        | Fault::Overloaded
-        | Fault::ServerError
-        | Fault::Network
-        | Fault::UsageLimit
-        | Fault::Crashed
-        | Fault::Interrupted
-        | Fault::OutOfMemory
-        | Fault::Stalled
-        | Fault::SessionExists
-        | Fault::ContextFull
-        | Fault::OutputLimit
-        | Fault::Unfinished
-        | Fault::Refused
-        | Fault::BadRequest
-        | Fault::TurnLimit
-        | Fault::AgentBudget
-        | Fault::Unknown => None,
-    }
-}
-
-fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
-    let when =
-        if until <= at { "now".to_owned() } else { format!("at {} (in {})", clock(until), until.since(at)) };
-    match remedy {
-        Remedy::WaitOut | Remedy::Park => format!("waiting until {} (for {})", clock(until), until.since(at)),
-        Remedy::Resume
-        | Remedy::ResumeOnce
-        | Remedy::ResumeWhileProgressing
-        | Remedy::ResumeWithinLimit
-        | Remedy::KeepGoing
-        | Remedy::ResumeExisting => format!("resuming {when}"),
-        Remedy::NextRung | Remedy::FreshSession => format!("beginning a new session {when}"),
-        Remedy::OtherSession => format!("trying another session {when}"),
-        Remedy::Nudge(Nudge::Finish) => format!("asking for the answer {when}"),
-        Remedy::Nudge(Nudge::SmallerSteps) => format!("asking for smaller steps {when}"),
-        Remedy::RetryOnce => format!("trying once more {when}"),
-        Remedy::End | Remedy::EndUnlessAllowed => "ending".to_owned(),
-    }
-}
-
 fn stop_words(why: StopWhy, level: StopLevel, silence: Option<Silence>, policy: &Policy) -> Option<String> {
     if let Some(silence) = silence {
         return Some(format!("{}; stopping the agent", silence.words(why)));
@@ -349,7 +264,7 @@ fn stop_words(why: StopWhy, level: StopLevel, silence: Option<Silence>, policy: 
 }
 
 /// What came of a check.
-fn check_words(result: Checked) -> &'static str {
+pub fn check_words(result: Checked) -> &'static str {
     match result {
         Checked::Passed => "the check passed",
         Checked::Failed => "the check failed",
@@ -358,7 +273,7 @@ fn check_words(result: Checked) -> &'static str {
 }
 
 /// What has become of a limit.
-fn limit_words(limit: Limit, reach: Reach) -> String {
+pub fn limit_words(limit: Limit, reach: Reach) -> String {
     let of = limit_name(limit);
     match reach {
         Reach::Reserve => format!("{of} is used up but for what is held back to save the work"),
@@ -377,6 +292,11 @@ pub fn limit_name(limit: Limit) -> &'static str {
     }
 }
 
+/// An amount of money as people say it: cents from a dollar on, else what tells small runs apart.
+pub fn money(amount: Usd) -> String {
+    if amount >= Usd(1_000_000) { format!("${:.2}", amount.dollars()) } else { amount.to_string() }
+}
+
 /// How to give a run that ended by this limit more of it.
 pub fn more_of(limit: Limit) -> &'static str {
     match limit {
@@ -388,8 +308,27 @@ pub fn more_of(limit: Limit) -> &'static str {
     }
 }
 
-/// An amount of memory, for people.
-fn bytes(bytes: u64) -> String {
+/// The command that goes on with a run that ended so; nothing where that makes no sense.
+pub fn resume_command(id: &RunId, outcome: Outcome) -> Option<String> {
+    match outcome.kind {
+        OutcomeKind::Done | OutcomeKind::Refused => None,
+        OutcomeKind::Failed
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::NeedsPerson
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater
+        | OutcomeKind::Cancelled => {
+            let more = outcome.limit.map(|limit| format!(" {}", more_of(limit)));
+            Some(format!("longhaul resume {id}{}", more.unwrap_or_default()))
+        }
+    }
+}
+
+/// An amount of memory, or the size of a file, for people.
+pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.into_iter().find(|(size, _)| bytes >= *size);
     unit.map_or_else(
@@ -411,6 +350,6 @@ pub fn clock(moment: Moment) -> String {
     }
 }
 
-fn plural<'a>(count: u32, one: &'a str, many: &'a str) -> &'a str {
+pub fn plural<'a>(count: u32, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }

@@ -355,7 +355,7 @@ fn where_no_run_can_be_is_said_before_anything_is_started() {
     assert_eq!((ended.code, stage.home().exists()), (2, false), "{ended:?}");
     ended.says(&["it is not a directory", "hint:", "--runs-dir"]);
     let missing = stage.longhaul(["show", "nowhere/exp"]).end();
-    missing.envelope(25);
+    assert_eq!(missing.code, 2, "{missing:?}");
     missing.says(&["find run `nowhere/exp`", "plan.json", "hint:"]);
 }
 

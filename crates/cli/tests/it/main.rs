@@ -41,3 +41,4 @@ mod sweep;
 mod tables;
 mod tidy;
 mod unreadable;
+mod why;

@@ -75,7 +75,8 @@ fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Ended {
 fn show(stage: &Stage) -> String {
     let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
     assert_eq!(shown.code, 0, "{shown:?}");
-    shown.stdout
+    // A sentence is told in one line or in several.
+    shown.stdout.replace("\n    ", " ")
 }
 
 /// Asserts that all of this is said.

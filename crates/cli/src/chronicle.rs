@@ -1,0 +1,19 @@
+//! What a run's records tell a person: its attempts one by one, its course as a timeline, and what to type next.
+//!
+//! Everything in here is said by the journal, or by a file of the attempt that it belongs to. What neither says is left
+//! out. Nothing decides, and only [`facts`] reads files.
+
+mod attempts;
+mod entry;
+mod facts;
+mod next;
+mod timeline;
+
+pub use attempts::{Attempt, Told, attempts_of};
+pub use entry::{AttemptEnded, Entry, What, Work};
+pub use facts::{Facts, facts_of, tool_calls_of};
+pub use next::{Next, Stand, next};
+pub use timeline::timeline;
+
+#[cfg(test)]
+mod tests;

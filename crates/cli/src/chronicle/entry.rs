@@ -1,0 +1,147 @@
+//! An entry of a run's timeline: one thing that mattered, as data. The words for it are in `output/timeline.rs`.
+
+use longhaul_core::{
+    Ask, Because, By, Checked, Condensed, Exit, Fault, Limit, Moment, Outcome, Reach, Remedy, Rung, Say,
+    SessionPlan, Silence, Span, StopWhy, TurnResult,
+};
+use longhaul_store::rfc3339;
+use serde::{Serialize, Serializer};
+
+/// One thing that mattered. Keys are only ever added.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    #[serde(flatten)]
+    pub what: What,
+    /// When it happened; of what happened several times, the first time.
+    #[serde(serialize_with = "stamp")]
+    pub at: Moment,
+    /// The last time, or until the run went on; the same as `at` for what happened once.
+    #[serde(serialize_with = "stamp")]
+    pub until: Moment,
+    /// From the start of the run on.
+    pub elapsed_ms: Span,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum What {
+    /// The run began.
+    Began { session: SessionPlan },
+    /// Somebody let a run go on that was over.
+    Reopened { ask: Ask, over_ms: Span },
+    /// An attempt began by a rung that is worth a word, or is still under way.
+    AttemptBegan { attempt: u32, rung: Option<Rung>, because: Option<Because>, say: Say },
+    /// A model was asked for a summary of older work.
+    Summary { attempt: u32, outcome: Condensed, took_ms: Span, total_cost_usd: f64 },
+    /// An attempt ended, or several in a row that ended alike and came no further.
+    AttemptEnded(Box<AttemptEnded>),
+    /// A limit of the run is reached.
+    LimitReached { attempt: u32, limit: Limit, reach: Reach },
+    /// The agent was told something in the session that it has open.
+    Told { attempt: u32, say: Say },
+    /// The agent stopped by itself, so many times in a row, and was told to go on.
+    Stops { attempt: u32, stops: u32, claims: u32, told: u32 },
+    /// The agent was silent for too long while something of it worked.
+    SilenceExcused { attempt: u32, times: u32, silence: Silence },
+    /// A watchdog ended the agent of a supervisor that had died.
+    Orphaned { attempt: u32, silent_ms: Span, processes_ended: Option<u32> },
+    /// Nothing ran.
+    Suspended { ms: Span },
+    /// The work was judged.
+    Checked { check: u32, result: Checked, took_ms: Span },
+    /// Somebody asked for the end.
+    Cancelled { by: By },
+    /// The run is over.
+    Over {
+        outcome: Outcome,
+        attempts: u32,
+        wall_ms: Span,
+        waiting_ms: Span,
+        suspended_ms: Span,
+        total_cost_usd: f64,
+    },
+}
+
+/// One or more attempts that ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttemptEnded {
+    /// The first of them, from 1.
+    pub attempt: u32,
+    /// The last; the same for one.
+    pub last_attempt: u32,
+    /// When the first of them began.
+    #[serde(serialize_with = "stamp")]
+    pub since: Moment,
+    /// Why they failed; nothing if they did not.
+    pub fault: Option<Fault>,
+    /// What proved it, in a few words.
+    pub evidence: Option<String>,
+    /// The last result, in closed words.
+    pub result: Option<TurnResult>,
+    /// How the process ended; `unseen` where no supervisor was there.
+    pub exit: Option<Exit>,
+    /// Why we stopped it, if we did.
+    pub stopped: Option<StopWhy>,
+    /// Whether it had to be killed.
+    pub killed: bool,
+    pub work: Work,
+    /// Processes that had to be ended.
+    pub left_behind: u32,
+    /// Tool calls that the guards denied.
+    pub denied: u32,
+    /// Questions that were answered.
+    pub questions: u32,
+    /// What was done about the fault; nothing if no attempt followed.
+    pub remedy: Option<Remedy>,
+    /// How long was to be waited, in all.
+    pub planned_ms: Option<Span>,
+    /// How long was waited, in all; nothing as long as the run waits.
+    pub waited_ms: Option<Span>,
+    /// Until when it waits, as long as it does.
+    #[serde(serialize_with = "stamp_if_any")]
+    pub waits_until: Option<Moment>,
+    /// Whether the work was then to be judged.
+    pub checks: bool,
+    /// Whether the agent's word that the work is done was what ended it.
+    pub finished: bool,
+}
+
+/// What was done in one or more attempts.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Work {
+    /// Answers of the model in the main conversation.
+    pub turns: u32,
+    /// Tools that were called; nothing where nobody counted.
+    pub tool_calls: Option<u64>,
+    pub took_ms: Span,
+    /// Stated by the agent plus estimated by us.
+    pub total_cost_usd: f64,
+    /// What of it is estimated.
+    pub estimated_cost_usd: f64,
+}
+
+impl Work {
+    /// Both together.
+    pub fn plus(self, other: Work) -> Work {
+        let calls = self.tool_calls.into_iter().chain(other.tool_calls).reduce(|one, other| one + other);
+        Work {
+            turns: self.turns + other.turns,
+            tool_calls: calls,
+            took_ms: self.took_ms + other.took_ms,
+            total_cost_usd: self.total_cost_usd + other.total_cost_usd,
+            estimated_cost_usd: self.estimated_cost_usd + other.estimated_cost_usd,
+        }
+    }
+}
+
+fn stamp<S: Serializer>(moment: &Moment, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(&rfc3339(*moment))
+}
+
+fn stamp_if_any<S: Serializer>(moment: &Option<Moment>, out: S) -> Result<S::Ok, S::Error> {
+    match moment {
+        Some(moment) => stamp(moment, out),
+        None => out.serialize_none(),
+    }
+}

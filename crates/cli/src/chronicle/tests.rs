@@ -1,0 +1,409 @@
+//! Timelines of one-line traces, as people read them.
+
+mod trace;
+
+use expect_test::{Expect, expect};
+use longhaul_core::{Checking, KeepGoing, Policy, Usd, WrapUp};
+use trace::{plain, told};
+
+fn check(trace: &str, expected: Expect) {
+    check_with(&plain(), trace, expected);
+}
+
+fn check_with(policy: &Policy, trace: &str, expected: Expect) {
+    expected.assert_eq(&told(policy, trace));
+}
+
+#[test]
+fn a_run_without_incidents() {
+    check(
+        "start; spawn; +2s; open; used 12; calls 34; tool; +40m; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:40:02  +40m    attempt 1: 12 turns, 34 tool calls in 40m 2s, $1.20; the agent says that it is
+                              done
+            22:40:02  +40m    over: done, after 1 attempt in 40m 2s, $1.20
+            next: nothing: the work is done
+        "#]],
+    );
+}
+
+#[test]
+fn a_wall_is_one_entry() {
+    check(
+        "start; spawn; open; used 12; calls 34; tool; +46m; ends 529; idle; exit 1; swept; tick; \
+         spawn; open; +1s; ends 529; idle; exit 1; swept; tick; spawn; open; +1s; ends 529; idle; exit 1; swept; tick; \
+         spawn; open; +1s; ends 529; idle; exit 1; swept; tick; spawn; open; used 3; calls 5; tool; +70m; signal 9; \
+         swept 2; tick; spawn; open; used 1; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:46:00  +46m    attempt 1: 12 turns, 34 tool calls in 46m, $1.20; the API is overloaded (status
+                              529); resumed after 2s
+            22:46:03  +46m    attempts 2 to 4: the API is overloaded (status 529), 3 attempts over 29s; waited
+                              27s in all
+            23:56:32  +1h56m  attempt 5: 3 turns, 5 tool calls in 1h 10m, $0.3000; the agent died (signal 9,
+                              SIGKILL); ended 2 processes that it left behind; resumed after 2s
+            23:56:34  +1h56m  attempt 6: 1 turn in 0s, $0.1000; the agent says that it is done
+            23:56:34  +1h56m  over: done, after 6 attempts in 1h 56m (31s of it waiting), $1.60
+            next: nothing: the work is done
+        "#]],
+    );
+}
+
+#[test]
+fn a_wall_of_another_kind_is_another_entry() {
+    check(
+        "start; spawn; open; ends 529; idle; exit 1; swept; tick; spawn; open; ends 500; idle; exit 1; swept; tick; \
+         spawn; open; ends 502; idle; exit 1; swept; tick; spawn; open; ends network; idle; exit 1; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: the API is overloaded (status 529); resumed after 2s
+            22:00:02  +2s     attempt 2: the API failed (status 500); resumed after 4s
+            22:00:06  +6s     attempt 3: the API failed (status 502); resumed after 8s
+            22:00:14  +14s    attempt 4: the API could not be reached (the connection failed); waiting until
+                              22:00:30 (for 16s)
+            next: attempt 5 begins at 22:00:30 (in 16s): the API could not be reached
+                  longhaul attach kmzqbd
+        "#]],
+    );
+}
+
+#[test]
+fn a_usage_limit_is_parked_for() {
+    check(
+        "start; spawn; open; used 4; tool; limit until +3h; ends usage; idle; exit 1; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
+                              429); waiting until 01:00:00 (for 3h)
+            next: attempt 2 begins at 2026-11-23 01:00:00 (in 3h): the account's usage limit is reached
+                  longhaul attach kmzqbd
+        "#]],
+    );
+    check(
+        "start; spawn; open; used 4; tool; limit until +3h; ends usage; idle; exit 1; swept; tick; +9m; spawn; open; \
+         ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
+                              429); resumed after 3h
+            2026-11-23
+            01:09:00  +3h09m  attempt 2: the agent says that it is done
+            01:09:00  +3h09m  over: done, after 2 attempts in 3h 9m (3h of it waiting), $0.4000
+            next: nothing: the work is done
+        "#]],
+    );
+}
+
+#[test]
+fn a_wait_that_outlasts_its_plan_is_told() {
+    // Nobody supervised the run when the wait was over.
+    check(
+        "start; spawn; open; used 4; tool; ends 529; idle; exit 1; swept; +2h; recover gone; tick; spawn; open",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the API is overloaded (status 529); resumed
+                              after 2h, planned were 2s
+            2026-11-23
+            00:00:00  +2h00m  attempt 2 began: resumed
+            next: the agent works, in attempt 2
+                  longhaul attach kmzqbd
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_retried_says_what_to_do() {
+    check(
+        "start; spawn; open; ends 403; idle; exit 1; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: the credentials were rejected (status 403)
+            22:00:00  +0s     over: needs_person (the credentials were rejected), after 1 attempt in 0s, $0
+            next: check the key or log in with `claude`, then resume the session
+                  longhaul resume kmzqbd
+        "#]],
+    );
+    check(
+        "start; spawn; open; used 1; ends denied; idle; exit 0; swept",
+        expect![[r#"
+        2026-11-22
+        22:00:00  +0s     began, in a new session
+        22:00:00  +0s     attempt 1: 1 turn in 0s, $0.1000; the agent was denied tools that it needed (2
+                          tool calls were denied)
+        22:00:00  +0s     over: needs_person (the agent was denied tools that it needed), after 1 attempt in
+                          0s, $0.1000
+        next: allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials
+              with --allow-denials
+              longhaul resume kmzqbd
+    "#]],
+    );
+}
+
+#[test]
+fn a_hang_is_told_with_what_was_seen() {
+    check(
+        "start; spawn; open; turn; tick; sees; tick; tick; signal 15; swept 1; tick; spawn; open; used 1; ends ok; \
+         idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:07:00  +7m     the agent was silent and something of it worked, so it had more time: no bytes for
+                              7m, no tool running, socket open, its child process busy
+            22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no bytes for 14m, no
+                              tool running, its processes could not be looked at); it had to be killed; ended 1
+                              process that it left behind; resumed after 2s
+            22:14:12  +14m    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:14:12  +14m    over: done, after 2 attempts in 14m 12s (2s of it waiting), $0.1000
+            next: nothing: the work is done
+        "#]],
+    );
+}
+
+#[test]
+fn a_lost_session_is_told_with_the_rung() {
+    check(
+        "start; spawn; open; used 4; tool; signal 11; swept; tick; found missing; swept; spawn; open; used 1; \
+         ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent died (signal 11, SIGSEGV); resumed
+                              after 2s
+            22:00:02  +2s     attempt 2: the agent does not know the session; began a new session at once
+            22:00:02  +2s     attempt 3 began: new, told the work on record (session_lost)
+            22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:00:02  +2s     over: done, after 3 attempts in 2s (2s of it waiting), $0.5000
+            next: nothing: the work is done
+        "#]],
+    );
+    let summarised = Policy { condense: true, ..plain() };
+    check_with(
+        &summarised,
+        "start; spawn; open; used 4; tool; ends full; idle; exit 1; swept; tick; +20s; summary; spawn; open; used 1; \
+         ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the conversation no longer fits the model;
+                              began a new session at once
+            22:00:00  +0s     attempt 2 began: new, told the work on record (context_full)
+            22:01:20  +1m     older work is told in a model's summary (1m 20s, $0.0200)
+            22:01:20  +1m     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:01:20  +1m     over: done, after 2 attempts in 1m 20s, $0.5200
+            next: nothing: the work is done
+        "#]],
+    );
+    check(
+        "start; spawn; open; used 4; tool; signal 9; swept; tick; found damaged; spawn; open; used 1; ends ok; idle; \
+         exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent died (signal 9, SIGKILL); resumed
+                              after 2s
+            22:00:02  +2s     attempt 2 began: resumed from a repaired copy (damaged)
+            22:00:02  +2s     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:00:02  +2s     over: done, after 2 attempts in 2s (2s of it waiting), $0.5000
+            next: nothing: the work is done
+        "#]],
+    );
+}
+
+#[test]
+fn a_budget_ends_a_run() {
+    let mut policy = plain();
+    policy.limits.budget = Some(Usd(2_000_000));
+    policy.wrap_up = Some(WrapUp { time: None });
+    check_with(
+        &policy,
+        "start; spawn; open; used 5; tool; +20m; used 14; ends aborted; used 1; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:20:00  +20m    the budget is used up but for what is held back to save the work
+            22:20:00  +20m    the agent was told to save its work
+            22:20:00  +20m    the budget is used up
+            22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent ended by itself
+            22:20:00  +20m    over: over_budget (the budget is used up), after 1 attempt in 20m, $2.00
+            next: the budget ended the run; give it more
+                  longhaul resume kmzqbd --add-budget USD
+        "#]],
+    );
+}
+
+#[test]
+fn checks_are_told_with_their_numbers() {
+    let policy = Policy { check: Some(Checking { attempts_max: 2, timeout: None }), ..plain() };
+    check_with(
+        &policy,
+        "start; spawn; open; used 2; ends ok; idle; exit 0; swept; +41s; check fails; swept; spawn; open; used 1; \
+         ends ok; idle; exit 0; swept; +40s; check passes; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent says that it is done
+            22:00:41  +41s    check 1 failed (41s)
+            22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:01:21  +1m     check 2 passed (40s)
+            22:01:21  +1m     over: done, after 2 attempts in 1m 21s, $0.3000
+            next: nothing: the work is done
+        "#]],
+    );
+    check_with(
+        &policy,
+        "start; spawn; open; used 2; ends ok; idle; exit 0; swept; +41s; check fails; swept; spawn; open; used 1; \
+         ends ok; idle; exit 0; swept; +40s; check fails; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent says that it is done
+            22:00:41  +41s    check 1 failed (41s)
+            22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:01:21  +1m     check 2 failed (40s)
+            22:01:21  +1m     over: check_failed, after 2 attempts in 1m 21s, $0.3000
+            next: checks/002.log says what did not pass; the session can go on
+                  longhaul resume kmzqbd
+        "#]],
+    );
+}
+
+#[test]
+fn pushes_are_folded() {
+    let keep_going = KeepGoing { extended: false, status_every: 0, idle_stops_max: 3 };
+    let policy = Policy { keep_going: Some(keep_going), ..plain() };
+    check_with(
+        &policy,
+        "start; spawn; open; used 2; ends ok; idle; surveyed 1; +9m; used 2; ends ok; idle; surveyed 2; +9m; used 2; \
+         claims; ends ok; idle; surveyed 3; used 1; claims; ends ok; idle; surveyed 3; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     the agent stopped by itself 4 times, and said 2 times that the work is finished;
+                              it was told to go on 3 times
+            22:18:00  +18m    attempt 1: 7 turns in 18m, $0.7000; the agent says that it is done
+            22:18:00  +18m    over: done, after 1 attempt in 18m, $0.7000
+            next: nothing: the work is done
+        "#]],
+    );
+}
+
+#[test]
+fn who_ended_it_is_told_and_that_it_went_on() {
+    check(
+        "start; spawn; open; used 2; tool; +5m; cancel person; ends aborted; idle; exit 0; swept; +26h; \
+         reopen; spawn; open; used 1; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:05:00  +5m     somebody asked for the end, and for the agent's result
+            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped, as somebody asked for
+            22:05:00  +5m     over: cancelled, after 1 attempt in 5m, $0.2000
+            2026-11-24
+            00:05:00  +1d02h  somebody let the run go on, to continue, after it had been over for 1d 2h
+            00:05:00  +1d02h  attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            00:05:00  +1d02h  over: done, after 2 attempts in 5m, $0.3000
+            next: nothing: the work is done
+        "#]],
+    );
+    check(
+        "start; spawn; open; used 2; tool; +5m; cancel term; exit 143; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:05:00  +5m     the supervisor was told to end (SIGTERM)
+            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped, as somebody asked for
+            22:05:00  +5m     over: cancelled, after 1 attempt in 5m, $0.2000
+            next: somebody ended the run; it can go on from where it is
+                  longhaul resume kmzqbd
+        "#]],
+    );
+}
+
+#[test]
+fn a_run_that_nobody_supervises_says_so() {
+    check(
+        "start; spawn; open; used 2; tool; gone",
+        expect![[r#"
+        2026-11-22
+        22:00:00  +0s     began, in a new session
+        next: nobody supervises the run; it is not over: the agent works, in attempt 1
+              longhaul recover kmzqbd
+              longhaul cancel kmzqbd
+    "#]],
+    );
+    check(
+        "start; spawn; open; +3h; orphaned 1h; gone",
+        expect![[r#"
+        2026-11-22
+        22:00:00  +0s     began, in a new session
+        2026-11-23
+        01:00:00  +3h00m  its supervisor had died, nobody had come back, and nothing was written for 1h: a
+                          watchdog ended the agent, with 2 processes
+        next: nobody supervises the run; it is not over: the agent works, in attempt 1
+              longhaul recover kmzqbd
+              longhaul cancel kmzqbd
+    "#]],
+    );
+    check(
+        "start; spawn; open; used 2; tool; +3h; sleep 1h; recover live; used 1; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            2026-11-23
+            02:00:00  +4h00m  nothing ran for 1h: the machine slept, or the run had no supervisor
+            02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent says that it is done
+            02:00:00  +4h00m  over: done, after 1 attempt in 4h (1h of it asleep or without a supervisor),
+                              $0.3000
+            next: nothing: the work is done
+        "#]],
+    );
+}
+
+#[test]
+fn a_run_that_works_says_what_it_does() {
+    check(
+        "start; spawn; open; used 2; tool",
+        expect![[r#"
+        2026-11-22
+        22:00:00  +0s     began, in a new session
+        next: the agent works, in attempt 1
+              longhaul attach kmzqbd
+    "#]],
+    );
+    check(
+        "start resume s1; spawn; open; used 2; tool",
+        expect![[r#"
+        2026-11-22
+        22:00:00  +0s     began, in session s1
+        next: the agent works, in attempt 1
+              longhaul attach kmzqbd
+    "#]],
+    );
+    check(
+        "start",
+        expect![[r#"
+        2026-11-22
+        22:00:00  +0s     began, in a new session
+        next: attempt 1 is being started
+              longhaul attach kmzqbd
+    "#]],
+    );
+}
+
+/// A night of forty attempts fits two screens.
+#[test]
+fn a_day_fits_two_screens() {
+    let work = "spawn; open; used 9; calls 20; tool; +30m; ends 529; idle; exit 1; swept; tick; ";
+    let wall = "spawn; open; +1s; ends 529; idle; exit 1; swept; tick; ".repeat(6);
+    let trace = format!("start; {}", format!("{work}{wall}").repeat(6));
+    let lines = told(&plain(), &trace).lines().count();
+    assert!(lines < 40, "{lines} lines");
+}

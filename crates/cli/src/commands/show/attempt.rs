@@ -1,0 +1,140 @@
+//! The attempts and the checks of a run, as `show` prints them. Keys are only ever added.
+
+use crate::chronicle::{self, Facts, Told};
+use crate::output::words;
+use longhaul_core::{
+    Because, Checked, Condensed, Continuity, Exit, Fault, Moment, Next, Questions, Record, Remedy, Rung,
+    SessionPlan, Silence, Span, StopWhy,
+};
+use longhaul_store::{AnsweredQuestion, Orphaned, RunDir, rfc3339};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One attempt.
+#[derive(Debug, Serialize)]
+pub struct Attempt {
+    pub number: u32,
+    pub started_at: String,
+    pub session: SessionPlan,
+    /// How the history of the conversation reached it; nothing where there was none.
+    pub rung: Option<Rung>,
+    pub because: Option<Because>,
+    pub ended_at: Option<String>,
+    pub fault: Option<Fault>,
+    /// Whether it continued the conversation that it was to continue, where that could be read.
+    pub continuity: Option<Continuity>,
+    /// How many of its tool calls our guards denied.
+    pub denied: u32,
+    /// How its questions were answered.
+    pub questions: Questions,
+    /// What it asked; the first hundred.
+    pub answers: Vec<AnsweredQuestion>,
+    /// What was done about the fault.
+    pub remedy: Option<Remedy>,
+    /// Of the attempt itself.
+    pub total_cost_usd: f64,
+    /// What came of asking a model for a summary of older work; nothing if none was asked.
+    pub summary: Option<Summary>,
+    /// Why it was stopped; nothing if it was not.
+    pub stopped: Option<StopWhy>,
+    /// What was heard and seen of it, if it was stopped because it stalled.
+    pub silence: Option<Silence>,
+    /// How often it was silent for too long while something of it worked.
+    pub silences_excused: u32,
+    /// That a watchdog ended it, because its supervisor had died and nobody had come back.
+    pub orphaned: Option<Orphaned>,
+    /// What proved its fault, in a few words.
+    pub evidence: Option<String>,
+    /// How its process ended; `unseen` where no supervisor was there.
+    pub exit: Option<Exit>,
+    /// Answers of the model in the main conversation.
+    pub turns: u32,
+    /// What of its cost is estimated.
+    pub estimated_cost_usd: f64,
+    /// How long it took, without what was slept through; nothing as long as it does.
+    pub took_ms: Option<Span>,
+    /// How long was to be waited after it; nothing where no attempt was to follow.
+    pub planned_wait_ms: Option<Span>,
+    /// How long was waited; nothing as long as the run waits.
+    pub waited_ms: Option<Span>,
+    /// How many processes had to be ended that it left behind.
+    pub left_behind: u32,
+}
+
+/// A summary that an attempt was to be told.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    pub outcome: Condensed,
+    pub total_cost_usd: f64,
+}
+
+impl Attempt {
+    pub fn of(told: &chronicle::Attempt, facts: &BTreeMap<u32, Facts>, dir: &RunDir) -> Attempt {
+        let ended = told.ended.as_ref();
+        let (facts, files) = (facts.get(&told.number), dir.attempt(told.number));
+        let exit = facts.and_then(|facts| facts.exit);
+        let tally = ended.map(|ended| ended.tally).unwrap_or_default();
+        Attempt {
+            number: told.number,
+            started_at: rfc3339(told.ordered),
+            session: told.session.clone(),
+            rung: told.rung,
+            because: told.because,
+            ended_at: ended.map(|ended| rfc3339(ended.at)),
+            fault: ended.and_then(|ended| ended.fault),
+            continuity: ended.and_then(|ended| ended.continuity),
+            denied: ended.map_or(0, |ended| ended.denied),
+            questions: ended.map(|ended| ended.questions).unwrap_or_default(),
+            // What cannot be read is told by nobody; the rest is.
+            answers: files.answers().unwrap_or_default(),
+            remedy: ended.and_then(|ended| match ended.next {
+                Next::Attempt { remedy, .. } => Some(remedy),
+                Next::Check | Next::Finish(_) => None,
+            }),
+            total_cost_usd: tally.money().dollars(),
+            summary: told
+                .summary
+                .map(|(outcome, tally)| Summary { outcome, total_cost_usd: tally.money().dollars() }),
+            stopped: told.stopped,
+            silence: told.silence,
+            silences_excused: told.excused,
+            orphaned: facts.and_then(|facts| facts.orphaned),
+            evidence: words::evidence(told, exit),
+            exit,
+            turns: tally.turns,
+            estimated_cost_usd: tally.cost_estimated.dollars(),
+            took_ms: ended.map(|ended| told.took(ended.at)),
+            planned_wait_ms: told.planned(),
+            waited_ms: told.waited,
+            left_behind: told.left_behind,
+        }
+    }
+}
+
+/// One time that the work was judged.
+#[derive(Debug, Serialize)]
+pub struct Check {
+    pub number: u32,
+    pub at: String,
+    /// What came of it; nothing as long as it is under way.
+    pub result: Option<Checked>,
+    pub took_ms: Option<Span>,
+    /// What its commands said.
+    pub output: String,
+}
+
+/// The checks of a run, in their order.
+pub fn checks_of(told: &[Told<'_>], dir: &RunDir) -> Vec<Check> {
+    let (mut checks, mut ordered): (Vec<Check>, Moment) = (Vec::new(), Moment(0));
+    for (at, record) in told {
+        if let Record::CheckOrdered { .. } = record {
+            let number = checks.len() as u32 + 1;
+            let output = dir.check_output_path(number).display().to_string();
+            ordered = *at;
+            checks.push(Check { number, at: rfc3339(*at), result: None, took_ms: None, output });
+        } else if let (Record::Checked { result, .. }, Some(check)) = (record, checks.last_mut()) {
+            (check.result, check.took_ms) = (Some(*result), Some(at.since(ordered)));
+        }
+    }
+    checks
+}

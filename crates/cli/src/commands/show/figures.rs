@@ -1,0 +1,73 @@
+//! What a run used: time, money and tokens, and how much of its limits is left. Keys are only ever added.
+
+use longhaul_core::{Limit, Limits, Moment, Span, State, Tokens};
+use serde::Serialize;
+
+/// The figures of a run. Money and tokens are those of the attempts that have ended.
+#[derive(Debug, Serialize)]
+pub struct Figures {
+    /// Time since it began, as long as it was not over.
+    pub wall_ms: Span,
+    /// Time in which it worked.
+    pub active_ms: Span,
+    /// Time in which it waited with no process resident.
+    pub waiting_ms: Span,
+    /// Time in which nothing ran: the machine slept, or the run had no supervisor.
+    pub suspended_ms: Span,
+    /// What the agent stated.
+    pub stated_cost_usd: f64,
+    /// What is priced by the table, where the agent did not state it.
+    pub estimated_cost_usd: f64,
+    /// Whether some tokens have no known price: the costs are then lower bounds.
+    pub unpriced: bool,
+    pub turns: u32,
+    pub tokens: Tokens,
+    /// Tokens of messages that were cut, estimated, and not among the others.
+    pub cut_tokens: u64,
+    pub limits: Vec<LimitUsed>,
+}
+
+/// One limit: money in dollars, time in milliseconds, all else counted.
+#[derive(Debug, Serialize)]
+pub struct LimitUsed {
+    pub limit: Limit,
+    pub of: f64,
+    pub used: f64,
+    pub left: f64,
+}
+
+/// The figures of the run in this state, as of `at`.
+pub fn figures(state: &State, limits: Limits, at: Moment) -> Figures {
+    let (clocks, tally) = (state.clocks, state.tally);
+    let has_begun = clocks.started != Moment(0);
+    let wall = if has_begun { clocks.wall(at) } else { Span::ZERO };
+    let active = if has_begun { state.active(at) } else { Span::ZERO };
+    let used = |limit: Limit| match limit {
+        Limit::Budget => limits.budget.map(|of| (of.dollars(), tally.money().dollars())),
+        Limit::Tokens => {
+            let used = tally.tokens.total() + tally.cut_tokens.total();
+            limits.tokens.map(|of| (of as f64, used as f64))
+        }
+        Limit::Time => limits.time.map(|of| (of.millis() as f64, active.millis() as f64)),
+        Limit::Wall => limits.wall.map(|of| (of.millis() as f64, wall.millis() as f64)),
+        Limit::Turns => limits.turns.map(|of| (f64::from(of), f64::from(tally.turns))),
+    };
+    let limits = Limit::ALL.iter().filter_map(|limit| {
+        let (of, used) = used(*limit)?;
+        Some(LimitUsed { limit: *limit, of, used, left: (of - used).max(0.0) })
+    });
+    Figures {
+        wall_ms: wall,
+        active_ms: active,
+        // Also of a wait that is under way.
+        waiting_ms: wall - active - clocks.suspended,
+        suspended_ms: clocks.suspended,
+        stated_cost_usd: tally.cost.dollars(),
+        estimated_cost_usd: tally.cost_estimated.dollars(),
+        unpriced: tally.unpriced,
+        turns: tally.turns,
+        tokens: tally.tokens,
+        cut_tokens: tally.cut_tokens.total(),
+        limits: limits.collect(),
+    }
+}

@@ -1,0 +1,273 @@
+//! A run for people: its figures, a table of its attempts, what is worth a line of its own, its files, and what to type.
+
+use super::Shown;
+use super::attempt::{Attempt, Check};
+use super::figures::LimitUsed;
+use super::files::Files;
+use crate::chronicle;
+use crate::output::clock::Clock;
+use crate::output::text::grouped;
+use crate::output::timeline::outcome_words;
+use crate::output::words::{self, plural};
+use crate::output::wrap::wrap;
+use longhaul_core::{Because, Limit, Moment, Outcome, Rung, SessionFound, Span, Usd};
+use std::fmt::Write;
+
+// `  directory   `.
+const INDENT: usize = 14;
+const ENDED_BY_CHARS: usize = 28;
+const THEN_CHARS: usize = 26;
+
+/// The moments behind what is shown, for local times.
+pub struct Times<'a> {
+    pub began: Option<Moment>,
+    /// When the run was over, or as of when it is shown.
+    pub as_of: Moment,
+    pub attempts: &'a [chronicle::Attempt],
+    pub clock: &'a Clock,
+}
+
+/// The run as text, each line ended.
+pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> String {
+    let mut out = format!("{}\n", shown.id);
+    let stands = match outcome {
+        Some(outcome) => outcome_words(outcome),
+        None if shown.supervised => "not over".to_owned(),
+        None => "not over, and nobody supervises it".to_owned(),
+    };
+    line(&mut out, "outcome", &stands);
+    line(&mut out, "task", &shown.task);
+    line(&mut out, "directory", &shown.cwd);
+    line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
+    line(&mut out, "agent", &agent(shown));
+    if let Some(began) = times.began {
+        line(&mut out, "began", &times.clock.whole(began));
+        if outcome.is_some() {
+            line(&mut out, "ended", &times.clock.whole(times.as_of));
+        }
+        line(&mut out, "time", &time(shown));
+    }
+    line(&mut out, "cost", &cost(shown));
+    line(&mut out, "tokens", &tokens(shown));
+    for (place, limit) in shown.figures.limits.iter().enumerate() {
+        line(&mut out, if place == 0 { "limits" } else { "" }, &limit_line(limit));
+    }
+    if !shown.checks.is_empty() {
+        line(&mut out, "checks", &checks(&shown.checks));
+    }
+    table(&mut out, shown, times);
+    for attempt in &shown.attempts {
+        notes(&mut out, attempt);
+    }
+    out.push('\n');
+    line(&mut out, "files", &shown.dir);
+    line(&mut out, "", &files(&shown.files));
+    line(&mut out, "next", &shown.next.text);
+    for command in &shown.next.commands {
+        line(&mut out, "", command);
+    }
+    out
+}
+
+fn line(out: &mut String, name: &str, value: &str) {
+    write!(out, "  {name:<12}").expect("a string takes all");
+    wrap(out, value, INDENT);
+}
+
+fn agent(shown: &Shown) -> String {
+    let agent = &shown.agent;
+    let version = agent.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let model = agent.model.as_ref().or(agent.model_asked.as_ref());
+    let model = model.map(|model| format!(", {model}")).unwrap_or_default();
+    format!("{}{version}{model}", agent.name)
+}
+
+fn time(shown: &Shown) -> String {
+    let figures = &shown.figures;
+    let parts =
+        [(figures.active_ms, "active"), (figures.waiting_ms, "waiting"), (figures.suspended_ms, "suspended")];
+    let parts = parts.into_iter().filter(|(span, word)| *word == "active" || *span > Span::ZERO);
+    let parts: Vec<String> = parts.map(|(span, word)| format!("{span} {word}")).collect();
+    format!("{}: {}", figures.wall_ms, parts.join(", "))
+}
+
+fn cost(shown: &Shown) -> String {
+    let figures = &shown.figures;
+    let mut cost = format!("${:.4}", shown.total_cost_usd);
+    if figures.estimated_cost_usd > 0.0 {
+        write!(
+            cost,
+            ": ${:.4} stated, ${:.4} estimated",
+            figures.stated_cost_usd, figures.estimated_cost_usd
+        )
+        .expect("a string takes all");
+    }
+    if figures.unpriced {
+        cost.push_str("; of some tokens no price is known");
+    }
+    if shown.agent.subscription == Some(true) {
+        cost.push_str("; what the API would take: the agent works on a subscription");
+    }
+    if shown.outcome.is_none() {
+        cost.push_str("; without the attempt that is under way");
+    }
+    cost
+}
+
+fn tokens(shown: &Shown) -> String {
+    let (tokens, cut) = (shown.figures.tokens, shown.figures.cut_tokens);
+    let cut = if cut > 0 { format!("; {} in messages that were cut", grouped(cut)) } else { String::new() };
+    format!(
+        "{} input, {} output, {} read from the cache, {} written to it{cut}",
+        grouped(tokens.input),
+        grouped(tokens.output),
+        grouped(tokens.cache_read),
+        grouped(tokens.cache_write)
+    )
+}
+
+fn limit_line(used: &LimitUsed) -> String {
+    let amount = |amount: f64| match used.limit {
+        Limit::Budget => Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), words::money),
+        Limit::Tokens | Limit::Turns => grouped(amount as u64),
+        Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
+    };
+    let (of, spent, left) = (amount(used.of), amount(used.used), amount(used.left));
+    let left = if used.left > 0.0 { format!("{left} left") } else { "nothing left".to_owned() };
+    format!("{} {of}: {spent} used, {left}", used.limit)
+}
+
+fn checks(checks: &[Check]) -> String {
+    let words = checks.iter().map(|check| match (check.result, check.took_ms) {
+        (Some(result), Some(took)) => {
+            let result = words::check_words(result).trim_start_matches("the check ");
+            format!("{} {result} ({took})", check.number)
+        }
+        (_, _) => format!("{} is under way", check.number),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn table(out: &mut String, shown: &Shown, times: &Times<'_>) {
+    let mut row = |cells: [&str; 7]| {
+        let [number, began, rung, took, ended, then, cost] = cells;
+        let row = format!(
+            "  {number:>3}  {began:<8}  {rung:<6}  {took:<7}  {ended:<ENDED_BY_CHARS$}  {then:<THEN_CHARS$}  {cost:>8}"
+        );
+        out.push_str(row.trim_end());
+        out.push('\n');
+    };
+    row(["", "", "", "", "", "", ""]);
+    row(["#", "began", "rung", "took", "ended by", "then", "cost"]);
+    let mut day = times.began.map_or_else(String::new, |began| times.clock.day(began));
+    for (attempt, told) in shown.attempts.iter().zip(times.attempts) {
+        let today = times.clock.day(told.began());
+        if today != day {
+            row(["", &today, "", "", "", "", ""]);
+            day = today;
+        }
+        let took = attempt.took_ms.map_or_else(|| "-".to_owned(), |took| took.to_string());
+        row([
+            &attempt.number.to_string(),
+            &times.clock.time(told.began()),
+            attempt.rung.map_or("new", Rung::word),
+            &took,
+            &cut(&ended_by(attempt), ENDED_BY_CHARS),
+            &cut(&then(attempt, told, times), THEN_CHARS),
+            &format!("${:.4}", attempt.total_cost_usd),
+        ]);
+        if let Some(summary) = &attempt.summary {
+            let words = words::summary(summary.outcome);
+            row(["", "", "", "", &words, "", &format!("${:.4}", summary.total_cost_usd)]);
+        }
+    }
+}
+
+fn ended_by(attempt: &Attempt) -> String {
+    match (attempt.fault, &attempt.ended_at) {
+        (Some(fault), _) => match &attempt.evidence {
+            Some(evidence) => format!("{fault} ({evidence})"),
+            None => fault.to_string(),
+        },
+        (None, Some(_)) => "itself".to_owned(),
+        (None, None) if attempt.orphaned.is_some() => "watchdog".to_owned(),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+/// What was done about its fault.
+fn then(attempt: &Attempt, told: &chronicle::Attempt, times: &Times<'_>) -> String {
+    match (attempt.remedy, attempt.waited_ms, told.ended.as_ref().zip(told.planned())) {
+        (Some(remedy), Some(waited), _) => words::remedied(remedy, waited),
+        (Some(_), None, Some((ended, planned))) => {
+            format!("waits until {}", times.clock.time(ended.at + planned))
+        }
+        (_, _, _) => String::new(),
+    }
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some(_) => text.chars().take(chars_max - 1).chain(['…']).collect(),
+        None => text.to_owned(),
+    }
+}
+
+/// What is worth a line of its own.
+fn notes(out: &mut String, attempt: &Attempt) {
+    let is_whole = matches!(
+        (attempt.rung, attempt.because),
+        (None, _) | (Some(Rung::Resume), Some(Because::Found(SessionFound::Ready)))
+    );
+    if !is_whole {
+        note(out, attempt, &words::rung(attempt.rung, attempt.because));
+    }
+    if attempt.denied > 0 {
+        note(out, attempt, &words::denied(attempt.denied));
+    }
+    if !attempt.questions.are_none() {
+        note(out, attempt, &words::questions(attempt.questions));
+    }
+    for answered in &attempt.answers {
+        out.push_str(&format!("    {}\n", words::answered(answered)));
+    }
+    let excused = attempt.silences_excused;
+    match attempt.stopped.zip(attempt.silence) {
+        Some((why, silence)) => note(out, attempt, &words::stalled(why, &silence, excused)),
+        None if excused > 0 => note(out, attempt, &words::excused(excused)),
+        // What did not fit into the table.
+        None if ended_by(attempt).chars().count() > ENDED_BY_CHARS => {
+            note(out, attempt, &ended_by(attempt));
+        }
+        None => {}
+    }
+    if attempt.left_behind > 0 {
+        let (left, processes) = (attempt.left_behind, plural(attempt.left_behind, "process", "processes"));
+        note(out, attempt, &format!("ended {left} {processes} that it left behind"));
+    }
+    if let Some(orphaned) = &attempt.orphaned {
+        note(out, attempt, &words::orphaned(orphaned));
+    }
+}
+
+fn note(out: &mut String, attempt: &Attempt, words: &str) {
+    out.push_str("\n  ");
+    wrap(out, &format!("attempt {}: {words}", attempt.number), 4);
+}
+
+fn files(files: &Files) -> String {
+    let named = [
+        ("plan.json", files.plan_bytes),
+        ("journal.jsonl", files.journal_bytes),
+        ("logs/transcript.jsonl", files.transcript_bytes),
+    ];
+    let named = named.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", words::bytes(size?))));
+    let streams: u64 = files.streams.iter().map(|stream| stream.bytes).sum();
+    let count = files.streams.len();
+    let streams = (count > 0).then(|| match count {
+        1 => format!("attempts/{:03}/stream.jsonl {}", files.streams[0].attempt, words::bytes(streams)),
+        _ => format!("attempts/*/stream.jsonl {} in {count}", words::bytes(streams)),
+    });
+    let diagnostics = (files.diagnostics > 0).then(|| format!("diagnostic/ {} texts", files.diagnostics));
+    named.chain(streams).chain(diagnostics).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,84 @@
+//! `longhaul why`: what happened in a run, what was done about it, and what comes next. It reads the run's files alone.
+
+use crate::args::{Global, OutputFormat, WhyArgs};
+use crate::chronicle::{Entry, Next, Stand, Told, attempts_of, facts_of, next, timeline, tool_calls_of};
+use crate::failure::Failure;
+use crate::output::clock::Clock;
+use crate::output::timeline::{next_text, outcome_words, sentence, text};
+use crate::{home, output};
+use jiff::Timestamp;
+use longhaul_core::{Fault, Moment, OutcomeKind, Run};
+use longhaul_store::{History, Journal, RunDir};
+use serde::Serialize;
+
+/// The timeline, as it is printed as JSON.
+#[derive(Debug, Serialize)]
+struct Why<'a> {
+    id: String,
+    /// How it ended; nothing if it has not.
+    outcome: Option<OutcomeKind>,
+    fault: Option<Fault>,
+    entries: Vec<Worded<'a>>,
+    next: Next,
+}
+
+/// An entry with its sentence.
+#[derive(Debug, Serialize)]
+struct Worded<'a> {
+    #[serde(flatten)]
+    entry: &'a Entry,
+    text: String,
+}
+
+/// Carries out the command and returns its exit code.
+pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
+    let dir = home::find_run_to_read(&args.run)?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let run = Run::replay(history.records());
+    let entries = entries_of(&dir, &history);
+    let clock = Clock::here();
+    let next = next(dir.id(), run.state(), stand(&dir)?, &clock);
+    let outcome = run.state().outcome();
+    match output::format(global) {
+        OutputFormat::Text => {
+            let stands = outcome.map_or_else(|| "not over".to_owned(), outcome_words);
+            let text = text(&entries, &clock);
+            output::print_text(&format!("run {}: {stands}\n\n{text}\n{}", dir.id(), next_text(&next)));
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let entries = entries.iter().map(|entry| Worded { entry, text: sentence(entry) }).collect();
+            let why = Why {
+                id: dir.id().to_string(),
+                outcome: outcome.map(|outcome| outcome.kind),
+                fault: outcome.and_then(|outcome| outcome.fault),
+                entries,
+                next,
+            };
+            let json = serde_json::to_string_pretty(&why).expect("a timeline has only string keys");
+            output::print_text(&(json + "\n"));
+        }
+    }
+    Ok(0)
+}
+
+fn entries_of(dir: &RunDir, history: &History) -> Vec<Entry> {
+    let told: Vec<Told<'_>> = history
+        .entries
+        .iter()
+        .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
+        .collect();
+    let attempts = attempts_of(told.iter().copied());
+    let mut facts = facts_of(dir, &attempts);
+    for (attempt, calls) in tool_calls_of(dir).unwrap_or_default() {
+        facts.entry(attempt).or_default().tool_calls = Some(calls);
+    }
+    timeline(&told, &attempts, &facts)
+}
+
+/// How the run of this directory stands now.
+pub fn stand(dir: &RunDir) -> Result<Stand, Failure> {
+    let is_supervised = Journal::is_held(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let is_told = dir.status().is_ok_and(|status| status.returncode.is_some());
+    let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
+    Ok(Stand { is_supervised, is_told, now: Moment(now) })
+}

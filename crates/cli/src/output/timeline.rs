@@ -1,0 +1,239 @@
+//! A run's timeline in plain sentences: an entry a line or two, with its clock time, the day where it is another one, and
+//! how far the run was.
+
+use super::clock::{Clock, elapsed};
+use super::words::{self, plural};
+use super::wrap::wrap;
+use crate::chronicle::{AttemptEnded, Entry, Next, What, Work};
+use longhaul_core::{Ask, By, Moment, Outcome, Say, SessionPlan, Span, StopWhy, Usd};
+
+// `22:04:10  +1h02m  `.
+const INDENT: usize = 18;
+// An agent takes so long to start, and to be told by its API that it is not served.
+const BRIEF: Span = Span::from_mins(1);
+
+/// The entries as text, each line ended.
+pub fn text(entries: &[Entry], clock: &Clock) -> String {
+    let mut out = String::new();
+    let mut day = String::new();
+    for entry in entries {
+        let today = clock.day(entry.at);
+        if today != day {
+            out.push_str(&format!("{today}\n"));
+            day = today;
+        }
+        out.push_str(&format!("{}  {:<8}", clock.time(entry.at), elapsed(entry.elapsed_ms)));
+        wrap(&mut out, &sentence(entry), INDENT);
+    }
+    out
+}
+
+/// What comes next as text, each line ended.
+pub fn next_text(next: &Next) -> String {
+    let mut out = "next: ".to_owned();
+    wrap(&mut out, &next.text, 6);
+    for command in &next.commands {
+        out.push_str(&format!("      {command}\n"));
+    }
+    out
+}
+
+/// One entry in a sentence.
+pub fn sentence(entry: &Entry) -> String {
+    match &entry.what {
+        What::Began { session } => match session {
+            SessionPlan::New(_) => "began, in a new session".to_owned(),
+            SessionPlan::Resume(id) => format!("began, in session {id}"),
+            SessionPlan::Fork { from, .. } => format!("began, in a copy of session {from}"),
+        },
+        What::Reopened { ask, over_ms } => {
+            let said = match ask {
+                Ask::Continue => "to continue",
+                Ask::Again => "with its task once more",
+                Ask::Prompt(_) => "with a new request",
+            };
+            format!("somebody let the run go on, {said}, after it had been over for {over_ms}")
+        }
+        What::AttemptBegan { attempt, rung, because, say } => {
+            let told = told(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
+            format!("attempt {attempt} began: {}{told}", words::rung(*rung, *because))
+        }
+        What::Summary { outcome, took_ms, total_cost_usd, .. } => {
+            let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
+            format!("{} ({took_ms}{cost})", words::summary(*outcome))
+        }
+        What::AttemptEnded(ended) => ending_over(ended, entry.at, entry.until),
+        What::LimitReached { limit, reach, .. } => words::limit_words(*limit, *reach),
+        What::Told { say, .. } => match told(*say) {
+            Some(told) => format!("the agent was told {told}"),
+            None => "the agent was told to go on".to_owned(),
+        },
+        What::Stops { stops, claims, told, .. } => stops_words(*stops, *claims, *told),
+        What::SilenceExcused { times, silence, .. } => {
+            let words = silence.words(StopWhy::Stalled);
+            format!(
+                "the agent was silent and something of it worked, so it had more time{}: {words}",
+                many(*times)
+            )
+        }
+        What::Orphaned { silent_ms, processes_ended, .. } => {
+            let ended = processes_ended
+                .map(|count| format!(", with {count} {}", plural(count, "process", "processes")))
+                .unwrap_or_default();
+            format!(
+                "its supervisor had died, nobody had come back, and nothing was written for {silent_ms}: a watchdog ended the agent{ended}"
+            )
+        }
+        What::Suspended { ms } => {
+            format!("nothing ran for {ms}: the machine slept, or the run had no supervisor")
+        }
+        What::Checked { check, result, took_ms } => {
+            let result = words::check_words(*result).trim_start_matches("the check ");
+            format!("check {check} {result} ({took_ms})")
+        }
+        What::Cancelled { by } => cancelled(*by).to_owned(),
+        What::Over { outcome, attempts, wall_ms, waiting_ms, suspended_ms, total_cost_usd } => {
+            let spans = [(waiting_ms, "waiting"), (suspended_ms, "asleep or without a supervisor")];
+            let parts = spans.into_iter().filter(|(span, _)| **span > Span::ZERO);
+            let parts: Vec<String> = parts.map(|(span, what)| format!("{span} of it {what}")).collect();
+            let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+            format!(
+                "over: {}, after {attempts} {} in {wall_ms}{parts}, {}",
+                outcome_words(*outcome),
+                plural(*attempts, "attempt", "attempts"),
+                cost(*total_cost_usd, 0.0).unwrap_or_else(|| "$0".to_owned()),
+            )
+        }
+    }
+}
+
+fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment) -> String {
+    let count = ended.last_attempt - ended.attempt + 1;
+    let name = match count {
+        1 => format!("attempt {}", ended.attempt),
+        _ => format!("attempts {} to {}", ended.attempt, ended.last_attempt),
+    };
+    let proof = ended.evidence.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
+    let how = match ended.fault {
+        Some(fault) => format!("{}{proof}", words::cause_of(fault, ended.stopped)),
+        None if ended.finished => "the agent says that it is done".to_owned(),
+        None => "the agent ended by itself".to_owned(),
+    };
+    let mut parts = vec![how];
+    if count > 1 {
+        parts[0].push_str(&format!(", {count} attempts over {}", until.since(at)));
+    }
+    if ended.killed {
+        parts.push("it had to be killed".to_owned());
+    }
+    if ended.left_behind > 0 {
+        let processes = plural(ended.left_behind, "process", "processes");
+        parts.push(format!("ended {} {processes} that it left behind", ended.left_behind));
+    }
+    if ended.denied > 0 {
+        parts.push(words::denied(ended.denied));
+    }
+    if ended.questions > 0 {
+        let questions = plural(ended.questions, "question was", "questions were");
+        parts.push(format!("{} {questions} answered", ended.questions));
+    }
+    parts.extend(followed(ended, until, count));
+    let parts: Vec<String> = work(ended.work).into_iter().chain(parts).collect();
+    format!("{name}: {}", parts.join("; "))
+}
+
+/// What followed a failure.
+fn followed(ended: &AttemptEnded, at: Moment, count: u32) -> Option<String> {
+    let remedy = ended.remedy?;
+    if let Some(until) = ended.waits_until {
+        return Some(words::remedy_words(remedy, at, until));
+    }
+    let waited = ended.waited_ms?;
+    let planned = ended.planned_ms.unwrap_or_default();
+    // A second is what a sweep and a start take.
+    let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
+    let planned = if late { format!(", planned were {planned}") } else { String::new() };
+    Some(match count {
+        1 => format!("{}{planned}", words::remedied(remedy, waited)),
+        _ => format!("waited {waited} in all{planned}"),
+    })
+}
+
+/// `12 turns, 34 tool calls in 41m, $1.20`; nothing for an attempt that came to nothing at once.
+fn work(work: Work) -> Option<String> {
+    let turns = (work.turns > 0).then(|| format!("{} {}", work.turns, plural(work.turns, "turn", "turns")));
+    let calls = work
+        .tool_calls
+        .filter(|calls| *calls > 0)
+        .map(|calls| format!("{calls} tool {}", if calls == 1 { "call" } else { "calls" }));
+    let done: Vec<String> = turns.into_iter().chain(calls).collect();
+    let cost = cost(work.total_cost_usd, work.estimated_cost_usd).map(|cost| format!(", {cost}"));
+    if done.is_empty() && cost.is_none() && work.took_ms < BRIEF {
+        return None;
+    }
+    let done = if done.is_empty() { "nothing finished".to_owned() } else { done.join(", ") };
+    Some(format!("{done} in {}{}", work.took_ms, cost.unwrap_or_default()))
+}
+
+/// `$1.20`, or `$1.20 (partly estimated)`; nothing for nothing.
+fn cost(total: f64, estimated: f64) -> Option<String> {
+    let amount = Usd::from_dollars(total).filter(|amount| *amount > Usd::ZERO)?;
+    let partly = if estimated > 0.0 { " (partly estimated)" } else { "" };
+    Some(format!("{}{partly}", words::money(amount)))
+}
+
+/// What an agent was told, behind "it was told"; nothing for what every agent is told that begins or goes on.
+fn told(say: Say) -> Option<&'static str> {
+    match say {
+        Say::WrapUp(_) => Some("to save its work"),
+        Say::More(_) => Some("that there is more of what had ended its work"),
+        Say::CheckFailed(_) => Some("what the check said"),
+        Say::Confirm => Some("to say whether it stands by it that the work is finished"),
+        Say::Task | Say::TaskAgain(_) | Say::Asked | Say::Continue(_) | Say::Nudge(_) | Say::KeepGoing(_) => {
+            None
+        }
+    }
+}
+
+fn stops_words(stops: u32, claims: u32, told: u32) -> String {
+    let claims = match claims {
+        0 => String::new(),
+        1 => ", and said that the work is finished".to_owned(),
+        _ => format!(", and said {claims} times that the work is finished"),
+    };
+    let told = match (stops, told) {
+        (_, 0) => String::new(),
+        (stops, told) if stops == told => "; it was told to go on".to_owned(),
+        (_, told) => format!("; it was told to go on{}", many(told)),
+    };
+    format!("the agent stopped by itself{}{claims}{told}", many(stops))
+}
+
+/// Nothing for once, else how often.
+fn many(times: u32) -> String {
+    match times {
+        1 => String::new(),
+        2 => " twice".to_owned(),
+        _ => format!(" {times} times"),
+    }
+}
+
+fn cancelled(by: By) -> &'static str {
+    match by {
+        By::Person => "somebody asked for the end, and for the agent's result",
+        By::PersonNow => "somebody asked for the end at once",
+        By::Terminate => "the supervisor was told to end (SIGTERM)",
+        By::HangUp => "the supervisor's terminal went away (SIGHUP)",
+    }
+}
+
+/// `over_budget, the budget is used up`.
+pub fn outcome_words(outcome: Outcome) -> String {
+    let why = match (outcome.limit, outcome.fault) {
+        (Some(limit), _) => Some(format!("{} is used up", words::limit_name(limit))),
+        (None, Some(fault)) => Some(words::cause(fault).to_owned()),
+        (None, None) => None,
+    };
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("{}{why}", outcome.kind)
+}

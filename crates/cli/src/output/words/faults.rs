@@ -1,0 +1,211 @@
+//! Each fault in words: what it means, what proved it, and what a person can do about it.
+
+use super::plural;
+use crate::chronicle::Attempt;
+use longhaul_core::{ApiError, Continuity, Ending, Exit, Fault, Silence, StopReason, StopWhy, TurnResult};
+
+/// What a fault means, in words that fit before a semicolon.
+pub fn cause(fault: Fault) -> &'static str {
+    match fault {
+        Fault::RateLimited => "rate limited",
+        Fault::Overloaded => "the API is overloaded",
+        Fault::ServerError => "the API failed",
+        Fault::Network => "the API could not be reached",
+        Fault::UsageLimit => "the account's usage limit is reached",
+        Fault::Crashed => "the agent died",
+        Fault::Interrupted => "somebody interrupted the agent",
+        Fault::OutOfMemory => "the agent ran out of memory",
+        Fault::Stalled => "the agent stalled",
+        Fault::AttemptTimeout => "the attempt had its time",
+        Fault::SessionLost => "the agent does not know the session",
+        Fault::SessionExists => "the session exists already",
+        Fault::SessionBusy => "another run has the session",
+        Fault::ContextFull => "the conversation no longer fits the model",
+        Fault::OutputLimit => "the answer was cut at the model's output limit",
+        Fault::Unfinished => "the agent stopped without an answer",
+        Fault::GuardLapsed => "a hook gave no verdict, so a guard did not run",
+        Fault::Permission => "the agent was denied tools that it needed",
+        Fault::Auth => "the credentials were rejected",
+        Fault::Billing => "the account cannot pay",
+        Fault::ModelUnknown => "the API does not know the model",
+        Fault::Refused => "the model refused the request",
+        Fault::BadRequest => "the API rejected the request",
+        Fault::AgentMissing => "the agent is not installed",
+        Fault::AgentUnusable => "the agent refused to start",
+        Fault::TurnLimit => "the agent's turn limit is reached",
+        Fault::AgentBudget => "the agent's money limit is reached",
+        Fault::Unknown => "the agent failed in a way we do not know",
+    }
+}
+
+/// The same of an attempt that was stopped by us for this reason, if it was: our own interrupt is nobody else's.
+pub fn cause_of(fault: Fault, stopped: Option<StopWhy>) -> &'static str {
+    match (fault, stopped) {
+        (Fault::Interrupted, Some(StopWhy::Cancelled)) => "the agent was stopped, as somebody asked for",
+        (Fault::Interrupted, Some(StopWhy::Reserve | StopWhy::LimitReached)) => {
+            "the agent was stopped at the limit"
+        }
+        (fault, _) => cause(fault),
+    }
+}
+
+/// What a person can do about a run that ended with this fault.
+pub fn advice(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
+        Fault::Billing => Some("check the account's payment, then resume the session"),
+        Fault::Permission => Some(
+            "allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials with --allow-denials",
+        ),
+        Fault::ModelUnknown => Some("name another model with --model"),
+        Fault::SessionLost => Some("check the id; `--resume-or-new` begins a new session instead"),
+        Fault::SessionBusy => Some("wait for that run to end, or end its longhaul with SIGTERM"),
+        Fault::AgentMissing | Fault::AgentUnusable => {
+            Some("run the agent by hand to see why; `npm install -g @anthropic-ai/claude-code` updates it")
+        }
+        Fault::AttemptTimeout => Some("raise --attempt-timeout"),
+        Fault::GuardLapsed => Some("check the hooks in the agent's settings: one failed or timed out"),
+        Fault::RateLimited
+        | Fault::Overloaded
+        | Fault::ServerError
+        | Fault::Network
+        | Fault::UsageLimit
+        | Fault::Crashed
+        | Fault::Interrupted
+        | Fault::OutOfMemory
+        | Fault::Stalled
+        | Fault::SessionExists
+        | Fault::ContextFull
+        | Fault::OutputLimit
+        | Fault::Unfinished
+        | Fault::Refused
+        | Fault::BadRequest
+        | Fault::TurnLimit
+        | Fault::AgentBudget
+        | Fault::Unknown => None,
+    }
+}
+
+/// What proved the fault of an attempt, in a few words; nothing where it had none, or nothing is on record.
+pub fn evidence(attempt: &Attempt, exit: Option<Exit>) -> Option<String> {
+    let ended = attempt.ended.as_ref()?;
+    let answered = || ended.result.and_then(answer);
+    let stopped = || attempt.stopped.and_then(|why| stop(why, attempt.silence));
+    let exited = || exit.map(exit_words);
+    match ended.fault? {
+        Fault::RateLimited
+        | Fault::Overloaded
+        | Fault::ServerError
+        | Fault::Network
+        | Fault::UsageLimit
+        | Fault::ContextFull
+        | Fault::OutputLimit
+        | Fault::Auth
+        | Fault::Billing
+        | Fault::ModelUnknown
+        | Fault::Refused
+        | Fault::BadRequest
+        | Fault::TurnLimit
+        | Fault::AgentBudget => answered().or_else(stopped),
+        Fault::Interrupted => exited().filter(|_| attempt.stopped.is_none()),
+        Fault::Crashed | Fault::OutOfMemory => stopped().or_else(exited),
+        Fault::Stalled | Fault::AttemptTimeout => stopped(),
+        Fault::SessionLost => stopped().or_else(|| ended.continuity.and_then(broken)),
+        Fault::SessionExists | Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => exited(),
+        Fault::Unfinished => ended.result.and_then(unfinished),
+        Fault::Permission => ended.result.map(|result| {
+            let denied = result.denials;
+            format!("{denied} {}", plural(denied, "tool call was denied", "tool calls were denied"))
+        }),
+        Fault::GuardLapsed => None,
+        Fault::Unknown => answered().or_else(exited),
+    }
+}
+
+/// What the API said.
+fn answer(result: TurnResult) -> Option<String> {
+    let status = result.api_status.map(|status| format!("status {status}"));
+    let typed = result.api_error.and_then(|error| match error {
+        ApiError::UsageLimitReached => Some("the usage window is used up"),
+        ApiError::ConnectionFailed => Some("the connection failed"),
+        ApiError::TimedOut => Some("the server did not answer in time"),
+        ApiError::Malformed => Some("something answered that is not the API"),
+        ApiError::MaxOutputTokens => Some("cut at the output limit"),
+        ApiError::OrgDisabled => Some("the organisation is disabled"),
+        ApiError::AgentTooOld => Some("the agent is too old for the API"),
+        ApiError::Other => None,
+    });
+    status.or_else(|| typed.map(str::to_owned))
+}
+
+/// Why we stopped it.
+fn stop(why: StopWhy, silence: Option<Silence>) -> Option<String> {
+    if let Some(silence) = silence {
+        return Some(silence.words(why));
+    }
+    match why {
+        StopWhy::Stalled => Some("silent for too long"),
+        StopWhy::NoProgress => Some("nothing was finished for too long"),
+        StopWhy::AuthRejected => Some("rejected twice"),
+        StopWhy::OtherSession => Some("it opened another session"),
+        StopWhy::Memory => Some("its processes used more than they may"),
+        StopWhy::Reserve => Some("interrupted to save its work"),
+        StopWhy::LimitReached => Some("stopped at the limit"),
+        StopWhy::Cancelled => Some("stopped, as somebody asked for"),
+        StopWhy::Lingered => Some("stopped, because it did not end by itself"),
+        // The fault says it.
+        StopWhy::AttemptTimeout => None,
+    }
+    .map(str::to_owned)
+}
+
+/// How a process ended.
+pub fn exit_words(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => match signal_name(signal) {
+            Some(name) => format!("signal {signal}, {name}"),
+            None => format!("signal {signal}"),
+        },
+        Exit::Unseen => "nobody saw how it ended".to_owned(),
+        Exit::NeverSpawned => "it was never started".to_owned(),
+    }
+}
+
+/// Those that end agents. Their numbers are the same on every system that we run on.
+fn signal_name(signal: i32) -> Option<&'static str> {
+    [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (6, "SIGABRT"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (15, "SIGTERM"),
+    ]
+    .into_iter()
+    .find_map(|(number, name)| (number == signal).then_some(name))
+}
+
+/// How a history did not go on.
+fn broken(continuity: Continuity) -> Option<String> {
+    match continuity {
+        Continuity::Continued | Continuity::Unchanged => None,
+        Continuity::Branched => Some("it went on from an older part of its history"),
+        Continuity::Separate => Some("it went on without its history"),
+    }
+    .map(str::to_owned)
+}
+
+/// How an answer is missing.
+fn unfinished(result: TurnResult) -> Option<String> {
+    let words = match (result.ending, result.stop_reason) {
+        (Ending::HookStopped, _) => "a hook stopped it",
+        (_, StopReason::PauseTurn) => "the model paused",
+        (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) if result.empty => {
+            "its answer is empty"
+        }
+        (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) => return None,
+    };
+    Some(words.to_owned())
+}

@@ -1,0 +1,46 @@
+//! What is done about a fault, in words: before it is done, and after.
+
+use super::clock;
+use longhaul_core::{Moment, Nudge, Remedy, Span};
+
+/// What is about to be done, from `at` on, not before `until`.
+pub fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
+    let when =
+        if until <= at { "now".to_owned() } else { format!("at {} (in {})", clock(until), until.since(at)) };
+    match remedy {
+        Remedy::WaitOut | Remedy::Park => format!("waiting until {} (for {})", clock(until), until.since(at)),
+        Remedy::Resume
+        | Remedy::ResumeOnce
+        | Remedy::ResumeWhileProgressing
+        | Remedy::ResumeWithinLimit
+        | Remedy::KeepGoing
+        | Remedy::ResumeExisting => format!("resuming {when}"),
+        Remedy::NextRung | Remedy::FreshSession => format!("beginning a new session {when}"),
+        Remedy::OtherSession => format!("trying another session {when}"),
+        Remedy::Nudge(Nudge::Finish) => format!("asking for the answer {when}"),
+        Remedy::Nudge(Nudge::SmallerSteps) => format!("asking for smaller steps {when}"),
+        Remedy::RetryOnce => format!("trying once more {when}"),
+        Remedy::End | Remedy::EndUnlessAllowed => "ending".to_owned(),
+    }
+}
+
+/// What was done, after a wait.
+pub fn remedied(remedy: Remedy, waited: Span) -> String {
+    let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
+    match remedy {
+        Remedy::WaitOut
+        | Remedy::Park
+        | Remedy::Resume
+        | Remedy::ResumeOnce
+        | Remedy::ResumeWhileProgressing
+        | Remedy::ResumeWithinLimit
+        | Remedy::KeepGoing
+        | Remedy::ResumeExisting => format!("resumed {after}"),
+        Remedy::NextRung | Remedy::FreshSession => format!("began a new session {after}"),
+        Remedy::OtherSession => format!("tried another session {after}"),
+        Remedy::Nudge(Nudge::Finish) => format!("asked for the answer {after}"),
+        Remedy::Nudge(Nudge::SmallerSteps) => format!("asked for smaller steps {after}"),
+        Remedy::RetryOnce => format!("tried once more {after}"),
+        Remedy::End | Remedy::EndUnlessAllowed => "ended".to_owned(),
+    }
+}

@@ -1,0 +1,259 @@
+//! `longhaul why`: what happened in a run, told from its records. Every story is told with each agent that there is, or its
+//! text is compared as a whole.
+
+use crate::call::until;
+use crate::recovering::{
+    STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent, with_each_agent_at,
+};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use expect_test::{Expect, expect};
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+
+const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+
+/// What `longhaul why` says of the last run, without its id, and with times, spans, amounts and numbers of processes left
+/// out.
+fn why(stage: &Stage) -> String {
+    let told = stage.longhaul(["why", "@", "--output-format", "text"]).end();
+    assert_eq!((told.code, told.stderr.as_str()), (0, ""), "{told:?}");
+    for line in told.stdout.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    let id = stage.runs().first().expect("there is a run").id().to_string();
+    // As one line each, as it is not known where it is wrapped.
+    let whole = told.stdout.replace(&id, "RUN").replace(&format!("\n{}", " ".repeat(18)), " ");
+    let vague: String = whole.lines().map(|line| vague(line) + "\n").collect();
+    // In a drill waits are so short that there may be none.
+    vague.replace("at once", "after …").replace(" (… of it waiting)", "")
+}
+
+/// A line without its times, spans and amounts.
+fn vague(line: &str) -> String {
+    let is_number = |text: &str| text.chars().any(|sign| sign.is_ascii_digit());
+    let units = |word: &str| {
+        let word = word.trim_matches(|sign: char| "(),;".contains(sign));
+        let is_clock =
+            word.matches(':').count() == 2 || word.starts_with('+') || word.matches('-').count() == 2;
+        let is_span = word.ends_with(['s', 'm', 'h'])
+            && word.trim_end_matches(|sign: char| "smh.".contains(sign) || sign.is_ascii_digit()).is_empty();
+        is_number(word) && (is_clock || is_span || word.starts_with('$'))
+    };
+    let mut words: Vec<String> = Vec::new();
+    for word in line.split(' ') {
+        if units(word) {
+            let core = word.trim_matches(|sign: char| "(),;".contains(sign));
+            let shown = word.replace(core, if core.starts_with('$') { "$…" } else { "…" });
+            // `1m 20s` is one span.
+            if words.last().is_some_and(|last| last == "…") && shown.starts_with('…') {
+                words.pop();
+            }
+            words.push(shown);
+        } else {
+            words.push(word.to_owned());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    let indent = &line[..line.len() - line.trim_start().len()];
+    format!("{indent}{}", words.join(" "))
+}
+
+fn check(stage: &Stage, expected: Expect) {
+    expected.assert_eq(&why(stage));
+}
+
+fn json(stage: &Stage) -> Value {
+    let told = stage.longhaul(["why", "@"]).end();
+    assert_eq!(told.code, 0, "{told:?}");
+    serde_json::from_str(&told.stdout).expect("an object is printed")
+}
+
+/// The kinds of the entries, in their order.
+fn kinds(told: &Value) -> Vec<&str> {
+    let entries = told["entries"].as_array().expect("there are entries");
+    entries.iter().map(|entry| entry["kind"].as_str().expect("a kind")).collect()
+}
+
+#[test]
+fn a_run_that_waited_and_was_killed_is_told() {
+    let faults = "\n[[fault]]\nturn = 2\ntimes = 2\nstatus = { code = 529 }\n";
+    with_each_agent_at(&format!("{WORK}{faults}"), "telling why it waited", |stage, agent, server| {
+        let args = ["--inner-retries", "0"];
+        stage.run(agent, &PROMPT).args(args).against(server).end().envelope(0);
+        check(
+            stage,
+            expect![[r#"
+            run RUN: done
+
+            …
+            … … began, in a new session
+            … … attempt 1: 1 turn, 1 tool call in …, $…; the API is overloaded (status 529); resumed after …
+            … … attempt 2: the API is overloaded (status 529); resumed after …
+            … … attempt 3: 1 turn in …, $…; the agent says that it is done
+            … … over: done, after 3 attempts in …, $…
+
+            next: nothing: the work is done
+        "#]],
+        );
+        let told = json(stage);
+        assert_eq!(kinds(&told), ["began", "attempt_ended", "attempt_ended", "attempt_ended", "over"]);
+        let wall = &told["entries"][1];
+        assert_eq!((&wall["fault"], &wall["remedy"]), (&"overloaded".into(), &"wait_out".into()), "{wall}");
+        assert_eq!(
+            (&wall["evidence"], &wall["work"]["tool_calls"]),
+            (&"status 529".into(), &1.into()),
+            "{wall}"
+        );
+        assert!(wall["planned_ms"].is_u64() && wall["waited_ms"].is_u64(), "{wall}");
+        for entry in told["entries"].as_array().expect("there are entries") {
+            assert!(
+                entry["at"].is_string() && entry["text"].is_string() && entry["elapsed_ms"].is_u64(),
+                "{entry}"
+            );
+        }
+        assert_eq!(
+            (&told["outcome"], &told["next"]["commands"]),
+            (&"done".into(), &Value::Array(Vec::new()))
+        );
+    });
+}
+
+#[test]
+fn a_run_that_was_recovered_is_told() {
+    with_each_agent("telling of a recovery", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).kill();
+        let agent = agent_of(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("it was started by this test");
+        until("the agent is gone", || is_gone(agent));
+        check(
+            stage,
+            expect![[r#"
+            run RUN: not over
+
+            …
+            … … began, in a new session
+
+            next: nobody supervises the run; it is not over: the agent works, in attempt 1
+                  longhaul recover RUN
+                  longhaul cancel RUN
+        "#]],
+        );
+        recover(stage, server, &[]).end().envelope(0);
+        // Only the scripted agent lacks the end of its session.
+        let told: String = why(stage)
+            .lines()
+            .filter(|line| !line.contains(" began: "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        expect![[r#"
+            run RUN: done
+
+            …
+            … … began, in a new session
+            … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent died (nobody saw how it ended); ended 2 processes that it left behind; resumed after …
+            … … attempt 2: 3 turns, 2 tool calls in …, $…; the agent says that it is done
+            … … over: done, after 2 attempts in …, $…
+
+            next: nothing: the work is done
+        "#]]
+        .assert_eq(&told);
+    });
+}
+
+#[test]
+fn a_run_that_failed_says_what_to_do() {
+    let stage = Stage::new();
+    let server =
+        Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
+    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(23);
+    check(
+        &stage,
+        expect![[r#"
+        run RUN: needs_person (the credentials were rejected)
+
+        …
+        … … began, in a new session
+        … … attempt 1: the credentials were rejected (status 403)
+        … … over: needs_person (the credentials were rejected), after 1 attempt in …, $…
+
+        next: check the key or log in with `claude`, then resume the session
+              longhaul resume RUN
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_at_its_budget_says_how_to_give_it_more() {
+    let stage = Stage::new();
+    let server = Server::plays(STEPS);
+    stage
+        .run(&stage.agent(), &PROMPT)
+        .args(["--budget", "0.002", "--no-wrap-up"])
+        .against(&server)
+        .end()
+        .envelope(21);
+    check(
+        &stage,
+        expect![[r#"
+        run RUN: over_budget (the budget is used up)
+
+        …
+        … … began, in a new session
+        … … the budget is used up
+        … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent ended by itself
+        … … over: over_budget (the budget is used up), after 1 attempt in …, $…
+
+        next: the budget ended the run; give it more
+              longhaul resume RUN --add-budget USD
+    "#]],
+    );
+    assert_eq!(kinds(&json(&stage)).last(), Some(&"over"));
+}
+
+#[test]
+fn a_run_that_is_under_way_says_how_to_follow_it() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    check(
+        &stage,
+        expect![[r#"
+        run RUN: not over
+
+        …
+        … … began, in a new session
+
+        next: the agent works, in attempt 1
+              longhaul attach RUN
+    "#]],
+    );
+    run.end().envelope(0);
+}
+
+#[test]
+fn a_run_that_is_nowhere_is_wrong_usage() {
+    let stage = Stage::new();
+    for command in ["why", "show", "logs"] {
+        for asked in ["@", "bcdfgh", "nowhere/run", ""] {
+            let ended = stage.longhaul([command, asked]).end();
+            assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {asked}: {ended:?}");
+            ended.says(&["find run"]);
+        }
+        stage.longhaul([command, "@"]).end().says(&["hint: no run was begun yet"]);
+    }
+    assert!(!stage.home().exists());
+}
+
+/// What a power cut emptied, or a newer version wrote, is passed over; the journal is enough.
+#[test]
+fn what_cannot_be_read_is_left_out() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
+    let run = stage.only_run();
+    for name in ["attempts/001/exit.json", "logs/transcript.jsonl", "attempts/001/stream.jsonl"] {
+        fs::write(run.path().join(name), "").expect("it is ours");
+    }
+    assert_eq!(kinds(&json(&stage)), ["began", "attempt_ended", "over"]);
+    assert_eq!(json(&stage)["entries"][1]["work"]["tool_calls"], Value::Null);
+}
