@@ -32,6 +32,7 @@ mod research;
 mod resuming;
 mod security;
 mod server;
+mod show;
 mod stage;
 mod stalls;
 mod stopping;

@@ -1,0 +1,200 @@
+//! `longhaul show`: one run in figures, as text for people and as an object whose keys only ever grow.
+
+use crate::call::until;
+use crate::recovering::{STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use expect_test::{Expect, expect};
+use serde_json::Value;
+
+const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
+const PROMPT: [&str; 7] =
+    ["p", "--session-id", SESSION, "--permission-mode", "bypassPermissions", "--preset", "drill"];
+
+/// What is shown of the last run as text, with its id, folder, times, sizes and amounts left out.
+fn check(stage: &Stage, expected: Expect) {
+    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
+    assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "{shown:?}");
+    let run = stage.only_run();
+    let text = shown.stdout.replace(&run.path().display().to_string(), "<run>");
+    let text =
+        text.replace(&stage.folder().display().to_string(), "<stage>").replace(run.id().as_str(), "RUN");
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    let is_number = |sign: char| sign.is_ascii_digit();
+    let line = |line: &str| {
+        let mut words: Vec<String> = Vec::new();
+        for (place, word) in line.split(' ').filter(|word| !word.is_empty()).enumerate() {
+            let is_kept = !word.contains(is_number) || place == 0 || word.contains(SESSION);
+            let vague = if is_kept { word.to_owned() } else { "…".to_owned() };
+            if vague != "…" || words.last().is_none_or(|last| last != "…") {
+                words.push(vague);
+            }
+        }
+        let indent = &line[..line.len() - line.trim_start().len()];
+        format!("{indent}{}\n", words.join(" "))
+    };
+    // How the names of files are wrapped depends on their sizes; in a drill a wait may be none.
+    let lines = text.lines().filter(|line| !line.contains(".jsonl")).map(line);
+    let text =
+        lines.collect::<String>().replace("at once", "after …").replace(" active, … waiting", " active");
+    expected.assert_eq(&text);
+}
+
+fn json(stage: &Stage) -> Value {
+    let shown = stage.longhaul(["show", "@"]).end();
+    assert_eq!(shown.code, 0, "{shown:?}");
+    serde_json::from_str(&shown.stdout).expect("an object is printed")
+}
+
+#[test]
+fn a_run_that_waited_is_shown() {
+    let stage = Stage::new();
+    let server =
+        Server::plays(&format!("{WORK}\n[[fault]]\nturn = 2\ntimes = 1\nstatus = {{ code = 529 }}\n"));
+    let args = ["--inner-retries", "0", "--budget", "5", "--diagnostic"];
+    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(0);
+    check(
+        &stage,
+        expect![[r#"
+        RUN
+          outcome done
+          task p
+          directory <stage>/work
+          session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+          agent claude …
+          began …
+          ended …
+          time … active
+          cost …
+          tokens … input, … output, … read from the cache, … written to it
+          limits budget … used, … left
+
+            # began rung took ended by then cost
+            1 … new … overloaded (status … resumed after …
+            2 … resume … itself …
+
+          files <run>
+          next nothing: the work is done
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_at_its_limit_is_shown() {
+    let stage = Stage::new();
+    let server = Server::plays(STEPS);
+    let args = ["--budget", "0.002", "--no-wrap-up"];
+    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(21);
+    check(
+        &stage,
+        expect![[r#"
+        RUN
+          outcome over_budget (the budget is used up)
+          task p
+          directory <stage>/work
+          session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+          agent claude …
+          began …
+          ended …
+          time … active
+          cost …
+          tokens … input, … output, … read from the cache, … written to it
+          limits budget … used, nothing left
+
+            # began rung took ended by then cost
+            1 … new … itself …
+
+          files <run>
+          next the budget ended the run; give it more
+                      longhaul resume RUN --add-budget USD
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_that_failed_is_shown() {
+    let stage = Stage::new();
+    let server =
+        Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
+    let args = ["--check", "true"];
+    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(23);
+    check(
+        &stage,
+        expect![[r#"
+        RUN
+          outcome needs_person (the credentials were rejected)
+          task p
+          directory <stage>/work
+          session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+          agent claude …
+          began …
+          ended …
+          time … active
+          cost …
+          tokens … input, … output, … read from the cache, … written to it
+
+            # began rung took ended by then cost
+            1 … new … auth (status …
+
+          files <run>
+          next check the key or log in with `claude`, then resume the session
+                      longhaul resume RUN
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_without_a_supervisor_is_shown() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let agent = agent_of(&stage.only_run());
+    until("the agent is gone", || is_gone(agent));
+    let shown = json(&stage);
+    assert_eq!((&shown["supervised"], &shown["outcome"]), (&false.into(), &Value::Null), "{shown}");
+    assert!(
+        shown["next"]["commands"][0].as_str().is_some_and(|command| command.starts_with("longhaul recover "))
+    );
+    recover(&stage, &server, &["@"]).end().envelope(0);
+    assert_eq!(json(&stage)["next"]["commands"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn every_key_is_there() {
+    with_each_agent("showing every key", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "bypassPermissions", "--check", "true", "--time-limit", "1h"];
+        let envelope = stage.run(agent, &args).against(server).end().envelope(0);
+        let shown = json(stage);
+        let keys: Vec<&str> = shown.as_object().expect("an object").keys().map(String::as_str).collect();
+        expect![[r#"
+            active_ms agent attempts began_at checks cut_tokens cwd dir ended_at estimated_cost_usd fault files id limit limits next outcome retry_at session_id stated_cost_usd supervised suspended_ms task tokens total_cost_usd turns unpriced waiting_ms wall_ms
+        "#]].assert_eq(&(keys.join(" ") + "\n"));
+        let first = shown["attempts"][0].as_object().expect("an attempt");
+        let keys: Vec<&str> = first.keys().map(String::as_str).collect();
+        expect![[r#"
+            answers because continuity denied ended_at estimated_cost_usd evidence exit fault left_behind number orphaned planned_wait_ms questions remedy rung session silence silences_excused started_at stopped summary took_ms total_cost_usd turns waited_ms
+        "#]].assert_eq(&(keys.join(" ") + "\n"));
+
+        // The same figures as everywhere.
+        assert_eq!(shown["total_cost_usd"], envelope["usage"]["total_cost_usd"]);
+        assert_eq!(shown["tokens"]["input"], envelope["usage"]["input_tokens"]);
+        // The envelope is written when the run's files are in order, a moment after its end.
+        let is_near = |shown: &Value, told: &Value| {
+            let (shown, told) = (shown.as_u64().expect("a span"), told.as_u64().expect("a span"));
+            told.abs_diff(shown) < 1000
+        };
+        assert!(is_near(&shown["active_ms"], &envelope["run"]["active_ms"]), "{shown}");
+        assert!(is_near(&shown["wall_ms"], &envelope["duration_ms"]), "{shown}");
+        assert_eq!(shown["agent"]["version"], "2.1.330");
+        assert!(shown["agent"]["model"].is_string() && shown["agent"]["subscription"].is_null(), "{shown}");
+        let limit = &shown["limits"][0];
+        assert_eq!((&limit["limit"], &limit["of"]), (&"time".into(), &3_600_000.0.into()), "{limit}");
+        assert_eq!(limit["used"].as_f64(), shown["active_ms"].as_f64());
+        assert_eq!(
+            (&shown["checks"][0]["number"], &shown["checks"][0]["result"]),
+            (&1.into(), &"passed".into())
+        );
+        assert!(shown["files"]["streams"][0]["bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    });
+}
