@@ -2,12 +2,14 @@
 
 mod keep_going;
 mod limits;
+mod logs;
 mod research;
 mod runs;
 mod why;
 
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
+pub use logs::LogsArgs;
 pub use research::ResearchArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
 pub use why::WhyArgs;
@@ -335,16 +337,6 @@ pub struct ShowArgs {
     /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
-}
-
-#[derive(Debug, Args)]
-pub struct LogsArgs {
-    /// The run: the first letters of its id, `@` for the last one, or its directory
-    #[arg(value_name = "RUN")]
-    pub run: String,
-    /// Print all of it as one JSON array, an object each message, instead of text
-    #[arg(long)]
-    pub transcript_json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -13,7 +13,7 @@ pub use attempts::{Attempt, Told, attempts_of};
 pub use entry::{AttemptEnded, Entry, What, Work};
 pub use facts::{Facts, facts_of, tool_calls_of};
 pub use next::{Next, Stand, next};
-pub use timeline::timeline;
+pub use timeline::{ending, timeline};
 
 #[cfg(test)]
 mod tests;

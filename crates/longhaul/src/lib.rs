@@ -20,6 +20,7 @@ mod seeding;
 mod spending;
 mod supervisor;
 pub mod watchdog;
+mod watching;
 mod world;
 
 pub use condense::{CondenseError, condense};
@@ -32,4 +33,5 @@ pub use report::Report;
 pub use resume::{GoingOn, branch, resume};
 pub use seeding::{SeedError, WorkOnRecord};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
+pub use watching::Watching;
 pub use world::World;

@@ -60,6 +60,7 @@ pub use ledger::{
     CaughtUp, CostBy, CostRow, Difference, Differing, JournalMark, Ledger, LedgerAttempt, LedgerEntry,
     LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, spent_in,
 };
+pub use lines::{LinesFile, read_lines, read_lines_from, write_array};
 pub use lines::{LinesFile, read_lines, write_array};
 pub use note::leave_note;
 pub use orphaned::Orphaned;

@@ -5,7 +5,7 @@ use crate::atomic::Scratch;
 use crate::files::private;
 use crate::{StoreError, disk};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -53,6 +53,28 @@ pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Re
     match File::open(path).and_then(|file| whole_lines(&file, each)) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(StoreError::io("read", path)(cause)),
         Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// The same from a place in the file on, which is the beginning of a line; returns the place behind the last whole line
+/// that was shown. Whoever comes back with it is shown what was added since: a line that its writer did not live to finish
+/// is not counted, and may be another one by then.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn read_lines_from(
+    path: &Path,
+    from: u64,
+    each: impl FnMut(&[u8]) -> ControlFlow<()>,
+) -> Result<u64, StoreError> {
+    let read = File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        whole_lines(&file, each)
+    });
+    match read {
+        Ok(whole) => Ok(from + whole),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(from),
+        Err(cause) => Err(StoreError::io("read", path)(cause)),
     }
 }
 
@@ -107,7 +129,7 @@ fn whole_lines(file: &File, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) -> i
 
 #[cfg(test)]
 mod tests {
-    use super::{LinesFile, read_lines, write_array};
+    use super::{LinesFile, read_lines, read_lines_from, write_array};
     use crate::StoreError;
     use std::fs;
     use std::ops::ControlFlow;
@@ -148,6 +170,27 @@ mod tests {
         fs::write(&path, "one\ntwo\nthr").expect("written");
         assert_eq!((read(9), read(1)), (vec!["one".to_owned(), "two".to_owned()], vec!["one".to_owned()]));
         assert_eq!(fs::read_to_string(&path).expect("text"), "one\ntwo\nthr");
+    }
+
+    #[test]
+    fn what_was_added_is_read_from_where_the_last_whole_line_ended() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lines");
+        let read = |from: u64| {
+            let mut seen = Vec::new();
+            let to = read_lines_from(&path, from, |line| {
+                seen.push(String::from_utf8_lossy(line).into_owned());
+                ControlFlow::Continue(())
+            });
+            (to.expect("it can be read"), seen.join(" "))
+        };
+        assert_eq!(read(0), (0, String::new()), "there is no file");
+        fs::write(&path, "one\nthr").expect("written");
+        assert_eq!(read(0), (4, "one".to_owned()));
+        assert_eq!(read(4), (4, String::new()));
+        // Its writer died, and the next one cut that off.
+        fs::write(&path, "one\ntwo\nthree\n").expect("written");
+        assert_eq!(read(4), (14, "two three".to_owned()));
     }
 
     #[test]

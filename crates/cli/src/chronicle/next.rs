@@ -33,7 +33,7 @@ pub fn next(id: &RunId, state: &State, stand: Stand, clock: &Clock) -> Next {
             commands: vec![format!("longhaul recover {id}")],
         },
         None if is_supervised => {
-            let follow = format!("longhaul attach {id}");
+            let follow = format!("longhaul logs {id} --follow");
             Next { text: under_way(state, (clock, now)), commands: vec![follow] }
         }
         None => Next {

@@ -66,7 +66,7 @@ fn a_wall_of_another_kind_is_another_entry() {
             22:00:14  +14s    attempt 4: the API could not be reached (the connection failed); waiting until
                               22:00:30 (for 16s)
             next: attempt 5 begins at 22:00:30 (in 16s): the API could not be reached
-                  longhaul attach kmzqbd
+                  longhaul logs kmzqbd --follow
         "#]],
     );
 }
@@ -81,7 +81,7 @@ fn a_usage_limit_is_parked_for() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
                               429); waiting until 01:00:00 (for 3h)
             next: attempt 2 begins at 2026-11-23 01:00:00 (in 3h): the account's usage limit is reached
-                  longhaul attach kmzqbd
+                  longhaul logs kmzqbd --follow
         "#]],
     );
     check(
@@ -113,7 +113,7 @@ fn a_wait_that_outlasts_its_plan_is_told() {
             2026-11-23
             00:00:00  +2h00m  attempt 2 began: resumed
             next: the agent works, in attempt 2
-                  longhaul attach kmzqbd
+                  longhaul logs kmzqbd --follow
         "#]],
     );
 }
@@ -375,7 +375,7 @@ fn a_run_that_works_says_what_it_does() {
         2026-11-22
         22:00:00  +0s     began, in a new session
         next: the agent works, in attempt 1
-              longhaul attach kmzqbd
+              longhaul logs kmzqbd --follow
     "#]],
     );
     check(
@@ -384,7 +384,7 @@ fn a_run_that_works_says_what_it_does() {
         2026-11-22
         22:00:00  +0s     began, in session s1
         next: the agent works, in attempt 1
-              longhaul attach kmzqbd
+              longhaul logs kmzqbd --follow
     "#]],
     );
     check(
@@ -393,7 +393,7 @@ fn a_run_that_works_says_what_it_does() {
         2026-11-22
         22:00:00  +0s     began, in a new session
         next: attempt 1 is being started
-              longhaul attach kmzqbd
+              longhaul logs kmzqbd --follow
     "#]],
     );
 }

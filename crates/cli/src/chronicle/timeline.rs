@@ -170,7 +170,7 @@ impl Teller<'_> {
 }
 
 /// How this attempt ended, if it has; `facts` is what is known of it besides its records.
-fn ending(attempt: &Attempt, facts: Option<&Facts>) -> Option<AttemptEnded> {
+pub fn ending(attempt: &Attempt, facts: Option<&Facts>) -> Option<AttemptEnded> {
     let ended = attempt.ended.as_ref()?;
     let exit = facts.and_then(|facts| facts.exit);
     let remedy = match &ended.next {

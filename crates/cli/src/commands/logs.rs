@@ -1,73 +1,126 @@
-//! `longhaul logs`: what was said and done in a run. It reads the run's transcript line by line, and changes nothing.
+//! `longhaul logs`: what was said and done in a run. It reads the run's files line by line as they are or as they come,
+//! and changes nothing.
+
+mod attempts;
+mod follow;
+mod messages;
+mod raw;
+mod wanted;
 
 use crate::args::{Global, LogsArgs, OutputFormat};
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::home;
-use crate::output::{self, conversation::Conversation};
-use longhaul_agent::message::Message;
-use longhaul_store::read_lines;
+use crate::output;
+use attempts::Attempts;
+use jiff::Zoned;
+use longhaul_store::{RunDir, StoreError, read_lines};
+use messages::Messages;
+use raw::Raw;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use wanted::Wanted;
+
+/// What is printed of a run. Each call goes on where the last one ended.
+trait Reading {
+    /// Prints what is there and was not printed. What the journal says of an attempt that has ended is in `attempts`: all
+    /// of it was said.
+    fn read_on(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), Stopped>;
+
+    /// Whether anything was printed.
+    fn has_shown(&self) -> bool;
+
+    /// What grows besides the journal and the transcript.
+    fn watched(&self) -> Option<&Path>;
+}
+
+/// Why nothing more is printed.
+enum Stopped {
+    /// Nobody reads any more.
+    Unread,
+    Failed(StoreError),
+}
+
+impl From<io::Error> for Stopped {
+    /// Only the output fails so.
+    fn from(_: io::Error) -> Stopped {
+        Stopped::Unread
+    }
+}
 
 /// Carries out the command and returns its exit code.
 pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
     let dir = home::find_run_to_read(&args.run)?;
-    let path = dir.transcript_path();
-    let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
-    let mut out = BufWriter::new(io::stdout().lock());
     // For people, also where they page through it: programs say what they want.
-    let shown = match format {
-        None | Some(OutputFormat::Text) => text(&path, &mut out)?,
-        Some(OutputFormat::Json) => array(&path, &mut out)?,
-        Some(OutputFormat::StreamJson) => lines(&path, &mut out)?,
+    let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
+    check(args, format)?;
+    let wanted = Wanted { attempt: args.attempt, since: args.since.map(|since| since.moment(&Zoned::now())) };
+    let mut attempts = Attempts::new(&dir);
+    let read = attempts.read_on();
+    if let Some(number) = wanted.attempt {
+        read.map_err(|error| home::of_store(&error))?;
+        attempts.check(number)?;
+    } else if args.follow || args.raw {
+        read.map_err(|error| home::of_store(&error))?;
+    }
+    let mut reading: Box<dyn Reading> = match format {
+        _ if args.raw => Box::new(Raw::new(&dir, wanted, args.follow)),
+        None | Some(OutputFormat::Text) => Box::new(Messages::as_text(&dir, wanted)),
+        Some(OutputFormat::StreamJson) => Box::new(Messages::as_lines(&dir, wanted)),
+        Some(OutputFormat::Json) => return array(&dir, wanted),
     };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let stopped = if args.follow {
+        follow::follow(&dir, &mut attempts, (&mut *reading, wanted), &mut out, global.quiet)?
+    } else {
+        reading.read_on(&attempts, &mut out)
+    };
+    match stopped {
+        Ok(()) => {}
+        Err(Stopped::Unread) => return Ok(0),
+        Err(Stopped::Failed(error)) => return Err(home::of_store(&error)),
+    }
     // Nobody reads a closed pipe.
     let _ = out.flush();
-    if shown == 0 && !global.quiet {
-        output::talk(&format!("nothing was said in run {} yet", dir.id()));
+    if !reading.has_shown() && !global.quiet {
+        let of_that = if wanted.is_all() { "" } else { " of what was asked for" };
+        output::talk(&format!("nothing{of_that} was said in run {} yet", dir.id()));
     }
     Ok(0)
 }
 
-/// Prints the messages as text, and returns how many there are.
-fn text(path: &Path, out: &mut impl Write) -> Result<u64, Failure> {
-    let mut conversation = Conversation::default();
-    each(path, |_, line| match serde_json::from_slice::<Message>(line) {
-        Ok(message) => out.write_all(conversation.told(&message).as_bytes()),
-        // One of a newer version: the rest is told.
-        Err(_) => Ok(()),
-    })
+/// Refuses what makes no sense together.
+fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
+    let usage = |error: &str, hint: &str| Err(Failure { exit_code: USAGE, ..Failure::usage(error, hint) });
+    match format {
+        Some(OutputFormat::Json) if args.follow => usage(
+            "print one JSON object while it still grows",
+            "`--output-format stream-json` prints an object a line as they come",
+        ),
+        Some(OutputFormat::Json | OutputFormat::StreamJson) if args.raw => usage(
+            "print the agent's own stream in another format",
+            "leave out --raw, or else --output-format: the stream is printed as the agent wrote it",
+        ),
+        None | Some(OutputFormat::Text | OutputFormat::Json | OutputFormat::StreamJson) => Ok(()),
+    }
 }
 
 /// Prints the messages as one array.
-fn array(path: &Path, out: &mut impl Write) -> Result<u64, Failure> {
-    let shown = each(path, |number, line| {
-        out.write_all(if number == 0 { b"[\n" } else { b",\n" })?;
-        out.write_all(line)
-    })?;
-    let _ = out.write_all(if shown == 0 { b"[]\n" } else { b"\n]\n" });
-    Ok(shown)
-}
-
-/// Prints the messages as they are written down.
-fn lines(path: &Path, out: &mut impl Write) -> Result<u64, Failure> {
-    each(path, |_, line| {
-        out.write_all(line)?;
-        out.write_all(b"\n")
-    })
-}
-
-/// Shows each line with its number, from 0, until nobody reads any more, and returns how many were shown.
-fn each(path: &Path, mut show: impl FnMut(u64, &[u8]) -> io::Result<()>) -> Result<u64, Failure> {
-    let mut shown = 0;
-    let read = read_lines(path, |line| match show(shown, line) {
-        Ok(()) => {
-            shown += 1;
-            ControlFlow::Continue(())
+fn array(dir: &RunDir, wanted: Wanted) -> Result<u8, Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let (mut wanted, mut shown) = (wanted.filter(), 0_u64);
+    let read = read_lines(&dir.transcript_path(), |line| {
+        if !wanted.takes_line(line) {
+            return ControlFlow::Continue(());
         }
-        Err(_) => ControlFlow::Break(()),
+        let begin: &[u8] = if shown == 0 { b"[\n" } else { b",\n" };
+        shown += 1;
+        match out.write_all(begin).and_then(|()| out.write_all(line)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
     });
     read.map_err(|error| home::of_store(&error))?;
-    Ok(shown)
+    let _ = out.write_all(if shown == 0 { b"[]\n" } else { b"\n]\n" }).and_then(|()| out.flush());
+    Ok(0)
 }

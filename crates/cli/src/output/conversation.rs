@@ -1,7 +1,6 @@
 //! A conversation for people: who said what, which tools were called, and how what they brought begins.
 
 use longhaul_agent::message::{Kind, Message, Origin};
-use std::fmt::Write;
 
 // What a tool brought is folded to its beginning; the transcript has more.
 const RESULT_LINES_MAX: usize = 4;
@@ -11,45 +10,23 @@ const LINE_CHARS_MAX: usize = 200;
 const ARGUMENTS: [&str; 9] =
     ["command", "file_path", "notebook_path", "pattern", "url", "query", "skill", "description", "path"];
 
-/// A conversation that is told message by message.
-#[derive(Default)]
-pub struct Conversation {
-    /// The attempt of the last message.
-    attempt: u32,
-}
-
-impl Conversation {
-    /// The message as text, each line ended; empty for one that says nothing new.
-    pub fn told(&mut self, message: &Message) -> String {
-        let mut out = String::new();
-        if self.attempt != message.attempt {
-            let between = if self.attempt == 0 { "" } else { "\n" };
-            let since = message.timestamp.as_deref().map(|at| format!(", {at}")).unwrap_or_default();
-            writeln!(out, "{between}attempt {}{since}", message.attempt).expect("a string takes all");
-            self.attempt = message.attempt;
-        }
-        let content = message.content.as_deref().unwrap_or_default();
-        let body = match message.kind {
-            Kind::Prompt => {
-                said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)"))
-            }
-            Kind::Text => said(author(message.origin), content),
-            Kind::Thinking => said("thinking", &folded(content)),
-            Kind::ToolCall => said(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
-            Kind::ToolResult => brought(message, content),
-            Kind::Note => said("note", &folded(content)),
-            Kind::Summary => said("summary", &folded(content)),
-            Kind::Result => ended(message),
-        };
-        // What a sub-agent did stands further in.
-        let margin = if message.parent_tool_use_id.is_some() { "      | " } else { "  " };
-        for line in body.lines() {
-            let line = format!("{margin}{line}");
-            out.push_str(line.trim_end());
-            out.push('\n');
-        }
-        out
-    }
+/// The message as text, each line ended; empty for one that says nothing new.
+pub fn told(message: &Message) -> String {
+    let content = message.content.as_deref().unwrap_or_default();
+    let body = match message.kind {
+        Kind::Prompt => said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)")),
+        Kind::Text => said(author(message.origin), content),
+        Kind::Thinking => said("thinking", &folded(content)),
+        Kind::ToolCall => said(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
+        Kind::ToolResult => brought(message, content),
+        Kind::Note => said("note", &folded(content)),
+        Kind::Summary => said("summary", &folded(content)),
+        Kind::Result => ended(message),
+    };
+    // What a sub-agent did stands further in.
+    let margin = if message.parent_tool_use_id.is_some() { "      | " } else { "  " };
+    let lines = body.lines().map(|line| format!("{}\n", format!("{margin}{line}").trim_end()));
+    lines.collect()
 }
 
 fn author(origin: Origin) -> &'static str {
@@ -81,7 +58,9 @@ fn brought(message: &Message, content: &str) -> String {
 /// How a turn ended. What it answered is what was said last.
 fn ended(message: &Message) -> String {
     let Some(outcome) = &message.outcome else { return String::new() };
-    let cost = outcome.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+    // A difference of two statements: one of nothing may be a hair less than that.
+    let cost = outcome.cost_usd.filter(|cost| *cost >= 0.000_05);
+    let cost = cost.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
     let how = outcome.terminal_reason.as_deref().unwrap_or(&outcome.subtype);
     format!("turn ended: {how}{cost}")
 }
@@ -120,7 +99,7 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Conversation;
+    use super::told;
     use expect_test::expect;
     use longhaul_agent::message::{Kind, Message, Origin, TurnOutcome};
     use serde_json::value::RawValue;
@@ -169,10 +148,10 @@ mod tests {
             Message { attempt: 2, content: None, ..message(Kind::Prompt, Origin::Longhaul, "") },
             Message { attempt: 2, ..message(Kind::Summary, Origin::Agent, "What was before.") },
         ];
-        let mut conversation = Conversation::default();
-        let told: String = messages.iter().map(|message| conversation.told(message)).collect();
+        // A line without an indent, by which the others are measured.
+        let told = format!("told:\n{}", messages.iter().map(told).collect::<String>());
         expect![[r#"
-            attempt 1, 2026-11-22T05:30:54.299Z
+            told:
               you: Fix it.
 
                 All of it.
@@ -192,8 +171,6 @@ mod tests {
                   failed: no such file
               error: API Error: 529
               turn ended: completed, $0.0203
-
-            attempt 2
               longhaul: (not on record)
               summary: What was before.
         "#]]
@@ -202,8 +179,7 @@ mod tests {
 
     #[test]
     fn long_lines_are_cut() {
-        let told =
-            Conversation::default().told(&call("Bash", &format!(r#"{{"command":"{}"}}"#, "é".repeat(300))));
+        let told = told(&call("Bash", &format!(r#"{{"command":"{}"}}"#, "é".repeat(300))));
         assert_eq!(told.matches('é').count(), 200);
     }
 }

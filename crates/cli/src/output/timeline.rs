@@ -107,6 +107,11 @@ pub fn sentence(entry: &Entry) -> String {
     }
 }
 
+/// How one attempt ended at `at`, in a sentence.
+pub fn ending(ended: &AttemptEnded, at: Moment) -> String {
+    ending_over(ended, at, at)
+}
+
 fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment) -> String {
     let count = ended.last_attempt - ended.attempt + 1;
     let name = match count {

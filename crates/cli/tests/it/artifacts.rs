@@ -197,6 +197,11 @@ fn a_conversation_is_printed() {
         let text = logs(stage, &[]);
         let (first, rest) = text.split_once('\n').expect("there are lines");
         assert!(first.starts_with("attempt 1, 20"), "{first}");
+        let (rest, ending) = rest.split_once("\nattempt 1: ").expect("it tells how it ended");
+        assert!(
+            ending.starts_with("4 turns in ") && ending.ends_with("; the agent says that it is done\n"),
+            "{ending}"
+        );
         let (rest, _) = rest.rsplit_once(", $").expect("it tells what it cost");
         expect![[r#"
             attempt 1, …

@@ -21,6 +21,7 @@ mod keeping_going;
 mod ladder;
 mod ledger;
 mod limits;
+mod logs;
 mod moving;
 mod network;
 mod orphans;

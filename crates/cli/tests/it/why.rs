@@ -225,7 +225,7 @@ fn a_run_that_is_under_way_says_how_to_follow_it() {
         … … began, in a new session
 
         next: the agent works, in attempt 1
-              longhaul attach RUN
+              longhaul logs RUN --follow
     "#]],
     );
     run.end().envelope(0);

@@ -1,0 +1,87 @@
+//! Printing what is said in a run as it goes on: by file events, across attempts and supervisors, until the run is over
+//! and all its files say so.
+
+use super::attempts::Attempts;
+use super::wanted::Wanted;
+use super::{Reading, Stopped};
+use crate::failure::Failure;
+use crate::{output, runtime};
+use longhaul::Watching;
+use longhaul_store::{Journal, RunDir, StoreError};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, Write};
+
+/// Prints what is there and what comes.
+pub fn follow(
+    dir: &RunDir,
+    attempts: &mut Attempts,
+    (reading, wanted): (&mut dyn Reading, Wanted),
+    out: &mut impl Write,
+    quiet: bool,
+) -> Result<Result<(), Stopped>, Failure> {
+    let runtime = runtime::new()?;
+    Ok(runtime.block_on(print(dir, attempts, (reading, wanted), out, quiet)))
+}
+
+async fn print(
+    dir: &RunDir,
+    attempts: &mut Attempts,
+    (reading, wanted): (&mut dyn Reading, Wanted),
+    out: &mut impl Write,
+    quiet: bool,
+) -> Result<(), Stopped> {
+    let mut watching = Watching::of(dir);
+    let mut has_said_so = false;
+    loop {
+        // In this order: what its supervisor wrote last is read after it is seen to be gone, and what was said in an
+        // attempt after its end.
+        let is_held = Journal::is_held(&dir.journal_path()).map_err(Stopped::Failed)?;
+        read_on(attempts, reading, out)?;
+        let is_over = attempts.run().state().outcome().is_some();
+        if is_over && dir.status().is_ok_and(|status| status.returncode.is_some()) {
+            // Its files are in order now; they may not have been when they were read.
+            return read_on(attempts, reading, out);
+        }
+        if wanted.attempt.is_some_and(|number| attempts.has_ended(number)) {
+            return Ok(());
+        }
+        if is_held {
+            has_said_so = false;
+        } else if !has_said_so && !quiet {
+            has_said_so = true;
+            output::talk(&unsupervised(dir));
+        }
+        if !is_read() {
+            return Err(Stopped::Unread);
+        }
+        watching.file(&dir.transcript_path());
+        if let Some(path) = reading.watched() {
+            watching.file(path);
+        }
+        watching.changed().await.map_err(|cause| {
+            Stopped::Failed(StoreError::Io { doing: "watch", path: dir.path().to_owned(), cause })
+        })?;
+    }
+}
+
+/// Prints what came since the last time.
+fn read_on(attempts: &mut Attempts, reading: &mut dyn Reading, out: &mut impl Write) -> Result<(), Stopped> {
+    attempts.read_on().map_err(Stopped::Failed)?;
+    reading.read_on(attempts, out)?;
+    Ok(out.flush()?)
+}
+
+fn unsupervised(dir: &RunDir) -> String {
+    let id = dir.id();
+    format!(
+        "nobody supervises run {id}; waiting until somebody does: `longhaul recover {id}` goes on with it"
+    )
+}
+
+/// Whether somebody still reads what is printed: a pipe that was closed says so before anything is written to it.
+fn is_read() -> bool {
+    let stdout = io::stdout();
+    let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    !matches!(poll(&mut asked, Some(&now)), Ok(1..)) || !asked[0].revents().contains(PollFlags::ERR)
+}

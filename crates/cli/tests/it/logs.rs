@@ -1,0 +1,280 @@
+//! `longhaul logs`: what was said and done, as it is and as it comes. Every story is told with each agent that there is.
+
+use crate::call::{Ended, Started, until};
+use crate::recovering::{
+    STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent, with_each_agent_at,
+};
+use crate::server::{Server, WORK};
+use crate::stage::{LONGHAUL, Stage};
+use expect_test::expect;
+use longhaul_core::Span;
+use longhaul_store::{RunDir, rfc3339};
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+/// Asked for the second answer, the API is overloaded once.
+const OVERLOADED: &str = r#"
+[[fault]]
+turn = 2
+times = 1
+status = { code = 529 }
+"#;
+
+fn logs(stage: &Stage, args: &[&str]) -> Ended {
+    stage.longhaul(["logs", "@"]).args(args).end()
+}
+
+fn follow(stage: &Stage, args: &[&str]) -> Started {
+    stage.longhaul(["logs", "@", "--follow"]).args(args).start()
+}
+
+/// The text without times, spans and amounts.
+fn vague(text: &str) -> String {
+    let line = |line: &str| match line.split_once(": ") {
+        Some((begin, rest)) if begin.starts_with("attempt ") && !begin.contains(',') => {
+            let (work, rest) = rest.split_once("; ").unwrap_or(("", rest));
+            let work = work.split(" in ").next().unwrap_or_default();
+            let rest =
+                rest.replace(" at once", " after").split(" after").next().unwrap_or_default().to_owned();
+            format!("{begin}: {work} …; {rest}\n")
+        }
+        // It names the port.
+        Some(("  error", _)) => "  error: …\n".to_owned(),
+        Some((begin, rest)) if begin.starts_with("attempt ") => {
+            format!("{}, …: {rest}\n", begin.split(',').next().unwrap_or_default())
+        }
+        None if line.starts_with("attempt ") => {
+            format!("{}, …\n", line.split(',').next().unwrap_or_default())
+        }
+        _ => format!("{}\n", line.split(", $").next().unwrap_or_default()),
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn attempts_are_told_apart() {
+    let work = format!("{WORK}{OVERLOADED}");
+    with_each_agent_at(&work, "telling attempts apart", |stage, agent, server| {
+        stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).end().envelope(0);
+        let told = logs(stage, &[]);
+        assert_eq!((told.code, told.stderr.as_str()), (0, ""), "{told:?}");
+        expect![[r#"
+            attempt 1, …
+              you: p
+              agent: I write the file.
+              Bash: echo hello > hello.txt
+                  (Bash completed with no output)
+              error: …
+              turn ended: api_error
+            attempt 1: 1 turn …; the API is overloaded (status 529); resumed
+
+            attempt 2, …: resumed
+              longhaul: The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, look whether it has taken effect already: the last commands may have run in full, in part or not at all.
+              agent: All done: hello.txt says hello.
+              turn ended: completed
+            attempt 2: 1 turn …; the agent says that it is done
+        "#]]
+        .assert_eq(&vague(&told.stdout));
+        let second = logs(stage, &["--attempt", "2"]).stdout;
+        assert!(told.stdout.ends_with(&second) && second.starts_with("attempt 2, "), "{second}");
+        let lines = logs(stage, &["--attempt", "1", "--output-format", "stream-json"]).stdout;
+        assert!(lines.lines().all(|line| line.contains(r#""attempt":1"#)) && !lines.is_empty(), "{lines}");
+
+        // A run that is over is followed to its end at once.
+        assert_eq!(logs(stage, &["--follow"]).stdout, told.stdout);
+        assert_eq!(logs(stage, &["--since", "1h"]).stdout, told.stdout);
+        let nothing = logs(stage, &["--since", "2999-01-01"]);
+        assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
+        assert!(nothing.stderr.contains("nothing of what was asked for was said"), "{nothing:?}");
+
+        // The agent's own lines, byte by byte.
+        let stream = |attempt| fs::read_to_string(stage.only_run().attempt(attempt).stream_path());
+        let (one, two) = (stream(1).expect("a stream"), stream(2).expect("a stream"));
+        assert_eq!(logs(stage, &["--raw"]).stdout, format!("{one}{two}"));
+        assert_eq!(logs(stage, &["--raw", "--attempt", "2"]).stdout, two);
+        assert_eq!(logs(stage, &["--raw", "--since", "1h"]).stdout, format!("{one}{two}"));
+        assert_eq!(logs(stage, &["--raw", "--since", "2999-01-01"]).stdout, "");
+    });
+}
+
+#[test]
+fn from_a_moment_on() {
+    with_each_agent("printing from a moment on", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).end().envelope(0);
+        let run = stage.only_run();
+        let transcript = dated(&run, &run.transcript_path());
+        let stream = dated(&run, &run.attempt(1).stream_path());
+        // That of the second step.
+        let results = |messages: &[Value]| {
+            let is_result = |message: &&Value| message["kind"] == "tool_result" || message["type"] == "user";
+            let at = messages.iter().filter(is_result).nth(1).expect("there are three")["timestamp"].clone();
+            at.as_str().expect("it has a time").to_owned()
+        };
+        let told = logs(stage, &["--since", &results(&transcript)]).stdout;
+        assert!(!told.contains("The second one takes a while."), "{told}");
+        assert!(told.starts_with("attempt 1, ") && told.contains("\n  agent: Now the third.\n"), "{told}");
+        let raw = logs(stage, &["--raw", "--since", &results(&stream)]).stdout;
+        let whole = logs(stage, &["--raw"]).stdout;
+        assert!(whole.ends_with(&raw) && raw.len() < whole.len() && raw.contains("Now the third."), "{raw}");
+        assert!(!raw.contains("The second one takes a while."), "{raw}");
+    });
+}
+
+/// The lines of a file, with times in the first half of the two seconds that the run takes: the scripted agent states
+/// none.
+fn dated(run: &RunDir, path: &Path) -> Vec<Value> {
+    let begun = run.plan().expect("the plan can be read").started_at;
+    let text = fs::read_to_string(path).expect("it is there");
+    let mut lines: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    let count = lines.len() as u64;
+    for (line, place) in lines.iter_mut().zip(1..) {
+        line["timestamp"] = rfc3339(begun + Span(1000 * place / count)).into();
+    }
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(path, text).expect("it is ours");
+    lines
+}
+
+#[test]
+fn it_is_followed_across_attempts() {
+    let work = format!("{STEPS}\n[[fault]]\nturn = 4\ntimes = 1\nstatus = {{ code = 529 }}\n");
+    with_each_agent_at(&work, "following across attempts", |stage, agent, server| {
+        let run = stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).start();
+        until("the tool runs", || stage.work().join("begun").exists());
+        let (followed, raw) = (follow(stage, &[]), follow(stage, &["--raw"]));
+        let first = follow(stage, &["--attempt", "1"]);
+        run.end().envelope(0);
+        let (followed, raw, first) = (followed.end(), raw.end(), first.end());
+        assert_eq!((followed.code, followed.stderr.as_str()), (0, ""), "{followed:?}");
+        // What was waited is known when it is over.
+        let told = logs(stage, &[]).stdout;
+        let without = |text: &str| {
+            let is_ending = |line: &&str| line.starts_with("attempt 1: ");
+            text.lines().filter(|line| !is_ending(line)).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(without(&followed.stdout), without(&told));
+        assert!(followed.stdout.contains("(status 529); waiting until "), "{followed:?}");
+        assert!(followed.stdout.contains("\n  agent: All three steps are taken.\n"), "{followed:?}");
+        assert!(
+            told.starts_with(first.stdout.split("attempt 1: ").next().expect("a beginning")),
+            "{first:?}"
+        );
+        assert!(!first.stdout.contains("attempt 2"), "{first:?}");
+        // Whole, though the files lost their partial messages when the run was over.
+        let results = raw.stdout.lines().filter(|line| line.contains(r#""type":"result""#)).count();
+        assert_eq!((raw.code, results), (0, 2), "{raw:?}");
+        assert!(raw.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{raw:?}");
+    });
+}
+
+#[test]
+fn it_is_followed_across_a_supervisor_that_dies() {
+    with_each_agent("following across a recovery", |stage, agent, server| {
+        let run = in_mid_tool(stage, agent, server);
+        let followed = follow(stage, &[]);
+        run.kill();
+        let agent = agent_of(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("it was started by this test");
+        until("the agent is gone", || is_gone(agent));
+        recover(stage, server, &[]).end().envelope(0);
+        let followed = followed.end();
+        assert_eq!(followed.code, 0, "{followed:?}");
+        // The second step is taken up anew by an agent whose own record lacks it.
+        for words in ["agent: I take the first step.", "agent: Now the third.", "agent: All three steps"] {
+            assert_eq!(followed.stdout.matches(words).count(), 1, "{words}: {followed:?}");
+        }
+        assert!(followed.stdout.contains("\nattempt 1: "), "{followed:?}");
+        assert!(followed.stdout.contains("the agent died (nobody saw how it ended)"), "{followed:?}");
+        assert!(
+            followed.stdout.contains("\nattempt 2, ") && followed.stdout.contains(": resumed"),
+            "{followed:?}"
+        );
+        assert!(followed.stdout.trim_end().ends_with("the agent says that it is done"), "{followed:?}");
+    });
+}
+
+#[test]
+fn a_run_without_a_supervisor_is_waited_for_and_said_so() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let agent = agent_of(&stage.only_run());
+    until("the agent is gone", || is_gone(agent));
+    let followed = follow(&stage, &[]);
+    recover(&stage, &server, &[]).end().envelope(0);
+    let followed = followed.end();
+    assert_eq!(followed.code, 0, "{followed:?}");
+    assert!(followed.stdout.contains("All three steps are taken."), "{followed:?}");
+}
+
+/// Nothing more is said, and nobody reads any more.
+#[test]
+fn a_pipe_that_is_closed_ends_it() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let agent = agent_of(&stage.only_run());
+    until("the agent is gone", || is_gone(agent));
+    for args in ["", "--raw"] {
+        let script =
+            format!("{LONGHAUL} logs @ --quiet --follow {args} | head -n 1; echo ${{PIPESTATUS[0]}}");
+        let ended = stage.program("bash").args(["-c", &script]).end();
+        assert_eq!((ended.stdout.lines().last(), ended.stderr.as_str()), (Some("0"), ""), "{ended:?}");
+    }
+    recover(&stage, &server, &[]).end().envelope(0);
+}
+
+/// The first line of a hundred megabytes is there at once, and little of it is ever held.
+#[test]
+fn a_large_conversation_is_printed_as_it_is_read() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
+    let run = stage.only_run();
+    for path in [run.transcript_path(), run.attempt(1).stream_path()] {
+        let line = fs::read_to_string(&path).expect("it is there");
+        let mut file = File::options().append(true).open(&path).expect("it is ours");
+        let many = line.repeat((1 << 20) / line.len());
+        for _ in 0..100 {
+            file.write_all(many.as_bytes()).expect("there is room");
+        }
+    }
+    for args in ["", "--raw", "--output-format stream-json", "--follow", "--raw --follow"] {
+        let script = format!("ulimit -v 300000; {LONGHAUL} logs @ {args} | head -n 1");
+        let begun = Instant::now();
+        let ended = stage.program("bash").args(["-c", &script]).end();
+        // Ten times what it takes where nothing else runs.
+        assert!(begun.elapsed() < Duration::from_secs(1), "{args}: {:?}", begun.elapsed());
+        assert_eq!(
+            (ended.code, ended.stdout.lines().count(), ended.stderr.as_str()),
+            (0, 1, ""),
+            "{args}: {ended:?}"
+        );
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
+    for (args, words) in [
+        (
+            &["--attempt", "7"][..],
+            &["print attempt 7 of run", "there is none", "hint: there is attempt 1 alone"][..],
+        ),
+        (&["--attempt", "0"], &["there is none", "hint:"]),
+        (&["--attempt", "first"], &["first", "--help"]),
+        (&["--since", "soon"], &["soon", "a duration like 10m"]),
+        (&["--raw", "--transcript-json"], &["cannot be used with"]),
+        (&["--follow", "--transcript-json"], &["cannot be used with"]),
+        (&["--follow", "--output-format", "json"], &["hint: `--output-format stream-json`"]),
+        (&["--raw", "--output-format", "stream-json"], &["hint: leave out --raw"]),
+    ] {
+        let refused = logs(&stage, args);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{args:?}: {refused:?}");
+        refused.says(words);
+    }
+}
