@@ -14,6 +14,7 @@ const CONTRIBUTING: &str = include_str!("../../../../CONTRIBUTING.md");
 const PAGES: &[(&str, &str)] = &[
     ("docs/limits.md", include_str!("../../../../docs/limits.md")),
     ("docs/run-directory.md", include_str!("../../../../docs/run-directory.md")),
+    ("docs/looking.md", include_str!("../../../../docs/looking.md")),
 ];
 /// Where developers' commands are told apart.
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
@@ -87,8 +88,8 @@ fn flags(text: &str) -> BTreeSet<&str> {
 fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
-        "drill", "recover", "resume", "research", "show", "logs", "attach", "cancel", "seed", "export",
-        "import",
+        "drill", "recover", "resume", "research", "show", "why", "logs", "attach", "cancel", "seed",
+        "export", "import",
     ]
     .map(|command| help(&[command, "--help"]));
     let ours: BTreeSet<&str> = others.iter().chain([&run]).flat_map(|help| flags(help)).collect();
