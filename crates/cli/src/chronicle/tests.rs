@@ -79,7 +79,7 @@ fn a_usage_limit_is_parked_for() {
             2026-11-22
             22:00:00  +0s     began, in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
-                              429); waiting until 01:00:00 (for 3h)
+                              429); waiting until 2026-11-23 01:00:00 (for 3h)
             next: attempt 2 begins at 2026-11-23 01:00:00 (in 3h): the account's usage limit is reached
                   longhaul logs kmzqbd --follow
         "#]],

@@ -46,7 +46,8 @@ pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
             output::print_text(&format!("run {}: {stands}\n\n{text}\n{}", dir.id(), next_text(&next)));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let entries = entries.iter().map(|entry| Worded { entry, text: sentence(entry) }).collect();
+            let entries =
+                entries.iter().map(|entry| Worded { entry, text: sentence(entry, &clock) }).collect();
             let why = Why {
                 id: dir.id().to_string(),
                 outcome: outcome.map(|outcome| outcome.kind),

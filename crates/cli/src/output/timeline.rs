@@ -23,7 +23,7 @@ pub fn text(entries: &[Entry], clock: &Clock) -> String {
             day = today;
         }
         out.push_str(&format!("{}  {:<8}", clock.time(entry.at), elapsed(entry.elapsed_ms)));
-        wrap(&mut out, &sentence(entry), INDENT);
+        wrap(&mut out, &sentence(entry, clock), INDENT);
     }
     out
 }
@@ -39,7 +39,7 @@ pub fn next_text(next: &Next) -> String {
 }
 
 /// One entry in a sentence.
-pub fn sentence(entry: &Entry) -> String {
+pub fn sentence(entry: &Entry, clock: &Clock) -> String {
     match &entry.what {
         What::Began { session } => match session {
             SessionPlan::New(_) => "began, in a new session".to_owned(),
@@ -62,7 +62,7 @@ pub fn sentence(entry: &Entry) -> String {
             let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
             format!("{} ({took_ms}{cost})", words::summary(*outcome))
         }
-        What::AttemptEnded(ended) => ending_over(ended, entry.at, entry.until),
+        What::AttemptEnded(ended) => ending_over(ended, (entry.at, entry.until), clock),
         What::LimitReached { limit, reach, .. } => words::limit_words(*limit, *reach),
         What::Told { say, .. } => match told(*say) {
             Some(told) => format!("the agent was told {told}"),
@@ -108,11 +108,11 @@ pub fn sentence(entry: &Entry) -> String {
 }
 
 /// How one attempt ended at `at`, in a sentence.
-pub fn ending(ended: &AttemptEnded, at: Moment) -> String {
-    ending_over(ended, at, at)
+pub fn ending(ended: &AttemptEnded, at: Moment, clock: &Clock) -> String {
+    ending_over(ended, (at, at), clock)
 }
 
-fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment) -> String {
+fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Clock) -> String {
     let count = ended.last_attempt - ended.attempt + 1;
     let name = match count {
         1 => format!("attempt {}", ended.attempt),
@@ -142,16 +142,16 @@ fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment) -> String {
         let questions = plural(ended.questions, "question was", "questions were");
         parts.push(format!("{} {questions} answered", ended.questions));
     }
-    parts.extend(followed(ended, until, count));
+    parts.extend(followed(ended, until, count, clock));
     let parts: Vec<String> = work(ended.work).into_iter().chain(parts).collect();
     format!("{name}: {}", parts.join("; "))
 }
 
 /// What followed a failure.
-fn followed(ended: &AttemptEnded, at: Moment, count: u32) -> Option<String> {
+fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &Clock) -> Option<String> {
     let remedy = ended.remedy?;
     if let Some(until) = ended.waits_until {
-        return Some(words::remedy_words(remedy, at, until));
+        return Some(words::about_to(remedy, &clock.near(until, at), until.since(at)));
     }
     let waited = ended.waited_ms?;
     let planned = ended.planned_ms.unwrap_or_default();

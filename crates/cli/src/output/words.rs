@@ -4,7 +4,7 @@ mod faults;
 mod remedies;
 
 pub use faults::{advice, cause, cause_of, evidence};
-pub use remedies::{remedied, remedy_words};
+pub use remedies::{about_to, remedied, remedy_words};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -102,6 +102,6 @@ impl Attempts {
         let attempt = self.of(number)?;
         let ended = ending(attempt, self.facts.get(&number))?;
         let at = attempt.ended.as_ref()?.at;
-        Some(format!("{}\n", timeline::ending(&ended, at)))
+        Some(format!("{}\n", timeline::ending(&ended, at, &self.clock)))
     }
 }

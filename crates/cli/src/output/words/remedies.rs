@@ -5,10 +5,14 @@ use longhaul_core::{Moment, Nudge, Remedy, Span};
 
 /// What is about to be done, from `at` on, not before `until`.
 pub fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
-    let when =
-        if until <= at { "now".to_owned() } else { format!("at {} (in {})", clock(until), until.since(at)) };
+    about_to(remedy, &clock(until), until.since(at))
+}
+
+/// The same, at a time that is written so, after a wait of so long.
+pub fn about_to(remedy: Remedy, until: &str, wait: Span) -> String {
+    let when = if wait == Span::ZERO { "now".to_owned() } else { format!("at {until} (in {wait})") };
     match remedy {
-        Remedy::WaitOut | Remedy::Park => format!("waiting until {} (for {})", clock(until), until.since(at)),
+        Remedy::WaitOut | Remedy::Park => format!("waiting until {until} (for {wait})"),
         Remedy::Resume
         | Remedy::ResumeOnce
         | Remedy::ResumeWhileProgressing
