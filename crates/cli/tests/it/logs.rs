@@ -199,6 +199,32 @@ fn it_is_followed_across_a_supervisor_that_dies() {
     });
 }
 
+/// The session is nowhere, so that no agent was started: nobody said anything in that attempt.
+#[test]
+fn an_attempt_in_which_nothing_was_said_is_told() {
+    with_each_agent("telling of a silent attempt", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).kill();
+        let agent = agent_of(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("it was started by this test");
+        until("the agent is gone", || is_gone(agent));
+        fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
+        recover(stage, server, &[]).end().envelope(0);
+        let told = logs(stage, &[]).stdout;
+        let place = |line: &str| told.find(line).unwrap_or_else(|| panic!("no `{line}` in {told}"));
+        let places = [
+            "attempt 1, ",
+            "attempt 1: ",
+            "attempt 2, ",
+            "attempt 2: the agent does not know the session; began a new session ",
+            "attempt 3, ",
+            ": new, told the work on record (session_lost)\n",
+            "attempt 3: ",
+        ]
+        .map(place);
+        assert!(places.is_sorted(), "{told}");
+    });
+}
+
 #[test]
 fn a_run_without_a_supervisor_is_waited_for_and_said_so() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
