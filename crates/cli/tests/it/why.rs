@@ -12,7 +12,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 
-const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--retry-base", "50ms"];
 
 /// What `longhaul why` says of the last run, without its id, and with times, spans, amounts and numbers of processes left
 /// out.
@@ -25,9 +25,10 @@ fn why(stage: &Stage) -> String {
     let id = stage.runs().first().expect("there is a run").id().to_string();
     // As one line each, as it is not known where it is wrapped.
     let whole = told.stdout.replace(&id, "RUN").replace(&format!("\n{}", " ".repeat(18)), " ");
+    // A wait may be none.
+    let whole = whole.replace("at once", "after 0s");
     let vague: String = whole.lines().map(|line| vague(line) + "\n").collect();
-    // In a drill waits are so short that there may be none.
-    vague.replace("at once", "after …").replace(" (… of it waiting)", "")
+    vague.replace(" (… of it waiting)", "")
 }
 
 /// A line without its times, spans and amounts.
