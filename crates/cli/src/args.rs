@@ -1,15 +1,19 @@
 //! What a person can type: the command tree and every flag. It reads no file and starts nothing.
 
+mod completions;
 mod keep_going;
 mod limits;
 mod logs;
+mod man;
 mod research;
 mod runs;
 mod why;
 
+pub use completions::CompletionsArgs;
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use logs::LogsArgs;
+pub use man::ManArgs;
 pub use research::ResearchArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
 pub use why::WhyArgs;
@@ -105,6 +109,11 @@ pub enum Command {
     /// Forecast what a policy does under faults, by simulation
     #[command(after_help = DURATIONS)]
     Simulate(SimulateArgs),
+    /// Print completions for a shell
+    #[command(after_help = completions::INSTALL)]
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(ManArgs),
     /// Ends the agent of a run whose supervisor died and for whom nobody has come back
     #[command(hide = true)]
     Watchdog(WatchdogArgs),

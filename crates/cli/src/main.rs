@@ -20,6 +20,7 @@ mod prompt;
 mod runtime;
 mod signals;
 mod tables;
+mod visible;
 mod when;
 
 use args::{Cli, Command, OutputFormat};
@@ -60,6 +61,8 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::import(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
+        Command::Completions(args) => commands::completions::completions(&args),
+        Command::Man(args) => commands::man::man(&args),
         Command::Watchdog(args) => commands::watchdog::watchdog(&args),
         Command::FinishTool => commands::finish_tool::finish_tool(),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),

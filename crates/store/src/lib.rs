@@ -61,7 +61,6 @@ pub use ledger::{
     LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, spent_in,
 };
 pub use lines::{LinesFile, read_lines, read_lines_from, write_array};
-pub use lines::{LinesFile, read_lines, write_array};
 pub use note::leave_note;
 pub use orphaned::Orphaned;
 pub use os_text::OsText;

@@ -2,6 +2,7 @@
 
 pub mod attach;
 pub mod cancel;
+pub mod completions;
 pub mod cost;
 pub mod detach;
 pub mod drill;
@@ -11,6 +12,7 @@ pub mod finish_tool;
 pub mod import;
 pub mod ledger;
 pub mod logs;
+pub mod man;
 pub mod recover;
 pub mod research;
 pub mod resume;

@@ -10,6 +10,7 @@ mod bad_input;
 mod boot;
 mod call;
 mod checks;
+mod completions;
 mod cut_journal;
 mod diagnostics;
 mod drills;

@@ -1,0 +1,30 @@
+//! `longhaul man`: manual pages, from the command tree.
+
+use crate::args::{Cli, ManArgs};
+use crate::failure::Failure;
+use crate::{output, visible};
+use clap::CommandFactory;
+use clap_mangen::Man;
+use std::fs;
+use std::io;
+
+/// Carries out the command and returns its exit code.
+pub fn man(args: &ManArgs) -> Result<u8, Failure> {
+    let tree = visible::tree(&Cli::command());
+    let Some(dir) = &args.dir else {
+        let mut page = Vec::new();
+        let written = Man::new(tree).render(&mut page);
+        written.map_err(|error| Failure::unexpected(format!("write the manual page: {error}")))?;
+        output::print_text(&String::from_utf8_lossy(&page));
+        return Ok(0);
+    };
+    let written = || -> io::Result<()> {
+        fs::create_dir_all(dir)?;
+        clap_mangen::generate_to(tree, dir)
+    };
+    written().map_err(|error| {
+        let error = format!("write manual pages to {}: {error}", dir.display());
+        Failure::usage(error, "name a directory that you can write to, like ~/.local/share/man/man1")
+    })?;
+    Ok(0)
+}

@@ -1,0 +1,22 @@
+//! The command tree as people see it: without what is hidden, which is for Longhaul itself. Completions and manual pages
+//! are made of it.
+
+use clap::Command;
+
+/// A copy of the tree without hidden commands and flags. It describes; it is not parsed with.
+pub fn tree(command: &Command) -> Command {
+    let mut copy = Command::new(command.get_name().to_owned())
+        .disable_help_subcommand(true)
+        .args(command.get_arguments().filter(|arg| !arg.is_hide_set()))
+        .subcommands(command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(tree));
+    if let Some(version) = command.get_version() {
+        copy = copy.version(version.to_owned());
+    }
+    if let Some(about) = command.get_about() {
+        copy = copy.about(about.clone());
+    }
+    if let Some(text) = command.get_after_help() {
+        copy = copy.after_help(text.clone());
+    }
+    copy.propagate_version(true).subcommand_required(command.is_subcommand_required_set())
+}
