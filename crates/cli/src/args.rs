@@ -1,6 +1,7 @@
 //! What a person can type: the command tree and every flag. It reads no file and starts nothing.
 
 mod completions;
+mod config;
 mod keep_going;
 mod limits;
 mod logs;
@@ -10,6 +11,7 @@ mod runs;
 mod why;
 
 pub use completions::CompletionsArgs;
+pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs};
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use logs::LogsArgs;
@@ -54,6 +56,9 @@ pub struct Global {
     /// Print each decision on stderr
     #[arg(long, short, global = true, action = ArgAction::SetTrue)]
     pub verbose: bool,
+    /// Last, because its heading in the help holds for everything behind it.
+    #[command(flatten)]
+    pub configured: ConfiguredArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -109,6 +114,8 @@ pub enum Command {
     /// Forecast what a policy does under faults, by simulation
     #[command(after_help = DURATIONS)]
     Simulate(SimulateArgs),
+    /// Show, check and begin configuration files
+    Config(ConfigArgs),
     /// Print completions for a shell
     #[command(after_help = completions::INSTALL)]
     Completions(CompletionsArgs),
@@ -250,8 +257,8 @@ pub struct RunArgs {
     pub policy: PolicyArgs,
 }
 
-/// Said at the end of the help of every command that takes a policy.
-const DURATIONS: &str = "Durations are like 90s, 5m or 1h30m; a bare number is seconds; 0 is unlimited.";
+/// Said at the end of the help of every command that takes a policy, and at the top of a new configuration.
+pub const DURATIONS: &str = "Durations are like 90s, 5m or 1h30m; a bare number is seconds; 0 is unlimited.";
 
 /// The policy: a preset, and what the flags change in it.
 #[derive(Clone, Debug, Default, Args)]

@@ -5,7 +5,15 @@ use clap::{ArgAction, Command};
 use std::ffi::OsString;
 
 /// The arguments in the order that clap expects.
-pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
+pub struct Ordered {
+    pub arguments: Vec<OsString>,
+    /// The place of the subcommand's name, if one is named.
+    pub command: Option<usize>,
+}
+
+/// Moves flags behind the subcommand that they belong to.
+pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Ordered {
+    let mut named = None;
     let mut global = Vec::new();
     let mut moved = Vec::new();
     let mut rest = arguments.into_iter();
@@ -16,6 +24,7 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
             break;
         };
         if command.find_subcommand(text).is_some() {
+            named = Some(global.len());
             global.push(argument);
             global.append(&mut moved);
             break;
@@ -39,7 +48,7 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     // Without a subcommand nothing is moved.
     global.append(&mut moved);
     global.extend(rest);
-    global
+    Ordered { arguments: global, command: named }
 }
 
 enum Owner {
@@ -87,26 +96,37 @@ mod tests {
     use crate::args::Cli;
     use clap::CommandFactory;
 
-    fn check(before: &str, after: &str) {
+    fn check(before: &str, after: &str, named: Option<&str>) {
         let arguments = before.split(' ').map(OsString::from).collect();
         let after: Vec<OsString> = after.split(' ').map(OsString::from).collect();
-        assert_eq!(reorder(&Cli::command(), arguments), after);
+        let ordered = reorder(&Cli::command(), arguments);
+        assert_eq!(ordered.arguments, after);
+        let found = ordered.command.and_then(|place| ordered.arguments[place].to_str());
+        assert_eq!(found, named);
     }
 
     #[test]
     fn flags_of_a_subcommand_are_moved_behind_it() {
-        check("longhaul --model x run p", "longhaul run --model x p");
-        check("longhaul --model=x --quiet run p", "longhaul --quiet run --model=x p");
-        check("longhaul --output-format json -C d run p", "longhaul --output-format json run -C d p");
-        check("longhaul run p --model x", "longhaul run p --model x");
-        check("longhaul --dry-run run -- --model y", "longhaul run --dry-run -- --model y");
-        check("longhaul --claude-hours 2 research t", "longhaul research --claude-hours 2 t");
+        check("longhaul --model x run p", "longhaul run --model x p", Some("run"));
+        check("longhaul --model=x --quiet run p", "longhaul --quiet run --model=x p", Some("run"));
+        check(
+            "longhaul --output-format json -C d run p",
+            "longhaul --output-format json run -C d p",
+            Some("run"),
+        );
+        check("longhaul run p --model x", "longhaul run p --model x", Some("run"));
+        check("longhaul --dry-run run -- --model y", "longhaul run --dry-run -- --model y", Some("run"));
+        check(
+            "longhaul --claude-hours 2 research t",
+            "longhaul research --claude-hours 2 t",
+            Some("research"),
+        );
     }
 
     #[test]
     fn what_is_nobodys_stays_where_it_is() {
-        check("longhaul --nonsense run p", "longhaul --nonsense run p");
-        check("longhaul --model x", "longhaul --model x");
-        check("longhaul frobnicate --model x", "longhaul frobnicate --model x");
+        check("longhaul --nonsense run p", "longhaul --nonsense run p", None);
+        check("longhaul --model x", "longhaul --model x", None);
+        check("longhaul frobnicate --model x", "longhaul frobnicate --model x", None);
     }
 }

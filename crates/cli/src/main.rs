@@ -5,6 +5,7 @@ mod args;
 mod checks;
 mod chronicle;
 mod commands;
+mod config;
 mod duration;
 mod failure;
 mod flags_first;
@@ -35,12 +36,23 @@ fn main() -> ExitCode {
         return longhaul_drill::scripted::main(raw);
     }
     let command = Cli::command();
-    let arguments = flags_first::reorder(&command, std::env::args_os().collect());
-    let cli =
-        match command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
-            Ok(cli) => cli,
-            Err(error) => error.exit(),
-        };
+    let typed = flags_first::reorder(&command, std::env::args_os().collect());
+    let line = match config::arguments::complete(&command, typed) {
+        Ok(line) => line,
+        Err(failure) => {
+            output::complain(&failure.error, failure.hint.as_deref());
+            return ExitCode::from(failure.exit_code);
+        }
+    };
+    let matches = command.try_get_matches_from(line.arguments);
+    let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    if let Some(failure) = line.warning {
+        output::warn(&format!("{}; going on without it", failure.error), failure.hint.as_deref());
+    }
+    cli.global.configured.values = line.configured;
     let format = output::format(&cli.global);
     let ended = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
@@ -61,6 +73,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::import(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
+        Command::Config(args) => commands::config::config(&cli.global, &args),
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),
         Command::Watchdog(args) => commands::watchdog::watchdog(&args),
@@ -70,6 +83,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
+            let failure = cli.global.configured.values.explain(failure);
             output::complain(&failure.error, failure.hint.as_deref());
             // A program that reads JSON gets an envelope whatever happened; wrong usage is for people.
             if format != OutputFormat::Text && failure.exit_code != failure::USAGE {

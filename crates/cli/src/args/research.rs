@@ -3,6 +3,7 @@
 
 use super::limits::dollars;
 use clap::Args;
+use longhaul_agent::{ToolPattern, UrlPattern};
 use longhaul_core::{Span, Usd};
 use std::path::PathBuf;
 
@@ -81,6 +82,30 @@ pub struct ResearchArgs {
     /// Passed to the agent as they are
     #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
     pub agent_args: Vec<String>,
+    #[command(flatten)]
+    pub everywhere: EverywhereArgs,
+}
+
+/// What is configured for every run and must hold for this one, too, though ResearchGym has no flag for it: what an agent
+/// may not do, and what its work is counted by.
+#[derive(Debug, Default, Args)]
+pub struct EverywhereArgs {
+    #[arg(long, hide = true, value_delimiter = ',')]
+    pub allow_tools: Vec<ToolPattern>,
+    #[arg(long, hide = true, value_delimiter = ',')]
+    pub deny_tools: Vec<ToolPattern>,
+    #[arg(long, hide = true, value_delimiter = ',')]
+    pub network: Vec<String>,
+    #[arg(long = "block-url", hide = true)]
+    pub block_urls: Vec<UrlPattern>,
+    #[arg(long, hide = true)]
+    pub block_urls_file: Option<PathBuf>,
+    #[arg(long = "block-path", hide = true)]
+    pub block_paths: Vec<String>,
+    #[arg(long, hide = true)]
+    pub effects: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    pub prices: Option<PathBuf>,
 }
 
 /// `0.25`, `12`.

@@ -69,7 +69,7 @@ pub fn print(
                 .map(|(name, value)| format!("  {name}={}", quoted(value)))
                 .collect();
             format!(
-                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}{}{}Policy: {}\n{}Worst case without progress: {} requests; \
+                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}{}{}Policy: {}\n{}{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
                 command_line(&invocation),
                 order.cwd.display(),
@@ -85,6 +85,7 @@ pub fn print(
                 order.checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
                 resolved.preset,
                 policy_lines(&resolved.policy),
+                origin_lines(&resolved.origins),
                 worst
                     .requests
                     .map_or_else(|| "unlimited".to_owned(), |requests| format!("at most {requests}")),
@@ -124,6 +125,13 @@ fn policy_lines(policy: &Policy) -> String {
     let value = serde_json::to_value(policy).expect("a policy has only string keys");
     let entries = value.as_object().into_iter().flatten();
     entries.map(|(name, value)| format!("  {name}: {value}\n")).collect()
+}
+
+/// Which values somebody set, and where.
+fn origin_lines(origins: &BTreeMap<String, String>) -> String {
+    let set = origins.iter().filter(|(name, origin)| *name != "preset" || origin.contains(' '));
+    let lines: String = set.map(|(name, origin)| format!("  {name}: {origin}\n")).collect();
+    if lines.is_empty() { lines } else { format!("Set by:\n{lines}") }
 }
 
 /// A word as a shell would need it, to be copied.

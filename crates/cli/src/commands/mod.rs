@@ -3,6 +3,7 @@
 pub mod attach;
 pub mod cancel;
 pub mod completions;
+pub mod config;
 pub mod cost;
 pub mod detach;
 pub mod drill;

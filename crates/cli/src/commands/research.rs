@@ -73,7 +73,7 @@ fn begin(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
         resume: args.resume_session.clone(),
         ..run_args(args, words, (&task.files, wanted, block_urls))
     };
-    let mut prepared = run::prepare(&run)?;
+    let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     if args.dry_run {
         prepared.order.cwd = Path::new("<run directory>/workspace").join(INPUT);
         return prepared.print(output::format(global));
@@ -112,7 +112,7 @@ fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Fai
         Some(_) | None => words,
     };
     let run = RunArgs { resume: session, ..run_args(args, words, (&past.workspace, left, block_urls)) };
-    let mut prepared = run::prepare(&run)?;
+    let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     prepared.inherited = Some(Inherited {
         from: past.dir.as_path().into(),
         cost: past.cost,
@@ -210,6 +210,7 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
 
 /// What may not be looked at: by the task, and by the flags.
 fn blocked(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
+    patterns.extend(args.everywhere.block_urls.iter().cloned());
     if let Some(list) = &args.blocked_urls {
         patterns.extend(guards::url_list("--blocked-urls", list)?);
     }
@@ -238,6 +239,13 @@ fn run_args(
         cwd: Some(cwd.to_owned()),
         agent_path: args.agent_path.clone(),
         block_urls,
+        allow_tools: args.everywhere.allow_tools.clone(),
+        deny_tools: args.everywhere.deny_tools.clone(),
+        network: args.everywhere.network.clone(),
+        block_urls_file: args.everywhere.block_urls_file.clone(),
+        block_paths: args.everywhere.block_paths.clone(),
+        effects: args.everywhere.effects.clone(),
+        prices: args.everywhere.prices.clone(),
         runs_dir: args.runs_dir.clone(),
         agent_args: args.agent_args.clone(),
         limits: LimitArgs { budget: limits.budget, time_limit: Some(limits.time), ..LimitArgs::default() },

@@ -2,6 +2,7 @@
 
 use super::finish_tool;
 use crate::args::{Global, OutputFormat, RunArgs};
+use crate::config::Configured;
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
 use crate::output::screen::Screen;
@@ -34,7 +35,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if args.detached {
         super::detach::leave_terminal();
     }
-    let prepared = prepare(args)?;
+    let prepared = prepare(args)?.configured(&global.configured.values);
     if args.dry_run {
         return prepared.print(format);
     }
@@ -55,6 +56,12 @@ pub struct Prepared {
 }
 
 impl Prepared {
+    /// Says of each value where it really comes from: what is configured looks as if it were typed.
+    pub fn configured(mut self, configured: &Configured) -> Prepared {
+        configured.name(&mut self.resolved.origins);
+        self
+    }
+
     /// Prints what the run would do, and starts nothing.
     pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
         super::dry_run::print(&self.order, &self.session, &self.resolved, format)

@@ -18,7 +18,8 @@ const HISTORY_RUNS_MAX: usize = 1_000;
 
 /// Carries out the command and returns its exit code.
 pub fn simulate(global: &Global, args: &SimulateArgs) -> Result<u8, Failure> {
-    let resolved = resolve(&args.policy, args.policy_name, false);
+    let mut resolved = resolve(&args.policy, args.policy_name, false);
+    global.configured.values.name(&mut resolved.origins);
     let profile = profile(&args.faults)?;
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
     let text = match output::format(global) {
@@ -127,11 +128,11 @@ fn cells<T>(quantiles: &Quantiles<T>, show: impl Fn(&T) -> String) -> String {
 }
 
 fn changed(resolved: &ResolvedPolicy) -> String {
-    let flags: Vec<&str> = resolved
-        .origins
-        .iter()
-        .filter(|(_, origin)| *origin == "flag")
-        .map(|(name, _)| name.as_str())
-        .collect();
-    if flags.is_empty() { String::new() } else { format!(", with {} by flag", flags.join(", ")) }
+    let named = || resolved.origins.iter().filter(|(name, _)| *name != "preset");
+    let (flags, configured): (Vec<_>, Vec<_>) = named().partition(|(_, origin)| *origin == "flag");
+    let flags: Vec<&str> = flags.into_iter().map(|(name, _)| name.as_str()).collect();
+    let by_flag = (!flags.is_empty()).then(|| format!("{} by flag", flags.join(", ")));
+    let by_file = configured.into_iter().map(|(name, origin)| format!("{name} by {origin}"));
+    let all: Vec<String> = by_flag.into_iter().chain(by_file).collect();
+    if all.is_empty() { String::new() } else { format!(", with {}", all.join(", ")) }
 }

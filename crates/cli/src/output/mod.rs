@@ -74,6 +74,15 @@ pub fn width() -> usize {
     size.map_or(PAGE_WIDTH, |size| usize::from(size.ws_col))
 }
 
+/// Prints what is wrong, and does not keep the command from its work, on stderr.
+pub fn warn(warning: &str, hint: Option<&str>) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "warning: {warning}");
+    if let Some(hint) = hint {
+        let _ = writeln!(stderr, "  hint: {hint}");
+    }
+}
+
 /// Prints text on stdout.
 pub fn print_text(text: &str) {
     let _ = io::stdout().lock().write_all(text.as_bytes());

@@ -370,6 +370,13 @@ fn the_help_of_run() {
           -v, --verbose
                   Print each decision on stderr
 
+        Configuration:
+              --profile <NAME>
+                  Lay this profile of the configuration files over their other keys
+
+              --no-config
+                  Read no configuration file
+
         Durations are like 90s, 5m or 1h30m; a bare number is seconds; 0 is unlimited.
     "#]]
     .assert_eq(&ended.stdout);

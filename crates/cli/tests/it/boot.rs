@@ -56,7 +56,7 @@ fn the_service_is_installed_and_taken_back() {
     let mode = fs::metadata(&path).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     for line in [
-        " recover --verbose --within=129600s\n".to_owned(),
+        " recover --verbose --no-config --within=129600s\n".to_owned(),
         "Environment=\"CLAUDE_CONFIG_DIR=/c d\"\n".to_owned(),
         format!("Environment=\"LONGHAUL_HOME={}\"\n", stage.home().display()),
         format!("Environment=\"PATH={}\"\n", stage.folder().join("bin").display()),

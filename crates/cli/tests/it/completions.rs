@@ -26,7 +26,7 @@ fn completions_and_pages_have_what_people_see() {
         .iter()
         .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
         .collect();
-    for page in ["longhaul.1", "longhaul-run.1", "longhaul-recover.1"] {
+    for page in ["longhaul.1", "longhaul-run.1", "longhaul-config-show.1"] {
         assert!(pages.iter().any(|found| found == page), "no {page} in {pages:?}");
     }
     assert!(!pages.iter().any(|page| page.contains("watchdog") || page.contains("drill-agent")), "{pages:?}");

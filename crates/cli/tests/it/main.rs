@@ -11,6 +11,7 @@ mod boot;
 mod call;
 mod checks;
 mod completions;
+mod config;
 mod cut_journal;
 mod diagnostics;
 mod drills;

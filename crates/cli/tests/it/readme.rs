@@ -15,6 +15,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/limits.md", include_str!("../../../../docs/limits.md")),
     ("docs/run-directory.md", include_str!("../../../../docs/run-directory.md")),
     ("docs/looking.md", include_str!("../../../../docs/looking.md")),
+    ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
 ];
 /// Where developers' commands are told apart.
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
@@ -92,7 +93,9 @@ fn every_flag_of_the_readme_exists() {
         "export", "import",
     ]
     .map(|command| help(&[command, "--help"]));
-    let ours: BTreeSet<&str> = others.iter().chain([&run]).flat_map(|help| flags(help)).collect();
+    let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));
+    let ours = others.iter().chain(&config).chain([&run]);
+    let ours: BTreeSet<&str> = ours.flat_map(|help| flags(help)).collect();
     // Of cargo and of the agent.
     let others = ["--release", "--path", "--add-dir", "--max-budget-usd"];
     for (name, text) in [("README", README)].iter().chain(PAGES) {

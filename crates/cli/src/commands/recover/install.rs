@@ -41,7 +41,8 @@ pub fn unit(home: &Home, within: Option<Span>) -> Result<Unit, Failure> {
             None,
         )
     };
-    let mut args = vec!["recover".to_owned(), "--verbose".to_owned()];
+    // What is configured now is written down here; a file that is broken by then keeps no run from being gone on with.
+    let mut args = ["recover", "--verbose", "--no-config"].map(str::to_owned).to_vec();
     args.extend(within.map(|within| format!("--within={}s", within.to_std().as_secs_f64())));
     let mut unit = Unit::new(program()?.as_os_str(), args).map_err(refused)?;
     // Services begin with a bare environment: these say which runs, where the agent and its tools are,

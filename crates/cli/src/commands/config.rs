@@ -1,0 +1,99 @@
+//! `longhaul config`: what is configured, where, and how to begin. It never starts a run.
+
+mod show;
+
+use crate::args::{Cli, ConfigArgs, ConfigWhat, Global, InitArgs, OutputFormat, PathArgs};
+use crate::config::find::{PROJECT_FILE, project_file, user_file};
+use crate::config::keys::Keys;
+use crate::config::{Whose, schema, template};
+use crate::failure::Failure;
+use crate::output;
+use clap::CommandFactory;
+use serde_json::json;
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Carries out the command and returns its exit code.
+pub fn config(global: &Global, args: &ConfigArgs) -> Result<u8, Failure> {
+    let format = output::format(global);
+    match &args.what {
+        ConfigWhat::Show(args) => show::show(global, args, format),
+        ConfigWhat::Path(args) => path(args, format),
+        ConfigWhat::Init(args) => init(args, format),
+        ConfigWhat::Schema => {
+            output::print_text(&schema::text(&Keys::of(&Cli::command())));
+            Ok(0)
+        }
+    }
+}
+
+/// The directory of a run that would be begun.
+fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let directory = named.map(Path::to_owned).map_or_else(env::current_dir, Ok);
+    directory.and_then(fs::canonicalize).map_err(|error| {
+        let place = named.unwrap_or(Path::new(".")).display();
+        Failure::usage(
+            format!("look for a configuration at {place}: {error}"),
+            "name an existing directory with --cwd",
+        )
+    })
+}
+
+fn own_file() -> Option<PathBuf> {
+    user_file(|name| env::var_os(name))
+}
+
+fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
+    let project = project_file(&directory(args.cwd.as_deref())?);
+    let user = own_file();
+    let exists = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
+    output::print_text(&match format {
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            let user = user.map(|path| json!({ "exists": exists(&path), "path": path }));
+            let project = project.map(|path| json!({ "exists": true, "path": path }));
+            format!("{:#}\n", json!({ "user": user, "project": project }))
+        }
+        OutputFormat::Text => {
+            let user = match &user {
+                Some(path) if exists(path) => path.display().to_string(),
+                Some(path) => format!("{} (not there)", path.display()),
+                None => "none: neither XDG_CONFIG_HOME nor HOME is an absolute path".to_owned(),
+            };
+            let project = match &project {
+                Some(path) => path.display().to_string(),
+                None => format!("none: there is no {PROJECT_FILE} here or above"),
+            };
+            format!("user     {user}\nproject  {project}\n")
+        }
+    });
+    Ok(0)
+}
+
+fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
+    let (whose, path) = if args.user {
+        let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
+        (Whose::User, own_file().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?)
+    } else {
+        (Whose::Project, directory(None)?.join(PROJECT_FILE))
+    };
+    let root = Cli::command();
+    let text = template::text(&root, &Keys::of(&root), whose);
+    let write = || -> io::Result<()> {
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
+        File::create_new(&path)?.write_all(text.as_bytes())
+    };
+    write().map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::AlreadyExists => "nothing was changed: edit it, or move it away",
+            _ => "see who owns the directory",
+        };
+        Failure::usage(format!("write {}: {error}", path.display()), hint)
+    })?;
+    output::print_text(&match format {
+        OutputFormat::Json | OutputFormat::StreamJson => format!("{:#}\n", json!({ "written": path })),
+        OutputFormat::Text => format!("{}\n", path.display()),
+    });
+    Ok(0)
+}

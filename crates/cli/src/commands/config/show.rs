@@ -1,0 +1,113 @@
+//! `longhaul config show`: what holds for a run that is begun in a directory, and where each value comes from.
+
+use crate::args::{Cli, Global, OutputFormat, ShowConfigArgs};
+use crate::config::arguments::{Found, variables};
+use crate::config::keys::{Key, Keys, Kind, TABLES};
+use crate::config::layers::{Values, merge, of_table};
+use crate::config::written;
+use crate::failure::Failure;
+use crate::output;
+use crate::policy::as_typed;
+use clap::{Command, CommandFactory};
+use longhaul_core::Preset;
+use serde_json::{Map, Value, json};
+use std::env;
+
+/// A key, what holds, and where that comes from.
+struct Row<'a> {
+    key: &'a Key,
+    values: Option<Vec<String>>,
+    origin: String,
+}
+
+/// Prints it.
+pub fn show(global: &Global, args: &ShowConfigArgs, format: OutputFormat) -> Result<u8, Failure> {
+    let root = Cli::command();
+    let keys = Keys::of(&root);
+    let directory = super::directory(args.cwd.as_deref())?;
+    let asked = (global.configured.profile.as_deref(), !global.configured.no_config);
+    let found = Found::read((&root, &keys), Some(&directory), asked)?;
+    let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
+    let plain = merge((&root, &keys), &found.files, &variables, found.chosen.as_ref())?;
+    let mut rows = rows(&keys, None, &plain);
+    for table in TABLES {
+        rows.extend(self::rows(&keys, Some(table), &of_table(&found.files.user, table)));
+    }
+    let preset = plain.get("preset").and_then(|value| value.values.first()?.parse().ok());
+    fill(&mut rows, &root, preset.unwrap_or(Preset::Default));
+    output::print_text(&match format {
+        OutputFormat::Json | OutputFormat::StreamJson => format!("{:#}\n", json(&rows, args.origin)),
+        OutputFormat::Text => text(&rows, args.origin),
+    });
+    Ok(0)
+}
+
+fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>> {
+    let row = |key: &'a Key| {
+        let found = values.get(&key.name);
+        Row {
+            key,
+            values: found.map(|value| value.values.clone()),
+            origin: found.map(|value| value.origin()).unwrap_or_default(),
+        }
+    };
+    keys.of_table(table).map(row).collect()
+}
+
+/// What holds where nothing is configured: what the preset says, or the default.
+fn fill(rows: &mut [Row<'_>], root: &Command, preset: Preset) {
+    let policy = as_typed(&preset.policy());
+    for row in rows.iter_mut().filter(|row| row.values.is_none()) {
+        let of_policy = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);
+        (row.values, row.origin) = match of_policy {
+            Some((_, value)) if preset != Preset::Default => {
+                (value.clone().map(|value| vec![value]), format!("preset {preset}"))
+            }
+            Some(_) | None => (row.key.default(root), "default".to_owned()),
+        };
+    }
+}
+
+fn json(rows: &[Row<'_>], with_origin: bool) -> Value {
+    let mut all = Map::new();
+    for row in rows {
+        let value = row.values.as_ref().map(|values| value(row.key.kind, values));
+        let entry = if with_origin { json!({ "value": value, "origin": row.origin }) } else { json!(value) };
+        all.insert(row.key.path(), entry);
+    }
+    Value::Object(all)
+}
+
+fn value(kind: Kind, values: &[String]) -> Value {
+    let first = values.first().map(String::as_str);
+    match kind {
+        Kind::Switch => (!values.is_empty()).into(),
+        Kind::List => values.into(),
+        Kind::Count | Kind::Amount => {
+            let number = first.and_then(|text| serde_json::from_str::<serde_json::Number>(text).ok());
+            number.map_or_else(|| json!(first), Value::Number)
+        }
+        Kind::Text | Kind::Path => json!(first),
+    }
+}
+
+/// As a file would say it. What is not set, and has no default, is not there.
+fn text(rows: &[Row<'_>], with_origin: bool) -> String {
+    let set = rows.iter().filter_map(|row| Some((row, row.values.as_ref()?)));
+    let lines: Vec<(&Row<'_>, String)> = set
+        .map(|(row, values)| (row, format!("{} = {}", row.key.name, written(row.key.kind, values))))
+        .collect();
+    // A long value must not push all origins away.
+    let width =
+        lines.iter().map(|(_, line)| line.chars().count()).filter(|width| *width <= 48).max().unwrap_or(0);
+    let mut out = String::new();
+    let mut table = None;
+    for (row, line) in lines {
+        if row.key.table != table {
+            table = row.key.table;
+            out += &table.map(|table| format!("\n[{table}]\n")).unwrap_or_default();
+        }
+        out += &if with_origin { format!("{line:<width$}  # {}\n", row.origin) } else { format!("{line}\n") };
+    }
+    out
+}

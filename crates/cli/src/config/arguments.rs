@@ -1,0 +1,251 @@
+//! What was typed, with what is configured before it, as one command line. What is typed goes before what is configured:
+//! a key whose flag was typed, or that excludes one that was, is left out.
+
+use super::file::{Setting, judge};
+use super::find::{self, Files};
+use super::keys::{Key, Keys, Kind, PROFILE, name};
+use super::layers::{Chosen, Effective, excluded, merge, of_table};
+use super::{Configured, Origin};
+use crate::failure::Failure;
+use crate::flags_first::Ordered;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
+
+/// What is only a detail of something else: alone it does nothing, and a person who sets it for whenever he wants the other
+/// makes no mistake. Typed alone it is one.
+const DETAILS: &[(&str, &str)] = &[
+    ("extended", "keep_going"),
+    ("done_when", "keep_going"),
+    ("status_every", "keep_going"),
+    ("idle_stops", "keep_going"),
+    ("check_attempts", "check"),
+    ("check_timeout", "check"),
+];
+
+/// What a command takes from files and from the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// Nothing at all.
+    Nothing,
+    /// How to print. A file that is wrong does not keep a run from being looked at or ended.
+    Printing,
+    /// How to print, and its own table.
+    Table,
+    /// The user's plain keys as far as it has flags for them, and its own table. What it works on is no project.
+    User,
+    /// All plain keys for which it has a flag.
+    Everything,
+}
+
+impl Reads {
+    fn of(command: &Command) -> Reads {
+        match command.get_name() {
+            "run" | "simulate" => Reads::Everything,
+            "research" => Reads::User,
+            "recover" => Reads::Table,
+            // Shells read completions as they start; `config` reads files for itself.
+            "completions" | "man" | "config" => Reads::Nothing,
+            _ if command.is_hide_set() => Reads::Nothing,
+            _ => Reads::Printing,
+        }
+    }
+}
+
+/// A whole command line.
+pub struct Line {
+    pub arguments: Vec<OsString>,
+    pub configured: Configured,
+    /// What is wrong with a file that this command can do without.
+    pub warning: Option<Failure>,
+}
+
+/// Reads what is configured, and puts it before what was typed.
+pub fn complete(root: &Command, typed: Ordered) -> Result<Line, Failure> {
+    let Some((place, command)) = named(root, &typed) else { return Ok(Line::plain(typed.arguments, None)) };
+    // What is wrong with the flags is said when the whole line is read, and so is their help.
+    let said = root.clone().ignore_errors(true).try_get_matches_from(&typed.arguments);
+    let said = said.ok().and_then(|mut said| said.remove_subcommand()).map(|(_, said)| said);
+    let Some(said) = said else { return Ok(Line::plain(typed.arguments, None)) };
+    let reads = Reads::of(command);
+    // What a run is, it stays: for one that goes on nothing else is configured.
+    let reads = if reads == Reads::User && is_typed(&said, "resume") { Reads::Printing } else { reads };
+    match configured(root, command, reads, &said) {
+        Ok(values) => Ok(Line::with((root, command), (typed.arguments, place), values, &said)),
+        Err(failure) if reads == Reads::Printing => Ok(Line::plain(typed.arguments, Some(failure))),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The command that was typed, if it reads anything, and where its name stands.
+fn named<'a>(root: &'a Command, typed: &Ordered) -> Option<(usize, &'a Command)> {
+    let place = typed.command?;
+    let command = root.find_subcommand(typed.arguments[place].to_str()?)?;
+    (Reads::of(command) != Reads::Nothing).then_some((place, command))
+}
+
+impl Line {
+    fn plain(arguments: Vec<OsString>, warning: Option<Failure>) -> Line {
+        Line { arguments, configured: Configured::default(), warning }
+    }
+
+    fn with(
+        (root, command): (&Command, &Command),
+        (mut arguments, place): (Vec<OsString>, usize),
+        mut values: Vec<(Key, Effective)>,
+        said: &ArgMatches,
+    ) -> Line {
+        values.retain(|(_, value)| !value.values.is_empty());
+        leave_out(&mut values, &typed(root, command, said), &excluded(root, command.get_name()));
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        for (key, value) in &values {
+            let words = value.values.iter().map(|value| OsString::from(key.typed(value)));
+            if key.arg.get_long().is_some() { before.extend(words) } else { behind.extend(words) }
+        }
+        if !behind.is_empty() && !arguments.iter().skip(place).any(|word| word == "--") {
+            arguments.push("--".into());
+        }
+        arguments.extend(behind);
+        arguments.splice(place + 1..place + 1, before);
+        let origins = values.into_iter().map(|(key, value)| (key.name, value.origin()));
+        Line { arguments, configured: Configured::new(origins.collect()), warning: None }
+    }
+}
+
+/// The names of the keys whose flags were typed.
+fn typed(root: &Command, command: &Command, said: &ArgMatches) -> BTreeSet<String> {
+    let args = root.get_arguments().chain(command.get_arguments());
+    args.filter(|arg| is_typed(said, arg.get_id().as_str())).map(name).collect()
+}
+
+fn is_typed(said: &ArgMatches, id: &str) -> bool {
+    // Of a flag that this command does not have nothing was said.
+    said.try_contains_id(id).unwrap_or(false) && said.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// Leaves out what was typed, what that excludes, and details of what is neither typed nor configured.
+fn leave_out(values: &mut Vec<(Key, Effective)>, typed: &BTreeSet<String>, excluded: &[(String, String)]) {
+    values.retain(|(key, _)| {
+        let is_excluded = |(one, other): &(String, String)| {
+            (*one == key.name && typed.contains(other)) || (*other == key.name && typed.contains(one))
+        };
+        !typed.contains(&key.name) && !excluded.iter().any(is_excluded)
+    });
+    let set: BTreeSet<String> = values.iter().map(|(key, _)| key.name.clone()).chain(typed.clone()).collect();
+    values.retain(|(key, _)| {
+        let whole = DETAILS.iter().find(|(detail, _)| *detail == key.name);
+        whole.is_none_or(|(_, whole)| set.contains(*whole))
+    });
+}
+
+/// What is configured for this command.
+fn configured(
+    root: &Command,
+    command: &Command,
+    reads: Reads,
+    said: &ArgMatches,
+) -> Result<Vec<(Key, Effective)>, Failure> {
+    let keys = Keys::of(root);
+    let has_flag = |key: &Key| command.get_arguments().any(|arg| name(arg) == key.name);
+    let is_read = |key: &&Key| {
+        key.arg.is_global_set() || has_flag(key) && matches!(reads, Reads::User | Reads::Everything)
+    };
+    let directory = (reads == Reads::Everything).then(|| directory(said));
+    let profile = said.try_get_one::<String>(PROFILE).ok().flatten();
+    let asked = (profile.map(String::as_str), !is_typed(said, "no_config"));
+    let found = Found::read((root, &keys), directory.as_deref(), asked)?;
+    let variables = variables(root, keys.plain().filter(is_read), |name| env::var_os(name))?;
+    let mut plain = merge((root, &keys), &found.files, &variables, found.chosen.as_ref())?;
+    let mut own = of_table(&found.files.user, command.get_name());
+    let of_table = keys.of_table(Some(command.get_name()));
+    let mut values: Vec<(Key, Effective)> =
+        of_table.filter_map(|key| Some((key.clone(), own.remove(&key.name)?))).collect();
+    for key in keys.plain().filter(is_read) {
+        if !values.iter().any(|(own, _)| own.name == key.name) {
+            values.extend(plain.remove(&key.name).map(|value| (key.clone(), value)));
+        }
+    }
+    Ok(values)
+}
+
+/// The directory of the run.
+fn directory(said: &ArgMatches) -> PathBuf {
+    let typed = said.try_get_one::<PathBuf>("cwd").ok().flatten().cloned();
+    typed.or_else(|| env::current_dir().ok()).unwrap_or_default()
+}
+
+/// The files as this command line wants them read.
+pub struct Found {
+    pub files: Files,
+    pub chosen: Option<Chosen>,
+}
+
+impl Found {
+    /// Reads them, unless none is wanted.
+    pub fn read(
+        (root, keys): (&Command, &Keys),
+        directory: Option<&Path>,
+        (profile, is_wanted): (Option<&str>, bool),
+    ) -> Result<Found, Failure> {
+        if !is_wanted {
+            return Ok(Found { files: Files::default(), chosen: None });
+        }
+        let files = find::read(root, keys, directory)?;
+        if let Some(name) = profile {
+            let chosen = Chosen { name: name.to_owned(), by: format!("--{PROFILE}") };
+            return Ok(Found { files, chosen: Some(chosen) });
+        }
+        let variable = text_of(PROFILE_VARIABLE, env::var_os(PROFILE_VARIABLE))?;
+        let chosen = variable.map(|name| Chosen { name, by: PROFILE_VARIABLE.to_owned() });
+        // The variable also reaches commands that do not read the project's file, which may be the one that has it.
+        let chosen =
+            chosen.filter(|chosen| directory.is_some() || files.user.profiles.contains_key(&chosen.name));
+        Ok(Found { files, chosen })
+    }
+}
+
+/// What the environment says of these keys: what their flags would be told once. An empty variable says nothing.
+pub fn variables<'a>(
+    root: &Command,
+    keys: impl Iterator<Item = &'a Key>,
+    value: impl Fn(&str) -> Option<OsString>,
+) -> Result<Vec<Setting>, Failure> {
+    let mut settings = Vec::new();
+    for key in keys {
+        let Some(variable) = key.variable() else { continue };
+        let Some(text) = text_of(&variable, value(&variable))? else { continue };
+        let values = match (key.kind, text.as_str()) {
+            (Kind::Switch, "0") => Vec::new(),
+            (Kind::Switch, "1") => vec!["true".to_owned()],
+            (Kind::Switch, _) => {
+                let error = format!("read {variable}: `{text}` is neither 1 nor 0");
+                return Err(Failure::usage(error, "set it to 1, or unset it"));
+            }
+            (Kind::Count | Kind::Amount | Kind::Text | Kind::Path | Kind::List, _) => {
+                judge(root, key, &text).map_err(|why| {
+                    Failure::usage(format!("read {variable}: `{text}`: {why}"), "mend it, or unset it")
+                })?;
+                vec![text]
+            }
+        };
+        settings.push(Setting { key: key.name.clone(), values, origin: Origin::Variable(variable) });
+    }
+    Ok(settings)
+}
+
+fn text_of(variable: &str, value: Option<OsString>) -> Result<Option<String>, Failure> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    let text = value.into_string().map_err(|value| {
+        let error = format!("read {variable}: `{}` is not UTF-8", value.to_string_lossy());
+        Failure::usage(error, "mend it, or unset it")
+    });
+    text.map(Some)
+}
+
+#[cfg(test)]
+mod tests;

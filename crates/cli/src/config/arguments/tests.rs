@@ -1,0 +1,137 @@
+use super::*;
+use crate::args::Cli;
+use crate::config::Whose;
+use crate::config::file::Reader;
+use crate::flags_first::reorder;
+use clap::CommandFactory;
+use expect_test::{Expect, expect};
+
+/// The command line that is made of what was typed and the user's file.
+fn line(typed: &str, user: &str) -> Line {
+    let root = Cli::command();
+    let keys = Keys::of(&root);
+    let path = Path::new("/u");
+    let reader = Reader { keys: &keys, root: &root, whose: Whose::User, path, home: None, user_file: None };
+    let files = Files { user: reader.read(user).expect("it can be read"), project: Default::default() };
+    let values = merge((&root, &keys), &files, &[], None).expect("they can be laid");
+    let ordered = reorder(&root, typed.split(' ').map(OsString::from).collect());
+    let place = ordered.command.expect("a command is named");
+    let command = root.find_subcommand(ordered.arguments[place].to_str().unwrap_or_default());
+    let command = command.expect("it is a command");
+    let said =
+        root.clone().ignore_errors(true).try_get_matches_from(&ordered.arguments).expect("it is partly read");
+    let said = said.subcommand_matches(command.get_name()).expect("it is named");
+    let values = keys.plain().filter_map(|key| Some((key.clone(), values.get(&key.name)?.clone()))).collect();
+    Line::with((&root, command), (ordered.arguments, place), values, said)
+}
+
+fn check(typed: &str, user: &str, expected: Expect) {
+    let line = line(typed, user);
+    let words: Vec<_> = line.arguments.iter().map(|word| word.to_string_lossy()).collect();
+    expected.assert_eq(&words.join(" "));
+    // What was typed right is right with what is configured.
+    let read = Cli::command().try_get_matches_from(&line.arguments);
+    assert!(read.is_ok(), "{words:?}: {:?}", read.err());
+}
+
+#[test]
+fn what_is_configured_stands_before_what_is_typed() {
+    check("longhaul run p", "model = 'a'\nquiet = true", expect!["longhaul run --quiet --model=a p"]);
+    check("longhaul --model b run p", "model = 'a'", expect!["longhaul run --model b p"]);
+    check(
+        "longhaul run p",
+        "deny_tools = ['A', 'B']",
+        expect!["longhaul run --deny-tools=A --deny-tools=B p"],
+    );
+    check("longhaul run p --deny-tools C", "deny_tools = ['A']", expect!["longhaul run p --deny-tools C"]);
+    check("longhaul run p", "keep_going = false", expect!["longhaul run p"]);
+    check("longhaul run p", "agent_args = ['--a', 'b']", expect!["longhaul run p -- --a b"]);
+    check("longhaul run p -- --c", "agent_args = ['--a', 'b']", expect!["longhaul run p -- --c"]);
+    check("longhaul run p", "budget = 0", expect!["longhaul run --budget=0 p"]);
+}
+
+#[test]
+fn what_is_typed_sets_aside_what_it_excludes() {
+    check("longhaul run p --no-wrap-up", "wrap_up_time = 60", expect!["longhaul run p --no-wrap-up"]);
+    check("longhaul run p --wrap-up-time 9", "no_wrap_up = true", expect!["longhaul run p --wrap-up-time 9"]);
+    check(
+        "longhaul simulate --policy archon",
+        "preset = 'drill'",
+        expect!["longhaul simulate --policy archon"],
+    );
+    check("longhaul -v run p", "quiet = true", expect!["longhaul -v run p"]);
+    check(
+        "longhaul run p --keep-going",
+        "check = ['true']\ncheck_attempts = 2",
+        expect!["longhaul run p --keep-going"],
+    );
+    check(
+        "longhaul run p --check true",
+        "keep_going = true\nextended = true",
+        expect!["longhaul run p --check true"],
+    );
+}
+
+#[test]
+fn details_wait_for_what_they_are_details_of() {
+    let details = "extended = true\ndone_when = 'x'\nstatus_every = 9\nidle_stops = 2\ncheck_attempts = 4\ncheck_timeout = 9";
+    check("longhaul run p", details, expect!["longhaul run p"]);
+    check(
+        "longhaul run p --keep-going",
+        details,
+        expect!["longhaul run --extended --done-when=x --status-every=9 --idle-stops=2 p --keep-going"],
+    );
+    // What is typed may be a detail of what is configured, too.
+    check(
+        "longhaul run p --extended",
+        "keep_going = true",
+        expect!["longhaul run --keep-going p --extended"],
+    );
+    check(
+        "longhaul run p --check true",
+        details,
+        expect!["longhaul run --check-attempts=4 --check-timeout=9 p --check true"],
+    );
+}
+
+/// Each key alone makes a command that can be read: what it needs besides is in the table of details.
+#[test]
+fn no_key_alone_is_a_mistake() {
+    let root = Cli::command();
+    for key in Keys::of(&root).plain() {
+        let value = match key.kind {
+            Kind::Switch => "true",
+            Kind::Count | Kind::Amount => "90",
+            Kind::List => "['Read']",
+            Kind::Text if key.name == "output_format" => "'text'",
+            Kind::Text if key.name == "preset" => "'archon'",
+            Kind::Text | Kind::Path => "'x'",
+        };
+        let value = if key.name == "memory_limit" { "'1G'" } else { value };
+        let line = line("longhaul run p", &format!("{} = {value}", key.name));
+        let read = root.clone().try_get_matches_from(&line.arguments);
+        assert!(read.is_ok(), "{}: {:?}", key.name, read.err());
+    }
+}
+
+#[test]
+fn each_command_reads_what_it_has_use_for() {
+    let check = |name: &str, expected: Reads| {
+        let root = Cli::command();
+        assert_eq!(
+            Reads::of(root.find_subcommand(name).expect("there is such a command")),
+            expected,
+            "{name}"
+        );
+    };
+    check("run", Reads::Everything);
+    check("simulate", Reads::Everything);
+    check("research", Reads::User);
+    check("recover", Reads::Table);
+    for name in ["resume", "attach", "show", "logs", "cancel", "seed", "export", "import", "drill"] {
+        check(name, Reads::Printing);
+    }
+    for name in ["watchdog", "finish-tool", "drill-agent", "completions", "man", "config"] {
+        check(name, Reads::Nothing);
+    }
+}

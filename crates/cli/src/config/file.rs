@@ -1,0 +1,323 @@
+//! A configuration file, read whole: its text in, its settings out, each with its line. Whatever is wrong with it is said
+//! with the line, the key and what is wanted. It touches no other file.
+
+use super::keys::{DEFAULT_PROFILE, Key, Keys, Kind, PROFILE, RUN, TABLES};
+use super::trust::Trust;
+use super::{Origin, Whose};
+use crate::failure::Failure;
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use longhaul_agent::near;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// One key's value, as often and in the words in which it would be typed. A switch that is off has none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub key: String,
+    pub values: Vec<String>,
+    pub origin: Origin,
+}
+
+/// A file as it was read.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    /// The plain keys.
+    pub plain: Vec<Setting>,
+    pub profiles: BTreeMap<String, Vec<Setting>>,
+    /// The keys of single commands.
+    pub tables: BTreeMap<&'static str, Vec<Setting>>,
+    /// The profile that the file itself chooses: always one of its own, so that a project cannot choose one of the user's.
+    pub profile: Option<String>,
+}
+
+/// Where a file is from, and what it is read by.
+pub struct Reader<'a> {
+    pub keys: &'a Keys,
+    /// The command tree, which knows what is a value of which flag.
+    pub root: &'a Command,
+    pub whose: Whose,
+    pub path: &'a Path,
+    /// What `~/` is, where that is known.
+    pub home: Option<&'a Path>,
+    /// Where a project's key belongs that only the user may set.
+    pub user_file: Option<&'a Path>,
+}
+
+impl Reader<'_> {
+    /// Reads the file.
+    pub fn read(&self, text: &str) -> Result<File, Failure> {
+        let lines = Lines(text);
+        let wrong = |error: toml::de::Error| {
+            let line = lines.at(error.span().map_or(0, |span| span.start));
+            let message = error.message().lines().collect::<Vec<_>>().join(" ");
+            self.wrong(line, &message, "it is TOML: `key = value`, with texts in quotes")
+        };
+        let table = DeTable::parse(text).map_err(wrong)?;
+        let mut file = File::default();
+        let mut chosen = None;
+        for (key, value) in table.get_ref() {
+            let line = lines.at(key.span().start);
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                (PROFILE, DeValue::Table(profiles)) => file.profiles = self.profiles(&lines, profiles)?,
+                (PROFILE, _) => {
+                    let hint = format!(
+                        "choose one by `{DEFAULT_PROFILE} = \"NAME\"`, define one by `[profile.NAME]`"
+                    );
+                    return Err(self.wrong(line, "`profile` holds the profiles, and is a table", &hint));
+                }
+                (DEFAULT_PROFILE, DeValue::String(name)) => chosen = Some((line, name.clone().into_owned())),
+                (DEFAULT_PROFILE, _) => {
+                    return Err(self.wrong(
+                        line,
+                        "`default_profile` is no text",
+                        "name one of the file's profiles, in quotes",
+                    ));
+                }
+                (name, DeValue::Table(keys)) => {
+                    let table = self.table(line, name)?;
+                    file.tables.insert(table, self.settings(&lines, (Some(table), None), keys)?);
+                }
+                (_, _) => file.plain.push(self.setting(&lines, (None, None), key, value)?),
+            }
+        }
+        if let Some((line, name)) = chosen {
+            if !file.profiles.contains_key(&name) {
+                let hint = profiles_hint(&name, file.profiles.keys());
+                return Err(self.wrong(line, &format!("there is no profile `{name}` in this file"), &hint));
+            }
+            file.profile = Some(name);
+        }
+        Ok(file)
+    }
+
+    fn profiles(
+        &self,
+        lines: &Lines<'_>,
+        profiles: &DeTable<'_>,
+    ) -> Result<BTreeMap<String, Vec<Setting>>, Failure> {
+        let mut read = BTreeMap::new();
+        for (name, value) in profiles {
+            let line = lines.at(name.span().start);
+            let name = name.get_ref().as_ref();
+            let DeValue::Table(keys) = value.get_ref() else {
+                return Err(self.wrong(
+                    line,
+                    &format!("profile `{name}` is no table"),
+                    "define it by `[profile.NAME]`",
+                ));
+            };
+            read.insert(name.to_owned(), self.settings(lines, (None, Some(name)), keys)?);
+        }
+        Ok(read)
+    }
+
+    /// The command whose keys stand in this table.
+    fn table(&self, line: usize, name: &str) -> Result<&'static str, Failure> {
+        if let Some(table) = TABLES.into_iter().find(|table| *table == name) {
+            return Ok(table);
+        }
+        let (error, hint) = if name == RUN {
+            (
+                "the keys of `run` stand in no table".to_owned(),
+                "put them at the top, or into a `[profile.NAME]`".to_owned(),
+            )
+        } else if name == "resume" {
+            let hint = "change what it may use by its own flags: longhaul resume --help".to_owned();
+            ("`resume` has no keys: a run goes on as it was begun".to_owned(), hint)
+        } else if let Some(key) = self.keys.find(None, name) {
+            (format!("`{name}` is a table"), format!("it wants {}", key.kind.wanted()))
+        } else {
+            let tables: Vec<String> = TABLES.iter().map(|table| format!("[{table}]")).collect();
+            (
+                format!("there is no table `[{name}]`"),
+                format!("there are {} and [profile.NAME]", tables.join(", ")),
+            )
+        };
+        Err(self.wrong(line, &error, &hint))
+    }
+
+    fn settings(
+        &self,
+        lines: &Lines<'_>,
+        place: Place<'_>,
+        keys: &DeTable<'_>,
+    ) -> Result<Vec<Setting>, Failure> {
+        keys.iter().map(|(key, value)| self.setting(lines, place, key, value)).collect()
+    }
+
+    fn setting(
+        &self,
+        lines: &Lines<'_>,
+        place: Place<'_>,
+        name: &Spanned<impl AsRef<str>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Setting, Failure> {
+        let line = lines.at(name.span().start);
+        let key = self.key(line, place.0, name.get_ref().as_ref())?;
+        let values = self.values(lines, key, line, value)?;
+        let profile = place.1.map(str::to_owned);
+        let origin = Origin::File { whose: self.whose, path: self.path.to_owned(), line, profile };
+        Ok(Setting { key: key.name.clone(), values, origin })
+    }
+
+    /// The key of this name, if it may stand here.
+    fn key(&self, line: usize, table: Option<&str>, name: &str) -> Result<&Key, Failure> {
+        let Some(key) = self.keys.find(table, name) else { return Err(self.unknown(line, table, name)) };
+        match (self.whose, key.trust) {
+            (Whose::Project, Trust::User(reason)) => {
+                let error = format!("`{}` cannot be set by a project: {reason}", key.path());
+                let place = self
+                    .user_file
+                    .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
+                Err(self.wrong(line, &error, &format!("put it into {place}, or type it with each run")))
+            }
+            (Whose::Project | Whose::User, _) => Ok(key),
+        }
+    }
+
+    /// What is wrong with a key that there is not.
+    fn unknown(&self, line: usize, table: Option<&str>, name: &str) -> Failure {
+        let flat = name.trim_start_matches('-').replace('-', "_");
+        if let Some(key) = self.keys.find(table, &flat) {
+            return self.wrong(
+                line,
+                &format!("there is no key `{name}`"),
+                &format!("it is spelled `{}`", key.name),
+            );
+        }
+        if let Some(reason) = self.keys.typed_only(&flat) {
+            let error = format!("`{name}` cannot be configured: {reason}");
+            return self.wrong(line, &error, "leave it out, and type it where it is wanted");
+        }
+        let elsewhere = self.keys.all().find(|key| key.name == flat);
+        let near = near(&flat, self.keys.of_table(table).map(|key| key.name.as_str()));
+        let hint = match (near.as_slice(), elsewhere) {
+            ([], Some(Key { table: Some(table), .. })) => format!("it is a key of [{table}]"),
+            ([], Some(Key { table: None, .. })) => "it stands at the top of a file, in no table".to_owned(),
+            ([], None) => "`longhaul config init` writes a file with every key".to_owned(),
+            (near, _) => format!("did you mean {}?", near.join(" or ")),
+        };
+        self.wrong(line, &format!("there is no key `{name}`"), &hint)
+    }
+
+    /// The value in the words in which it would be typed; its flag judges them.
+    fn values(
+        &self,
+        lines: &Lines<'_>,
+        key: &Key,
+        line: usize,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Vec<String>, Failure> {
+        let wrong_kind = |line| {
+            let error = format!("`{}` wants {}", key.path(), key.kind.wanted());
+            self.wrong(line, &error, "write it as the flag takes it; `longhaul config init` shows every key")
+        };
+        let words = match (key.kind, value.get_ref()) {
+            (Kind::Switch, DeValue::Boolean(is_on)) => {
+                return Ok(if *is_on { vec!["true".to_owned()] } else { Vec::new() });
+            }
+            (Kind::List, DeValue::Array(elements)) => {
+                let mut words = Vec::new();
+                for element in elements {
+                    let line = lines.at(element.span().start);
+                    let DeValue::String(text) = element.get_ref() else { return Err(wrong_kind(line)) };
+                    words.push((line, text.clone().into_owned()));
+                }
+                words
+            }
+            (Kind::Text | Kind::Amount, DeValue::String(text)) => vec![(line, text.clone().into_owned())],
+            (Kind::Path, DeValue::String(text)) => vec![(line, self.absolute(text))],
+            (Kind::Count | Kind::Amount, DeValue::Integer(number)) if number.radix() == 10 => {
+                vec![(line, number.as_str().to_owned())]
+            }
+            (Kind::Amount, DeValue::Float(number)) => vec![(line, number.as_str().to_owned())],
+            (Kind::Switch | Kind::Count | Kind::Amount | Kind::Text | Kind::Path | Kind::List, _) => {
+                return Err(wrong_kind(line));
+            }
+        };
+        for (line, word) in &words {
+            judge(self.root, key, word).map_err(|why| {
+                let error = format!("`{}` is `{word}`: {why}", key.path());
+                self.wrong(*line, &error, "write it as the flag takes it")
+            })?;
+        }
+        // A stranger's model must not be one of the agent's flags.
+        if let Some((line, word)) = words.iter().find(|(_, word)| word.starts_with('-'))
+            && (self.whose, key.kind) == (Whose::Project, Kind::Text)
+        {
+            let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
+            return Err(self.wrong(*line, &error, "no such value begins with `-`"));
+        }
+        // What a project blocks is where it says, from whatever folder of it a run is begun.
+        let is_path = self.whose == Whose::Project && key.name == "block_path";
+        let written = |(_, word): (usize, String)| if is_path { self.absolute(&word) } else { word };
+        Ok(words.into_iter().map(written).collect())
+    }
+
+    /// A path from the folder of the file on.
+    fn absolute(&self, text: &str) -> String {
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        let path = match (text.strip_prefix("~/"), self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (_, _) => folder.join(text),
+        };
+        path.display().to_string()
+    }
+
+    fn wrong(&self, line: usize, error: &str, hint: &str) -> Failure {
+        Failure::usage(format!("read {}:{line}: {error}", self.path.display()), hint)
+    }
+}
+
+/// Where a key stands: the table of a command, or a profile, or neither.
+type Place<'a> = (Option<&'static str>, Option<&'a str>);
+
+/// What its flag says of a value; nothing if it takes it.
+pub fn judge(root: &Command, key: &Key, word: &str) -> Result<(), String> {
+    // What is not a flag's goes to the agent as it is.
+    if key.arg.get_long().is_none() || key.kind == Kind::Switch {
+        return Ok(());
+    }
+    let command = key.table.unwrap_or(RUN);
+    let Err(error) = root.clone().try_get_matches_from(["longhaul", command, &key.typed(word)]) else {
+        return Ok(());
+    };
+    match error.kind() {
+        ErrorKind::ValueValidation => {
+            Err(error.source().map_or_else(|| "it cannot be read".to_owned(), ToString::to_string))
+        }
+        ErrorKind::InvalidValue => Err(match error.get(ContextKind::ValidValue) {
+            Some(ContextValue::Strings(values)) => format!("expected one of {}", values.join(", ")),
+            Some(_) | None => "expected a value".to_owned(),
+        }),
+        // A flag alone is not a whole command.
+        _ => Ok(()),
+    }
+}
+
+/// What to do about a profile that there is not.
+pub fn profiles_hint<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    match (known.as_slice(), near(name, known.iter().copied()).first()) {
+        ([], _) => "define one by `[profile.NAME]` in a configuration file".to_owned(),
+        (_, Some(near)) => format!("did you mean {near}? There are {}", known.join(", ")),
+        (known, None) => format!("there are {}", known.join(", ")),
+    }
+}
+
+/// Numbers of lines.
+struct Lines<'a>(&'a str);
+
+impl Lines<'_> {
+    /// The line of this byte, from 1 on.
+    fn at(&self, byte: usize) -> usize {
+        1 + self.0.bytes().take(byte).filter(|byte| *byte == b'\n').count()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+use super::*;
+use crate::args::Cli;
+use clap::CommandFactory;
+use std::path::Path;
+
+fn read(whose: Whose, text: &str) -> Result<File, Failure> {
+    let root = Cli::command();
+    let (path, user_file) = match whose {
+        Whose::Project => (Path::new("/w/longhaul.toml"), Path::new("/u/.config/longhaul/config.toml")),
+        Whose::User => (Path::new("/u/c.toml"), Path::new("/u/c.toml")),
+    };
+    let (keys, home) = (Keys::of(&root), Some(Path::new("/u")));
+    Reader { keys: &keys, root: &root, whose, path, home, user_file: Some(user_file) }.read(text)
+}
+
+#[test]
+fn values_are_what_would_be_typed() {
+    let check = |whose, text: &str, key: &str, values: &[&str], line: usize| {
+        let file = read(whose, text).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
+        let found = file.plain.iter().find(|setting| setting.key == key).expect("it is read");
+        assert_eq!(found.values, values, "{text}");
+        assert!(
+            matches!(&found.origin, Origin::File { line: at, profile: None, .. } if *at == line),
+            "{found:?}"
+        );
+    };
+    let (user, project) = (Whose::User, Whose::Project);
+    check(user, "model = \"opus\"", "model", &["opus"], 1);
+    check(user, "\n# a comment\nbudget = 2.50\n", "budget", &["2.50"], 3);
+    check(user, "budget = 10", "budget", &["10"], 1);
+    check(user, "stall_timeout = \"5m\"", "stall_timeout", &["5m"], 1);
+    check(user, "stall_timeout = 90", "stall_timeout", &["90"], 1);
+    check(user, "max_tokens = 1_000", "max_tokens", &["1000"], 1);
+    check(user, "retry_jitter = 25", "retry_jitter", &["25"], 1);
+    check(user, "keep_going = true", "keep_going", &["true"], 1);
+    check(user, "keep_going = false", "keep_going", &[], 1);
+    check(user, "deny_tools = []", "deny_tools", &[], 1);
+    check(user, "check = [\n \"cargo test\",\n \"true\",\n]", "check", &["cargo test", "true"], 1);
+    check(user, "agent_args = [\"--add-dir\", \"/x\"]", "agent_args", &["--add-dir", "/x"], 1);
+    check(user, "output_format = \"stream-json\"", "output_format", &["stream-json"], 1);
+    // Paths are from the folder of the file on; what is blocked is so only in a project's.
+    check(user, "prices = \"prices.toml\"", "prices", &["/u/prices.toml"], 1);
+    check(user, "prices = \"~/p.toml\"", "prices", &["/u/p.toml"], 1);
+    check(user, "prices = \"/p.toml\"", "prices", &["/p.toml"], 1);
+    check(user, "block_path = [\".env\"]", "block_path", &[".env"], 1);
+    check(project, "block_path = [\".env\", \"~/.ssh\"]", "block_path", &["/w/.env", "/u/.ssh"], 1);
+    check(project, "effects = \"effects.toml\"", "effects", &["/w/effects.toml"], 1);
+}
+
+#[test]
+fn profiles_and_tables_are_kept_apart() {
+    let text = "default_profile = \"night\"\nbudget = 1\n[profile.night]\nbudget = 2\n[research]\nclaude_hours = 3\n\
+                [recover]\nwithin = \"36h\"\n";
+    let file = read(Whose::User, text).expect("it is read");
+    let values = |settings: &[Setting]| -> Vec<String> {
+        settings
+            .iter()
+            .map(|setting| format!("{} {:?} {}", setting.key, setting.values, setting.origin))
+            .collect()
+    };
+    assert_eq!(values(&file.plain), ["budget [\"1\"] /u/c.toml:2"]);
+    assert_eq!(values(&file.profiles["night"]), ["budget [\"2\"] /u/c.toml:4 (profile night)"]);
+    assert_eq!(values(&file.tables["research"]), ["claude_hours [\"3\"] /u/c.toml:6"]);
+    assert_eq!(values(&file.tables["recover"]), ["within [\"36h\"] /u/c.toml:8"]);
+    assert_eq!(file.profile.as_deref(), Some("night"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
+    let check = |text: &str, error: &str, hint: &str| {
+        let failure = read(Whose::User, text).expect_err("it is refused");
+        assert_eq!(
+            (failure.error.as_str(), failure.exit_code),
+            (format!("read /u/c.toml:{error}").as_str(), 2)
+        );
+        assert_eq!(failure.hint.as_deref(), Some(hint), "{text}");
+    };
+    let toml = "it is TOML: `key = value`, with texts in quotes";
+    check("budget = 1\nbudget = 2", "2: duplicate key", toml);
+    check("a = 1\nbudget 1", "2: key with no value, expected `=`", toml);
+    check("modle = \"opus\"", "1: there is no key `modle`", "did you mean model?");
+    check("max-retries = 3", "1: there is no key `max-retries`", "it is spelled `max_retries`");
+    check("\"--model\" = \"x\"", "1: there is no key `--model`", "it is spelled `model`");
+    check("zebra = 3", "1: there is no key `zebra`", "`longhaul config init` writes a file with every key");
+    check("claude_hours = 3", "1: there is no key `claude_hours`", "it is a key of [research]");
+    let top = "it stands at the top of a file, in no table";
+    check("[recover]\nbudget = 3", "2: there is no key `budget`", top);
+    let left_out = "leave it out, and type it where it is wanted";
+    check(
+        "prompt = \"fix\"",
+        "1: `prompt` cannot be configured: what is to be done is said with each run",
+        left_out,
+    );
+    check("dry-run = true", "1: `dry-run` cannot be configured: it is a matter of a single call", left_out);
+    check("detach = true", "1: `detach` cannot be configured: it is a matter of a single call", left_out);
+    let value = "write it as the flag takes it; `longhaul config init` shows every key";
+    check("budget = true", "1: `budget` wants a number, or a text in quotes", value);
+    check("keep_going = \"yes\"", "1: `keep_going` wants `true` or `false`", value);
+    check("max_retries = \"3\"", "1: `max_retries` wants a whole number", value);
+    check("max_retries = 3.5", "1: `max_retries` wants a whole number", value);
+    check("model = 4", "1: `model` wants a text in quotes", value);
+    check("prices = []", "1: `prices` wants a path in quotes", value);
+    check("check = \"true\"", "1: `check` wants a list of texts, as in [\"…\"]", value);
+    check("check = [\n\"true\",\n1]", "3: `check` wants a list of texts, as in [\"…\"]", value);
+    let flag = "write it as the flag takes it";
+    let duration = "expected a duration like 90s, 5m or 1h30m; a bare number is seconds";
+    check("\nstall_timeout = \"soon\"", &format!("2: `stall_timeout` is `soon`: {duration}"), flag);
+    check("max_retries = -1", "1: `max_retries` is `-1`: -1 is not in 0..=4294967295", flag);
+    check(
+        "output_format = \"xml\"",
+        "1: `output_format` is `xml`: expected one of json, text, stream-json",
+        flag,
+    );
+    check("[recover]\nwithin = \"soon\"", &format!("2: `recover.within` is `soon`: {duration}"), flag);
+    check(
+        "[runs]\na = 1",
+        "1: there is no table `[runs]`",
+        "there are [research], [recover] and [profile.NAME]",
+    );
+    check(
+        "[run]\nbudget = 1",
+        "1: the keys of `run` stand in no table",
+        "put them at the top, or into a `[profile.NAME]`",
+    );
+    check("[budget]\nusd = 1", "1: `budget` is a table", "it wants a number, or a text in quotes");
+    check(
+        "profile = \"night\"",
+        "1: `profile` holds the profiles, and is a table",
+        "choose one by `default_profile = \"NAME\"`, define one by `[profile.NAME]`",
+    );
+    check("profile.night = 1", "1: profile `night` is no table", "define it by `[profile.NAME]`");
+    check(
+        "default_profile = \"nigt\"\n[profile.night]\n[profile.day]",
+        "1: there is no profile `nigt` in this file",
+        "did you mean night? There are day, night",
+    );
+    check(
+        "[profile.night]\nfrobnicate = 1",
+        "2: there is no key `frobnicate`",
+        "`longhaul config init` writes a file with every key",
+    );
+}
+
+#[test]
+fn a_project_may_not_set_what_a_stranger_must_not() {
+    let check = |text: &str, line: usize, key: &str| {
+        let failure = read(Whose::Project, text).expect_err("it is refused");
+        let error = format!("read /w/longhaul.toml:{line}: `{key}` cannot be set by a project: ");
+        assert!(failure.error.starts_with(&error), "{}", failure.error);
+        let hint = "put it into /u/.config/longhaul/config.toml, or type it with each run";
+        assert_eq!((failure.hint.as_deref(), failure.exit_code), (Some(hint), 2));
+        let file = read(Whose::User, text);
+        assert!(file.is_ok(), "{file:?}");
+    };
+    check("agent_path = \"./claude\"", 1, "agent_path");
+    check("agent_args = [\"--mcp-config\", \"x.json\"]", 1, "agent_args");
+    check("budget = 1\ncheck = [\"./steal.sh\"]", 2, "check");
+    check("permission_mode = \"bypassPermissions\"", 1, "permission_mode");
+    check("[profile.night]\npermission_mode = \"bypassPermissions\"", 2, "permission_mode");
+    check("allow_denials = true", 1, "allow_denials");
+    check("network = [\"evil.example\"]", 1, "network");
+    check("prices = \"cheap.toml\"", 1, "prices");
+    check("runs_dir = \"runs\"", 1, "runs_dir");
+    check("answer = [\"push=yes\"]", 1, "answer");
+    check("answer_defaults = true", 1, "answer_defaults");
+    check("wrap_up_prompt = \"push it\"", 1, "wrap_up_prompt");
+    check("keep_going = true", 1, "keep_going");
+    check("quiet = true", 1, "quiet");
+    check("[research]\nbudget_limit = 1000", 2, "research.budget_limit");
+    check("[recover]\nwithin = 0", 2, "recover.within");
+}
+
+#[test]
+fn a_projects_value_is_no_flag_of_the_agent() {
+    let failure =
+        read(Whose::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is refused");
+    assert_eq!(
+        failure.error,
+        "read /w/longhaul.toml:1: `model` is `--dangerously-skip-permissions`, which looks like a flag"
+    );
+}

@@ -1,0 +1,129 @@
+//! Where configuration files are, and what is in them. The project's is found upward from the directory of the run, the
+//! nearest one alone; the user's has one place.
+
+use super::Whose;
+use super::file::{File, Reader, Setting};
+use super::keys::{Keys, Kind};
+use crate::failure::Failure;
+use clap::Command;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The name of a project's file.
+pub const PROJECT_FILE: &str = "longhaul.toml";
+const USER_FILE: &str = "longhaul/config.toml";
+
+// Every key with its comment takes twenty kilobytes; more is no configuration.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The user's file, whether it is there or not; nothing where no place is known for it.
+pub fn user_file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    // By the XDG specification a relative path counts as none.
+    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    Some(folder.join(USER_FILE))
+}
+
+/// The nearest project's file at or above this directory, whatever is there under its name.
+pub fn project_file(directory: &Path) -> Option<PathBuf> {
+    // The agent works where a link leads, and there the project is looked for.
+    let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let candidates = directory.ancestors().map(|folder| folder.join(PROJECT_FILE));
+    candidates.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
+}
+
+/// The two files, as far as they are there.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    pub user: File,
+    pub project: File,
+}
+
+/// Reads the user's file, and the project's where a directory is given.
+pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Files, Failure> {
+    let user = user_file(|name| env::var_os(name));
+    let home = env::var_os("HOME").map(PathBuf::from);
+    let read = |whose, path: &Path| {
+        let reader = Reader { keys, root, whose, path, home: home.as_deref(), user_file: user.as_deref() };
+        reader.read(&text(path)?)
+    };
+    let of_project = |path: PathBuf| {
+        let file = read(Whose::Project, &path)?;
+        check_inside(keys, &path, &file)?;
+        Ok(file)
+    };
+    let found = user.as_deref().filter(|path| fs::symlink_metadata(path).is_ok());
+    let project = directory.and_then(project_file);
+    Ok(Files {
+        user: found.map(|path| read(Whose::User, path)).transpose()?.unwrap_or_default(),
+        project: project.map(of_project).transpose()?.unwrap_or_default(),
+    })
+}
+
+/// A project names files of its own alone: what is wrong with a file is told with words out of it, and a stranger must not
+/// have them told out of the user's.
+fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let is_path =
+        |setting: &&Setting| keys.find(None, &setting.key).is_some_and(|key| key.kind == Kind::Path);
+    let settings = file.plain.iter().chain(file.profiles.values().flatten());
+    for (setting, value) in settings.filter(is_path).filter_map(|set| Some((set, set.values.first()?))) {
+        // Of one that is not there its flag complains.
+        let outside = fs::canonicalize(value).is_ok_and(|real| !real.starts_with(folder));
+        if outside {
+            let error = format!(
+                "read {}: `{}` is `{value}`, which is not in the project",
+                setting.origin, setting.key
+            );
+            return Err(Failure::usage(error, "name a file below the folder of longhaul.toml"));
+        }
+    }
+    Ok(())
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let read = || -> io::Result<Vec<u8>> {
+        // Of a pipe or a device the end may never come.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return Err(io::Error::other(format!("it is longer than {FILE_BYTES_MAX} bytes")));
+        }
+        Ok(bytes)
+    };
+    let broken = |error: &str, hint: &str| Failure::usage(format!("read {}: {error}", path.display()), hint);
+    let bytes = read().map_err(|error| {
+        broken(&error.to_string(), "see to it, or leave configuration files aside with --no-config")
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        broken(&format!("line {line} is not UTF-8"), "convert it, for example with `iconv -t utf-8`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_file_is_where_xdg_says() {
+        let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+            let value =
+                |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into());
+            assert_eq!(user_file(value), expected.map(PathBuf::from), "{variables:?}");
+        };
+        check(&[("HOME", "/u")], Some("/u/.config/longhaul/config.toml"));
+        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "/c")], Some("/c/longhaul/config.toml"));
+        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "c")], Some("/u/.config/longhaul/config.toml"));
+        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "")], Some("/u/.config/longhaul/config.toml"));
+        check(&[("HOME", "u")], None);
+        check(&[], None);
+    }
+}

@@ -1,0 +1,270 @@
+//! Which keys there are: one for each flag, taken from the command tree, so that no flag can be without. A key is spelled as
+//! its flag, with `_`.
+
+use super::file::judge;
+use super::trust::{self, Trust};
+use crate::policy;
+use clap::{Arg, ArgAction, Command};
+use longhaul_core::{Jitter, Preset, Span, Usd};
+use std::any::TypeId;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+/// The command whose flags are the plain keys.
+pub const RUN: &str = "run";
+/// Commands with keys of their own, in a table of their name.
+pub const TABLES: [&str; 2] = ["research", "recover"];
+/// The table that holds a file's profiles, and the key by which it chooses one of them.
+pub const PROFILE: &str = "profile";
+pub const DEFAULT_PROFILE: &str = "default_profile";
+
+const ONE_CALL: &str = "it is a matter of a single call";
+const ONE_RUN: &str = "it belongs to a single run";
+
+/// The flags that have no key, and why.
+const TYPED_ONLY: &[(&str, &str)] = &[
+    ("prompt", "what is to be done is said with each run"),
+    ("prompt_file", "what is to be done is said with each run"),
+    ("task_dir", "what is to be done is said with each run"),
+    ("agent", "there is only one"),
+    ("run", ONE_RUN),
+    ("run_id", ONE_RUN),
+    ("session_id", ONE_RUN),
+    ("resume", ONE_RUN),
+    ("resume_or_new", ONE_RUN),
+    ("resume_session", ONE_RUN),
+    ("cwd", "the project's file is looked for from there"),
+    ("detach", ONE_CALL),
+    ("dry_run", ONE_CALL),
+    ("list", ONE_CALL),
+    ("install", ONE_CALL),
+    ("uninstall", ONE_CALL),
+    ("print", ONE_CALL),
+    ("no_config", "it decides whether files are read at all"),
+    ("help", ONE_CALL),
+    ("version", ONE_CALL),
+];
+
+/// What can be written behind a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Switch,
+    /// A whole number.
+    Count,
+    /// A number, or a text with a unit.
+    Amount,
+    Text,
+    /// A text that names a file or a folder.
+    Path,
+    /// A list of texts.
+    List,
+}
+
+impl Kind {
+    /// As an error says what is wanted.
+    pub fn wanted(self) -> &'static str {
+        match self {
+            Kind::Switch => "`true` or `false`",
+            Kind::Count => "a whole number",
+            Kind::Amount => "a number, or a text in quotes",
+            Kind::Text => "a text in quotes",
+            Kind::Path => "a path in quotes",
+            Kind::List => "a list of texts, as in [\"…\"]",
+        }
+    }
+}
+
+/// What can be configured.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// The table that it stands in: a command's. The plain ones are those of `run`, and of how to print.
+    pub table: Option<&'static str>,
+    pub name: String,
+    pub kind: Kind,
+    pub trust: Trust,
+    pub arg: Arg,
+}
+
+impl Key {
+    /// As a person refers to it.
+    pub fn path(&self) -> String {
+        self.table.map_or_else(|| self.name.clone(), |table| format!("{table}.{}", self.name))
+    }
+
+    /// The variable that sets it, for a plain key.
+    pub fn variable(&self) -> Option<String> {
+        // What has no flag cannot be told once.
+        let has_flag = self.table.is_none() && self.arg.get_long().is_some();
+        has_flag.then(|| format!("LONGHAUL_{}", self.name.to_ascii_uppercase()))
+    }
+
+    /// The words that say this value on a command line. What has no flag stands at its end, behind `--`.
+    pub fn typed(&self, value: &str) -> String {
+        match (self.arg.get_long(), self.kind) {
+            (None, _) => value.to_owned(),
+            (Some(flag), Kind::Switch) => format!("--{flag}"),
+            (Some(flag), _) => format!("--{flag}={value}"),
+        }
+    }
+
+    /// What it is for, as the help says it.
+    pub fn about(&self) -> String {
+        self.arg.get_help().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// What holds where nobody says anything, as it would be typed, if that is a value that could be.
+    pub fn default(&self, root: &Command) -> Option<Vec<String>> {
+        let mut policy = policy::as_typed(&Preset::Default.policy()).into_iter();
+        if let Some((_, value)) = policy.find(|(name, _)| self.table.is_none() && *name == self.name) {
+            return value.map(|value| vec![value]);
+        }
+        let values = self.arg.get_default_values();
+        let given = values.first().and_then(|value| value.to_str()).map(|value| vec![value.to_owned()]);
+        match self.kind {
+            Kind::Switch => Some(Vec::new()),
+            // The help says it to people; where it is a number it is said to programs, too.
+            Kind::Count | Kind::Amount => given.or_else(|| {
+                let about = self.about();
+                let said = about.split_once("[default: ")?.1.split_once(']')?.0;
+                judge(root, self, said).is_ok().then(|| vec![said.to_owned()])
+            }),
+            Kind::Text | Kind::Path | Kind::List => given,
+        }
+    }
+}
+
+/// Every key, and what has none.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    keys: Vec<Key>,
+    /// Flags with the reason why they cannot be configured.
+    typed_only: Vec<(String, &'static str)>,
+}
+
+impl Keys {
+    /// Those of this command tree.
+    pub fn of(root: &Command) -> Keys {
+        let mut keys = Keys { keys: Vec::new(), typed_only: Vec::new() };
+        let run = root.find_subcommand(RUN).expect("there is a command `run`");
+        keys.take(None, root.get_arguments().chain(run.get_arguments()));
+        for table in TABLES {
+            let command = root.find_subcommand(table).expect("each table is named after a command");
+            keys.take(Some(table), command.get_arguments());
+        }
+        keys
+    }
+
+    fn take<'a>(&mut self, table: Option<&'static str>, args: impl Iterator<Item = &'a Arg>) {
+        for arg in args.filter(|arg| !arg.is_hide_set()) {
+            let name = name(arg);
+            let reason = TYPED_ONLY.iter().find(|(flag, _)| *flag == name);
+            match reason {
+                Some((_, reason)) => self.typed_only.push((name, reason)),
+                // A file says which profile by `default_profile`.
+                None if name == PROFILE => {}
+                None => {
+                    let trust = match table {
+                        None => trust::of(&name),
+                        Some(_) => Trust::User("a project's file is read by `run` and `simulate` alone"),
+                    };
+                    self.keys.push(Key { table, name, kind: kind(arg), trust, arg: arg.clone() });
+                }
+            }
+        }
+    }
+
+    /// All of them, the plain ones first.
+    pub fn all(&self) -> impl Iterator<Item = &Key> {
+        self.keys.iter()
+    }
+
+    pub fn plain(&self) -> impl Iterator<Item = &Key> {
+        self.of_table(None)
+    }
+
+    pub fn of_table(&self, table: Option<&str>) -> impl Iterator<Item = &Key> {
+        self.keys.iter().filter(move |key| key.table == table)
+    }
+
+    /// The key of this name in this table, or at the top.
+    pub fn find(&self, table: Option<&str>, name: &str) -> Option<&Key> {
+        self.of_table(table).find(|key| key.name == name)
+    }
+
+    /// Why there is no such key though there is such a flag.
+    pub fn typed_only(&self, name: &str) -> Option<&'static str> {
+        self.typed_only.iter().find(|(flag, _)| flag == name).map(|(_, reason)| *reason)
+    }
+}
+
+/// The flag's own name, with `_`; of what stands behind `--` that of the argument.
+pub fn name(arg: &Arg) -> String {
+    arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_")
+}
+
+fn kind(arg: &Arg) -> Kind {
+    let value = arg.get_value_parser().type_id();
+    let is_one_of = |types: &[TypeId]| types.iter().any(|kind| value == *kind);
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        Kind::Switch
+    } else if matches!(arg.get_action(), ArgAction::Append) {
+        Kind::List
+    } else if is_one_of(&[TypeId::of::<u32>(), TypeId::of::<NonZeroU32>()]) {
+        Kind::Count
+    } else if is_one_of(&[
+        TypeId::of::<u64>(),
+        TypeId::of::<Span>(),
+        TypeId::of::<Usd>(),
+        TypeId::of::<Jitter>(),
+    ]) {
+        Kind::Amount
+    } else if is_one_of(&[TypeId::of::<PathBuf>()]) {
+        Kind::Path
+    } else {
+        Kind::Text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_flag_has_a_key_or_a_reason() {
+        let root = Cli::command();
+        let keys = Keys::of(&root);
+        let check = |table, name: &str, kind| {
+            assert_eq!(keys.find(table, name).map(|key| key.kind), Some(kind), "{name}");
+        };
+        check(None, "model", Kind::Text);
+        check(None, "agent_path", Kind::Path);
+        check(None, "agent_args", Kind::List);
+        check(None, "deny_tools", Kind::List);
+        check(None, "block_url", Kind::List);
+        check(None, "keep_going", Kind::Switch);
+        check(None, "max_retries", Kind::Count);
+        check(None, "idle_stops", Kind::Count);
+        check(None, "stall_timeout", Kind::Amount);
+        check(None, "budget", Kind::Amount);
+        check(None, "memory_limit", Kind::Amount);
+        check(None, "retry_jitter", Kind::Amount);
+        check(None, "output_format", Kind::Text);
+        check(None, "quiet", Kind::Switch);
+        check(Some("research"), "claude_hours", Kind::Amount);
+        check(Some("recover"), "within", Kind::Amount);
+        assert!(keys.find(None, "claude_hours").is_none() && keys.find(None, "prompt").is_none());
+        for (flag, _) in TYPED_ONLY.iter().filter(|(flag, _)| !["help", "version"].contains(flag)) {
+            assert!(keys.typed_only(flag).is_some(), "no command has a flag `{flag}`");
+        }
+        let mut variables: Vec<_> = keys.plain().filter_map(Key::variable).collect();
+        // What a run leaves in its agent's environment, and where runs are, is something else.
+        variables.extend(["RUN", "ATTEMPT", "HOME", "PROFILE"].map(|name| format!("LONGHAUL_{name}")));
+        variables.sort();
+        let all = variables.len();
+        variables.dedup();
+        assert_eq!(variables.len(), all);
+    }
+}

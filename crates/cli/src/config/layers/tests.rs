@@ -1,0 +1,132 @@
+use super::*;
+use crate::args::Cli;
+use crate::config::Whose;
+use crate::config::arguments::variables;
+use crate::config::file::Reader;
+use clap::CommandFactory;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Lays files and variables over one another: one line a value that holds, with where it comes from.
+fn laid(
+    user: &str,
+    project: &str,
+    set: &[(&str, &str)],
+    profile: Option<&str>,
+) -> Result<Vec<String>, Failure> {
+    let root = Cli::command();
+    let keys = Keys::of(&root);
+    let read = |whose, path, text| {
+        Reader { keys: &keys, root: &root, whose, path: Path::new(path), home: None, user_file: None }
+            .read(text)
+    };
+    let files = Files { user: read(Whose::User, "/u", user)?, project: read(Whose::Project, "/p", project)? };
+    let value = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| OsString::from(value));
+    let set = variables(&root, keys.plain(), value)?;
+    let chosen = profile.map(|name| Chosen { name: name.to_owned(), by: "--profile".to_owned() });
+    let values = merge((&root, &keys), &files, &set, chosen.as_ref())?;
+    Ok(values
+        .iter()
+        .map(|(key, value)| format!("{key} {} {}", value.values.join(","), value.origin()))
+        .collect())
+}
+
+#[test]
+fn the_nearer_one_holds() {
+    let check = |user, project, set: &[(&str, &str)], profile, expected: &[&str]| {
+        assert_eq!(laid(user, project, set, profile).expect("they can be laid"), expected);
+    };
+    let (user, project) = ("model = 'a'", "model = 'b'");
+    check(user, "", &[], None, &["model a /u:1"]);
+    check(user, project, &[], None, &["model b /p:1"]);
+    check(user, project, &[("LONGHAUL_MODEL", "c")], None, &["model c LONGHAUL_MODEL"]);
+    check(user, project, &[("LONGHAUL_MODEL", "")], None, &["model b /p:1"]);
+    check(
+        "keep_going = true",
+        "",
+        &[("LONGHAUL_KEEP_GOING", "0")],
+        None,
+        &["keep_going  LONGHAUL_KEEP_GOING"],
+    );
+    // A profile goes before the plain keys of its own file.
+    let profiles = "model = 'a'\n[profile.x]\nmodel = 'ax'";
+    check(profiles, "", &[], None, &["model a /u:1"]);
+    check(profiles, "", &[], Some("x"), &["model ax /u:3 (profile x)"]);
+    check(profiles, project, &[], Some("x"), &["model b /p:1"]);
+    check(profiles, "model = 'b'\n[profile.x]\nmodel = 'bx'", &[], Some("x"), &["model bx /p:3 (profile x)"]);
+    // A file's own choice is of its own profiles, and holds only where none is asked for.
+    let chooses = "default_profile = 'x'\n[profile.x]\nmodel = 'ax'\n[profile.y]\nmodel = 'ay'";
+    check(chooses, "", &[], None, &["model ax /u:3 (profile x)"]);
+    check(chooses, "", &[], Some("y"), &["model ay /u:5 (profile y)"]);
+    check(
+        "[profile.x]\nmodel = 'ax'",
+        "default_profile = 'x'\n[profile.x]\nmax_retries = 1",
+        &[],
+        None,
+        &["max_retries 1 /p:3 (profile x)"],
+    );
+}
+
+#[test]
+fn a_project_can_only_hold_a_run_to_less() {
+    let check = |user, project, expected: &str| {
+        assert_eq!(laid(user, project, &[], None).expect("they can be laid"), [expected]);
+    };
+    check("budget = 5", "budget = 500", "budget 5 /u:1");
+    check("budget = 5", "budget = 0", "budget 5 /u:1");
+    check("budget = 5", "budget = 2.50", "budget 2.50 /p:1");
+    check("budget = 0", "budget = 7", "budget 7 /p:1");
+    check("", "budget = 500", "budget 500 /p:1");
+    check("time_limit = '2h'", "time_limit = '150m'", "time_limit 2h /u:1");
+    check("time_limit = '2h'", "time_limit = 90", "time_limit 90 /p:1");
+    check("max_tokens = '2M'", "max_tokens = '500k'", "max_tokens 500k /p:1");
+    check("max_turns = 10", "max_turns = 20", "max_turns 10 /u:1");
+    check("memory_limit = '8G'", "memory_limit = '900M'", "memory_limit 900M /p:1");
+    check("deny_tools = ['A', 'B']", "deny_tools = ['C', 'A']", "deny_tools A,B,C /u:1, /p:1");
+    check("deny_tools = ['A']", "deny_tools = []", "deny_tools A /u:1, /p:1");
+    check("allow_tools = ['Read']", "allow_tools = ['Bash']", "allow_tools Read /u:1");
+    check("allow_tools = []", "allow_tools = ['Read']", "allow_tools Read /p:1");
+    check("effects = '/e'", "effects = '/f'", "effects /e /u:1");
+}
+
+#[test]
+fn of_two_that_exclude_each_other_the_nearer_one_holds() {
+    let check = |user, project, set: &[(&str, &str)], expected: &[&str]| {
+        assert_eq!(laid(user, project, set, None).expect("they can be laid"), expected);
+    };
+    check("no_wrap_up = true", "wrap_up_time = 60", &[], &["wrap_up_time 60 /p:1"]);
+    check("wrap_up_time = 60", "no_wrap_up = true", &[], &["no_wrap_up true /p:1"]);
+    check("wrap_up_time = 60", "no_wrap_up = false", &[], &["no_wrap_up  /p:1", "wrap_up_time 60 /u:1"]);
+    check("check = ['true']", "", &[("LONGHAUL_KEEP_GOING", "1")], &["keep_going true LONGHAUL_KEEP_GOING"]);
+    for together in ["quiet = true\nverbose = true", "keep_going = true\ncheck = ['true']"] {
+        let failure = laid(together, "", &[], None).expect_err("they exclude each other");
+        assert!(failure.error.contains("/u:1") && failure.error.contains("/u:2"), "{failure:?}");
+        assert!(failure.error.contains("exclude each other"), "{failure:?}");
+    }
+}
+
+#[test]
+fn a_profile_that_nobody_defined_is_refused() {
+    let check = |user, project, hint: &str| {
+        let failure = laid(user, project, &[], Some("nightly")).expect_err("there is none");
+        assert_eq!(failure.error, "--profile: there is no profile `nightly`");
+        assert_eq!((failure.hint.as_deref(), failure.exit_code), (Some(hint), 2));
+    };
+    check("", "", "define one by `[profile.NAME]` in a configuration file");
+    check("[profile.day]", "[profile.week]", "there are day, week");
+    check("[profile.day]", "[profile.nigthly]", "did you mean nigthly? There are day, nigthly");
+}
+
+#[test]
+fn a_variable_is_judged_like_its_flag() {
+    let check = |name: &str, value: &str, error: &str| {
+        let failure = laid("", "", &[(name, value)], None).expect_err("it is refused");
+        assert_eq!((failure.error.as_str(), failure.exit_code), (error, 2));
+    };
+    check("LONGHAUL_KEEP_GOING", "yes", "read LONGHAUL_KEEP_GOING: `yes` is neither 1 nor 0");
+    check(
+        "LONGHAUL_BUDGET",
+        "lots",
+        "read LONGHAUL_BUDGET: `lots`: expected an amount in dollars, like 10 or 2.50",
+    );
+}

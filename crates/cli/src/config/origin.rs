@@ -1,0 +1,102 @@
+//! Where a value comes from that nobody typed.
+
+use crate::failure::Failure;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Whose file it is. A project's may come from strangers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    User,
+    Project,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A variable of the environment.
+    Variable(String),
+    /// A line of a file, below one of its profiles or none.
+    File { whose: Whose, path: PathBuf, line: usize, profile: Option<String> },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Variable(name) => out.write_str(name),
+            Origin::File { path, line, profile, .. } => {
+                write!(out, "{}:{line}", path.display())?;
+                profile.as_ref().map_or(Ok(()), |profile| write!(out, " (profile {profile})"))
+            }
+        }
+    }
+}
+
+/// What was put before the user's own arguments, by its key, with where it comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Configured(BTreeMap<String, String>);
+
+impl Configured {
+    pub fn new(origins: BTreeMap<String, String>) -> Configured {
+        Configured(origins)
+    }
+
+    /// Says of each value that looks as if it were typed where it really comes from, and adds those of which a plan
+    /// otherwise says nothing. The origin of a preset is its own name.
+    pub fn name(&self, origins: &mut BTreeMap<String, String>) {
+        for (key, origin) in &self.0 {
+            let named = match origins.get(key) {
+                Some(preset) if key == "preset" => format!("{preset}, by {origin}"),
+                Some(_) | None => origin.clone(),
+            };
+            origins.insert(key.clone(), named);
+        }
+    }
+
+    /// A complaint about a flag that nobody typed says who did set it.
+    pub fn explain(&self, failure: Failure) -> Failure {
+        let said = format!("{} {}", failure.error, failure.hint.as_deref().unwrap_or_default());
+        let names_flag = |key: &str| {
+            let flag = format!("--{}", key.replace('_', "-"));
+            said.match_indices(&flag).any(|(place, _)| {
+                let rest = &said[place + flag.len()..];
+                !rest.starts_with(|sign: char| sign == '-' || sign.is_ascii_alphanumeric())
+            })
+        };
+        let named = self.0.iter().filter(|(key, _)| names_flag(key));
+        let set: Vec<String> = named.map(|(key, origin)| format!("`{key}` is set by {origin}")).collect();
+        let hints = failure.hint.iter().cloned().chain(set).collect::<Vec<_>>();
+        Failure { hint: (!hints.is_empty()).then(|| hints.join("; ")), ..failure }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_names_the_line_that_is_to_blame() {
+        let origins = [("wall_limit", "/w/longhaul.toml:3"), ("wall", "/w/longhaul.toml:4")];
+        let owned = origins.map(|(key, origin)| (key.to_owned(), origin.to_owned()));
+        let configured = Configured::new(BTreeMap::from(owned));
+        let hint = |hint: &str| configured.explain(Failure::usage("it is wrong", hint)).hint;
+        assert_eq!(
+            hint("raise --wall-limit").as_deref(),
+            Some("raise --wall-limit; `wall_limit` is set by /w/longhaul.toml:3")
+        );
+        assert_eq!(hint("raise --time-limit").as_deref(), Some("raise --time-limit"));
+    }
+
+    #[test]
+    fn a_plan_says_where_each_value_comes_from() {
+        let owned = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let mut origins = owned(&[("budget", "flag"), ("max_turns", "flag"), ("preset", "archon")]);
+        Configured::new(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")])).name(&mut origins);
+        let expected =
+            [("budget", "f:1"), ("max_turns", "flag"), ("model", "f:2"), ("preset", "archon, by f:3")];
+        assert_eq!(origins, owned(&expected));
+    }
+}

@@ -1,0 +1,80 @@
+//! The JSON Schema of configuration files, for editors that check them and complete their keys.
+
+use super::keys::{DEFAULT_PROFILE, Key, Keys, Kind, PROFILE, TABLES};
+use super::trust::Trust;
+use serde_json::{Map, Value, json};
+
+/// The schema, as it is checked in.
+pub fn text(keys: &Keys) -> String {
+    format!("{:#}\n", value(keys))
+}
+
+fn value(keys: &Keys) -> Value {
+    let mut properties = properties(keys, None);
+    let plain = Value::Object(properties.clone());
+    properties.insert(
+        DEFAULT_PROFILE.to_owned(),
+        json!({ "type": "string", "description": "The profile of this file that holds where none is asked for" }),
+    );
+    properties.insert(
+        PROFILE.to_owned(),
+        json!({
+            "type": "object",
+            "description": "Profiles: keys that hold when one is asked for by its name",
+            "additionalProperties": { "type": "object", "properties": plain, "additionalProperties": false },
+        }),
+    );
+    for table in TABLES {
+        let own = self::properties(keys, Some(table));
+        let about = format!("Keys of `longhaul {table}` alone, in your own file");
+        let schema = json!({
+            "type": "object", "description": about, "properties": own, "additionalProperties": false,
+        });
+        properties.insert(table.to_owned(), schema);
+    }
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Configuration of Longhaul",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+fn properties(keys: &Keys, table: Option<&str>) -> Map<String, Value> {
+    keys.of_table(table).map(|key| (key.name.clone(), property(key))).collect()
+}
+
+fn property(key: &Key) -> Value {
+    let mut schema = match key.kind {
+        Kind::Switch => json!({ "type": "boolean" }),
+        Kind::Count => json!({ "type": "integer", "minimum": 0 }),
+        Kind::Amount => json!({ "type": ["string", "number"] }),
+        Kind::Text | Kind::Path => json!({ "type": "string" }),
+        Kind::List => json!({ "type": "array", "items": { "type": "string" } }),
+    };
+    let possible = key.arg.get_possible_values();
+    if key.kind == Kind::Text && !possible.is_empty() {
+        schema["enum"] = possible.iter().map(|value| value.get_name()).collect();
+    }
+    let about = match key.trust {
+        Trust::User(_) if key.table.is_none() => format!("{}. Only in your own file", key.about()),
+        Trust::User(_) | Trust::Free | Trust::Lower | Trust::Add | Trust::Yield => key.about(),
+    };
+    schema["description"] = about.into();
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text;
+    use crate::args::Cli;
+    use crate::config::keys::Keys;
+    use clap::CommandFactory;
+    use expect_test::expect_file;
+
+    #[test]
+    fn the_schema_that_is_checked_in_is_that_of_the_flags() {
+        expect_file!["../../../../docs/longhaul.schema.json"].assert_eq(&text(&Keys::of(&Cli::command())));
+    }
+}

@@ -1,0 +1,50 @@
+//! The table of keys in `docs/configuration.md` is that of the command tree, and its example can be read.
+
+use super::Whose;
+use super::file::Reader;
+use super::keys::{Key, Keys, Kind};
+use super::trust::Trust;
+use crate::args::Cli;
+use clap::CommandFactory;
+use std::path::Path;
+
+const PAGE: &str = include_str!("../../../../docs/configuration.md");
+
+fn row(key: &Key) -> String {
+    let value = match key.kind {
+        Kind::Switch => "`true`, `false`",
+        Kind::Count => "whole number",
+        Kind::Amount => "number or text",
+        Kind::Text => "text",
+        Kind::Path => "path",
+        Kind::List => "list of texts",
+    };
+    let of_project = match key.trust {
+        Trust::Free => "yes".to_owned(),
+        Trust::Lower => "only lower than yours".to_owned(),
+        Trust::Add => "adds to yours".to_owned(),
+        Trust::Yield => "only where you have none".to_owned(),
+        Trust::User(reason) if key.table.is_none() => format!("no: {reason}"),
+        Trust::User(_) => "no".to_owned(),
+    };
+    format!("| `{}` | {value} | {of_project} |", key.path())
+}
+
+#[test]
+fn the_example_can_be_read() {
+    let (_, example) = PAGE.split_once("```toml\n").expect("there is an example");
+    let text = example.split("```").next().unwrap_or_default();
+    let root = Cli::command();
+    let (keys, path) = (Keys::of(&root), Path::new("/u/config.toml"));
+    let reader = Reader { keys: &keys, root: &root, whose: Whose::User, path, home: None, user_file: None };
+    let file = reader.read(text).expect("it is right");
+    assert!(file.plain.len() > 1 && file.profiles.len() == 1, "{file:?}");
+}
+
+#[test]
+fn the_table_of_keys_is_that_of_the_flags() {
+    let rows: Vec<String> = Keys::of(&Cli::command()).all().map(row).collect();
+    let (_, table) = PAGE.split_once("|---|---|---|\n").expect("there is a table");
+    let table: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(table, rows, "write into docs/configuration.md:\n{}", rows.join("\n"));
+}

@@ -1,0 +1,111 @@
+//! A configuration file to begin with: every key with what it is for and what holds without it, commented out.
+
+use super::Whose;
+use super::keys::{Key, Keys, TABLES};
+use super::trust::Trust;
+use super::written;
+use crate::args::DURATIONS;
+use clap::Command;
+
+// As wide as a terminal with room to read.
+const WIDTH: usize = 100;
+
+const ABOUT_USER: &str = "Your configuration of Longhaul. It holds wherever you begin a run; what a project's longhaul.toml says \
+                          goes before it, the environment (LONGHAUL_ and the key, in capitals) before that, and a flag before \
+                          all. Take away the `#` in front of what you want to set.";
+const ABOUT_PROJECT: &str = "The configuration of Longhaul for this project. It goes before your own file; the environment \
+                             (LONGHAUL_ and the key, in capitals) goes before it, and a flag before all. Take away the `#` in \
+                             front of what you want to set.";
+const PROFILES: &str =
+    "Keys below [profile.NAME] hold with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
+
+/// The text of a new file.
+pub fn text(root: &Command, keys: &Keys, whose: Whose) -> String {
+    let about = match whose {
+        Whose::User => ABOUT_USER,
+        Whose::Project => ABOUT_PROJECT,
+    };
+    let mut out = comment(about) + &comment(DURATIONS);
+    let (here, elsewhere): (Vec<&Key>, Vec<&Key>) =
+        keys.plain().partition(|key| whose == Whose::User || !matches!(key.trust, Trust::User(_)));
+    let mut heading = "";
+    for key in here {
+        let of_key = key.arg.get_help_heading().unwrap_or("The run");
+        if of_key != heading {
+            heading = of_key;
+            out += &format!("\n# --- {heading} ---\n");
+        }
+        out += &entry(root, key);
+    }
+    out += &format!("\n{}# [profile.nightly]\n# budget = 20\n", comment(PROFILES));
+    if whose == Whose::Project {
+        let names: Vec<&str> = elsewhere.iter().map(|key| key.name.as_str()).collect();
+        let only = format!(
+            "Only your own file can set: {}. `longhaul config path` tells where it is.",
+            names.join(", ")
+        );
+        return out + "\n" + &comment(&only);
+    }
+    for table in TABLES {
+        out += &format!("\n# --- longhaul {table} ---\n# [{table}]\n");
+        keys.of_table(Some(table)).for_each(|key| out += &entry(root, key));
+    }
+    out
+}
+
+fn entry(root: &Command, key: &Key) -> String {
+    let value = key.default(root).unwrap_or_else(|| vec![placeholder(key)]);
+    format!("\n{}# {} = {}\n", comment(&key.about()), key.name, written(key.kind, &value))
+}
+
+/// What stands for a value that has no default.
+fn placeholder(key: &Key) -> String {
+    let names = key.arg.get_value_names().unwrap_or_default();
+    names.first().map_or_else(|| "…".to_owned(), ToString::to_string)
+}
+
+/// Words as a comment, in lines that are not too long.
+fn comment(words: &str) -> String {
+    let mut lines = vec!["#".to_owned()];
+    for word in words.split_whitespace() {
+        let line = lines.last_mut().expect("there is a line");
+        if line.len() + 1 + word.len() > WIDTH {
+            lines.push(format!("# {word}"));
+        } else {
+            *line = format!("{line} {word}");
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use crate::config::file::Reader;
+    use clap::CommandFactory;
+    use std::path::Path;
+
+    #[test]
+    fn a_new_file_has_every_key_and_can_be_read_with_its_defaults() {
+        let root = Cli::command();
+        let keys = Keys::of(&root);
+        for whose in [Whose::User, Whose::Project] {
+            let text = text(&root, &keys, whose);
+            let read = |text: &str| {
+                let path = Path::new("/w/longhaul.toml");
+                Reader { keys: &keys, root: &root, whose, path, home: None, user_file: None }.read(text)
+            };
+            assert!(read(&text).is_ok_and(|file| file.plain.is_empty()), "it sets something");
+            for key in keys.all().filter(|key| whose == Whose::User || key.table.is_none()) {
+                let line = text.lines().find_map(|line| line.strip_prefix(&format!("# {} = ", key.name)));
+                let is_here = whose == Whose::User || !matches!(key.trust, Trust::User(_));
+                assert_eq!(line.is_some(), is_here, "{}", key.path());
+                let (Some(line), Some(_)) = (line, key.default(&root)) else { continue };
+                let table = key.table.map(|table| format!("[{table}]\n")).unwrap_or_default();
+                let file = read(&format!("{table}{} = {line}\n", key.name));
+                assert!(file.is_ok(), "{}: {file:?}", key.path());
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! What is configured: read from the user's and the project's files and from the environment, and refused where it is wrong
+//! or not a project's to decide.
+
+use crate::call::{Call, Ended};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use crate::tidy;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+/// Writes the user's own file.
+fn user(stage: &Stage, text: &str) -> PathBuf {
+    let folder = stage.user_home().join(".config/longhaul");
+    fs::create_dir_all(&folder).expect("the stage can be written");
+    stage.file("user/.config/longhaul/config.toml", text)
+}
+
+/// Writes the project's file.
+fn project(stage: &Stage, text: &str) -> PathBuf {
+    stage.file("work/longhaul.toml", text)
+}
+
+fn json(ended: &Ended) -> Value {
+    assert_eq!(ended.code, 0, "{ended:?}");
+    serde_json::from_str(&ended.stdout).expect("it is JSON")
+}
+
+/// What a run in the work folder would be.
+fn dry(stage: &Stage, args: &[&str]) -> Call {
+    stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "json"]).args(args)
+}
+
+#[test]
+fn a_run_says_where_each_of_its_values_comes_from() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let own = user(&stage, "permission_mode = \"bypassPermissions\"\nmax_retries = 7\nbudget = 50\n");
+    let of_project = project(&stage, "model = \"opus\"\nmax_retries = 8\n\n[profile.short]\nbudget = 3\n");
+    let call = stage.run(&stage.agent(), &["p", "--profile", "short", "--stall-timeout", "9m"]);
+    call.against(&server).env("LONGHAUL_RETRY_BASE", "1s").end().envelope(0);
+    let plan = stage.only_run().plan().expect("there is a plan");
+    let real = |path: &PathBuf| fs::canonicalize(path).expect("it is there").display().to_string();
+    let expected = [
+        ("budget", format!("{}:5 (profile short)", real(&of_project))),
+        ("max_retries", format!("{}:2", real(&of_project))),
+        ("model", format!("{}:1", real(&of_project))),
+        ("permission_mode", format!("{}:1", own.display())),
+        ("preset", "default".to_owned()),
+        ("retry_base", "LONGHAUL_RETRY_BASE".to_owned()),
+        ("stall_timeout", "flag".to_owned()),
+    ];
+    let origins: Vec<_> = plan.origins.iter().map(|(key, origin)| (key.as_str(), origin.clone())).collect();
+    assert_eq!(origins, expected);
+    assert_eq!((plan.policy.retries_max, plan.policy.limits.budget.map(|usd| usd.dollars())), (8, Some(3.0)));
+}
+
+#[test]
+fn a_dry_run_shows_what_is_configured() {
+    let stage = Stage::new();
+    let own =
+        user(&stage, "check = [\"true\"]\ncheck_attempts = 4\nagent_args = [\"--add-dir\", \"/srv\"]\n");
+    let plan = json(&dry(&stage, &[]).end());
+    assert_eq!(plan["changed"]["check_attempts"], format!("{}:2", own.display()));
+    assert_eq!(plan["checks"], serde_json::json!(["true"]));
+    let args = plan["command"]["args"].as_array().expect("a list");
+    assert!(args.iter().any(|arg| arg == "--add-dir"), "{args:?}");
+    let text = dry(&stage, &["--output-format", "text"]).end();
+    assert_eq!(text.code, 2, "a flag is given once: {text:?}");
+    let text = stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "text"]).end();
+    assert!(text.stdout.contains(&format!("Set by:\n  agent_args: {}:3\n", own.display())), "{text:?}");
+    // What is typed holds, and sets aside what it excludes.
+    let plan = json(&dry(&stage, &["--keep-going"]).end());
+    assert_eq!((&plan["checks"], &plan["changed"]["check"]), (&serde_json::json!([]), &Value::Null));
+    let plan = json(&dry(&stage, &["--no-config"]).end());
+    assert_eq!(
+        (&plan["checks"], plan["changed"].as_object().map(serde_json::Map::len)),
+        (&serde_json::json!([]), Some(1))
+    );
+}
+
+#[test]
+fn a_file_that_is_wrong_starts_nothing() {
+    let stage = Stage::new();
+    let check = |words: &[&str]| {
+        let ended = stage.run(&stage.agent(), &["p"]).end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
+        ended.says(words);
+        ended.says(&["hint:"]);
+        assert!(!stage.home().exists(), "something was begun");
+    };
+    let file = project(&stage, "budget = 1\nmodle = \"opus\"\n");
+    check(&["work/longhaul.toml:2: there is no key `modle`", "did you mean model?"]);
+    project(&stage, "budget =\n");
+    check(&["work/longhaul.toml:1: "]);
+    project(&stage, "max_retries = \"five\"\n");
+    check(&["work/longhaul.toml:1: `max_retries` wants a whole number"]);
+    project(&stage, "model = \"opus\"\nagent_path = \"./claude\"\n");
+    check(&["work/longhaul.toml:2: `agent_path` cannot be set by a project", ".config/longhaul/config.toml"]);
+    project(&stage, "dry_run = true\n");
+    check(&["`dry_run` cannot be configured: it is a matter of a single call"]);
+    // Of the user's own files nothing is told to a stranger, on whatever way.
+    let secret = stage.file("secret", "s3cret: [");
+    project(&stage, &format!("block_urls_file = \"{}\"\n", secret.display()));
+    check(&["longhaul.toml:1: `block_urls_file` is ", "which is not in the project"]);
+    symlink(&secret, stage.work().join("list")).expect("the stage can be written");
+    project(&stage, "[profile.x]\neffects = \"list\"\n");
+    check(&["longhaul.toml:2 (profile x): `effects` is ", "which is not in the project"]);
+    fs::write(&file, b"# caf\xe9\n").expect("the stage can be written");
+    check(&["work/longhaul.toml: line 1 is not UTF-8", "iconv"]);
+    fs::remove_file(&file).expect("it is there");
+    fs::create_dir(&file).expect("the stage can be written");
+    check(&["work/longhaul.toml: it is not a file", "--no-config"]);
+    fs::remove_dir(&file).expect("it is empty");
+    symlink("nowhere", &file).expect("the stage can be written");
+    check(&["work/longhaul.toml: No such file", "--no-config"]);
+    fs::remove_file(&file).expect("it is there");
+    user(&stage, "budget = \"lots\"\n");
+    let words = [".config/longhaul/config.toml:1: `budget` is `lots`: expected an amount in dollars"];
+    check(&words);
+    for args in [&["simulate", "--runs", "1"][..], &["recover"], &["research", "task"]] {
+        let ended = stage.longhaul(args).end();
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
+        ended.says(&words);
+    }
+}
+
+#[test]
+fn a_file_that_nobody_may_read_is_refused() {
+    let stage = Stage::new();
+    let file = project(&stage, "budget = 1\n");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("the file is ours");
+    if fs::read(&file).is_ok() {
+        // To root every file is readable.
+        return;
+    }
+    let ended = dry(&stage, &[]).end();
+    assert_eq!(ended.code, 2, "{ended:?}");
+    ended.says(&["work/longhaul.toml: Permission denied", "hint:", "--no-config"]);
+}
+
+#[test]
+fn a_project_is_looked_for_where_the_agent_works() {
+    let stage = Stage::new();
+    let deep = stage.work().join("src/deep");
+    fs::create_dir_all(&deep).expect("the stage can be written");
+    fs::create_dir(stage.folder().join("other")).expect("the stage can be written");
+    let link = stage.folder().join("other/link");
+    symlink(&deep, &link).expect("the stage can be written");
+    // Above the link is one project, above what it leads to another.
+    stage.file("other/longhaul.toml", "model = \"of the link\"\n");
+    let found = |folder: &PathBuf| {
+        let cwd = folder.to_str().expect("a plain name");
+        let agent = stage.agent();
+        let call = stage.longhaul([
+            "run",
+            "p",
+            "--dry-run",
+            "--output-format",
+            "json",
+            "--cwd",
+            cwd,
+            "--agent-path",
+        ]);
+        json(&call.args([agent]).end())["changed"]["model"].as_str().map(str::to_owned)
+    };
+    assert_eq!(found(&link), None);
+    project(&stage, "model = \"of its target\"\n");
+    let expected = fs::canonicalize(stage.work()).expect("it is there").join("longhaul.toml");
+    assert_eq!(found(&link), Some(format!("{}:1", expected.display())));
+    // The nearest one alone.
+    stage.file("work/src/longhaul.toml", "max_retries = 2\n");
+    assert_eq!(found(&deep), None);
+}
+
+#[test]
+fn a_projects_choice_cannot_be_one_of_the_users_profiles() {
+    let stage = Stage::new();
+    user(&stage, "[profile.daring]\npermission_mode = \"bypassPermissions\"\n");
+    project(&stage, "default_profile = \"daring\"\n");
+    let ended = dry(&stage, &[]).end();
+    assert_eq!(ended.code, 2, "{ended:?}");
+    ended.says(&["work/longhaul.toml:1: there is no profile `daring` in this file"]);
+    project(&stage, "default_profile = \"daring\"\n[profile.daring]\nmax_retries = 1\n");
+    let plan = json(&dry(&stage, &[]).end());
+    assert_eq!(
+        (&plan["changed"]["permission_mode"], &plan["policy"]["retries_max"]),
+        (&Value::Null, &1.into())
+    );
+    let ended = dry(&stage, &["--profile", "darling"]).end();
+    assert_eq!(ended.code, 2, "{ended:?}");
+    ended.says(&["--profile: there is no profile `darling`", "did you mean daring?"]);
+    let plan = json(&dry(&stage, &[]).env("LONGHAUL_PROFILE", "daring").end());
+    assert!(plan["changed"]["permission_mode"].is_string(), "{plan}");
+}
+
+#[test]
+fn a_complaint_about_what_nobody_typed_names_the_file() {
+    let stage = Stage::new();
+    let own = user(&stage, "wall_limit = \"30m\"\n");
+    let ended = dry(&stage, &["--time-limit", "1h"]).end();
+    assert_eq!(ended.code, 2, "{ended:?}");
+    ended.says(&[&format!("`wall_limit` is set by {}:1", own.display())]);
+    assert!(!ended.stderr.contains("`time_limit` is set"), "{ended:?}");
+    let own = user(&stage, "agent_path = \"claude\"\ncheck = [\"frobnicate\"]\n");
+    let ended = stage.longhaul(["run", "p"]).end();
+    assert_eq!(ended.code, 2, "{ended:?}");
+    ended.says(&["there is no program `frobnicate`", &format!("`check` is set by {}:2", own.display())]);
+    let ended = stage.longhaul(["run", "p", "--check", "true"]).end();
+    ended.envelope(25);
+    ended.says(&["check --agent-path", &format!("`agent_path` is set by {}:1", own.display())]);
+}
+
+#[test]
+fn what_only_looks_goes_on_without_a_file_that_is_wrong() {
+    let stage = Stage::new();
+    user(&stage, "quiet = 3\n");
+    let ended = stage.longhaul(["drill", "--list"]).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(
+        ended.stderr.contains("warning: read ") && ended.stderr.contains("going on without it"),
+        "{ended:?}"
+    );
+    let shown = stage.longhaul(["config", "show"]).end();
+    assert_eq!(shown.code, 2, "{shown:?}");
+    shown.says(&["`quiet` wants `true` or `false`"]);
+    for args in [&["config", "path"][..], &["config", "schema"], &["completions", "zsh"], &["man"]] {
+        let ended = stage.longhaul(args).end();
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}: {ended:?}");
+    }
+    user(&stage, "output_format = \"text\"\n");
+    let ended = stage.longhaul(["simulate", "--runs", "1"]).end();
+    assert!(ended.stdout.starts_with("Policy:"), "{ended:?}");
+}
+
+#[test]
+fn research_heeds_what_the_user_guards() {
+    let stage = Stage::new();
+    let task = stage.folder().join("task");
+    fs::create_dir(&task).expect("the stage can be written");
+    stage.file("task/README.md", "Improve the model.");
+    user(
+        &stage,
+        "model = \"haiku\"\ndeny_tools = [\"WebFetch\"]\nmax_retries = 2\n\n[research]\nclaude_hours = 2\n",
+    );
+    // The folder that it is called from is no project.
+    stage.file("longhaul.toml", "model = \"opus\"\n");
+    let call = stage.longhaul(["research", "task", "--dry_run", "--output-format", "json", "--agent-path"]);
+    let plan = json(&call.args([stage.agent()]).end());
+    assert_eq!(plan["guards"]["deny_tools"], serde_json::json!(["WebFetch"]));
+    assert_eq!(plan["policy"]["limits"]["time"], 7_200_000, "{plan}");
+    assert_eq!(plan["policy"]["retries_max"], 5);
+    let args = plan["command"]["args"].as_array().expect("a list");
+    assert!(args.iter().any(|arg| arg == "haiku"), "{args:?}");
+}
+
+#[test]
+fn what_is_shown_is_what_holds() {
+    let stage = Stage::new();
+    let own = user(&stage, "preset = \"archon\"\n\n[recover]\nwithin = \"36h\"\n");
+    let show = |args: &[&str]| stage.longhaul(["config", "show", "--output-format", "json"]).args(args).end();
+    let values = json(&show(&[]));
+    assert_eq!((&values["preset"], &values["max_retries"]), (&"archon".into(), &2.into()));
+    assert_eq!((&values["recover.within"], &values["model"]), (&"36h".into(), &Value::Null));
+    let values = json(&show(&["--origin"]));
+    assert_eq!(values["preset"]["origin"], format!("{}:1", own.display()));
+    assert_eq!(values["max_retries"], serde_json::json!({ "value": 2, "origin": "preset archon" }));
+    assert_eq!(values["keep_going"], serde_json::json!({ "value": false, "origin": "default" }));
+    let text = stage.longhaul(["config", "show", "--origin", "--output-format", "text"]).end().stdout;
+    assert!(text.contains(&format!("# {}:1\n", own.display())), "{text}");
+    assert!(text.contains("\n[recover]\nwithin = \"36h\""), "{text}");
+    let nowhere = show(&["--cwd", "/nowhere"]);
+    assert_eq!(nowhere.code, 2, "{nowhere:?}");
+    nowhere.says(&["/nowhere", "hint:"]);
+}
+
+#[test]
+fn a_new_file_is_written_once() {
+    let stage = Stage::new();
+    for (args, path) in [
+        (&["config", "init"][..], stage.folder().join("longhaul.toml")),
+        (&["config", "init", "--user"], stage.user_home().join(".config/longhaul/config.toml")),
+    ] {
+        let path = path.display().to_string();
+        let written = stage.longhaul(args).args(["--output-format", "text"]).end();
+        assert_eq!((written.code, written.stdout.trim()), (0, path.as_str()), "{written:?}");
+        let again = stage.longhaul(args).end();
+        assert_eq!(again.code, 2, "{again:?}");
+        again.says(&[&path, "hint: nothing was changed"]);
+    }
+    // As it is, it changes nothing.
+    let values = json(&stage.longhaul(["config", "show", "--origin", "--output-format", "json"]).end());
+    assert!(
+        values.as_object().is_some_and(|rows| rows.values().all(|row| row["origin"] == "default")),
+        "{values}"
+    );
+    let path = json(&stage.longhaul(["config", "path", "--output-format", "json"]).end());
+    assert_eq!((&path["user"]["exists"], &path["project"]["exists"]), (&true.into(), &true.into()));
+}
+
+/// A supervisor of its own reads what the command line reads.
+#[test]
+fn a_detached_run_is_configured_alike() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    user(&stage, "permission_mode = \"bypassPermissions\"\n");
+    project(&stage, "max_retries = 9\n");
+    let begun = stage.run(&stage.agent(), &["p", "--detach"]).against(&server).end();
+    assert_eq!(begun.code, 0, "{begun:?}");
+    stage.longhaul(["attach", "@"]).end().envelope(0);
+    let run = stage.only_run();
+    assert_eq!(run.plan().expect("there is a plan").policy.retries_max, 9);
+    assert_eq!(tidy::replayed(&run).exit_code(), 0);
+}
