@@ -49,8 +49,8 @@ impl Reads {
             "run" | "simulate" => Reads::Everything,
             "research" => Reads::User,
             "recover" => Reads::Table,
-            // Shells read completions as they start; `config` reads files for itself.
-            "completions" | "man" | "config" => Reads::Nothing,
+            // Shells read completions as they start.
+            "completions" | "man" => Reads::Nothing,
             _ if command.is_hide_set() => Reads::Nothing,
             _ => Reads::Printing,
         }
@@ -77,7 +77,10 @@ pub fn complete(root: &Command, typed: Ordered) -> Result<Line, Failure> {
     let reads = if reads == Reads::User && is_typed(&said, "resume") { Reads::Printing } else { reads };
     match configured(root, command, reads, &said) {
         Ok(values) => Ok(Line::with((root, command), (typed.arguments, place), values, &said)),
-        Err(failure) if reads == Reads::Printing => Ok(Line::plain(typed.arguments, Some(failure))),
+        // What is wrong with a file `config` says itself where that matters.
+        Err(failure) if reads == Reads::Printing => {
+            Ok(Line::plain(typed.arguments, Some(failure).filter(|_| command.get_name() != "config")))
+        }
         Err(failure) => Err(failure),
     }
 }

@@ -231,6 +231,8 @@ fn what_only_looks_goes_on_without_a_file_that_is_wrong() {
     user(&stage, "output_format = \"text\"\n");
     let ended = stage.longhaul(["simulate", "--runs", "1"]).end();
     assert!(ended.stdout.starts_with("Policy:"), "{ended:?}");
+    let ended = stage.longhaul(["config", "path"]).end();
+    assert!(ended.stdout.starts_with("user  "), "{ended:?}");
 }
 
 #[test]

@@ -128,10 +128,11 @@ fn each_command_reads_what_it_has_use_for() {
     check("simulate", Reads::Everything);
     check("research", Reads::User);
     check("recover", Reads::Table);
-    for name in ["resume", "attach", "show", "logs", "cancel", "seed", "export", "import", "drill"] {
+    for name in ["resume", "attach", "show", "logs", "cancel", "seed", "export", "import", "drill", "config"]
+    {
         check(name, Reads::Printing);
     }
-    for name in ["watchdog", "finish-tool", "drill-agent", "completions", "man", "config"] {
+    for name in ["watchdog", "finish-tool", "drill-agent", "completions", "man"] {
         check(name, Reads::Nothing);
     }
 }
