@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
 /// One key's value, as often and in the words in which it would be typed. A switch that is off has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Reader<'_> {
         let table = DeTable::parse(text).map_err(wrong)?;
         let mut file = File::default();
         let mut chosen = None;
-        for (key, value) in table.get_ref() {
+        for (key, value) in in_order(table.get_ref()) {
             let line = lines.at(key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (PROFILE, DeValue::Table(profiles)) => file.profiles = self.profiles(&lines, profiles)?,
@@ -100,7 +100,7 @@ impl Reader<'_> {
         profiles: &DeTable<'_>,
     ) -> Result<BTreeMap<String, Vec<Setting>>, Failure> {
         let mut read = BTreeMap::new();
-        for (name, value) in profiles {
+        for (name, value) in in_order(profiles) {
             let line = lines.at(name.span().start);
             let name = name.get_ref().as_ref();
             let DeValue::Table(keys) = value.get_ref() else {
@@ -146,14 +146,14 @@ impl Reader<'_> {
         place: Place<'_>,
         keys: &DeTable<'_>,
     ) -> Result<Vec<Setting>, Failure> {
-        keys.iter().map(|(key, value)| self.setting(lines, place, key, value)).collect()
+        in_order(keys).into_iter().map(|(key, value)| self.setting(lines, place, key, value)).collect()
     }
 
     fn setting(
         &self,
         lines: &Lines<'_>,
         place: Place<'_>,
-        name: &Spanned<impl AsRef<str>>,
+        name: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Setting, Failure> {
         let line = lines.at(name.span().start);
@@ -175,7 +175,9 @@ impl Reader<'_> {
                     .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
                 Err(self.wrong(line, &error, &format!("put it into {place}, or type it with each run")))
             }
-            (Whose::Project | Whose::User, _) => Ok(key),
+            (Whose::Project, Trust::Free | Trust::Lower | Trust::Add | Trust::Yield) | (Whose::User, _) => {
+                Ok(key)
+            }
         }
     }
 
@@ -271,6 +273,15 @@ impl Reader<'_> {
     fn wrong(&self, line: usize, error: &str, hint: &str) -> Failure {
         Failure::usage(format!("read {}:{line}: {error}", self.path.display()), hint)
     }
+}
+
+/// What stands in a table, from its first line on: of several mistakes the first is told.
+fn in_order<'a, 'text>(
+    table: &'a DeTable<'text>,
+) -> Vec<(&'a Spanned<DeString<'text>>, &'a Spanned<DeValue<'text>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
 }
 
 /// Where a key stands: the table of a command, or a profile, or neither.

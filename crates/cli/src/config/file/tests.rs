@@ -81,6 +81,12 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
     check("modle = \"opus\"", "1: there is no key `modle`", "did you mean model?");
     check("max-retries = 3", "1: there is no key `max-retries`", "it is spelled `max_retries`");
     check("\"--model\" = \"x\"", "1: there is no key `--model`", "it is spelled `model`");
+    // The first of two.
+    check(
+        "zebra = 3\naardvark = 4",
+        "1: there is no key `zebra`",
+        "`longhaul config init` writes a file with every key",
+    );
     check("zebra = 3", "1: there is no key `zebra`", "`longhaul config init` writes a file with every key");
     check("claude_hours = 3", "1: there is no key `claude_hours`", "it is a key of [research]");
     let top = "it stands at the top of a file, in no table";
