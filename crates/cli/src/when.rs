@@ -1,66 +1,53 @@
-//! Moments in the past as people type them.
+//! Moments in the past as people type them, and as they are told how long ago they were.
 
 use crate::duration::duration;
-use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::civil::{Date, DateTime, Time};
+use jiff::{Timestamp, ToSpan, Zoned};
 use longhaul_core::Moment;
 
-/// How a moment is typed, for the help and for errors.
-pub const WHEN: &str = "a duration before now like 90m, 12h or 7d, a date like 2026-11-22, `today`, `yesterday`, or a \
-                        time like 2026-11-22T18:00";
-
-/// Parses it. A date is its beginning, in the local time zone.
+/// Parses a moment: a duration before now, a date or a time of the local calendar, or one in RFC 3339.
 pub fn when(text: &str) -> Result<Moment, String> {
-    before(text.trim(), &Zoned::now()).ok_or_else(|| format!("expected {WHEN}"))
+    before(text.trim(), &Zoned::now()).ok_or_else(|| {
+        "expected a duration before now like 90m, 12h or 7d, `today`, `yesterday`, a date like 2026-11-22, or a time like \
+         22:04, \"2026-11-22 22:04\" or 2026-11-22T22:04:00Z"
+            .to_owned()
+    })
 }
 
 fn before(text: &str, now: &Zoned) -> Option<Moment> {
-    let here = now.time_zone().clone();
-    let begin = |date: Date| moment(date.to_zoned(here.clone()).ok()?.timestamp());
-    let midnight = |days: i64| begin(now.date().checked_sub(jiff::Span::new().days(days)).ok()?);
+    let days_ago = |days: u32| now.checked_sub(i64::from(days).days()).ok();
+    let begin = |days: u32| moment(&days_ago(days)?.start_of_day().ok()?);
+    let here = |local: DateTime| moment(&local.to_zoned(now.time_zone().clone()).ok()?);
     match text {
-        "today" => return midnight(0),
-        "yesterday" => return midnight(1),
+        "today" => return begin(0),
+        "yesterday" => return begin(1),
         _ => {}
     }
-    if let Some(days) = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()) {
-        // A day of the calendar is as long as the clock says.
-        return moment(now.checked_sub(jiff::Span::new().days(days)).ok()?.timestamp());
+    // A day of the calendar is as long as the clock says.
+    if let Some(days) = text.strip_suffix('d').and_then(|days| days.parse().ok()) {
+        return moment(&days_ago(days)?);
     }
-    if let Ok(date) = text.parse::<Date>().and_then(|date| date_alone(text, date)) {
-        return begin(date);
+    // `22:31:05` would be a duration, too; here it is a time.
+    if let Some(span) = duration(text).ok().filter(|_| !text.contains(':')) {
+        return Some(Moment(moment(now)?.0.saturating_sub(span.0)));
     }
     if let Ok(timestamp) = text.parse::<Timestamp>() {
-        return moment(timestamp);
+        return moment(&timestamp.to_zoned(now.time_zone().clone()));
     }
     if let Ok(local) = text.parse::<DateTime>() {
-        return moment(local.to_zoned(here).ok()?.timestamp());
+        return here(local);
     }
-    // A bare number would be seconds, or a year.
-    let span = duration(text).ok().filter(|_| text.parse::<u64>().is_err())?;
-    let now = moment(now.timestamp())?;
-    Some(Moment(now.0.saturating_sub(span.0)))
-}
-
-/// A date is read out of a date and a time as well.
-fn date_alone(text: &str, date: Date) -> Result<Date, jiff::Error> {
-    match text.parse::<DateTime>() {
-        Ok(_) if text.contains([':', 'T', 't', ' ']) => {
-            Err(jiff::Error::from_args(format_args!("it has a time")))
-        }
-        _ => Ok(date),
+    if let Ok(date) = text.parse::<Date>() {
+        return here(date.at(0, 0, 0, 0));
     }
+    // The last time that the clock showed it.
+    let time: Time = text.parse().ok()?;
+    let on = |day: &Zoned| day.with().time(time).build().ok();
+    moment(&on(now).filter(|at| at <= now).or_else(|| on(&days_ago(1)?))?)
 }
 
-fn moment(timestamp: Timestamp) -> Option<Moment> {
-    u64::try_from(timestamp.as_millisecond()).ok().map(Moment)
-}
-
-/// The local date of a moment; nothing beyond the calendar.
-pub fn local_date(moment: Moment) -> Option<Date> {
-    let timestamp = Timestamp::from_millisecond(i64::try_from(moment.0).ok()?).ok()?;
-    Some(timestamp.to_zoned(TimeZone::system()).date())
+fn moment(at: &Zoned) -> Option<Moment> {
+    u64::try_from(at.timestamp().as_millisecond()).ok().map(Moment)
 }
 
 /// How long ago that was, or how soon it will be, in one unit.
@@ -89,6 +76,7 @@ mod tests {
         };
         check("12h", Some("2026-11-22T05:30:00.000Z"));
         check("90m", Some("2026-11-22T16:00:00.000Z"));
+        check("90", Some("2026-11-22T17:28:30.000Z"));
         check("1h30m", Some("2026-11-22T16:00:00.000Z"));
         check("7d", Some("2026-11-15T17:30:00.000Z"));
         // Over the change of the clocks the day stays at the same time.
@@ -99,7 +87,10 @@ mod tests {
         check("2026-11-20T08:00", Some("2026-11-20T07:00:00.000Z"));
         check("2026-11-20 08:00", Some("2026-11-20T07:00:00.000Z"));
         check("2026-11-20T08:00:00Z", Some("2026-11-20T08:00:00.000Z"));
-        for text in ["", "soon", "2026", "90", "-5h", "2026-13-01", "5 parsecs", "d"] {
+        check("2026-11-20T08:00:00+02:00", Some("2026-11-20T06:00:00.000Z"));
+        check("18:04", Some("2026-11-22T17:04:00.000Z"));
+        check("18:31:05", Some("2026-11-21T17:31:05.000Z"));
+        for text in ["", "soon", "-5h", "2026-13-01", "25:00", "5 parsecs", "d"] {
             check(text, None);
         }
     }

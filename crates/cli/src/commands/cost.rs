@@ -3,9 +3,9 @@
 
 use crate::args::{By, CostArgs, Global, OutputFormat};
 use crate::failure::Failure;
+use crate::output::clock::Clock;
 use crate::output::columns::{Column, table};
 use crate::output::text::grouped;
-use crate::when::local_date;
 use crate::{home, ledger, output};
 use longhaul_core::{Moment, Tokens};
 use longhaul_store::{CostBy, CostRow, LedgerSpend, rfc3339};
@@ -95,10 +95,10 @@ fn word(by: By) -> &'static str {
 
 /// Quarters of an hour as local days, the last one first.
 fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {
+    let clock = Clock::here();
     let mut days: BTreeMap<String, LedgerSpend> = BTreeMap::new();
     for CostRow { key, spend } in quarters {
-        let date = local_date(Moment(key.saturating_mul(QUARTER_MS)));
-        let day = days.entry(date.map(|date| date.to_string()).unwrap_or_default()).or_default();
+        let day = days.entry(clock.day(Moment(key.saturating_mul(QUARTER_MS)))).or_default();
         *day = plus(*day, &spend);
     }
     days.into_iter().rev().map(|(key, spend)| CostRow { key, spend }).collect()

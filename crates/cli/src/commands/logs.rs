@@ -12,7 +12,6 @@ use crate::failure::{Failure, USAGE};
 use crate::home;
 use crate::output;
 use attempts::Attempts;
-use jiff::Zoned;
 use longhaul_store::{RunDir, StoreError, read_lines};
 use messages::Messages;
 use raw::Raw;
@@ -54,7 +53,7 @@ pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
     // For people, also where they page through it: programs say what they want.
     let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
     check(args, format)?;
-    let wanted = Wanted { attempt: args.attempt, since: args.since.map(|since| since.moment(&Zoned::now())) };
+    let wanted = Wanted { attempt: args.attempt, since: args.since };
     let mut attempts = Attempts::new(&dir);
     let read = attempts.read_on();
     if let Some(number) = wanted.attempt {

@@ -101,8 +101,7 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
             output::print_text(&text::text(&shown, outcome, &times));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let json = serde_json::to_string_pretty(&shown).expect("a run has only string keys");
-            output::print_text(&(json + "\n"));
+            output::print_json(&shown);
         }
     }
     Ok(0)

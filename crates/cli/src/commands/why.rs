@@ -55,8 +55,7 @@ pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
                 entries,
                 next,
             };
-            let json = serde_json::to_string_pretty(&why).expect("a timeline has only string keys");
-            output::print_text(&(json + "\n"));
+            output::print_json(&why);
         }
     }
     Ok(0)

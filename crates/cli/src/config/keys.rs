@@ -29,6 +29,7 @@ const TYPED_ONLY: &[(&str, &str)] = &[
     ("agent", "there is only one"),
     ("run", ONE_RUN),
     ("run_id", ONE_RUN),
+    ("name", ONE_RUN),
     ("session_id", ONE_RUN),
     ("resume", ONE_RUN),
     ("resume_or_new", ONE_RUN),
