@@ -12,6 +12,7 @@ mod endings;
 mod fleet;
 mod instant;
 mod launch;
+mod ledger;
 mod longline;
 pub mod machine;
 pub mod place;
@@ -57,6 +58,7 @@ const BENCHES: &[(&str, Run)] = &[
     ("recover", recover::bench),
     ("instant", instant::bench),
     ("stream", stream::bench),
+    ("ledger", ledger::bench),
     ("longline", longline::bench),
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),

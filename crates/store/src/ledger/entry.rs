@@ -431,7 +431,8 @@ fn task(prompt: &str) -> String {
         }
         line.push_str(word);
         if line.len() > TASK_BYTES_MAX {
-            line.truncate(line.floor_char_boundary(TASK_BYTES_MAX));
+            let end = (0..=TASK_BYTES_MAX).rev().find(|end| line.is_char_boundary(*end));
+            line.truncate(end.unwrap_or_default());
             line.push('…');
             break;
         }

@@ -1,0 +1,81 @@
+//! The commands that read the ledger, over a home as it is after years: a hundred thousand runs of ten attempts each.
+
+mod runs;
+
+use super::Bench;
+use super::place::Place;
+use super::process::{metered, timed};
+use super::sample::{median, ms};
+use super::section::{Row, Section};
+use std::io;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const ATTEMPTS: u32 = 10;
+const LIST_BAR_MS: f64 = 50.0;
+const COST_BAR_MS: f64 = 300.0;
+const SHOW_BAR_MS: f64 = 30.0;
+const REBUILD_BAR: f64 = 2_000.0;
+const MEMORY_BAR_MIB: f64 = 100.0;
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let place = Place::new()?;
+    let count = bench.count(100_000, 1_000);
+    let begun = Instant::now();
+    let some_run = runs::make(&place.longhaul_home(), count, ATTEMPTS)?;
+    let made = begun.elapsed();
+
+    let command = |args: &[&str]| {
+        let mut command: Command = place.command(&bench.longhaul);
+        command.args(args).args(["--output-format", "text"]).stdout(Stdio::null());
+        command
+    };
+    let begun = Instant::now();
+    let rebuilt = metered(&mut command(&["ledger", "rebuild"]))?;
+    let rate = count as f64 / begun.elapsed().as_secs_f64();
+    if !rebuilt.status.success() {
+        return Err(io::Error::other("the ledger cannot be made"));
+    }
+    // Twice as long as a file system's clock ticks: the directories of the days are listed no more.
+    timed(&mut command(&["runs"]))?;
+    let verified = timed(&mut command(&["ledger", "verify"]))?;
+
+    let mut peak_mib = rebuilt.peak_kib as f64 / 1024.0;
+    let mut took = |args: &[&str]| -> io::Result<f64> {
+        let mut samples = Vec::new();
+        for _ in 0..bench.count(20, 3) {
+            samples.push(ms(timed(&mut command(args))?));
+        }
+        peak_mib = peak_mib.max(metered(&mut command(args))?.peak_kib as f64 / 1024.0);
+        Ok(median(&samples))
+    };
+    let bare = ms(timed(&mut command(&["--version"]))?);
+    let mut rows = vec![Row::must(
+        "`ledger rebuild`, runs a second",
+        format!("≥ {REBUILD_BAR}"),
+        format!("{rate:.0}"),
+        rate >= REBUILD_BAR,
+    )];
+    let list: [(&str, &[&str], f64); 7] = [
+        ("`runs`", &["runs"], LIST_BAR_MS),
+        ("`runs --state failed`", &["runs", "--state", "failed"], LIST_BAR_MS),
+        ("`runs WORDS`, found nowhere", &["runs", "zebra"], LIST_BAR_MS),
+        ("`status`", &["status"], LIST_BAR_MS),
+        ("`cost --by day`, of all time", &["cost", "--by", "day", "--all"], COST_BAR_MS),
+        ("`cost --by model`, of all time", &["cost", "--by", "model", "--all"], COST_BAR_MS),
+        ("`show RUN`", &["show", &some_run], SHOW_BAR_MS),
+    ];
+    for (what, args, bar) in list {
+        let median = took(args)?;
+        rows.push(Row::at_most(what, bar, "ms", median).against(median / bare, "`--version`"));
+    }
+    rows.push(Row::at_most("the most memory of any of them", MEMORY_BAR_MIB, "MiB", peak_mib));
+    rows.push(Row::told("`ledger verify`", "s", verified.as_secs_f64()));
+    rows.push(Row::told("making the runs, by this bench", "s", made.as_secs_f64()));
+    Ok(Section {
+        about: "A home of 100,000 runs in 365 days, 10 attempts each, every one with its journal and what it spent by model. \
+                Commands are timed from launch to exit, medians; the page cache is warm.",
+        rows,
+        appendix: String::new(),
+    })
+}
