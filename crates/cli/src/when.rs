@@ -71,7 +71,7 @@ mod tests {
     fn reads_what_people_type() {
         let now: Zoned = "2026-11-22T18:30:00+01:00[Europe/Berlin]".parse().expect("a time");
         let check = |text: &str, expected: Option<&str>| {
-            let found = before(text, &now).map(|found| longhaul_store::rfc3339(found));
+            let found = before(text, &now).map(longhaul_store::rfc3339);
             assert_eq!(found.as_deref(), expected, "{text}");
         };
         check("12h", Some("2026-11-22T05:30:00.000Z"));
