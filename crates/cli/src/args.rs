@@ -6,6 +6,7 @@ mod keep_going;
 mod limits;
 mod logs;
 mod man;
+mod report;
 mod research;
 mod runs;
 mod why;
@@ -16,6 +17,7 @@ pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use logs::LogsArgs;
 pub use man::ManArgs;
+pub use report::{ReportArgs, Since};
 pub use research::ResearchArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
 pub use why::WhyArgs;
@@ -97,6 +99,9 @@ pub enum Command {
     Why(WhyArgs),
     /// Print what was said and done in a run: prompts, answers, tool calls
     Logs(LogsArgs),
+    /// Tell what runs did, what they cost and what needs you, on one page
+    #[command(after_help = report::FORMS)]
+    Report(ReportArgs),
     /// End a run, and everything that it started
     Cancel(CancelArgs),
     /// Print what a fresh session would be told of a run's work

@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         Command::Show(args) => commands::show::show(&cli.global, &args),
         Command::Why(args) => commands::why::why(&cli.global, &args),
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),
+        Command::Report(args) => commands::report::report(&cli.global, &args),
         Command::Seed(args) => commands::seed::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Export(args) => commands::export::export(&cli.global, &args),

@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod logs;
 pub mod man;
 pub mod recover;
+pub mod report;
 pub mod research;
 pub mod resume;
 pub mod run;

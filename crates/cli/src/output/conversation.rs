@@ -66,7 +66,7 @@ fn ended(message: &Message) -> String {
 }
 
 /// The argument of a call that says most, else all of them.
-fn argument(message: &Message) -> String {
+pub fn argument(message: &Message) -> String {
     let Some(input) = message.input.as_ref().map(|input| input.get()) else { return String::new() };
     let parsed: Option<serde_json::Value> = serde_json::from_str(input).ok();
     let named = parsed.as_ref().and_then(|input| ARGUMENTS.iter().find_map(|name| input[*name].as_str()));

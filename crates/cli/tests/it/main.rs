@@ -31,6 +31,7 @@ mod output;
 mod questions;
 mod readme;
 mod recovering;
+mod reports;
 mod research;
 mod resuming;
 mod security;

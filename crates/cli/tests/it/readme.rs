@@ -13,6 +13,7 @@ const CONTRIBUTING: &str = include_str!("../../../../CONTRIBUTING.md");
 /// Pages that are about Longhaul alone; the others also name flags of the agent.
 const PAGES: &[(&str, &str)] = &[
     ("docs/limits.md", include_str!("../../../../docs/limits.md")),
+    ("docs/report.md", include_str!("../../../../docs/report.md")),
     ("docs/run-directory.md", include_str!("../../../../docs/run-directory.md")),
     ("docs/looking.md", include_str!("../../../../docs/looking.md")),
     ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
@@ -89,8 +90,9 @@ fn flags(text: &str) -> BTreeSet<&str> {
 fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
-        "drill", "recover", "resume", "research", "show", "why", "logs", "attach", "cancel", "seed",
-        "export", "import",
+        "drill", "recover", "resume", "research", "show", "why", "logs", "attach", "cancel", "seed", "drill",
+        "recover", "resume", "research", "show", "logs", "report", "attach", "cancel", "seed", "export",
+        "import",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));

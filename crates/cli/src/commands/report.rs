@@ -1,0 +1,207 @@
+//! `longhaul report`: what runs did, cost and need, as one page that loads nothing, as text or as JSON. It reads the
+//! runs' own files and changes none of them.
+
+mod calls;
+mod destination;
+mod figures;
+mod gather;
+mod html;
+mod model;
+mod spend;
+mod standing;
+mod story;
+mod sums;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use crate::args::{Global, OutputFormat, ReportArgs, Since};
+use crate::failure::Failure;
+use crate::{home, output};
+use destination::Destination;
+use figures::{Clock, cost, counted, money, short_count};
+use jiff::{Span, Zoned};
+use longhaul_core::{Moment, Usd};
+use model::{Asked, Report, ReportRun};
+use std::path::PathBuf;
+use story::Attempt;
+
+// What a report tells of that is asked for nothing else: one is made each morning.
+const HOURS: i64 = 24;
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Page,
+    Text,
+    Json,
+}
+
+/// Carries out the command and returns its exit code.
+pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
+    let now = Zoned::now();
+    let form = form(global, args)?;
+    let since = since(args, &now)?;
+    let destination = Destination::of(&path(args, form, &now))?;
+    let home = home::locate()?;
+    let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
+    let (asked, read) = match &args.run {
+        Some(asked) => {
+            let dir = home::find_run(&home, asked)?;
+            (Asked { run: Some(dir.id().to_string()), since: None }, vec![gather::one(&dir, at)])
+        }
+        None => (Asked { run: None, since: Some(since) }, gather::since(&home, since, at)?),
+    };
+    let report = Report::of(asked, read, at, now.time_zone());
+    let clock = Clock::new(now.time_zone().clone());
+    let written = match form {
+        Form::Page => html::page(&report, &clock),
+        Form::Text => text::text(&report, &clock),
+        Form::Json => serde_json::to_string_pretty(&report).expect("a report has only string keys") + "\n",
+    };
+    if let Some(path) = destination.write(&written)? {
+        output::print_text(&format!("{}\n", path.display()));
+    }
+    Ok(0)
+}
+
+fn form(global: &Global, args: &ReportArgs) -> Result<Form, Failure> {
+    match (args.text, global.output_format) {
+        (true, Some(OutputFormat::Json | OutputFormat::StreamJson)) => {
+            Err(Failure::usage("a report is text or JSON, not both", "leave out --text or --output-format"))
+        }
+        (true, None | Some(OutputFormat::Text)) | (false, Some(OutputFormat::Text)) => Ok(Form::Text),
+        (false, Some(OutputFormat::Json | OutputFormat::StreamJson)) => Ok(Form::Json),
+        // Wherever its name is printed to: a page is what is asked for by nothing else.
+        (false, None) => Ok(Form::Page),
+    }
+}
+
+fn since(args: &ReportArgs, now: &Zoned) -> Result<Moment, Failure> {
+    let day = Since::Ago(Span::new().hours(HOURS));
+    let since = args.since.as_ref().unwrap_or(&day);
+    since.moment(now).map_err(|why| {
+        Failure::usage(
+            format!("use --since: {why}"),
+            "name a time in the past, such as 12h, 7d or 2026-05-01",
+        )
+    })
+}
+
+fn path(args: &ReportArgs, form: Form, now: &Zoned) -> PathBuf {
+    match (&args.output, form) {
+        (Some(path), _) => path.clone(),
+        (None, Form::Page) => PathBuf::from(format!("longhaul-report-{}.html", now.date())),
+        (None, Form::Text | Form::Json) => PathBuf::from("-"),
+    }
+}
+
+/// What a report is about.
+fn about(report: &Report, clock: &Clock) -> String {
+    let runs = match (&report.run, report.since) {
+        (Some(run), _) => format!("Run {run}"),
+        (None, Some(since)) => {
+            format!("{} active since {}", counted(report.summary.runs.into(), "run"), clock.full(since))
+        }
+        (None, None) => counted(report.summary.runs.into(), "run"),
+    };
+    format!("{runs}; made {}.", clock.full(report.made_at))
+}
+
+/// What must be known to read the money of the summary.
+fn remarks(report: &Report) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if report.summary.cost_before > Usd::ZERO {
+        remarks.push(format!(
+            "{} of both was spent before, by runs begun earlier",
+            money(report.summary.cost_before)
+        ));
+    }
+    if report.summary.unpriced {
+        remarks.push("some tokens have no known price: it is more".to_owned());
+    }
+    remarks
+}
+
+/// As a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(".".chars()).collect()
+}
+
+/// How a run ended or where it stands, and when something will happen.
+fn because(run: &ReportRun, clock: &Clock) -> String {
+    let when = run.retry_at.map(|at| match run.outcome {
+        Some(_) => format!("; trying again makes sense at {}", clock.short(at)),
+        None => format!("; until {}", clock.short(at)),
+    });
+    sentence(&format!("{}{}", run.because, when.unwrap_or_default()))
+}
+
+/// A run in figures.
+fn facts(run: &ReportRun, clock: &Clock) -> String {
+    let mut facts =
+        vec![format!("began {}", clock.short(run.began_at)), counted(run.attempts_total.into(), "attempt")];
+    facts.push(format!("took {}", run.wall));
+    if run.lost > longhaul_core::Span::ZERO {
+        facts.push(format!("lost {}", run.lost));
+    }
+    facts.push(cost(run.cost, run.cost_estimated, run.unpriced));
+    facts.push(format!("{} tokens", short_count(run.tokens)));
+    facts.join("; ")
+}
+
+/// Who worked where, and where its files are.
+fn place(run: &ReportRun) -> String {
+    let agent = match (&run.model, run.agent.as_str()) {
+        (_, "") => return format!("Files: {}", run.dir),
+        (Some(model), agent) => format!("{agent} with {model}"),
+        (None, agent) => agent.to_owned(),
+    };
+    format!("By {agent}, in {}. Files: {}", run.project, run.dir)
+}
+
+/// How long an attempt took.
+fn took(attempt: &Attempt) -> String {
+    attempt.ended_at.map_or_else(|| "-".to_owned(), |ended| ended.since(attempt.began_at).to_string())
+}
+
+/// How an attempt began and ended, and how long the run waited then.
+fn ending(attempt: &Attempt, run: &ReportRun) -> String {
+    let began = output::words::rung(attempt.rung, attempt.because);
+    let last = run.attempts.last().is_some_and(|last| last.number == attempt.number);
+    let waited = match attempt.waited {
+        longhaul_core::Span::ZERO => String::new(),
+        waited if last && run.outcome.is_none() => format!("; waiting for {waited} so far"),
+        waited => format!("; then waited {waited}"),
+    };
+    format!("{began}; {}{waited}", attempt.ending())
+}
+
+fn attempts_heading(run: &ReportRun) -> String {
+    match run.attempts_left_out() {
+        0 => counted(run.attempts_total.into(), "attempt"),
+        _ => format!(
+            "The last {} of {} attempts; longhaul show {} has them all",
+            run.attempts.len(),
+            run.attempts_total,
+            run.id
+        ),
+    }
+}
+
+fn calls_heading(run: &ReportRun) -> String {
+    let count = run.calls.last.len() as u64;
+    if run.calls.cut {
+        format!("The last {}; longhaul logs {} has them all", counted(count, "tool call"), run.id)
+    } else {
+        counted(count, "tool call")
+    }
+}
+
+/// The name of a model, or that nobody said it.
+fn model_name(model: &str) -> &str {
+    if model.is_empty() { "(not stated)" } else { model }
+}

@@ -1,0 +1,171 @@
+//! The tool calls of a run, out of the end of its transcript. A report shows the last ones; `longhaul logs` has them all.
+
+use super::figures::cut;
+use longhaul_agent::message::{Kind, Message};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+// What fits a line on most screens; the transcript has the rest.
+const ARGUMENT_CHARS_MAX: usize = 120;
+
+/// Tool calls, the first one first.
+#[derive(Debug, Default, Serialize)]
+pub struct Calls {
+    /// The last ones.
+    pub last: Vec<ToolCall>,
+    /// Whether there are earlier ones, or may be: not all of the transcript is read.
+    pub cut: bool,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ToolCall {
+    /// In which attempt.
+    pub attempt: u32,
+    /// When, as the agent states it.
+    pub at: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// How the argument that says most begins.
+    pub argument: String,
+    /// Whether a sub-agent made it.
+    pub subagent: bool,
+    /// How it ended.
+    pub ended: CallEnd,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallEnd {
+    /// Nobody wrote that down, or not yet.
+    Unknown,
+    /// It did what it does.
+    Fine,
+    /// It failed.
+    Failed,
+    /// It was not let run.
+    Denied,
+    /// It was cut off in its course.
+    CutOff,
+}
+
+impl CallEnd {
+    /// For people.
+    pub fn told(self) -> &'static str {
+        match self {
+            CallEnd::Unknown => "no answer",
+            CallEnd::Fine => "ok",
+            CallEnd::Failed => "failed",
+            CallEnd::Denied => "denied",
+            CallEnd::CutOff => "cut off",
+        }
+    }
+
+    fn of(message: &Message) -> CallEnd {
+        match (message.denied, message.interrupted, message.is_error) {
+            (true, _, _) => CallEnd::Denied,
+            (_, true, _) => CallEnd::CutOff,
+            (_, _, Some(true)) => CallEnd::Failed,
+            (false, false, Some(false) | None) => CallEnd::Fine,
+        }
+    }
+}
+
+impl Calls {
+    /// The last calls, so many at most, of lines of a transcript that begin within it if it `is_cut`. A line that nobody
+    /// understands is passed over.
+    pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>, most: usize, is_cut: bool) -> Calls {
+        let (mut calls, mut open) = (Vec::new(), BTreeMap::new());
+        for message in lines.filter_map(|line| serde_json::from_slice::<Message>(line).ok()) {
+            match message.kind {
+                Kind::ToolCall => {
+                    if let Some(id) = &message.tool_use_id {
+                        open.insert(id.clone(), calls.len());
+                    }
+                    calls.push(ToolCall::of(message));
+                }
+                Kind::ToolResult => {
+                    let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
+                    if let Some(call) = call.and_then(|place| calls.get_mut(place)) {
+                        call.ended = CallEnd::of(&message);
+                    }
+                }
+                Kind::Prompt | Kind::Text | Kind::Thinking | Kind::Note | Kind::Summary | Kind::Result => {}
+            }
+        }
+        let first = calls.len().saturating_sub(most);
+        Calls { cut: is_cut || first > 0, last: calls.split_off(first) }
+    }
+}
+
+impl ToolCall {
+    fn of(message: Message) -> ToolCall {
+        let argument = crate::output::conversation::argument(&message);
+        ToolCall {
+            attempt: message.attempt,
+            subagent: message.parent_tool_use_id.is_some(),
+            tool: message.tool.unwrap_or_else(|| "tool".to_owned()),
+            argument: one_line(&argument),
+            at: message.timestamp,
+            ended: CallEnd::Unknown,
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    // A program that is written to a file can be long: no more of it is looked at than can be shown.
+    cut(&text.split_whitespace().take(ARGUMENT_CHARS_MAX).collect::<Vec<_>>().join(" "), ARGUMENT_CHARS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallEnd, Calls};
+
+    fn call(id: &str, command: &str) -> String {
+        format!(
+            r#"{{"type":"AssistantMessage","kind":"tool_call","role":"assistant","origin":"model","timestamp":null,"attempt":1,"session_id":null,"tool":"Bash","tool_use_id":"{id}","input":{{"command":"{command}"}}}}"#
+        )
+    }
+
+    fn result(id: &str, more: &str) -> String {
+        format!(
+            r#"{{"type":"UserMessage","kind":"tool_result","role":"user","origin":"tool","timestamp":null,"attempt":1,"session_id":null,"tool_use_id":"{id}"{more}}}"#
+        )
+    }
+
+    #[test]
+    fn calls_meet_their_results() {
+        let lines = [
+            call("a", "one"),
+            call("b", "two"),
+            result("b", r#","is_error":true"#),
+            result("a", ""),
+            "{".to_owned(),
+            call("c", "three"),
+            result("c", r#","denied":true,"is_error":true"#),
+            call("d", "four"),
+            result("d", r#","interrupted":true"#),
+            result("of what was not read", ""),
+            call("e", &"five ".repeat(100)),
+        ];
+        let calls = |most, cut| Calls::of(lines.iter().map(|line| line.as_bytes()), most, cut);
+        let all = calls(9, false);
+        let told: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended)).collect();
+        assert_eq!(
+            told[..4],
+            [
+                ("one", CallEnd::Fine),
+                ("two", CallEnd::Failed),
+                ("three", CallEnd::Denied),
+                ("four", CallEnd::CutOff)
+            ]
+        );
+        assert_eq!(all.last[4].ended, CallEnd::Unknown);
+        assert_eq!(all.last[4].argument.chars().count(), 120);
+        assert!(!all.cut);
+        assert!(calls(9, true).cut, "it began within the transcript");
+        let last = calls(2, false);
+        assert_eq!((last.last.len(), last.last[0].argument.as_str(), last.cut), (2, "four", true));
+    }
+}

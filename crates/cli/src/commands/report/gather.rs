@@ -1,0 +1,115 @@
+//! Reading what a report is made of: the ledger for which runs there are and what they spent, the journals for what
+//! they did, and the ends of the transcripts for their tool calls. Changes nothing but the ledger.
+
+use super::calls::Calls;
+use super::model::{Bounds, Read};
+use super::story::Story;
+use crate::failure::Failure;
+use crate::home;
+use longhaul_core::Moment;
+use longhaul_store::{
+    Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
+};
+use std::fs::File;
+use std::io::{Read as _, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+// A supervisor that writes down its run is done in milliseconds; then a ledger of our own is made.
+const LEDGER_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is known of one run.
+pub fn one(dir: &RunDir, now: Moment) -> Read {
+    read(LedgerEntry::read(dir), Bounds::of(1), now)
+}
+
+/// What is known of the runs that were active since then.
+///
+/// # Errors
+/// That the runs cannot be read, for people.
+pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<Read>, Failure> {
+    let entries = entries(home, since).map_err(|error| {
+        let hint = error.hint().unwrap_or_else(|| "see whether LONGHAUL_HOME is what you mean".to_owned());
+        Failure::refused(error.to_string(), hint, None)
+    })?;
+    let bounds = Bounds::of(entries.len());
+    Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
+}
+
+fn entries(home: &Home, since: Moment) -> Result<Vec<LedgerEntry>, LedgerError> {
+    let mut ledger = ledger(home)?;
+    let runs = ledger.runs(&RunFilter::default())?;
+    let active = runs.into_iter().filter(|run| was_active(run, since));
+    // One that is gone by now is not told of.
+    active.filter_map(|run| ledger.entry(&run.id).transpose()).collect()
+}
+
+/// The ledger of the home, up to date; where that cannot be used, one that is made for this and is gone with it.
+fn ledger(home: &Home) -> Result<Ledger, LedgerError> {
+    let usable = Ledger::open(home, LEDGER_PATIENCE).and_then(|mut ledger| ledger.catch_up().map(|_| ledger));
+    usable.or_else(|_| {
+        let mut ledger = Ledger::temporary(home)?;
+        ledger.catch_up()?;
+        Ok(ledger)
+    })
+}
+
+/// Whether something happened in a run since then, or will. One that has long been over is not told of, and neither is
+/// one that broke off long ago.
+fn was_active(run: &LedgerRun, since: Moment) -> bool {
+    let written = u64::try_from(run.journal.modified / 1_000_000).unwrap_or_default();
+    let last = match run.state {
+        RunState::Over => run.ended_at,
+        RunState::Running | RunState::Waiting | RunState::Unreadable => run.until.max(Some(Moment(written))),
+    };
+    run.began_at >= since
+        || last.is_some_and(|last| last >= since)
+        || run.state != RunState::Over && is_attended(run)
+}
+
+/// Whether a supervisor has the run.
+fn is_attended(run: &LedgerRun) -> bool {
+    dir_of(run).is_some_and(|dir| Journal::is_held(&dir.journal_path()).unwrap_or_default())
+}
+
+fn dir_of(run: &LedgerRun) -> Option<RunDir> {
+    RunDir::at(run.dir.clone())
+}
+
+fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> Read {
+    let nothing = |entry| Read { entry, story: None, attended: false, hint: None, calls: Calls::default() };
+    let Some(dir) = dir_of(&entry.run) else { return nothing(entry) };
+    let attended = entry.run.outcome.is_none() && is_attended(&entry.run);
+    let (story, hint) = match Journal::load(&dir.journal_path()) {
+        Ok(history) => {
+            // What nobody supervises is known until its last decision.
+            let until = if attended { Some(now) } else { history.last_at() };
+            (Some(Story::of(&history, until.unwrap_or(now))), None)
+        }
+        Err(error) => {
+            // Also where the ledger knew it when it could be read.
+            (entry.run.state, entry.run.complaint) = (RunState::Unreadable, Some(error.to_string()));
+            (None, home::hint(&error))
+        }
+    };
+    Read { story, attended, hint, calls: calls(&dir.transcript_path(), bounds), entry }
+}
+
+/// The tool calls of a transcript, as far as it is read. One that cannot be read has none: it decides nothing.
+fn calls(path: &Path, bounds: Bounds) -> Calls {
+    let Some((text, cut)) = end_of(path, bounds.transcript_bytes) else { return Calls::default() };
+    // The first line is whole only if nothing is before it.
+    let whole =
+        if cut { text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1) } else { 0 };
+    Calls::of(text[whole..].split(|byte| *byte == b'\n'), bounds.calls, cut)
+}
+
+/// The end of a file, so many bytes at most, and whether something is before it.
+fn end_of(path: &Path, most: u64) -> Option<(Vec<u8>, bool)> {
+    let mut file = File::open(path).ok()?;
+    let from = file.metadata().ok()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut text = Vec::new();
+    file.take(most).read_to_end(&mut text).ok()?;
+    Some((text, from > 0))
+}

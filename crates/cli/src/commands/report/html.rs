@@ -1,0 +1,409 @@
+//! A report as a page: one file that loads nothing, runs nothing and says the same without colours.
+
+mod drawings;
+mod writer;
+
+use super::calls::{CallEnd, Calls};
+use super::figures::{Clock, cost, counted, money, short_count};
+use super::model::{Bounds, LostRow, ModelRow, Report, ReportRun, Summary};
+use super::standing::Standing;
+use super::story::Attempt;
+use crate::output::text::grouped;
+use crate::output::words;
+use longhaul_core::Span;
+use writer::Html;
+
+/// Nothing is loaded and nothing runs, whatever a browser finds in here: the style sheet is all that is allowed.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const SHEET: &str = include_str!("html/report.css");
+
+/// The report as a page, for people with this clock.
+pub fn page(report: &Report, clock: &Clock) -> String {
+    let mut html = Html::default();
+    html.element("html", &[("lang", "en")], |html| {
+        html.element("head", &[], |html| {
+            html.void("meta", &[("charset", "utf-8")]);
+            html.void("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)]);
+            html.void("meta", &[("name", "referrer"), ("content", "no-referrer")]);
+            html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+            html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
+            html.leaf("title", &[], &format!("Longhaul report of {}", clock.full(report.made_at)));
+            html.style(SHEET);
+        });
+        html.line();
+        html.element("body", &[], |html| body(html, report, clock));
+    });
+    html.into_document()
+}
+
+fn body(html: &mut Html, report: &Report, clock: &Clock) {
+    html.leaf("a", &[("class", "skip"), ("href", "#runs")], "Go to the runs");
+    html.element("header", &[], |html| {
+        html.leaf("h1", &[], "Longhaul report");
+        html.leaf("p", &[("class", "dim")], &super::about(report, clock));
+        contents(html, report);
+    });
+    html.element("main", &[], |html| {
+        summary(html, report);
+        attention(html, report, clock);
+        html.element("div", &[("class", "columns")], |html| {
+            lost(html, &report.lost);
+            faults(html, report);
+        });
+        spent(html, report, clock);
+        models(html, &report.models);
+        runs(html, report, clock);
+    });
+    html.element("footer", &[], |html| {
+        html.format(format_args!(
+            "Made by longhaul {} out of the runs' own journals. Times are {}.",
+            env!("CARGO_PKG_VERSION"),
+            clock.zone(report.made_at)
+        ));
+    });
+}
+
+fn contents(html: &mut Html, report: &Report) {
+    let sections = [
+        ("summary", "Summary", true),
+        ("attention", "What needs you", true),
+        ("lost", "Time lost", true),
+        ("faults", "Faults", true),
+        ("spent", "Spent", !report.spend.is_empty()),
+        ("models", "Models", !report.models.is_empty()),
+        ("runs", "Runs", true),
+    ];
+    html.element("nav", &[("aria-label", "Contents")], |html| {
+        html.element("ul", &[], |html| {
+            for (id, name, _) in sections.into_iter().filter(|(_, _, there)| *there) {
+                html.element("li", &[], |html| html.leaf("a", &[("href", &format!("#{id}"))], name));
+            }
+        });
+    });
+}
+
+/// A part of the page, with its heading.
+fn section(html: &mut Html, id: &str, heading: &str, inside: impl FnOnce(&mut Html)) {
+    let name = format!("{id}-heading");
+    html.line();
+    html.element("section", &[("id", id), ("aria-labelledby", &name)], |html| {
+        html.leaf("h2", &[("id", &name)], heading);
+        inside(html);
+    });
+}
+
+/// The head of a table: its columns, and the class of each.
+fn head(html: &mut Html, columns: &[(&str, &str)]) {
+    html.element("thead", &[], |html| {
+        html.element("tr", &[], |html| {
+            for (name, class) in columns {
+                let attributes = [("scope", "col"), ("class", *class)];
+                html.leaf("th", if class.is_empty() { &attributes[..1] } else { &attributes }, name);
+            }
+        });
+    });
+}
+
+fn summary(html: &mut Html, report: &Report) {
+    let Summary { runs, done, failed, needs_person, going_on, cancelled, .. } = report.summary;
+    section(html, "summary", "Summary", |html| {
+        html.element("dl", &[("class", "tiles")], |html| {
+            tile(
+                html,
+                "tile first",
+                "Runs",
+                &runs.to_string(),
+                &counted(report.summary.attempts.into(), "attempt"),
+            );
+            let standings = [
+                (Standing::Done, done),
+                (Standing::Failed, failed),
+                (Standing::NeedsPerson, needs_person),
+                (Standing::GoingOn, going_on),
+                (Standing::Cancelled, cancelled),
+            ];
+            for (standing, count) in standings {
+                if count > 0 || standing != Standing::Cancelled {
+                    let some =
+                        if count > 0 { format!("tile some-{}", standing.word()) } else { "tile".to_owned() };
+                    tile(html, &some, &capital(standing.told()), &count.to_string(), "");
+                }
+            }
+        });
+        html.element("dl", &[("class", "tiles wide")], |html| {
+            let Summary { cost, cost_estimated, tokens, active, lost, .. } = report.summary;
+            let mut notes = vec![
+                format!("stated by the vendor; about {} more estimated", money(cost_estimated)),
+                format!("{} tokens", short_count(tokens)),
+            ];
+            notes.extend(super::remarks(report));
+            tile(html, "tile", "Spent", &money(cost), &notes.join("; "));
+            let note = format!("{}attempts ran for {active}", most(&report.lost));
+            tile(html, "tile", "Time lost", &lost.to_string(), &note);
+        });
+    });
+}
+
+fn most(lost: &[LostRow]) -> String {
+    lost.first().map(|row| format!("most of it: {}; ", row.cause.told())).unwrap_or_default()
+}
+
+fn tile(html: &mut Html, class: &str, name: &str, figure: &str, note: &str) {
+    html.element("div", &[("class", class)], |html| {
+        html.leaf("dt", &[], name);
+        html.leaf("dd", &[("class", "figure")], figure);
+        if !note.is_empty() {
+            html.leaf("dd", &[("class", "note")], note);
+        }
+    });
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn badge(html: &mut Html, standing: Standing) {
+    html.leaf("span", &[("class", &format!("badge {}", standing.word()))], standing.told());
+}
+
+/// The runs that are not well, and what to type next.
+fn attention(html: &mut Html, report: &Report, clock: &Clock) {
+    section(html, "attention", "What needs you", |html| {
+        let mut urgent = report.runs.iter().filter(|run| run.standing.is_urgent()).peekable();
+        if urgent.peek().is_none() {
+            return html.leaf("p", &[], "Nothing.");
+        }
+        html.element("ul", &[("class", "cards")], |html| {
+            for run in urgent {
+                html.element("li", &[("class", &format!("card {}", run.standing.word()))], |html| {
+                    card(html, run, clock)
+                });
+            }
+        });
+    });
+}
+
+fn card(html: &mut Html, run: &ReportRun, clock: &Clock) {
+    html.element("h3", &[], |html| {
+        badge(html, run.standing);
+        html.element("a", &[("href", &format!("#run-{}", run.id))], |html| html.leaf("code", &[], &run.id));
+        html.format(format_args!(" {}", run.name.as_deref().unwrap_or_default()));
+    });
+    html.leaf("p", &[("class", "task")], &run.task);
+    html.element("p", &[], |html| {
+        html.leaf("strong", &[], &super::because(run, clock));
+        if let Some(advice) = &run.advice {
+            html.format(format_args!(" {}", super::sentence(advice)));
+        }
+    });
+    next(html, run);
+}
+
+/// What to type next.
+fn next(html: &mut Html, run: &ReportRun) {
+    let Some(next) = &run.next else { return };
+    html.element("p", &[("class", "next")], |html| {
+        html.text("Next: ");
+        html.leaf("code", &[], next);
+    });
+}
+
+fn lost(html: &mut Html, rows: &[LostRow]) {
+    section(html, "lost", "Time lost", |html| {
+        if rows.is_empty() {
+            return html.leaf("p", &[], "None.");
+        }
+        let whole: u64 = rows.iter().map(|row| row.waiting.millis() + row.vain.millis()).sum();
+        html.element("table", &[], |html| {
+            head(
+                html,
+                &[("To what", ""), ("Waiting", "number"), ("In attempts", "number"), ("Runs", "number")],
+            );
+            html.element("tbody", &[], |html| {
+                for row in rows {
+                    html.element("tr", &[], |html| {
+                        html.element("th", &[("scope", "row")], |html| {
+                            html.text(row.cause.told());
+                            drawings::bar(html, row.waiting.millis() + row.vain.millis(), whole);
+                        });
+                        for span in [row.waiting, row.vain] {
+                            html.leaf("td", &[("class", "number")], &span_or_dash(span));
+                        }
+                        html.leaf("td", &[("class", "number")], &row.runs.to_string());
+                    });
+                }
+            });
+        });
+    });
+}
+
+fn span_or_dash(span: Span) -> String {
+    if span == Span::ZERO { "–".to_owned() } else { span.to_string() }
+}
+
+fn faults(html: &mut Html, report: &Report) {
+    section(html, "faults", "Faults", |html| {
+        if report.faults.is_empty() {
+            return html.leaf("p", &[], "None.");
+        }
+        let whole: u64 = report.faults.iter().map(|row| u64::from(row.attempts)).sum();
+        html.element("table", &[], |html| {
+            head(html, &[("What", ""), ("Attempts", "number"), ("Runs", "number"), ("Ended runs", "number")]);
+            html.element("tbody", &[], |html| {
+                for row in &report.faults {
+                    html.element("tr", &[], |html| {
+                        html.element("th", &[("scope", "row")], |html| {
+                            html.text(words::cause(row.fault));
+                            drawings::bar(html, row.attempts.into(), whole);
+                        });
+                        for count in [row.attempts, row.runs, row.ended_runs] {
+                            html.leaf("td", &[("class", "number")], &count.to_string());
+                        }
+                    });
+                }
+            });
+        });
+    });
+}
+
+fn spent(html: &mut Html, report: &Report, clock: &Clock) {
+    if report.spend.is_empty() {
+        return;
+    }
+    section(html, "spent", "Spent over time", |html| {
+        html.element("div", &[("class", "panel")], |html| drawings::spent(html, &report.spend, clock));
+    });
+}
+
+fn models(html: &mut Html, rows: &[ModelRow]) {
+    if rows.is_empty() {
+        return;
+    }
+    // The one table that a phone has no room for: it scrolls by itself, with the keyboard too.
+    let scroll =
+        [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-labelledby", "models-heading")];
+    section(html, "models", "Tokens by model", |html| {
+        html.element("div", &scroll, |html| {
+            html.element("table", &[], |html| {
+                let columns = ["Input", "Output", "Cache read", "Cache written", "Cut", "Cost"];
+                let columns = columns.map(|name| (name, "number"));
+                head(html, &[&[("Model", "")], &columns[..]].concat());
+                html.element("tbody", &[], |html| rows.iter().for_each(|row| model(html, row)));
+            });
+        });
+    });
+}
+
+fn model(html: &mut Html, row: &ModelRow) {
+    html.element("tr", &[], |html| {
+        html.leaf("th", &[("scope", "row")], super::model_name(&row.model));
+        let tokens = row.tokens;
+        for count in [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.cut_tokens] {
+            html.leaf("td", &[("class", "number"), ("title", &grouped(count))], &short_count(count));
+        }
+        html.leaf("td", &[("class", "number cost")], &cost(row.cost, row.cost_estimated, row.unpriced));
+    });
+}
+
+fn runs(html: &mut Html, report: &Report, clock: &Clock) {
+    let bounds = Bounds::of(report.runs.len());
+    section(html, "runs", "Runs", |html| {
+        if report.runs.is_empty() {
+            return html.leaf("p", &[], "There are none.");
+        }
+        drawings::legend(html);
+        let detailed = report.runs.len().min(bounds.runs);
+        for run in &report.runs[..detailed] {
+            html.line();
+            let attributes =
+                [("id", format!("run-{}", run.id)), ("class", format!("run {}", run.standing.word()))];
+            let attributes = attributes.each_ref().map(|(name, value)| (*name, value.as_str()));
+            html.element("article", &attributes, |html| one(html, run, bounds, clock));
+        }
+        let others = &report.runs[detailed..];
+        if !others.is_empty() {
+            html.format(format_args!("And {}, each in a line:", counted(others.len() as u64, "more run")));
+            html.element("ul", &[], |html| others.iter().for_each(|run| line(html, run, clock)));
+        }
+    });
+}
+
+/// A run that there are too many others beside.
+fn line(html: &mut Html, run: &ReportRun, clock: &Clock) {
+    html.element("li", &[("id", &format!("run-{}", run.id))], |html| {
+        html.leaf("code", &[], &run.id);
+        html.format(format_args!(" {}; {}", super::because(run, clock), super::facts(run, clock)));
+    });
+}
+
+fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &Clock) {
+    html.element("h3", &[], |html| {
+        badge(html, run.standing);
+        html.leaf("code", &[], &run.id);
+        html.format(format_args!(" {}", run.name.as_deref().unwrap_or_default()));
+    });
+    html.leaf("p", &[("class", "task")], &run.task);
+    html.leaf("p", &[], &super::because(run, clock));
+    html.leaf("p", &[("class", "facts")], &super::facts(run, clock));
+    if !run.standing.is_urgent() {
+        // Of the others it is said above.
+        next(html, run);
+    }
+    drawings::timeline(html, &run.timeline, bounds.slices, clock);
+    if !run.attempts.is_empty() {
+        html.element("details", &[], |html| {
+            html.leaf("summary", &[], &super::attempts_heading(run));
+            attempts(html, run, clock);
+        });
+    }
+    if !run.calls.last.is_empty() {
+        html.element("details", &[], |html| {
+            html.leaf("summary", &[], &super::calls_heading(run));
+            calls(html, &run.calls, clock);
+        });
+    }
+    html.leaf("p", &[("class", "facts")], &super::place(run));
+}
+
+fn attempts(html: &mut Html, run: &ReportRun, clock: &Clock) {
+    html.element("table", &[], |html| {
+        head(html, &[("#", ""), ("Began", ""), ("Took", "number"), ("How it ended", ""), ("Cost", "number")]);
+        html.element("tbody", &[], |html| {
+            for attempt in &run.attempts {
+                html.element("tr", &[], |html| row(html, attempt, run, clock));
+            }
+        });
+    });
+}
+
+fn row(html: &mut Html, attempt: &Attempt, run: &ReportRun, clock: &Clock) {
+    html.leaf("th", &[("scope", "row"), ("class", "count")], &attempt.number.to_string());
+    html.leaf("td", &[], &clock.short(attempt.began_at));
+    html.leaf("td", &[("class", "number")], &super::took(attempt));
+    html.leaf("td", &[], &super::ending(attempt, run));
+    html.leaf("td", &[("class", "number cost")], &cost(attempt.cost, attempt.cost_estimated, false));
+}
+
+fn calls(html: &mut Html, calls: &Calls, clock: &Clock) {
+    html.element("table", &[], |html| {
+        head(html, &[("#", ""), ("At", ""), ("Tool", ""), ("With", ""), ("Ended", "")]);
+        html.element("tbody", &[], |html| {
+            for call in &calls.last {
+                html.element("tr", &[], |html| {
+                    html.leaf("td", &[], &call.attempt.to_string());
+                    html.leaf("td", &[], &call.at.as_deref().map(|at| clock.time(at)).unwrap_or_default());
+                    let by = if call.subagent { " (sub-agent)" } else { "" };
+                    html.leaf("td", &[("class", "tool")], &format!("{}{by}", call.tool));
+                    html.leaf("td", &[("class", "call")], &call.argument);
+                    html.element("td", &[], |html| match call.ended {
+                        CallEnd::Fine => html.text(call.ended.told()),
+                        CallEnd::Unknown | CallEnd::Failed | CallEnd::Denied | CallEnd::CutOff => {
+                            html.leaf("strong", &[], call.ended.told());
+                        }
+                    });
+                });
+            }
+        });
+    });
+}

@@ -1,0 +1,161 @@
+//! What was spent when. The ledger knows quarters of an hour; here they become as many bars as a picture has room for,
+//! of lengths that people count in. Pure: the time zone is an argument.
+
+use jiff::tz::TimeZone;
+use jiff::{RoundMode, Span, Timestamp, Unit, Zoned, ZonedRound};
+use longhaul_core::{Moment, Usd};
+use longhaul_store::LedgerSpend;
+use serde::Serialize;
+
+const QUARTER_MS: u64 = 15 * 60 * 1_000;
+// On a phone each bar then has a few pixels.
+const BARS_MAX: usize = 48;
+/// How long a bar can be: minutes, hours, days.
+const STEPS: &[(Unit, i64)] = &[
+    (Unit::Minute, 15),
+    (Unit::Minute, 30),
+    (Unit::Hour, 1),
+    (Unit::Hour, 2),
+    (Unit::Hour, 3),
+    (Unit::Hour, 6),
+    (Unit::Hour, 12),
+    (Unit::Day, 1),
+    (Unit::Day, 7),
+    (Unit::Day, 30),
+    (Unit::Day, 365),
+];
+
+/// What was spent within some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Bucket {
+    /// From when.
+    #[serde(serialize_with = "super::model::stamp")]
+    pub from: Moment,
+    /// Until when.
+    #[serde(serialize_with = "super::model::stamp")]
+    pub to: Moment,
+    /// What vendors stated.
+    #[serde(rename = "cost_usd", serialize_with = "super::model::dollars")]
+    pub cost: Usd,
+    /// What we priced besides.
+    #[serde(rename = "estimated_cost_usd", serialize_with = "super::model::dollars")]
+    pub cost_estimated: Usd,
+}
+
+/// What was spent when, without gaps; nothing if nothing was. A report since some time shows all of that time.
+pub fn over_time(
+    spent: impl Iterator<Item = (u64, LedgerSpend)>,
+    (since, now): (Option<Moment>, Moment),
+    zone: &TimeZone,
+) -> Vec<Bucket> {
+    let spent: Vec<(Moment, LedgerSpend)> =
+        spent.map(|(quarter, spend)| (Moment(quarter.saturating_mul(QUARTER_MS)), spend)).collect();
+    let moments = || spent.iter().map(|(at, _)| *at);
+    let (Some(first), Some(last)) = (moments().min(), moments().max()) else { return Vec::new() };
+    let (from, to) = since.map_or((first, last), |since| (first.min(since), last.max(now)));
+    let mut bars = bars(from, to, zone);
+    for (at, spend) in spent {
+        let bar = bars.partition_point(|bar| bar.from <= at).checked_sub(1);
+        if let Some(bar) = bar.and_then(|bar| bars.get_mut(bar)) {
+            bar.cost += spend.cost;
+            bar.cost_estimated += spend.cost_estimated;
+        }
+    }
+    bars
+}
+
+/// What was spent before the quarter of an hour in which that moment is.
+pub fn before(spent: &[(u64, &String, LedgerSpend)], since: Moment) -> Usd {
+    let before = spent.iter().filter(|(quarter, _, _)| *quarter < since.0 / QUARTER_MS);
+    before.map(|(_, _, spend)| spend.cost + spend.cost_estimated).sum()
+}
+
+/// Empty bars from before `from` until after `to`; none where the calendar does not go so far.
+fn bars(from: Moment, to: Moment, zone: &TimeZone) -> Vec<Bucket> {
+    let fit = |(unit, step): &(Unit, i64)| {
+        let bars = steps(from, to, (*unit, *step), zone)?;
+        (bars.len() <= BARS_MAX).then_some(bars)
+    };
+    STEPS.iter().find_map(fit).unwrap_or_default()
+}
+
+fn steps(from: Moment, to: Moment, (unit, step): (Unit, i64), zone: &TimeZone) -> Option<Vec<Bucket>> {
+    let begin = Timestamp::from_millisecond(i64::try_from(from.0).ok()?).ok()?.to_zoned(zone.clone());
+    let mut at = floor(&begin, unit, step)?;
+    let span = match unit {
+        Unit::Minute => Span::new().try_minutes(step).ok()?,
+        Unit::Hour => Span::new().try_hours(step).ok()?,
+        _ => Span::new().try_days(step).ok()?,
+    };
+    let mut bars = Vec::new();
+    // One too many tells that they are too many.
+    while moment(&at) <= to && bars.len() <= BARS_MAX {
+        let next = at.checked_add(span).ok()?;
+        bars.push(Bucket {
+            from: moment(&at),
+            to: moment(&next),
+            cost: Usd::ZERO,
+            cost_estimated: Usd::ZERO,
+        });
+        at = next;
+    }
+    Some(bars)
+}
+
+/// The local time at which a bar of this length begins.
+fn floor(at: &Zoned, unit: Unit, step: i64) -> Option<Zoned> {
+    let increment = if unit == Unit::Day { 1 } else { step };
+    at.round(ZonedRound::new().smallest(unit).increment(increment).mode(RoundMode::Floor)).ok()
+}
+
+fn moment(at: &Zoned) -> Moment {
+    Moment(u64::try_from(at.timestamp().as_millisecond()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_store::rfc3339;
+
+    /// How many bars there are, how the first begins, how long it is, and what each one with something in it has.
+    fn told(hours: &[(u64, u64)], since: Option<u64>, now: u64) -> String {
+        let hour = |hour: u64| Moment(1_767_225_600_000 + hour * 3_600_000);
+        let spent = hours.iter().map(|(at, cents)| {
+            let spend = LedgerSpend { cost: Usd(cents * 10_000), ..LedgerSpend::default() };
+            (hour(*at).0 / QUARTER_MS, spend)
+        });
+        let zone = TimeZone::get("Europe/Berlin").expect("it is a zone");
+        let bars = over_time(spent, (since.map(hour), hour(now)), &zone);
+        let Some(first) = bars.first() else { return "none".to_owned() };
+        let filled = bars.iter().enumerate().filter(|(_, bar)| bar.cost > Usd::ZERO);
+        let filled: Vec<String> = filled.map(|(place, bar)| format!("{place}: {}", bar.cost)).collect();
+        assert!(bars.windows(2).all(|pair| pair[0].to == pair[1].from), "there are gaps: {bars:?}");
+        let length = first.to.since(first.from);
+        format!("{} of {length} from {}; {}", bars.len(), rfc3339(first.from), filled.join(", "))
+    }
+
+    #[test]
+    fn bars_are_as_long_as_the_picture_has_room_for() {
+        let check = |told: String, expected: &str| assert_eq!(told, expected);
+        check(told(&[], Some(0), 24), "none");
+        check(told(&[(5, 7)], None, 99), "1 of 15m from 2026-01-01T05:00:00.000Z; 0: $0.0700");
+        check(
+            told(&[(1, 5), (5, 7), (5, 1)], Some(0), 24),
+            "25 of 1h from 2026-01-01T00:00:00.000Z; 1: $0.0500, 5: $0.0800",
+        );
+        // Half a day begins at noon and at midnight, of the local clock.
+        check(
+            told(&[(1, 5), (400, 7)], None, 400),
+            "34 of 12h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 33: $0.0700",
+        );
+        check(
+            told(&[(1, 5), (1000, 7)], None, 1000),
+            "42 of 1d from 2025-12-31T23:00:00.000Z; 0: $0.0500, 41: $0.0700",
+        );
+        // What was spent before the report begins is shown, too.
+        check(
+            told(&[(0, 5), (30, 7)], Some(24), 48),
+            "25 of 2h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 15: $0.0700",
+        );
+    }
+}

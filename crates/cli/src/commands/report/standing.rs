@@ -1,0 +1,121 @@
+//! Where a run stands, as a person sees it: well, not well, or waiting for somebody. Pure.
+
+use crate::output::words;
+use longhaul_core::{Fault, Outcome, OutcomeKind};
+use longhaul_store::{LedgerRun, RunState};
+use serde::Serialize;
+
+/// What a person thinks of first, of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Only a person can go on with it.
+    NeedsPerson,
+    /// It is over and not done.
+    Failed,
+    /// It goes on.
+    GoingOn,
+    /// Somebody stopped it.
+    Cancelled,
+    /// It is done.
+    Done,
+}
+
+impl Standing {
+    /// For people.
+    pub fn told(self) -> &'static str {
+        match self {
+            Standing::NeedsPerson => "needs a person",
+            Standing::Failed => "failed",
+            Standing::GoingOn => "going on",
+            Standing::Cancelled => "cancelled",
+            Standing::Done => "done",
+        }
+    }
+
+    /// The wire word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Standing::NeedsPerson => "needs_person",
+            Standing::Failed => "failed",
+            Standing::GoingOn => "going_on",
+            Standing::Cancelled => "cancelled",
+            Standing::Done => "done",
+        }
+    }
+
+    /// Whether somebody has to look at it.
+    pub fn is_urgent(self) -> bool {
+        match self {
+            Standing::NeedsPerson | Standing::Failed => true,
+            Standing::GoingOn | Standing::Cancelled | Standing::Done => false,
+        }
+    }
+}
+
+/// What a person thinks of first, of this run.
+pub fn standing(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> Standing {
+    match (outcome.map(|outcome| outcome.kind), run.state) {
+        (_, RunState::Unreadable) => Standing::NeedsPerson,
+        (Some(OutcomeKind::Done), _) => Standing::Done,
+        (Some(OutcomeKind::NeedsPerson), _) => Standing::NeedsPerson,
+        (Some(OutcomeKind::Cancelled), _) => Standing::Cancelled,
+        (
+            Some(
+                OutcomeKind::Failed
+                | OutcomeKind::OverBudget
+                | OutcomeKind::OutOfTime
+                | OutcomeKind::CheckFailed
+                | OutcomeKind::Refused
+                | OutcomeKind::Incomplete
+                | OutcomeKind::Bug
+                | OutcomeKind::RetryLater,
+            ),
+            _,
+        ) => Standing::Failed,
+        (None, RunState::Running | RunState::Waiting | RunState::Over) if attended => Standing::GoingOn,
+        // Nobody will go on with it.
+        (None, RunState::Running | RunState::Waiting | RunState::Over) => Standing::NeedsPerson,
+    }
+}
+
+/// How it ended or where it stands, in words for people that do not say its standing once more.
+pub fn because(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> String {
+    let cause = |fault: Option<Fault>| fault.map(words::cause);
+    match (outcome, run.state) {
+        (_, RunState::Unreadable) => {
+            run.complaint.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
+        }
+        (Some(outcome), _) => {
+            let limit = outcome.limit.map(|limit| format!("{} is used up", words::limit_name(limit)));
+            let why = limit.or(cause(outcome.fault).map(str::to_owned));
+            ended(outcome.kind, why.as_deref())
+        }
+        (None, _) if !attended => "it is not over, and no supervisor has it".to_owned(),
+        (None, RunState::Waiting) => {
+            format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt has its time"))
+        }
+        (None, RunState::Running | RunState::Over) => "an attempt is under way".to_owned(),
+    }
+}
+
+fn ended(kind: OutcomeKind, why: Option<&str>) -> String {
+    let told = match kind {
+        OutcomeKind::Done => "the work is done",
+        OutcomeKind::Failed => "the agent gave up, or made no progress",
+        OutcomeKind::NeedsPerson => "only a person can go on",
+        OutcomeKind::Cancelled => "somebody stopped it",
+        OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::Refused
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater => {
+            // Failed is what all of these are, each in its own way.
+            let how = kind.word().replace('_', " ");
+            return why.map_or_else(|| how.clone(), |why| format!("{how}: {why}"));
+        }
+    };
+    why.unwrap_or(told).to_owned()
+}

@@ -1,0 +1,383 @@
+//! What a run did with its time: its attempts, a timeline, and what was lost and to what. Made of its journal alone, by
+//! replaying it; pure.
+
+use crate::output::words;
+use longhaul_core::{Because, Fault, Moment, Outcome, Phase, Record, Run, Rung, Span, StopWhy, Tally, Usd};
+use longhaul_store::History;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A run by its journal.
+#[derive(Debug, Default)]
+pub struct Story {
+    /// Its attempts, the first one first.
+    pub attempts: Vec<Attempt>,
+    /// What it did when, without gaps but for those of a few milliseconds.
+    pub timeline: Vec<Slice>,
+    /// What kept it from working.
+    pub lost: BTreeMap<Cause, Lost>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// How long it took so far, without the time in which it was over.
+    pub wall: Span,
+    /// How long it worked.
+    pub active: Span,
+}
+
+/// One attempt.
+#[derive(Debug, Serialize)]
+pub struct Attempt {
+    /// Which one, from 1.
+    pub number: u32,
+    /// When it was ordered.
+    #[serde(serialize_with = "super::model::stamp")]
+    pub began_at: Moment,
+    /// When it was over.
+    #[serde(serialize_with = "super::model::stamp_or_null")]
+    pub ended_at: Option<Moment>,
+    /// How the history of the conversation reached it.
+    pub rung: Option<Rung>,
+    /// Why by that one.
+    pub because: Option<Because>,
+    /// Why it failed.
+    pub fault: Option<Fault>,
+    /// Why it was stopped, if it was.
+    pub stopped: Option<StopWhy>,
+    /// How long the run then waited for the next one.
+    #[serde(rename = "waited_ms")]
+    pub waited: Span,
+    /// What the vendor stated that it cost, a summary of older work for it included.
+    #[serde(rename = "cost_usd", serialize_with = "super::model::dollars")]
+    pub cost: Usd,
+    /// What we priced besides.
+    #[serde(rename = "estimated_cost_usd", serialize_with = "super::model::dollars")]
+    pub cost_estimated: Usd,
+}
+
+impl Attempt {
+    /// How it ended, or that it did not, in words for people.
+    pub fn ending(&self) -> &'static str {
+        match (self.fault, self.stopped, self.ended_at) {
+            (Some(fault), _, _) => words::cause(fault),
+            (None, _, None) => "not over",
+            (None, Some(why), Some(_)) => stopped(why),
+            (None, None, Some(_)) => "ended by itself",
+        }
+    }
+}
+
+fn stopped(why: StopWhy) -> &'static str {
+    match why {
+        StopWhy::Stalled | StopWhy::NoProgress => "stopped: it stalled",
+        StopWhy::AttemptTimeout => "stopped: it had its time",
+        StopWhy::AuthRejected => "stopped: the credentials were rejected",
+        StopWhy::OtherSession => "stopped: it had opened another session",
+        StopWhy::Reserve | StopWhy::LimitReached => "stopped by a limit",
+        StopWhy::Memory => "stopped: it used too much memory",
+        StopWhy::Lingered => "finished, and did not end by itself",
+        StopWhy::Cancelled => "stopped: cancelled",
+    }
+}
+
+/// A part of the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Slice {
+    /// What the run did.
+    pub kind: SliceKind,
+    /// Why, if for a fault.
+    pub fault: Option<Fault>,
+    /// From when.
+    #[serde(serialize_with = "super::model::stamp")]
+    pub from: Moment,
+    /// Until when.
+    #[serde(serialize_with = "super::model::stamp")]
+    pub to: Moment,
+}
+
+/// What a run does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SliceKind {
+    /// An attempt, which did not fail.
+    Working,
+    /// An attempt that failed.
+    Failed,
+    /// Nothing is resident; the next attempt has its time.
+    Waiting,
+    /// The work is judged.
+    Checking,
+    /// The machine slept, or nobody supervised it.
+    Asleep,
+    /// It was over, until somebody let it go on.
+    Over,
+}
+
+impl SliceKind {
+    /// Every kind, in the order of a legend.
+    pub const ALL: &'static [SliceKind] = &[
+        SliceKind::Working,
+        SliceKind::Failed,
+        SliceKind::Waiting,
+        SliceKind::Checking,
+        SliceKind::Asleep,
+        SliceKind::Over,
+    ];
+
+    /// For a legend.
+    pub fn told(self) -> &'static str {
+        match self {
+            SliceKind::Working => "an attempt works",
+            SliceKind::Failed => "an attempt that failed",
+            SliceKind::Waiting => "waiting for the next attempt",
+            SliceKind::Checking => "the work is checked",
+            SliceKind::Asleep => "the machine slept, or nobody supervised",
+            SliceKind::Over => "over, until somebody resumed it",
+        }
+    }
+}
+
+/// What keeps a run from working.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// A fault.
+    Fault(Fault),
+    /// The pauses between attempts of which none had failed.
+    BetweenAttempts,
+    /// The machine slept, or nobody supervised it.
+    Asleep,
+    /// It was over, until somebody let it go on.
+    Over,
+}
+
+impl Cause {
+    /// The wire word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::Fault(fault) => fault.word(),
+            Cause::BetweenAttempts => "between_attempts",
+            Cause::Asleep => "asleep",
+            Cause::Over => "over",
+        }
+    }
+
+    /// The same for people.
+    pub fn told(self) -> &'static str {
+        match self {
+            Cause::Fault(fault) => words::cause(fault),
+            Cause::BetweenAttempts => "pauses between attempts",
+            Cause::Asleep => "the machine slept, or nobody supervised the run",
+            Cause::Over => "the run was over until somebody resumed it",
+        }
+    }
+}
+
+/// Time that was lost to one cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Between attempts.
+    pub waiting: Span,
+    /// In attempts that came to nothing, and in silences that ended one.
+    pub vain: Span,
+}
+
+impl Lost {
+    /// All of it.
+    pub fn total(self) -> Span {
+        self.waiting + self.vain
+    }
+}
+
+impl Story {
+    /// The story of a run that goes on until `until`, if it is not over.
+    pub fn of(history: &History, until: Moment) -> Story {
+        let mut teller = Teller::default();
+        for entry in &history.entries {
+            for record in &entry.records {
+                teller.take(entry.at, record);
+            }
+        }
+        teller.end(until)
+    }
+}
+
+/// A story that is being told, record by record.
+#[derive(Default)]
+struct Teller {
+    run: Run,
+    story: Story,
+    /// The part of the timeline that is not over.
+    open: Option<Slice>,
+    /// For how long the present attempt was silent when it was stopped for that.
+    silent: Span,
+}
+
+impl Teller {
+    /// Takes in a record of a step that was taken then.
+    fn take(&mut self, step_at: Moment, record: &Record) {
+        let before = self.run.state();
+        let (clocks, fault, ended) = (before.clocks, before.fault, before.ended);
+        let attempt = (before.attempt_began, before.progressed);
+        let waited = matches!(before.phase, Phase::Waiting { .. });
+        self.run.apply(record);
+        let now = self.run.state().clocks;
+        let waiting = now.waiting - clocks.waiting;
+        self.lose_waiting(Cause::Asleep, now.suspended - clocks.suspended);
+        self.lose_waiting(Cause::Over, now.over - clocks.over);
+        self.wait(fault, waiting);
+        match record {
+            Record::AttemptStarted { at, plan } => {
+                self.begin(SliceKind::Working, None, *at);
+                self.silent = Span::ZERO;
+                self.story.attempts.push(Attempt {
+                    number: plan.attempt,
+                    began_at: *at,
+                    ended_at: None,
+                    rung: None,
+                    because: None,
+                    fault: None,
+                    stopped: None,
+                    waited: Span::ZERO,
+                    cost: Usd::ZERO,
+                    cost_estimated: Usd::ZERO,
+                });
+            }
+            Record::RungTaken { rung, because, .. } => {
+                if let Some(last) = self.story.attempts.last_mut() {
+                    (last.rung, last.because) = (Some(*rung), Some(*because));
+                }
+            }
+            Record::StopOrdered { why, silence, .. } => {
+                self.silent = silence.map_or(self.silent, |silence| match why {
+                    StopWhy::NoProgress => silence.unfinished,
+                    StopWhy::Stalled
+                    | StopWhy::AttemptTimeout
+                    | StopWhy::AuthRejected
+                    | StopWhy::OtherSession
+                    | StopWhy::Reserve
+                    | StopWhy::LimitReached
+                    | StopWhy::Memory
+                    | StopWhy::Lingered
+                    | StopWhy::Cancelled => silence.unheard,
+                });
+                if let Some(last) = self.story.attempts.last_mut() {
+                    last.stopped = Some(*why);
+                }
+            }
+            Record::Condensed { tally, .. } => self.spend(*tally),
+            Record::AttemptEnded { at, fault, tally, .. } => {
+                self.spend(*tally);
+                self.end_attempt(*at, *fault, attempt);
+            }
+            Record::Swept { at, .. } => {
+                if matches!(self.run.state().phase, Phase::Waiting { .. }) {
+                    self.begin(SliceKind::Waiting, self.run.state().fault, *at);
+                }
+            }
+            Record::CheckOrdered { at } => self.begin(SliceKind::Checking, None, *at),
+            Record::Checked { at, .. } | Record::RunFinished { at, .. } => self.close(*at),
+            Record::RunReopened { at, .. } => {
+                self.begin(SliceKind::Over, None, ended);
+                self.close(*at);
+            }
+            // What is slept during a wait is part of the wait.
+            Record::Suspended { span } if !waited => self.sleep(step_at, *span),
+            Record::Suspended { .. }
+            | Record::RunStarted { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::Progressed { .. }
+            | Record::LimitReached { .. }
+            | Record::Stopped { .. }
+            | Record::Said { .. }
+            | Record::InputEnded { .. }
+            | Record::SilenceExcused { .. }
+            | Record::CheckStopped { .. }
+            | Record::CancelOrdered { .. } => {}
+        }
+    }
+
+    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, (began, progressed): (Moment, bool)) {
+        self.close(at);
+        let Some(last) = self.story.attempts.last_mut() else { return };
+        (last.ended_at, last.fault) = (Some(at), fault);
+        let Some(fault) = fault else { return };
+        let ordered = last.began_at;
+        // All its parts: it may have been interrupted by a sleep of the machine.
+        for slice in self.story.timeline.iter_mut().rev().take_while(|slice| slice.from >= ordered) {
+            if slice.kind == SliceKind::Working {
+                (slice.kind, slice.fault) = (SliceKind::Failed, Some(fault));
+            }
+        }
+        let vain = if progressed { self.silent } else { at.since(began) };
+        let lost = self.lost_to(Cause::Fault(fault));
+        lost.vain = lost.vain + vain;
+    }
+
+    fn spend(&mut self, tally: Tally) {
+        if let Some(last) = self.story.attempts.last_mut() {
+            last.cost += tally.cost;
+            last.cost_estimated += tally.cost_estimated;
+        }
+    }
+
+    /// It waited so long for another attempt, after one with this fault.
+    fn wait(&mut self, fault: Option<Fault>, span: Span) {
+        self.lose_waiting(fault.map_or(Cause::BetweenAttempts, Cause::Fault), span);
+        if let Some(last) = self.story.attempts.last_mut() {
+            last.waited = last.waited + span;
+        }
+    }
+
+    fn lose_waiting(&mut self, cause: Cause, span: Span) {
+        let lost = self.lost_to(cause);
+        lost.waiting = lost.waiting + span;
+    }
+
+    fn lost_to(&mut self, cause: Cause) -> &mut Lost {
+        self.story.lost.entry(cause).or_default()
+    }
+
+    /// Something else begins.
+    fn begin(&mut self, kind: SliceKind, fault: Option<Fault>, at: Moment) {
+        self.close(at);
+        self.open = Some(Slice { kind, fault, from: at, to: at });
+    }
+
+    /// What was under way ends.
+    fn close(&mut self, at: Moment) {
+        if let Some(open) = self.open.take()
+            && at > open.from
+        {
+            self.story.timeline.push(Slice { to: at, ..open });
+        }
+    }
+
+    /// What is under way was interrupted until then.
+    fn sleep(&mut self, at: Moment, span: Span) {
+        let Some(open) = self.open else { return };
+        let from = Moment(at.0.saturating_sub(span.0)).max(open.from);
+        self.begin(SliceKind::Asleep, None, from);
+        self.begin(open.kind, open.fault, at);
+    }
+
+    fn end(mut self, until: Moment) -> Story {
+        let state = self.run.state();
+        self.story.outcome = state.outcome();
+        let until = if self.story.outcome.is_some() { state.ended } else { until };
+        if state.phase == Phase::New {
+            // Its clocks have not begun.
+            return self.story;
+        }
+        (self.story.wall, self.story.active) = (state.clocks.wall(until), state.active(until));
+        // A wait that is under way has cost its time, too.
+        if let Phase::Waiting { since, .. } = state.phase {
+            let fault = state.fault;
+            self.wait(fault, until.since(since));
+        }
+        self.close(until);
+        self.story.lost.retain(|_, lost| lost.total() > Span::ZERO);
+        self.story
+    }
+}

@@ -1,0 +1,428 @@
+//! What a report says of runs that are told by their records.
+
+mod pages;
+mod stories;
+
+use super::calls::{CallEnd, Calls, ToolCall};
+use super::figures::Clock;
+use super::model::{Asked, Read, Report};
+use super::standing::Standing;
+use super::story::Story;
+use super::{html, text};
+use expect_test::expect;
+use jiff::tz::TimeZone;
+use longhaul_core::{
+    Fault, Limit, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, Say, SessionPlan, Span, SpawnPlan,
+    Tally, Tokens, Usd,
+};
+use longhaul_store::{Entry, History, LedgerEntry, ModelSpent, Plan, RunDir, RunState};
+use serde_json::json;
+
+/// 2026-01-01, midnight.
+const BEGAN: u64 = 1_767_225_600_000;
+
+/// Seconds after the beginning.
+fn at(seconds: u64) -> Moment {
+    Moment(BEGAN + seconds * 1_000)
+}
+
+fn cents(cents: u64) -> Usd {
+    Usd(cents * 10_000)
+}
+
+fn tally(stated: u64, estimated: u64) -> Tally {
+    Tally {
+        tokens: Tokens { input: 1_000, output: 20_000, cache_read: 3_000_000, cache_write: 40 },
+        messages: 2,
+        cost: cents(stated),
+        cost_estimated: cents(estimated),
+        ..Tally::default()
+    }
+}
+
+fn spawn(attempt: u32) -> SpawnPlan {
+    SpawnPlan::new(attempt, SessionPlan::New("one".into()), Say::Task)
+}
+
+/// A run's records, put together attempt by attempt.
+#[derive(Default)]
+struct Tale {
+    steps: Vec<(Moment, Vec<Record>)>,
+    attempts: u32,
+}
+
+impl Tale {
+    fn begun() -> Tale {
+        Tale::default().and(0, Record::RunStarted { at: at(0) }).attempt(0)
+    }
+
+    fn and(mut self, seconds: u64, record: Record) -> Tale {
+        self.steps.push((at(seconds), vec![record]));
+        self
+    }
+
+    fn attempt(mut self, seconds: u64) -> Tale {
+        self.attempts += 1;
+        let plan = spawn(self.attempts);
+        self.and(seconds, Record::AttemptStarted { at: at(seconds), plan })
+    }
+
+    fn progress(self, seconds: u64) -> Tale {
+        self.and(seconds, Record::Progressed { at: at(seconds), forgives: true })
+    }
+
+    fn ended(self, seconds: u64, fault: Option<Fault>, used: Tally, next: Next) -> Tale {
+        let ended = Record::AttemptEnded {
+            at: at(seconds),
+            fault,
+            tally: used,
+            result: None,
+            denied: 0,
+            questions: Default::default(),
+            continuity: None,
+            evidence: None,
+            next,
+        };
+        self.and(seconds, ended).and(seconds, Record::Swept { at: at(seconds), ended: 0 })
+    }
+
+    /// The attempt fails, and the run waits for so many seconds.
+    fn fails(self, seconds: u64, fault: Fault, wait: u64) -> Tale {
+        let plan = spawn(self.attempts + 1);
+        let next = Next::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan };
+        self.ended(seconds, Some(fault), tally(0, 5), next)
+    }
+
+    fn over(self, seconds: u64, fault: Option<Fault>, outcome: Outcome) -> Tale {
+        self.ended(seconds, fault, tally(120, 0), Next::Finish(outcome))
+            .and(seconds, Record::RunFinished { at: at(seconds), outcome })
+    }
+
+    fn history(&self) -> History {
+        let entry = |(seq, (at, records)): (usize, &(Moment, Vec<Record>))| Entry {
+            seq: seq as u64 + 1,
+            at: *at,
+            records: records.clone(),
+        };
+        History { entries: self.steps.iter().enumerate().map(entry).collect(), torn_bytes: 0 }
+    }
+
+    /// What would be read of it now, so many seconds after the beginning.
+    fn read(&self, id: &str, task: &str, now: u64) -> Read {
+        let history = self.history();
+        let dir = RunDir::at(format!("/runs/2026-01-01/{id}").into()).expect("it is absolute");
+        let mut entry = LedgerEntry::new(&dir, &plan(task));
+        let spent = |model: &str, cost: Usd, estimated: Usd| ModelSpent {
+            model: model.to_owned(),
+            cost,
+            cost_estimated: estimated,
+            unpriced: false,
+            tokens: tally(0, 0).tokens,
+            cut_tokens: Tokens { output: 7, ..Tokens::default() },
+            messages: 2,
+        };
+        for record in history.records() {
+            entry.take(record, |_| match record {
+                Record::AttemptEnded { tally, .. } => {
+                    vec![
+                        spent("opus", tally.cost, tally.cost_estimated),
+                        spent("haiku", Usd::ZERO, Usd::ZERO),
+                    ]
+                }
+                _ => Vec::new(),
+            });
+        }
+        entry.settle(&Run::replay(history.records()));
+        let attended = entry.run.state != RunState::Over;
+        Read { story: Some(Story::of(&history, at(now))), attended, hint: None, calls: calls(), entry }
+    }
+}
+
+fn plan(task: &str) -> Plan {
+    let plan = json!({
+        "longhaul": "0.1.0", "started_at": "2026-01-01T00:00:00.000Z", "name": "nightly",
+        "prompt": { "text": task }, "cwd": "/home/me/project", "model": "opus",
+        "agent": { "name": "claude", "program": "claude" },
+        "argv": [], "env": { "set": [], "removed": [] }, "policy": longhaul_core::Preset::Drill.policy(),
+    });
+    serde_json::from_value(plan).expect("it is a plan")
+}
+
+fn calls() -> Calls {
+    let call = |argument: &str, ended| ToolCall {
+        attempt: 1,
+        at: Some("2026-01-01T00:00:05.000Z".to_owned()),
+        tool: "Bash".to_owned(),
+        argument: argument.to_owned(),
+        subagent: false,
+        ended,
+    };
+    Calls { last: vec![call("cargo test", CallEnd::Fine), call("git push", CallEnd::Denied)], cut: true }
+}
+
+fn of_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
+    Outcome::by_fault(kind, fault)
+}
+
+/// Six runs of every kind.
+fn runs() -> Vec<Read> {
+    let done = Tale::begun()
+        .progress(100)
+        .fails(200, Fault::Overloaded, 60)
+        .attempt(260)
+        .fails(290, Fault::Overloaded, 10)
+        .attempt(300)
+        .over(3_600, None, Outcome::DONE);
+    let budget = Outcome::by_limit(Limit::Budget, None);
+    let mut unreadable = Tale::begun().read("eee-bad", "something", 9_000);
+    (unreadable.story, unreadable.attended) = (None, false);
+    (unreadable.entry.run.state, unreadable.entry.run.complaint) = (
+        RunState::Unreadable,
+        Some("read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged".to_owned()),
+    );
+    unreadable.hint = Some("what was done is still told by: longhaul seed --from-transcript x".to_owned());
+    let mut left = Tale::begun().read("fff-left", "carry on", 9_000);
+    left.attended = false;
+    vec![
+        done.read("aaa-done", "fix the failing tests", 9_000),
+        Tale::begun().over(30, Some(Fault::Auth), of_fault(OutcomeKind::NeedsPerson, Fault::Auth)).read(
+            "bbb-auth",
+            "port the parser to the new grammar, keep every test of it, and write down what has changed for people who use it",
+            9_000,
+        ),
+        Tale::begun().progress(10).over(1_800, None, budget).read("ccc-budget", "write the manual", 9_000),
+        Tale::begun().fails(30, Fault::UsageLimit, 20_000).read("ddd-waits", "reproduce the paper", 9_000),
+        unreadable,
+        left,
+    ]
+}
+
+fn report_of(read: Vec<Read>) -> Report {
+    Report::of(Asked { run: None, since: Some(at(0)) }, read, at(9_000), &TimeZone::UTC)
+}
+
+fn clock() -> Clock {
+    Clock::new(TimeZone::UTC)
+}
+
+#[test]
+fn who_is_asked_for_comes_first() {
+    let report = report_of(runs());
+    let told: Vec<_> = report
+        .runs
+        .iter()
+        .map(|run| {
+            format!(
+                "{} {}: {} | {}",
+                run.id,
+                run.standing.told(),
+                run.because,
+                run.next.as_deref().unwrap_or("-")
+            )
+        })
+        .collect();
+    expect![[r#"
+        bbb-auth needs a person: the credentials were rejected | longhaul resume bbb-auth
+        eee-bad needs a person: read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged | -
+        fff-left needs a person: it is not over, and no supervisor has it | longhaul recover fff-left
+        ccc-budget failed: over budget: the budget is used up | longhaul resume ccc-budget --add-budget USD
+        aaa-done done: the work is done | -
+        ddd-waits going on: waiting: the account's usage limit is reached | -
+    "#]]
+    .assert_eq(&(told.join("\n") + "\n"));
+}
+
+#[test]
+fn the_summary_is_the_sum_of_the_ledger() {
+    let read = runs();
+    let stated: Usd = read.iter().map(|read| read.entry.run.cost).sum();
+    let estimated: Usd = read.iter().map(|read| read.entry.run.cost_estimated).sum();
+    let waiting: u64 = read.iter().map(|read| read.entry.run.waiting.millis()).sum();
+    let report = report_of(read);
+    assert_eq!((report.summary.cost, report.summary.cost_estimated), (stated, estimated));
+    let by_model: (Usd, Usd) = (
+        report.models.iter().map(|row| row.cost).sum(),
+        report.models.iter().map(|row| row.cost_estimated).sum(),
+    );
+    let by_time: (Usd, Usd) = (
+        report.spend.iter().map(|bar| bar.cost).sum(),
+        report.spend.iter().map(|bar| bar.cost_estimated).sum(),
+    );
+    let by_attempt =
+        report.runs.iter().flat_map(|run| &run.attempts).map(|attempt| attempt.cost).sum::<Usd>();
+    assert_eq!((by_model, by_time, by_attempt), ((stated, estimated), (stated, estimated), stated));
+    // The ledger does not know of the wait that is under way, and of no attempt that came to nothing.
+    let under_way = 9_000 - 30;
+    let vain = report.lost.iter().map(|row| row.vain.millis()).sum::<u64>();
+    assert_eq!(report.summary.lost.millis(), waiting + under_way * 1_000 + vain);
+    expect![[r#"
+        Summary {
+            runs: 6,
+            done: 1,
+            failed: 1,
+            needs_person: 3,
+            going_on: 1,
+            cancelled: 0,
+            attempts: 8,
+            cost: Usd(
+                3600000,
+            ),
+            cost_estimated: Usd(
+                150000,
+            ),
+            unpriced: false,
+            cost_before: Usd(
+                0,
+            ),
+            tokens: 18126240,
+            active: Span(
+                14390000,
+            ),
+            lost: Span(
+                9130000,
+            ),
+        }
+    "#]]
+    .assert_debug_eq(&report.summary);
+}
+
+#[test]
+fn what_was_spent_before_is_told_apart() {
+    let read = Tale::begun().progress(1).fails(10, Fault::Overloaded, 10_000).attempt(10_010).over(
+        10_020,
+        None,
+        Outcome::DONE,
+    );
+    let asked = Asked { run: None, since: Some(at(9_000)) };
+    let report = Report::of(asked, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
+    assert_eq!(report.summary.cost_before, cents(5));
+    assert_eq!((report.summary.cost, report.summary.cost_estimated), (cents(120), cents(5)));
+}
+
+#[test]
+fn a_report_of_nothing_says_so() {
+    let report = report_of(Vec::new());
+    expect![[r#"
+        LONGHAUL REPORT
+        0 runs active since 2026-01-01 00:00; made 2026-01-01 02:30.
+        Times are UTC.
+
+        SUMMARY
+          runs        0, in 0 attempts: 0 done, 0 failed, 0 needs a person, 0 going on
+          spent       $0 stated by the vendor; 0 tokens
+          time lost   0s; attempts ran for 0s
+
+        WHAT NEEDS YOU
+          Nothing.
+
+        TIME LOST
+          None.
+
+        FAULTS
+          None.
+
+        RUNS
+        There are none.
+    "#]]
+    .assert_eq(&text::text(&report, &clock()));
+    pages::check(&html::page(&report, &clock()));
+}
+
+#[test]
+fn the_text_is_100_columns_wide() {
+    let text = text::text(&report_of(runs()), &clock());
+    expect_test::expect_file!["tests/report.txt"].assert_eq(&text);
+    for line in text.lines().filter(|line| !line.trim_start().starts_with("$ ")) {
+        assert!(line.chars().count() <= 100, "{line}");
+        assert_eq!(line, line.trim_end(), "there is something at the end of a line");
+    }
+}
+
+#[test]
+fn the_json_has_every_run() {
+    let json = serde_json::to_value(report_of(runs())).expect("JSON");
+    assert_eq!(json["runs"].as_array().expect("a list").len(), 6);
+    expect![[r#"
+        {
+          "active_ms": 0,
+          "advice": "what was done is still told by: longhaul seed --from-transcript x",
+          "agent": "claude",
+          "attempts": [],
+          "attempts_total": 1,
+          "because": "read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged",
+          "began_at": "2026-01-01T00:00:00.000Z",
+          "calls": {
+            "cut": true,
+            "last": [
+              {
+                "argument": "cargo test",
+                "at": "2026-01-01T00:00:05.000Z",
+                "attempt": 1,
+                "ended": "fine",
+                "subagent": false,
+                "tool": "Bash"
+              },
+              {
+                "argument": "git push",
+                "at": "2026-01-01T00:00:05.000Z",
+                "attempt": 1,
+                "ended": "denied",
+                "subagent": false,
+                "tool": "Bash"
+              }
+            ]
+          },
+          "cost_usd": 0.0,
+          "dir": "/runs/2026-01-01/eee-bad",
+          "ended_at": null,
+          "estimated_cost_usd": 0.0,
+          "fault": null,
+          "id": "eee-bad",
+          "limit": null,
+          "lost_ms": 0,
+          "model": "opus",
+          "name": "nightly",
+          "next": null,
+          "outcome": null,
+          "project": "/home/me/project",
+          "retry_at": null,
+          "standing": "needs_person",
+          "task": "something",
+          "timeline": [],
+          "tokens": 0,
+          "unpriced": false,
+          "wall_ms": 0
+        }
+    "#]]
+    .assert_eq(&(serde_json::to_string_pretty(&json["runs"][1]).expect("JSON") + "\n"));
+    expect![[r#"
+        [
+          {
+            "cause": "usage_limit",
+            "runs": 1,
+            "vain_ms": 30000,
+            "waiting_ms": 8970000
+          },
+          {
+            "cause": "overloaded",
+            "runs": 1,
+            "vain_ms": 30000,
+            "waiting_ms": 70000
+          },
+          {
+            "cause": "auth",
+            "runs": 1,
+            "vain_ms": 30000,
+            "waiting_ms": 0
+          }
+        ]
+    "#]]
+    .assert_eq(&(serde_json::to_string_pretty(&json["lost"]).expect("JSON") + "\n"));
+}
+
+#[test]
+fn every_standing_is_urgent_or_not() {
+    let urgent: Vec<_> = report_of(runs()).runs.iter().map(|run| run.standing.is_urgent()).collect();
+    assert_eq!(urgent, [true, true, true, true, false, false]);
+    assert!(!Standing::Cancelled.is_urgent(), "a person knows of it");
+}

@@ -1,0 +1,272 @@
+//! A report as text of 100 columns, which says what the page says.
+
+use super::figures::{Clock, cost, counted, cut, money, plain, short_count};
+use super::model::{Bounds, Report, ReportRun, Summary};
+use super::standing::Standing;
+use super::story::SliceKind;
+use crate::output::words;
+use longhaul_core::{Span, Usd};
+use std::fmt::{Result, Write};
+
+const COLUMNS: usize = 100;
+// A timeline in signs, between its two times.
+const TIMELINE_COLUMNS: usize = 64;
+// Bars of what was spent.
+const BAR_COLUMNS: usize = 50;
+
+/// The report as text, for people with this clock.
+pub fn text(report: &Report, clock: &Clock) -> String {
+    let mut out = String::new();
+    write_text(&mut out, report, clock).expect("writing to a string cannot fail");
+    out
+}
+
+fn write_text(out: &mut String, report: &Report, clock: &Clock) -> Result {
+    writeln!(out, "LONGHAUL REPORT")?;
+    wrapped(out, "", &super::about(report, clock))?;
+    wrapped(out, "", &format!("Times are {}.", clock.zone(report.made_at)))?;
+    summary(out, report)?;
+    attention(out, report, clock)?;
+    tables(out, report, clock)?;
+    heading(out, "RUNS")?;
+    let bounds = Bounds::of(report.runs.len());
+    if report.runs.is_empty() {
+        writeln!(out, "There are none.")?;
+    } else {
+        let signs = SliceKind::ALL.iter().map(|kind| format!("{} {}", sign(*kind), kind.told()));
+        wrapped(out, "", &format!("In timelines: {}.", signs.collect::<Vec<_>>().join(", ")))?;
+    }
+    report.runs.iter().take(bounds.runs).try_for_each(|run| one(out, run, clock))?;
+    for run in report.runs.iter().skip(bounds.runs) {
+        wrapped(
+            out,
+            "",
+            &format!("{} {}; {}", run.id, super::because(run, clock), super::facts(run, clock)),
+        )?;
+    }
+    Ok(())
+}
+
+fn heading(out: &mut String, name: &str) -> Result {
+    writeln!(out, "\n{name}")
+}
+
+fn summary(out: &mut String, report: &Report) -> Result {
+    let Summary {
+        runs, done, failed, needs_person, going_on, cancelled, attempts, tokens, active, lost, ..
+    } = report.summary;
+    heading(out, "SUMMARY")?;
+    let standings = [
+        (Standing::Done, done),
+        (Standing::Failed, failed),
+        (Standing::NeedsPerson, needs_person),
+        (Standing::GoingOn, going_on),
+        (Standing::Cancelled, cancelled),
+    ];
+    let told =
+        standings.into_iter().filter(|(standing, count)| *count > 0 || *standing != Standing::Cancelled);
+    let told: Vec<String> = told.map(|(standing, count)| format!("{count} {}", standing.told())).collect();
+    row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), told.join(", ")))?;
+    let Summary { cost, cost_estimated, .. } = report.summary;
+    let mut spent = format!("{} stated by the vendor", money(cost));
+    if cost_estimated > Usd::ZERO {
+        write!(spent, "; about {} more estimated", money(cost_estimated))?;
+    }
+    write!(spent, "; {} tokens", short_count(tokens))?;
+    for remark in super::remarks(report) {
+        write!(spent, "; {remark}")?;
+    }
+    row(out, "spent", &spent)?;
+    row(out, "time lost", &format!("{lost}; attempts ran for {active}"))
+}
+
+fn row(out: &mut String, name: &str, value: &str) -> Result {
+    wrapped(out, &format!("  {name:<12}"), value)
+}
+
+fn attention(out: &mut String, report: &Report, clock: &Clock) -> Result {
+    heading(out, "WHAT NEEDS YOU")?;
+    let mut urgent = report.runs.iter().filter(|run| run.standing.is_urgent()).peekable();
+    if urgent.peek().is_none() {
+        return writeln!(out, "  Nothing.");
+    }
+    for run in urgent {
+        writeln!(out, "  {}  {}", run.id, run.standing.told())?;
+        writeln!(out, "    {}", line(&titled(run), COLUMNS - 4))?;
+        wrapped(out, "    ", &super::because(run, clock))?;
+        if let Some(advice) = &run.advice {
+            wrapped(out, "    ", &super::sentence(advice))?;
+        }
+        if let Some(next) = &run.next {
+            // What is to be typed is never broken.
+            writeln!(out, "    $ {next}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What the user called it, and its task.
+fn titled(run: &ReportRun) -> String {
+    match &run.name {
+        Some(name) => format!("{name}: {}", run.task),
+        None => run.task.clone(),
+    }
+}
+
+fn tables(out: &mut String, report: &Report, clock: &Clock) -> Result {
+    heading(out, "TIME LOST")?;
+    if report.lost.is_empty() {
+        writeln!(out, "  None.")?;
+    } else {
+        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "to what", "waiting", "in attempts", "runs")?;
+    }
+    for lost in &report.lost {
+        let spans = [lost.waiting, lost.vain].map(dash);
+        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", lost.cause.told(), spans[0], spans[1], lost.runs)?;
+    }
+    heading(out, "FAULTS")?;
+    if report.faults.is_empty() {
+        writeln!(out, "  None.")?;
+    } else {
+        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "what", "attempts", "ended runs", "runs")?;
+    }
+    for row in &report.faults {
+        let what = words::cause(row.fault);
+        writeln!(out, "  {what:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
+    }
+    spent(out, report, clock)?;
+    models(out, report)
+}
+
+fn dash(span: Span) -> String {
+    if span == Span::ZERO { "-".to_owned() } else { span.to_string() }
+}
+
+fn spent(out: &mut String, report: &Report, clock: &Clock) -> Result {
+    let total = |bar: &super::spend::Bucket| bar.cost + bar.cost_estimated;
+    let most = report.spend.iter().map(total).max().unwrap_or_default();
+    let Some(first) = report.spend.first() else { return Ok(()) };
+    heading(out, &format!("SPENT OVER TIME, IN {} EACH", first.to.since(first.from)))?;
+    for bar in report.spend.iter().filter(|bar| total(bar) > Usd::ZERO) {
+        let tall = total(bar).0 as f64 / most.0.max(1) as f64 * BAR_COLUMNS as f64;
+        let tall = "#".repeat((tall.round() as usize).max(1));
+        writeln!(
+            out,
+            "  {:<13} {tall} {}",
+            clock.short(bar.from),
+            cost(bar.cost, bar.cost_estimated, false)
+        )?;
+    }
+    Ok(())
+}
+
+fn models(out: &mut String, report: &Report) -> Result {
+    if report.models.is_empty() {
+        return Ok(());
+    }
+    heading(out, "TOKENS BY MODEL")?;
+    let row = |out: &mut String, first: &str, rest: [&str; 7]| {
+        let [input, output, read, written, lost, stated, estimated] = rest;
+        writeln!(
+            out,
+            "  {first:<22}{input:>8}{output:>8}{read:>12}{written:>15}{lost:>8}{stated:>11}{estimated:>11}"
+        )
+    };
+    row(out, "model", ["input", "output", "cache read", "cache written", "cut", "stated", "estimated"])?;
+    for model in &report.models {
+        let tokens = model.tokens;
+        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.cut_tokens]
+            .map(short_count);
+        let [input, output, read, written, cut_tokens] = counts.each_ref().map(String::as_str);
+        let stated = money(model.cost);
+        let estimated = if model.unpriced { "no price".to_owned() } else { money(model.cost_estimated) };
+        let name = line(super::model_name(&model.model), 21);
+        row(out, &name, [input, output, read, written, cut_tokens, &stated, &estimated])?;
+    }
+    Ok(())
+}
+
+fn one(out: &mut String, run: &ReportRun, clock: &Clock) -> Result {
+    writeln!(out, "\n{}  {}", run.id, run.standing.told())?;
+    writeln!(out, "  {}", line(&titled(run), COLUMNS - 2))?;
+    wrapped(out, "  ", &super::because(run, clock))?;
+    wrapped(out, "  ", &super::facts(run, clock))?;
+    if let Some(next) = run.next.as_ref().filter(|_| !run.standing.is_urgent()) {
+        // Of the others it is said above.
+        writeln!(out, "  $ {next}")?;
+    }
+    if let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) {
+        writeln!(out, "  {} [{}] {}", clock.short(first.from), timeline(run), clock.short(last.to))?;
+    }
+    if run.attempts_left_out() > 0 && !run.attempts.is_empty() {
+        writeln!(out, "  {}", super::attempts_heading(run))?;
+    }
+    for attempt in &run.attempts {
+        let first = format!(
+            "  {:>4}  {:<13}{:>9}  ",
+            attempt.number,
+            clock.short(attempt.began_at),
+            super::took(attempt)
+        );
+        let cost = cost(attempt.cost, attempt.cost_estimated, false);
+        wrapped(out, &first, &format!("{}; {cost}", super::ending(attempt, run)))?;
+    }
+    if !run.calls.last.is_empty() {
+        writeln!(out, "  {}", super::calls_heading(run))?;
+    }
+    for call in &run.calls.last {
+        let at = call.at.as_deref().map(|at| clock.time(at)).unwrap_or_default();
+        let by = if call.subagent { " (sub-agent)" } else { "" };
+        let told = format!("{:>8}  {:<9} {}{by} {}", at, call.ended.told(), call.tool, call.argument);
+        writeln!(out, "    {}", line(&told, COLUMNS - 4))?;
+    }
+    wrapped(out, "  ", &super::place(run))
+}
+
+fn sign(kind: SliceKind) -> char {
+    match kind {
+        SliceKind::Working => '=',
+        SliceKind::Failed => 'x',
+        SliceKind::Waiting => '.',
+        SliceKind::Checking => '?',
+        SliceKind::Asleep => 'z',
+        SliceKind::Over => '_',
+    }
+}
+
+/// A sign for each part of its time, of what the run did in the middle of it.
+fn timeline(run: &ReportRun) -> String {
+    let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) else { return String::new() };
+    let all = last.to.since(first.from).millis();
+    let at = |column: usize| {
+        let middle = first.from.0 + all * (2 * column as u64 + 1) / (2 * TIMELINE_COLUMNS as u64);
+        let place = run.timeline.partition_point(|slice| slice.to.0 <= middle);
+        run.timeline.get(place).filter(|slice| slice.from.0 <= middle).map_or(' ', |slice| sign(slice.kind))
+    };
+    (0..TIMELINE_COLUMNS).map(at).collect()
+}
+
+/// A text behind `first`, broken between words, its further lines below its beginning. A word that is longer than a line,
+/// such as a path, is still one to copy.
+fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
+    let margin = first.chars().count();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in plain(text).split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
+            writeln!(out, "{line}")?;
+            (line, empty) = (" ".repeat(margin), true);
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    writeln!(out, "{}", line.trim_end())
+}
+
+/// As much of a text as fits, on one line.
+fn line(text: &str, columns: usize) -> String {
+    cut(&plain(text).replace(['\n', '\t'], " "), columns)
+}
