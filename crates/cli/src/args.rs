@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod events;
 mod keep_going;
 mod limits;
 mod logs;
@@ -13,6 +14,7 @@ mod why;
 
 pub use completions::CompletionsArgs;
 pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs};
+pub use events::{Destination, EventsArgs};
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use logs::LogsArgs;
@@ -260,6 +262,8 @@ pub struct RunArgs {
     pub keep_going: KeepGoingArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 /// Said at the end of the help of every command that takes a policy, and at the top of a new configuration.
@@ -351,6 +355,8 @@ pub struct ResumeArgs {
     pub limits: LimitArgs,
     #[command(flatten)]
     pub more: MoreArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 #[derive(Debug, Args)]
@@ -380,6 +386,9 @@ pub struct RecoverArgs {
     /// Print the service that --install would write, and change nothing
     #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
     pub print: bool,
+    /// Last, because its heading in the help holds for everything behind it.
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 #[derive(Debug, Args)]
@@ -400,6 +409,8 @@ pub struct AttachArgs {
     /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN")]
     pub run: String,
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 #[derive(Debug, Args)]

@@ -54,6 +54,7 @@ fn main() -> ExitCode {
     }
     cli.global.configured.values = line.configured;
     let format = output::format(&cli.global);
+    let prints = format != OutputFormat::Text && !cli.command.tells_on_stdout();
     let ended = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::resume::resume(&cli.global, &args),
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
             let failure = cli.global.configured.values.explain(failure);
             output::complain(&failure.error, failure.hint.as_deref());
             // A program that reads JSON gets an envelope whatever happened; wrong usage is for people.
-            if format != OutputFormat::Text && failure.exit_code != failure::USAGE {
+            if prints && failure.exit_code != failure::USAGE {
                 let mut envelope =
                     Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);
                 if let Some(run) = failure.run {

@@ -109,6 +109,7 @@ impl Following<'_> {
             self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.claims)));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
+        observer.synced();
         Ok(())
     }
 

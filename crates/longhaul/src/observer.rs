@@ -2,6 +2,7 @@
 
 use longhaul_agent::Glance;
 use longhaul_core::{Moment, Policy, Run, RunId, Step};
+use longhaul_store::Entry;
 use std::path::Path;
 
 /// What a watcher is shown after each step.
@@ -22,8 +23,16 @@ pub trait Observer {
     /// The run has an id and a directory.
     fn began(&mut self, _run: &RunId, _dir: &Path) {}
 
+    /// This step is from before: another supervisor of the run had made it. All of these come before the first
+    /// step of this one.
+    fn replayed(&mut self, _entry: &Entry) {}
+
     /// A step was made and written down.
     fn stepped(&mut self, _view: View<'_>, _step: &Step) {}
+
+    /// All steps that were shown so far are on disk: from here on they survive a power cut. Who follows the run of
+    /// another process is told so when they are in its journal.
+    fn synced(&mut self) {}
 
     /// The agent wrote these bytes; lines may be cut anywhere.
     fn streamed(&mut self, _bytes: &[u8]) {}

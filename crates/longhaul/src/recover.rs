@@ -84,6 +84,7 @@ pub(crate) async fn take_up<'a>(
     let dialect = Arc::from(dialect_of(&plan)?);
     check_workspace(plan.cwd.as_path())?;
     observer.began(dir.id(), dir.path());
+    history.entries.iter().for_each(|entry| observer.replayed(entry));
 
     let mut asked = asked_in(history.records());
     if let Some(Ask::Prompt(text)) = &reopened {

@@ -1,6 +1,7 @@
 //! The flags of `longhaul research`: those of ResearchGym's own commands. Where its two programs have two names for one
 //! thing, or write one with `-` and one with `_`, each is taken.
 
+use super::EventsArgs;
 use super::limits::dollars;
 use clap::Args;
 use longhaul_agent::{ToolPattern, UrlPattern};
@@ -106,6 +107,9 @@ pub struct EverywhereArgs {
     pub effects: Option<PathBuf>,
     #[arg(long, hide = true)]
     pub prices: Option<PathBuf>,
+    /// Last, because its heading in the help holds for everything behind it.
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 /// `0.25`, `12`.

@@ -5,28 +5,39 @@ use crate::args::{AttachArgs, Global, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::envelope::Envelope;
+use crate::output::events::{self, Events, Writer};
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::{home, runtime};
-use longhaul::{Followed, RunError, follow};
+use longhaul::{Followed, Observer, RunError, follow};
 
 /// Carries out the command and returns the exit code of the run.
 pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = home::locate()?;
     let dir = home::find_run(&home, &args.run)?;
+    let events = events::open(&args.events, global, false)?;
+    let (queue, prints) =
+        (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));
     let runtime = runtime::new()?;
     let mut screen = Screen::new(global, true);
+    let follow = async |observer: &mut dyn Observer| match queue {
+        Some(queue) => follow(&dir, &mut Events::following(observer, queue)).await,
+        None => follow(&dir, observer).await,
+    };
     let followed = runtime.block_on(async {
         match format {
-            OutputFormat::StreamJson => follow(&dir, &mut Stream::new(&mut screen)).await,
-            OutputFormat::Json | OutputFormat::Text => follow(&dir, &mut screen).await,
+            OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
+            OutputFormat::Json | OutputFormat::Text => follow(&mut screen).await,
         }
     });
     screen.close();
+    events::close(events, global);
     match followed.map_err(|error| failure(RunError::Refused(error)))? {
         Followed::Ended(report) => {
-            output::print(&Envelope::of(&report), format);
+            if prints {
+                output::print(&Envelope::of(&report), format);
+            }
             Ok(report.outcome.exit_code())
         }
         Followed::Orphaned => Err(Failure::refused(

@@ -8,6 +8,7 @@ use super::watchdog::environment;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
+use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, talk};
@@ -46,7 +47,10 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
         talk("nothing to recover: every run has ended or is supervised");
     }
-    let mut ended = carry_on(&home, runs, global, format)?;
+    let events = events::open(&args.events, global, false)?;
+    let ended = carry_on(&home, runs, global, format, events.as_ref());
+    events::close(events, global);
+    let mut ended = ended?;
     ended.extend(unreadable);
     match ended.as_slice() {
         [only] => Ok(*only),
@@ -102,7 +106,9 @@ fn carry_on(
     runs: Vec<RunDir>,
     global: &Global,
     format: OutputFormat,
+    events: Option<&Writer>,
 ) -> Result<Vec<u8>, Failure> {
+    let prints = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
     let alone = runs.len() == 1;
     runtime.block_on(LocalSet::new().run_until(async {
@@ -113,8 +119,10 @@ fn carry_on(
         for dir in runs {
             let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
             senders.push(sender);
-            let (home, global) = (home.clone(), global.clone());
-            supervised.spawn_local(async move { one(&home, dir, &global, format, alone, cancels).await });
+            let (home, queue) = (home.clone(), events.map(Writer::queue));
+            let shown =
+                if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
+            supervised.spawn_local(async move { one(&home, dir, (shown, format), queue, cancels).await });
         }
         // Every run is asked to end by the same signal.
         tokio::task::spawn_local(async move {
@@ -129,7 +137,9 @@ fn carry_on(
             let ended = ended.map_err(|error| Failure::unexpected(error.to_string()))?;
             match ended {
                 Ok(report) => {
-                    output::print(&Envelope::of(&report), format);
+                    if prints {
+                        output::print(&Envelope::of(&report), format);
+                    }
                     codes.push(report.outcome.exit_code());
                 }
                 Err(failure) if alone => return Err(failure),
@@ -146,12 +156,10 @@ fn carry_on(
 async fn one(
     home: &Home,
     dir: RunDir,
-    global: &Global,
-    format: OutputFormat,
-    alone: bool,
+    (mut screen, format): (Screen, OutputFormat),
+    events: Option<Queue>,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, Failure> {
-    let mut screen = if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
     let mut stream;
     let observer: &mut dyn Observer = match format {
         OutputFormat::StreamJson => {
@@ -160,7 +168,13 @@ async fn one(
         }
         OutputFormat::Json | OutputFormat::Text => &mut screen,
     };
-    let ended = take_over(home, dir, environment(), observer, cancels).await;
+    let ended = match events {
+        Some(queue) => {
+            let mut events = Events::new(observer, queue);
+            take_over(home, dir, environment(), &mut events, cancels).await
+        }
+        None => take_over(home, dir, environment(), observer, cancels).await,
+    };
     screen.close();
     ended.map_err(failure)
 }

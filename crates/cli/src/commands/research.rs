@@ -12,6 +12,7 @@ use crate::args::{
     Global, KeepGoingArgs, LimitArgs, MoreArgs, PolicyArgs, ResearchArgs, ResumeArgs, RunArgs, WrapUpArgs,
 };
 use crate::failure::{Failure, USAGE};
+use crate::output::events;
 use crate::{guards, home, output, tables};
 use longhaul_agent::{About, Reason, SEED_TOKENS_MAX, UrlPattern, estimated_tokens, seed};
 use longhaul_core::{Preset, Span, Usd};
@@ -86,7 +87,8 @@ fn begin(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
     let workspace = workspace::prepare(&task, &runs)?;
     prepared.order.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
-    prepared.carry_out(global, args.detached)
+    let events = events::open(&args.events, global, args.detached)?;
+    prepared.carry_out(global, args.detached, events)
 }
 
 /// A run that goes on with what a run of ResearchGym's own has left: where that worked, and with what of its limits is
@@ -120,10 +122,10 @@ fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Fai
         wall: past.wall,
     });
     if args.dry_run {
-        prepared.print(output::format(global))
-    } else {
-        prepared.carry_out(global, args.detached)
+        return prepared.print(output::format(global));
     }
+    let events = events::open(&args.events, global, args.detached)?;
+    prepared.carry_out(global, args.detached, events)
 }
 
 /// One of our own runs goes on in its session.
@@ -154,6 +156,7 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
             ..LimitArgs::default()
         },
         more: MoreArgs::default(),
+        events: args.events.clone(),
     };
     // In this command's words, before it is said in the other's.
     resume::limits_of(&resume, &dir).map_err(|failure| match failure.exit_code {

@@ -1,9 +1,10 @@
 //! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
 
-use super::run::{carry, failure};
+use super::run::{Shown, carry, failure};
 use super::watchdog::environment;
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
+use crate::output::events;
 use crate::{home, limits, prompt};
 use longhaul::{GoingOn, Observer, Request, RunError, branch, resume as go_on, supervise};
 use longhaul_core::{Ask, Limits, OutcomeKind, Policy, Run, RunId};
@@ -41,7 +42,12 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
     let resumed = async |observer: &mut dyn Observer, cancels| {
         go_on(&home, dir, going_on, environment(), observer, cancels).await
     };
-    carry(global, args.detached, true, resumed)
+    carry(global, shown(global, args)?, resumed)
+}
+
+fn shown(global: &Global, args: &ResumeArgs) -> Result<Shown, Failure> {
+    let events = events::open(&args.events, global, args.detached)?;
+    Ok(Shown { detached: args.detached, permission_named: true, events })
 }
 
 fn fork(
@@ -68,7 +74,7 @@ fn fork(
     let policy = Policy { limits, ..branched.policy };
     let request = Request { environment: environment(), policy, ..branched };
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    carry(global, args.detached, true, branched)
+    carry(global, shown(global, args)?, branched)
 }
 
 /// The limits under which the run goes on, if that leaves it anything.

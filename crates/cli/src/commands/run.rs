@@ -5,6 +5,7 @@ use crate::args::{Global, OutputFormat, RunArgs};
 use crate::config::Configured;
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
+use crate::output::events::{self, Events, Writer};
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
@@ -39,7 +40,8 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if args.dry_run {
         return prepared.print(format);
     }
-    prepared.carry_out(global, args.detached)
+    let events = events::open(&args.events, global, args.detached)?;
+    prepared.carry_out(global, args.detached, events)
 }
 
 /// All that a run needs, and nothing started.
@@ -68,7 +70,7 @@ impl Prepared {
     }
 
     /// Carries it out and returns its exit code.
-    pub fn carry_out(self, global: &Global, detached: bool) -> Result<u8, Failure> {
+    pub fn carry_out(self, global: &Global, detached: bool, events: Option<Writer>) -> Result<u8, Failure> {
         let request = Request {
             home: home::open()?,
             placement: self.placement,
@@ -85,7 +87,8 @@ impl Prepared {
         };
         let supervised =
             async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-        carry(global, detached, self.permission_named, supervised)
+        let shown = Shown { detached, permission_named: self.permission_named, events };
+        carry(global, shown, supervised)
     }
 }
 
@@ -114,25 +117,47 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     })
 }
 
+/// To whom a run is shown besides the person who sees what is printed.
+pub struct Shown {
+    /// It is its own supervisor's, that nobody sees.
+    pub detached: bool,
+    pub permission_named: bool,
+    pub events: Option<Writer>,
+}
+
+impl Shown {
+    /// Whether stdout is for the run's events alone.
+    fn is_stdout_taken(&self) -> bool {
+        self.events.as_ref().is_some_and(Writer::is_on_stdout)
+    }
+}
+
 /// Supervises one run on this thread, shows it, prints how it ended, and returns its exit code. The signals of
 /// this process are its cancels.
 pub fn carry(
     global: &Global,
-    detached: bool,
-    permission_named: bool,
+    shown: Shown,
     supervised: impl AsyncFnOnce(&mut dyn Observer, mpsc::Receiver<By>) -> Result<Report, RunError>,
 ) -> Result<u8, Failure> {
     let format = output::format(global);
+    let prints = !shown.is_stdout_taken();
+    let Shown { detached, permission_named, events } = shown;
+    let queue = events.as_ref().map(Writer::queue);
     let supervised = |observer: &mut dyn Observer| -> Result<Report, Failure> {
         runtime::new()?.block_on(async {
             let cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
-            supervised(observer, cancels).await.map_err(failure)
+            let ended = match queue {
+                Some(queue) => supervised(&mut Events::new(observer, queue), cancels).await,
+                None => supervised(observer, cancels).await,
+            };
+            ended.map_err(failure)
         })
     };
     if detached {
         // Whoever reads what became of it, attaches.
         let ended = supervised(&mut super::detach::Announcing::default());
+        events::close(events, global);
         return ended.map(|report| report.outcome.exit_code());
     }
     let mut screen = Screen::new(global, permission_named);
@@ -141,13 +166,18 @@ pub fn carry(
         OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
     };
     screen.close();
-    let report = ended?;
-    let envelope = Envelope::of(&report);
-    output::print(&envelope, format);
-    if format != OutputFormat::Text {
-        tell_end(global, &report, &envelope);
-    }
-    Ok(report.outcome.exit_code())
+    let told = ended.map(|report| {
+        let envelope = Envelope::of(&report);
+        if prints {
+            output::print(&envelope, format);
+        }
+        if format != OutputFormat::Text || !prints {
+            tell_end(global, &report, &envelope);
+        }
+        report.outcome.exit_code()
+    });
+    events::close(events, global);
+    told
 }
 
 /// What a run that was not begun, or that broke off, is to the person who wanted it.

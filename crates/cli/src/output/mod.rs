@@ -4,6 +4,7 @@ pub mod clock;
 pub mod columns;
 pub mod conversation;
 pub mod envelope;
+pub mod events;
 pub mod screen;
 pub mod stream;
 pub mod text;

@@ -355,6 +355,12 @@ fn the_help_of_run() {
               --allow-denials
                   Count a run with denied tools as done
 
+        Telling others:
+              --events <FILE|-|fd:N>
+                  Tell each decision of the run as a line of JSON, once it is on disk: at the end of this
+                  file; with `-` on stdout, where nothing else is printed then; or with `fd:3` on that open
+                  descriptor. See docs/events.md
+
         Output:
               --output-format <FORMAT>
                   How to print the result [default: text on a terminal, else json]

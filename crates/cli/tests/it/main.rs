@@ -15,6 +15,7 @@ mod config;
 mod cut_journal;
 mod diagnostics;
 mod drills;
+mod events;
 mod finishing;
 mod full_disk;
 mod guards;

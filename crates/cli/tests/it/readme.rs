@@ -17,6 +17,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/run-directory.md", include_str!("../../../../docs/run-directory.md")),
     ("docs/looking.md", include_str!("../../../../docs/looking.md")),
     ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
+    ("docs/events.md", include_str!("../../../../docs/events.md")),
 ];
 /// Where developers' commands are told apart.
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");

@@ -357,6 +357,7 @@ impl LiveWorld<'_> {
         if self.unsynced {
             self.setup.journal.sync()?;
             self.unsynced = false;
+            self.setup.observer.synced();
         }
         Ok(())
     }

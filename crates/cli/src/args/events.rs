@@ -1,0 +1,88 @@
+//! The flag that tells a run's decisions to other programs as they are made.
+
+use super::Command;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Where a run's decisions are told.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Telling others")]
+pub struct EventsArgs {
+    /// Tell each decision of the run as a line of JSON, once it is on disk: at the end of this file; with `-` on stdout,
+    /// where nothing else is printed then; or with `fd:3` on that open descriptor. See docs/events.md
+    #[arg(long, value_name = "FILE|-|fd:N", value_parser = destination)]
+    pub events: Option<Destination>,
+}
+
+impl EventsArgs {
+    /// Whether stdout is for them alone.
+    pub fn are_on_stdout(&self) -> bool {
+        self.events == Some(Destination::Stdout)
+    }
+}
+
+impl Command {
+    /// Whether stdout is for a run's events alone.
+    pub fn tells_on_stdout(&self) -> bool {
+        let events = match self {
+            Command::Run(args) => &args.events,
+            Command::Resume(args) => &args.events,
+            Command::Research(args) => &args.events,
+            Command::Recover(args) => &args.events,
+            Command::Attach(args) => &args.events,
+            Command::Show(_)
+            | Command::Logs(_)
+            | Command::Cancel(_)
+            | Command::Seed(_)
+            | Command::Export(_)
+            | Command::Import(_)
+            | Command::Drill(_)
+            | Command::Simulate(_)
+            | Command::Watchdog(_)
+            | Command::FinishTool
+            | Command::DrillAgent { .. } => return false,
+        };
+        events.are_on_stdout()
+    }
+}
+
+/// Who is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    Stdout,
+    /// A descriptor that this program was started with.
+    Descriptor(u16),
+    File(PathBuf),
+}
+
+fn destination(text: &str) -> Result<Destination, String> {
+    let hint = "expected a file, `-`, or a descriptor like `fd:3`; a file of such a name is `./fd:3`";
+    match (text, text.strip_prefix("fd:").map(str::parse)) {
+        ("", _) | (_, Some(Err(_) | Ok(0))) => Err(hint.to_owned()),
+        ("-", _) | (_, Some(Ok(1))) => Ok(Destination::Stdout),
+        (_, Some(Ok(number))) => Ok(Destination::Descriptor(number)),
+        (path, None) => Ok(Destination::File(path.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Destination, destination};
+
+    #[test]
+    fn destinations_as_people_type_them() {
+        let file = |path: &str| Destination::File(path.into());
+        for (text, expected) in [
+            ("-", Destination::Stdout),
+            ("fd:1", Destination::Stdout),
+            ("fd:3", Destination::Descriptor(3)),
+            ("events.jsonl", file("events.jsonl")),
+            ("./fd:3", file("./fd:3")),
+        ] {
+            assert_eq!(destination(text), Ok(expected), "{text}");
+        }
+        for text in ["", "fd:", "fd:0", "fd:x", "fd:-1", "fd:70000"] {
+            assert!(destination(text).is_err(), "{text}");
+        }
+    }
+}

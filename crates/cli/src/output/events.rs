@@ -1,0 +1,108 @@
+//! `--events`: a run's decisions for other programs, one line of JSON each, told once they are on disk. Telling them fails
+//! nothing and delays nothing.
+
+mod destination;
+mod line;
+mod sink;
+mod writer;
+
+pub use writer::{Queue, Writer};
+
+use crate::args::{Destination, EventsArgs, Global};
+use crate::failure::Failure;
+use longhaul::{Observer, View};
+use longhaul_core::{Moment, Record, RunId, Step};
+use longhaul_store::Entry;
+use std::path::Path;
+use writer::Item;
+
+/// Opens what the flag names, and refuses what cannot be written to.
+pub fn open(args: &EventsArgs, global: &Global, detached: bool) -> Result<Option<Writer>, Failure> {
+    let Some(destination) = &args.events else { return Ok(None) };
+    let name = match destination {
+        Destination::Stdout => "stdout".to_owned(),
+        Destination::Descriptor(number) => format!("fd:{number}"),
+        Destination::File(path) => path.display().to_string(),
+    };
+    let opened = destination::open(destination, global, detached)?;
+    Ok(Some(Writer::start(name, args.are_on_stdout(), opened)))
+}
+
+/// Has what is left written, and says what did not get through.
+pub fn close(writer: Option<Writer>, global: &Global) {
+    let missed = writer.and_then(Writer::close);
+    if let Some(missed) = missed.filter(|_| !global.quiet) {
+        super::talk(&format!("warning: {missed}"));
+    }
+}
+
+/// Tells the events of one run, and passes everything on.
+pub struct Events<'a> {
+    inner: &'a mut dyn Observer,
+    queue: Queue,
+    /// Whether the run is another process's, which may have told it already.
+    follows: bool,
+    run: String,
+    /// How many records there were.
+    seq: u64,
+    /// What is decided, and not on disk yet.
+    pending: Vec<Vec<u8>>,
+}
+
+impl<'a> Events<'a> {
+    /// Of a run that this process supervises.
+    pub fn new(inner: &'a mut dyn Observer, queue: Queue) -> Events<'a> {
+        Events { inner, queue, follows: false, run: String::new(), seq: 0, pending: Vec::new() }
+    }
+
+    /// Of a run that is followed from its beginning.
+    pub fn following(inner: &'a mut dyn Observer, queue: Queue) -> Events<'a> {
+        Events { follows: true, ..Events::new(inner, queue) }
+    }
+
+    fn add(&mut self, at: Moment, records: &[Record]) {
+        for record in records {
+            self.seq += 1;
+            self.pending.push(line::of(&self.run, self.seq, at, record));
+        }
+    }
+
+    fn put(&mut self, known: bool) {
+        let lines = std::mem::take(&mut self.pending);
+        if !lines.is_empty() {
+            let first = self.seq + 1 - lines.len() as u64;
+            self.queue.put(Item { run: self.run.clone(), first, lines, known });
+        }
+    }
+}
+
+impl Observer for Events<'_> {
+    fn began(&mut self, run: &RunId, dir: &Path) {
+        self.run = run.to_string();
+        self.inner.began(run, dir);
+    }
+
+    fn replayed(&mut self, entry: &Entry) {
+        self.add(entry.at, &entry.records);
+        if self.queue.continues {
+            self.put(true);
+        } else {
+            self.pending.clear();
+        }
+        self.inner.replayed(entry);
+    }
+
+    fn stepped(&mut self, view: View<'_>, step: &Step) {
+        self.add(view.at, &step.records);
+        self.inner.stepped(view, step);
+    }
+
+    fn synced(&mut self) {
+        self.put(self.follows);
+        self.inner.synced();
+    }
+
+    fn streamed(&mut self, bytes: &[u8]) {
+        self.inner.streamed(bytes);
+    }
+}

@@ -1,0 +1,101 @@
+//! One event as a line of JSON: a record of the journal, and whose it is. Keys are only ever added.
+
+use longhaul_core::{Moment, Record};
+use longhaul_store::rfc3339;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Serialize)]
+struct Line<'a> {
+    run: &'a str,
+    seq: u64,
+    at: String,
+    record: Value,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+/// That events are missing before the next one.
+#[derive(Serialize)]
+struct Gap<'a> {
+    run: &'a str,
+    /// The last of them.
+    seq: u64,
+    left_out: u64,
+}
+
+/// What tells which event a line is.
+#[derive(Deserialize)]
+pub struct Sign {
+    pub run: String,
+    pub seq: u64,
+}
+
+/// The record of this number, counted from 1 over the whole run, that was decided `at`.
+pub fn of(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
+    let Ok(Value::Object(mut rest)) = serde_json::to_value(record) else {
+        unreachable!("a record is an object with string keys")
+    };
+    let own = rest.remove("at").and_then(|at| at.as_u64());
+    let record = rest.remove("record").unwrap_or_default();
+    line(&Line { run, seq, at: rfc3339(own.map_or(at, Moment)), record, rest })
+}
+
+/// That the events from one number to another could not be told.
+pub fn left_out(run: &str, (from, to): (u64, u64)) -> Vec<u8> {
+    line(&Gap { run, seq: to, left_out: to + 1 - from })
+}
+
+fn line(value: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(value).expect("it has only string keys");
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{left_out, of};
+    use expect_test::{Expect, expect};
+    use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Record, SessionId, Span};
+
+    fn check(line: &[u8], expected: &Expect) {
+        expected.assert_eq(str::from_utf8(line).expect("text"));
+    }
+
+    #[test]
+    fn a_record_says_whose_it_is() {
+        let at = Moment(1_763_775_245_120);
+        let record = Record::SessionOpened { at, session: SessionId::from("0e9bdb0f") };
+        check(
+            &of("kmzxqp", 4, Moment(0), &record),
+            &expect![[r#"
+                {"run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
+            "#]],
+        );
+        // What has no time of its own was decided with its step.
+        check(
+            &of("kmzxqp", 5, at, &Record::Suspended { span: Span(2_000) }),
+            &expect![[r#"
+                {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"suspended","span":2000}
+            "#]],
+        );
+        let outcome =
+            Outcome { retry_at: Some(at), ..Outcome::by_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
+        check(
+            &of("kmzxqp", 6, at, &Record::RunFinished { at, outcome }),
+            &expect![[r#"
+                {"run":"kmzxqp","seq":6,"at":"2025-11-22T01:34:05.120Z","record":"run_finished","outcome":{"fault":"usage_limit","kind":"retry_later","retry_at":1763775245120}}
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_counted() {
+        check(
+            &left_out("kmzxqp", (5, 9)),
+            &expect![[r#"
+                {"run":"kmzxqp","seq":9,"left_out":5}
+            "#]],
+        );
+    }
+}

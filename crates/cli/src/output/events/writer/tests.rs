@@ -1,0 +1,108 @@
+use super::{FLUSH, Item, Opened, QUEUED_BYTES_MAX, Writer};
+use expect_test::{Expect, expect};
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Instant;
+use tempfile::TempDir;
+
+fn item(first: u64, count: u64, known: bool) -> Item {
+    let line = |seq| format!("{{\"run\":\"a\",\"seq\":{seq}}}\n").into_bytes();
+    Item { run: "a".to_owned(), first, lines: (first..first + count).map(line).collect(), known }
+}
+
+fn file() -> (TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("events");
+    (dir, path)
+}
+
+/// Puts these into a file, and returns what a person is told.
+fn told(path: &Path, items: Vec<Item>) -> Option<String> {
+    let opened = File::options().read(true).append(true).create(true).open(path).expect("it can be made");
+    let writer = Writer::start("events".to_owned(), false, Opened::File(opened));
+    items.into_iter().for_each(|item| writer.queue().put(item));
+    writer.close()
+}
+
+fn check(path: &Path, expected: &Expect) {
+    expected.assert_eq(&fs::read_to_string(path).expect("text"));
+}
+
+#[test]
+fn nothing_is_told_twice_or_left_out() {
+    let (_dir, path) = file();
+    assert_eq!(told(&path, vec![item(1, 2, false)]), None);
+    // Another supervisor knows all that was before, and tells what the dead one did not.
+    assert_eq!(told(&path, vec![item(1, 1, true), item(2, 2, true), item(4, 1, false)]), None);
+    check(
+        &path,
+        &expect![[r#"
+            {"run":"a","seq":1}
+            {"run":"a","seq":2}
+            {"run":"a","seq":3}
+            {"run":"a","seq":4}
+        "#]],
+    );
+}
+
+#[test]
+fn another_run_of_the_same_name_is_told_from_its_beginning() {
+    let (_dir, path) = file();
+    fs::write(&path, "{\"run\":\"a\",\"seq\":40}\n").expect("written");
+    assert_eq!(told(&path, vec![item(1, 1, false)]), None);
+    check(
+        &path,
+        &expect![[r#"
+            {"run":"a","seq":40}
+            {"run":"a","seq":1}
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_missing_is_said_where_it_is_missing() {
+    let (_dir, path) = file();
+    let missed = told(&path, vec![item(1, 1, false), item(4, 1, false)]);
+    assert_eq!(
+        missed.as_deref(),
+        Some("2 of the run's events did not get to events; the run's journal.jsonl has them all")
+    );
+    check(
+        &path,
+        &expect![[r#"
+            {"run":"a","seq":1}
+            {"run":"a","seq":3,"left_out":2}
+            {"run":"a","seq":4}
+        "#]],
+    );
+}
+
+#[test]
+fn a_destination_that_fails_is_counted() {
+    let full = File::options().write(true).open("/dev/full").expect("it is always there");
+    let writer = Writer::start("full".to_owned(), false, Opened::Stream(full));
+    writer.queue().put(item(1, 3, false));
+    let missed = writer.close().expect("nothing got there");
+    assert!(missed.starts_with("3 of the run's events did not get to full: No space left"), "{missed}");
+}
+
+#[test]
+fn nobody_waits_for_a_reader() {
+    let (reader, pipe) = std::io::pipe().expect("a pipe");
+    let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
+    let begun = Instant::now();
+    let writer = Writer::start("pipe".to_owned(), false, Opened::Stream(pipe));
+    let queue = writer.queue();
+    let long = |first| Item { lines: vec![vec![b' '; 1 << 20]], ..item(first, 0, false) };
+    let count = 2 * (QUEUED_BYTES_MAX as u64 >> 20);
+    (1..=count).for_each(|first| queue.put(long(first)));
+    assert!(queue.shared.queued_bytes.load(std::sync::atomic::Ordering::Relaxed) <= QUEUED_BYTES_MAX);
+    drop(queue);
+    let missed = writer.close().expect("nobody reads");
+    assert_eq!(
+        missed,
+        "the last of the run's events were not taken by pipe; the run's journal.jsonl has them all"
+    );
+    assert!(begun.elapsed() < FLUSH * 4, "{:?}", begun.elapsed());
+    drop(reader);
+}
