@@ -7,6 +7,7 @@ mod keep_going;
 mod limits;
 mod logs;
 mod man;
+mod notify;
 mod report;
 mod research;
 mod runs;
@@ -19,6 +20,7 @@ pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use logs::LogsArgs;
 pub use man::ManArgs;
+pub use notify::NotifyArgs;
 pub use report::{ReportArgs, Since};
 pub use research::ResearchArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
@@ -263,6 +265,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]
+    pub notify: NotifyArgs,
+    #[command(flatten)]
     pub events: EventsArgs,
 }
 
@@ -356,6 +360,8 @@ pub struct ResumeArgs {
     #[command(flatten)]
     pub more: MoreArgs,
     #[command(flatten)]
+    pub notify: NotifyArgs,
+    #[command(flatten)]
     pub events: EventsArgs,
 }
 
@@ -386,7 +392,9 @@ pub struct RecoverArgs {
     /// Print the service that --install would write, and change nothing
     #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
     pub print: bool,
-    /// Last, because its heading in the help holds for everything behind it.
+    /// Last, because their heading in the help holds for everything behind them.
+    #[command(flatten)]
+    pub notify: NotifyArgs,
     #[command(flatten)]
     pub events: EventsArgs,
 }

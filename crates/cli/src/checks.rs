@@ -3,8 +3,9 @@
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
+use crate::shell;
 use longhaul_core::{Checking, Span};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 // An agent that has not passed by then does not learn what is missing from the same words.
 const ATTEMPTS_MAX: u32 = 10;
@@ -46,21 +47,12 @@ fn check_command(args: &RunArgs, command: &str) -> Result<(), Failure> {
     if command.trim().is_empty() {
         return refused("it is empty");
     }
-    let asks = |words: &[&str]| {
-        let mut shell = Command::new("/bin/sh");
-        shell.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if let Some(cwd) = &args.cwd {
-            shell.current_dir(cwd);
-        }
-        shell.status().is_ok_and(|status| status.success())
-    };
-    if !asks(&["-n", "-c", command]) {
-        return refused("the shell cannot read it");
+
+    match shell::flaw(command, Some(args.cwd.as_deref().unwrap_or(Path::new(".")))) {
+        Some(why) => Err(Failure::usage(
+            format!("check the work by `{command}`: {why}"),
+            "name a command that runs in the directory of the work, as a shell takes it",
+        )),
+        None => Ok(()),
     }
-    let first = command.split_whitespace().next().unwrap_or_default();
-    let is_plain = first.chars().all(|sign| sign.is_ascii_alphanumeric() || "._-/+".contains(sign));
-    if is_plain && !asks(&["-c", "command -v -- \"$1\"", "sh", first]) {
-        return refused(&format!("there is no program `{first}`"));
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@ use crate::args::{LimitArgs, MoreArgs, WrapUpArgs};
 use crate::failure::Failure;
 use crate::output::words;
 use crate::policy::ResolvedPolicy;
+use longhaul::more_of;
 use longhaul_core::{Limits, Policy, Reach, Run, RunId, Span, WrapUp};
 
 /// Applies the flags of a new run to its policy.
@@ -60,7 +61,7 @@ pub fn check_left(id: &RunId, run: &Run, policy: &Policy) -> Result<(), Failure>
         Reach::Reserve => "used up but for what is held back to save the work",
     };
     let error = format!("go on with run {id}: {} is {left}", words::limit_name(limit));
-    Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {}`", words::more_of(limit))))
+    Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {}`", more_of(limit))))
 }
 
 fn set(args: &LimitArgs, limits: &mut Limits) {

@@ -143,6 +143,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
         placement: Placement::default(),
         harness: None,
         inherited: None,
+        notify: Vec::new(),
         dialect: Arc::from(dialect("claude").ok_or("there is no dialect for claude")?),
         order: Order {
             program: Program { path: fleet.longhaul.clone(), leading_args: vec!["drill-agent".to_owned()] },

@@ -1,5 +1,6 @@
 //! For those who watch a run: a terminal, a log, a test. Watching changes nothing.
 
+use crate::Untold;
 use longhaul_agent::Glance;
 use longhaul_core::{Moment, Policy, Run, RunId, Step};
 use longhaul_store::Entry;
@@ -33,6 +34,9 @@ pub trait Observer {
     /// All steps that were shown so far are on disk: from here on they survive a power cut. Who follows the run of
     /// another process is told so when they are in its journal.
     fn synced(&mut self) {}
+
+    /// A command that was to be told something could not be, or failed. The run does not care.
+    fn untold(&mut self, _untold: &Untold) {}
 
     /// The agent wrote these bytes; lines may be cut anywhere.
     fn streamed(&mut self, _bytes: &[u8]) {}

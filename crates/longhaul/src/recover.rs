@@ -20,7 +20,7 @@ pub(crate) const DYING_LOOKS: u32 = 10;
 pub(crate) const DYING_LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// Takes over the run of this directory and carries it to its outcome: follows its agent if it lives,
-/// else reads how it ended.
+/// else reads how it ended. `notify` are the commands that are told of it from now on; nothing for those that were.
 ///
 /// # Errors
 ///
@@ -29,19 +29,20 @@ pub(crate) const DYING_LOOK_EVERY: Duration = Duration::from_millis(25);
 pub async fn recover(
     home: &Home,
     dir: RunDir,
+    notify: Option<Vec<String>>,
     environment: Environment,
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
-    let begun = take_up(home, dir, Going::Recovered, environment, observer, cancels).await;
+    let begun = take_up(home, dir, Going::Recovered(notify), environment, observer, cancels).await;
     let (supervised, first) = begun.map_err(RunError::Refused)?;
     supervised.carry(first).await
 }
 
 /// Why a run goes on.
 pub(crate) enum Going {
-    /// Its supervisor died.
-    Recovered,
+    /// Its supervisor died. The commands that are told of it may be others from now on.
+    Recovered(Option<Vec<String>>),
     /// Somebody wants a run that is over to go on, perhaps in another directory.
     Reopened(GoingOn),
 }
@@ -63,11 +64,15 @@ pub(crate) async fn take_up<'a>(
         (Going::Reopened(GoingOn { ask: Ask::Again | Ask::Prompt(_), .. }), None) => {
             return Err(SuperviseError::NotOver(dir.id().clone()));
         }
-        (Going::Recovered, Some(outcome)) if is_told(&dir) => {
+        (Going::Recovered(_), Some(outcome)) if is_told(&dir) => {
             return Err(SuperviseError::Ended { run: dir.id().clone(), outcome });
         }
-        (Going::Recovered, _) => None,
-        (Going::Reopened(GoingOn { ask, cwd, limits }), outcome) => {
+        (Going::Recovered(notify), _) => {
+            tell_from_now_on(&dir, &mut plan, notify)?;
+            None
+        }
+        (Going::Reopened(GoingOn { ask, cwd, notify, limits }), outcome) => {
+            tell_from_now_on(&dir, &mut plan, notify)?;
             if let Some(limits) = limits.filter(|limits| *limits != plan.policy.limits) {
                 plan.policy.limits = limits;
                 dir.replace_plan(&plan)?;
@@ -106,6 +111,7 @@ pub(crate) async fn take_up<'a>(
         surveys: plan.policy.keep_going.is_some(),
         diagnostic: plan.diagnostic,
         harness: plan.harness,
+        notify: plan.notify,
         watchdog,
         cancels,
         observer,
@@ -132,6 +138,17 @@ pub(crate) async fn take_up<'a>(
         | Phase::Over { .. } => world.take_over(&run, history.last_at()).await?,
     };
     Ok((Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
+}
+
+/// Has these commands told of the run, also by whoever recovers it.
+fn tell_from_now_on(dir: &RunDir, plan: &mut Plan, notify: Option<Vec<String>>) -> Result<(), StoreError> {
+    match notify.filter(|notify| *notify != plan.notify) {
+        Some(notify) => {
+            plan.notify = notify;
+            dir.replace_plan(plan)
+        }
+        None => Ok(()),
+    }
 }
 
 /// The run's journal, locked. A supervisor that was killed a moment ago has its lock until the kernel is done

@@ -3,8 +3,8 @@
 use crate::spending::spending_of;
 use longhaul_agent::Glance;
 use longhaul_core::{
-    Clocks, Fault, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span, Tally,
-    TurnResult,
+    Clocks, Fault, Limit, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span,
+    Tally, TurnResult,
 };
 use longhaul_store::{CostSummary, Harness, RunDir, SessionSummary, Status};
 use std::path::PathBuf;
@@ -84,13 +84,44 @@ impl Report {
         }
     }
 
+    /// The command by which a person goes on with the run, if that makes sense.
+    pub fn resume_command(&self) -> Option<String> {
+        match self.outcome.kind {
+            OutcomeKind::Done | OutcomeKind::Refused => None,
+            OutcomeKind::Failed
+            | OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
+            | OutcomeKind::NeedsPerson
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Bug
+            | OutcomeKind::RetryLater
+            | OutcomeKind::Cancelled => {
+                let more = self.outcome.limit.map(|limit| format!(" {}", more_of(limit)));
+                Some(format!("longhaul resume {}{}", self.run, more.unwrap_or_default()))
+            }
+        }
+    }
+
     /// How long the run took, from its start to its end.
     pub fn wall(&self) -> Span {
         self.clocks.wall(self.ended)
     }
 }
 
-/// Writes what is derived when a run is over. None of it can fail the run: all of it can be derived again.
+/// What `longhaul resume` is told to give a run more of what it has used up.
+pub fn more_of(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Budget => "--add-budget USD",
+        Limit::Tokens => "--max-tokens TOTAL",
+        Limit::Time => "--add-time DURATION",
+        Limit::Wall => "--wall-limit TOTAL",
+        Limit::Turns => "--max-turns TOTAL",
+    }
+}
+
+/// Writes what is derived when a run is over, but for its status. None of it can fail the run: all of it can be derived
+/// again.
 pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<Harness>, report: &Report) {
     let (limits, spending, model) = (policy.limits, spending_of(dir), report.model.clone());
     let summary = CostSummary::of(run.state(), limits, spending, model, report.ended);
@@ -105,6 +136,9 @@ pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<H
     }
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
     let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.ended });
-    // Last: whoever waits for the end of a run looks here, and finds the others.
+}
+
+/// Says that the run is over. Last: whoever waits for the end of a run looks here, and finds all else.
+pub(crate) fn tell_status(dir: &RunDir, run: &Run, policy: &Policy, report: &Report) {
     let _ = dir.write_status(&Status::of(dir.id(), run, policy, process::id(), report.ended));
 }

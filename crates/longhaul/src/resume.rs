@@ -18,6 +18,8 @@ pub struct GoingOn {
     pub ask: Ask,
     /// Where it works from now on; nothing for where it did.
     pub cwd: Option<PathBuf>,
+    /// The commands that are told of it from now on; nothing for those that were.
+    pub notify: Option<Vec<String>>,
     /// Its limits from now on, each as the total that is wanted; nothing for those that it had.
     pub limits: Option<Limits>,
 }
@@ -72,6 +74,7 @@ pub fn branch(
         environment: Environment::default(),
         session: SessionChoice::Fork(session),
         harness: plan.harness,
+        notify: plan.notify,
         // A new run, which has used nothing.
         inherited: None,
         policy: plan.policy,

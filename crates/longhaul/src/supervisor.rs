@@ -2,8 +2,9 @@
 
 use crate::driver::drive;
 use crate::live::{LiveWorld, Setup, seed};
+use crate::news::News;
 use crate::observer::Observer;
-use crate::report::{Report, settle};
+use crate::report::{Report, settle, tell_status};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
@@ -41,6 +42,8 @@ pub struct Request {
     pub harness: Option<Harness>,
     /// What was used for the same work before, if it is taken over from another harness.
     pub inherited: Option<Inherited>,
+    /// Commands for a shell that are told, on their standard input, how the run ended and when it begins to wait for long.
+    pub notify: Vec<String>,
     /// Limits and schedules.
     pub policy: Policy,
     /// Where the policy's values came from, for the plan.
@@ -241,6 +244,7 @@ pub async fn supervise(
         mut order,
         environment,
         harness,
+        notify,
         policy,
         keep_stream,
         diagnostic,
@@ -266,6 +270,7 @@ pub async fn supervise(
         surveys: policy.keep_going.is_some(),
         diagnostic,
         harness,
+        notify,
         watchdog,
         cancels,
         observer,
@@ -292,6 +297,7 @@ impl Supervised<'_> {
     pub(crate) async fn carry(mut self, first: Event) -> Result<Report, RunError> {
         let ended = self.drive_on(first).await;
         self.world.dismiss_watchdog().await;
+        self.world.finish_calls().await;
         ended
     }
 
@@ -305,6 +311,10 @@ impl Supervised<'_> {
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
                 settle(world.dir(), run, policy, world.harness(), &report);
                 world.retire();
+                let news = world.claim(News::of_end(&report, run, &world.task()));
+                tell_status(world.dir(), run, policy, &report);
+                // Who is called now finds the run as it is.
+                world.call(news);
                 if !*keep_stream {
                     world.compact_streams();
                 }
@@ -392,6 +402,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         harness: *harness,
         policy: policy.clone(),
         checks: order.checks.clone(),
+        notify: request.notify.clone(),
         finish_tool: order.finish.is_some(),
         done_when: order.done_when.clone(),
         wrap_up_prompt: order.wrap_up_prompt.clone(),

@@ -112,6 +112,7 @@ fn plan() -> Plan {
         permission_mode: None,
         seed_tokens: 12_000,
         checks: Vec::new(),
+        notify: Vec::new(),
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,

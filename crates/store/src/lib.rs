@@ -42,6 +42,7 @@ mod spent;
 mod stamp;
 mod status;
 mod summary;
+mod told;
 
 pub use answered::AnsweredQuestion;
 pub use argv::{Argv, EnvNames};

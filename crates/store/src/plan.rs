@@ -45,6 +45,9 @@ pub struct Plan {
     /// The commands that judge the work, as a shell takes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// The commands that are told of its outcome and of long waits, as a shell takes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<String>,
     /// Whether the agent is offered a tool by which it says that the work is finished.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub finish_tool: bool,

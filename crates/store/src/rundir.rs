@@ -11,6 +11,8 @@
 //! checks/001.log   what the commands said that judged the work
 //! logs/            transcript.jsonl, derived as the run goes on; cost_summary.json, session.json when it ends
 //!                  for a harness also transcript.json, exec.stdout.log, exec.stderr.log when an attempt ends
+//!                  notify-NAME.N.log where the Nth command was told of something
+//! told/            what those commands were told, one file each: what is there is not told again
 //! metadata.json    for a harness, when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! diagnostic/      what a person may want to know of each noteworthy event, where that was asked for: one text each

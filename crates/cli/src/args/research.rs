@@ -1,8 +1,8 @@
 //! The flags of `longhaul research`: those of ResearchGym's own commands. Where its two programs have two names for one
 //! thing, or write one with `-` and one with `_`, each is taken.
 
-use super::EventsArgs;
 use super::limits::dollars;
+use super::{EventsArgs, NotifyArgs};
 use clap::Args;
 use longhaul_agent::{ToolPattern, UrlPattern};
 use longhaul_core::{Span, Usd};
@@ -108,6 +108,9 @@ pub struct EverywhereArgs {
     #[arg(long, hide = true)]
     pub prices: Option<PathBuf>,
     /// Last, because its heading in the help holds for everything behind it.
+    /// Last, because their heading in the help holds for everything behind them.
+    #[command(flatten)]
+    pub notify: NotifyArgs,
     #[command(flatten)]
     pub events: EventsArgs,
 }

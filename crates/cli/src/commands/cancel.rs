@@ -38,7 +38,7 @@ async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Rep
     let (sender, cancels) = mpsc::channel(1);
     // Room for one, and nobody else sends.
     let _ = sender.try_send(if now { By::PersonNow } else { By::Person });
-    let ended = recover(home, dir, environment(), &mut screen, cancels).await;
+    let ended = recover(home, dir, None, environment(), &mut screen, cancels).await;
     screen.close();
     ended.map_err(failure)
 }

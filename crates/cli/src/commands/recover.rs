@@ -13,7 +13,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, talk};
 use crate::signals;
-use crate::{home, runtime};
+use crate::{home, notify, runtime};
 use longhaul::{Observer, Report, recover as take_over, recoverable};
 use longhaul_core::{By, Outcome, OutcomeKind, Span};
 use longhaul_store::{Home, Journal, RunDir};
@@ -47,8 +47,9 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
         talk("nothing to recover: every run has ended or is supervised");
     }
+    notify::check(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
-    let ended = carry_on(&home, runs, global, format, events.as_ref());
+    let ended = carry_on(&home, runs, (global, args), format, events.as_ref());
     events::close(events, global);
     let mut ended = ended?;
     ended.extend(unreadable);
@@ -104,7 +105,7 @@ fn age(run: &RunDir) -> Span {
 fn carry_on(
     home: &Home,
     runs: Vec<RunDir>,
-    global: &Global,
+    (global, args): (&Global, &RecoverArgs),
     format: OutputFormat,
     events: Option<&Writer>,
 ) -> Result<Vec<u8>, Failure> {
@@ -119,10 +120,10 @@ fn carry_on(
         for dir in runs {
             let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
             senders.push(sender);
-            let (home, queue) = (home.clone(), events.map(Writer::queue));
+            let (home, told) = (home.clone(), (args.notify.named(), events.map(Writer::queue)));
             let shown =
                 if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
-            supervised.spawn_local(async move { one(&home, dir, (shown, format), queue, cancels).await });
+            supervised.spawn_local(async move { one(&home, dir, (shown, format), told, cancels).await });
         }
         // Every run is asked to end by the same signal.
         tokio::task::spawn_local(async move {
@@ -157,7 +158,7 @@ async fn one(
     home: &Home,
     dir: RunDir,
     (mut screen, format): (Screen, OutputFormat),
-    events: Option<Queue>,
+    (notify, events): (Option<Vec<String>>, Option<Queue>),
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, Failure> {
     let mut stream;
@@ -171,9 +172,9 @@ async fn one(
     let ended = match events {
         Some(queue) => {
             let mut events = Events::new(observer, queue);
-            take_over(home, dir, environment(), &mut events, cancels).await
+            take_over(home, dir, notify, environment(), &mut events, cancels).await
         }
-        None => take_over(home, dir, environment(), observer, cancels).await,
+        None => take_over(home, dir, notify, environment(), observer, cancels).await,
     };
     screen.close();
     ended.map_err(failure)

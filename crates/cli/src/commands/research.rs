@@ -88,7 +88,7 @@ fn begin(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
     prepared.order.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.carry_out(global, args.detached, events)
+    prepared.carry_out(global, run::Shown::to(args.detached, events))
 }
 
 /// A run that goes on with what a run of ResearchGym's own has left: where that worked, and with what of its limits is
@@ -125,7 +125,7 @@ fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Fai
         return prepared.print(output::format(global));
     }
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.carry_out(global, args.detached, events)
+    prepared.carry_out(global, run::Shown::to(args.detached, events))
 }
 
 /// One of our own runs goes on in its session.
@@ -156,6 +156,7 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
             ..LimitArgs::default()
         },
         more: MoreArgs::default(),
+        notify: args.notify.clone(),
         events: args.events.clone(),
     };
     // In this command's words, before it is said in the other's.
@@ -263,6 +264,7 @@ fn run_args(
             ..KeepGoingArgs::default()
         },
         policy: PolicyArgs { preset: Some(Preset::Researchgym), ..PolicyArgs::default() },
+        notify: args.notify.clone(),
         ..RunArgs::default()
     }
 }

@@ -5,7 +5,7 @@ use super::watchdog::environment;
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::events;
-use crate::{home, limits, prompt};
+use crate::{home, limits, notify, prompt};
 use longhaul::{GoingOn, Observer, Request, RunError, branch, resume as go_on, supervise};
 use longhaul_core::{Ask, Limits, OutcomeKind, Policy, Run, RunId};
 use longhaul_store::{Home, Journal, RunDir};
@@ -26,6 +26,8 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
     let dir = home::find_run(&home, &args.run)?;
     let asked = prompt::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt::directory).transpose()?;
+    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    notify::check(&args.notify, Some(cwd.as_deref().unwrap_or(plan.cwd.as_path())))?;
     if args.fork {
         return fork(global, args, home, &dir, asked, cwd);
     }
@@ -38,7 +40,7 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
         }
     };
     let limits = Some(limits_of(args, &dir)?);
-    let going_on = GoingOn { ask, cwd, limits };
+    let going_on = GoingOn { ask, cwd, notify: args.notify.named(), limits };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         go_on(&home, dir, going_on, environment(), observer, cancels).await
     };
@@ -47,7 +49,7 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
 
 fn shown(global: &Global, args: &ResumeArgs) -> Result<Shown, Failure> {
     let events = events::open(&args.events, global, args.detached)?;
-    Ok(Shown { detached: args.detached, permission_named: true, events })
+    Ok(Shown::to(args.detached, events))
 }
 
 fn fork(
@@ -72,7 +74,8 @@ fn fork(
     // A new run, which has all its limits before it.
     let limits = limits::changed(&args.limits, &args.more, &branched.policy)?;
     let policy = Policy { limits, ..branched.policy };
-    let request = Request { environment: environment(), policy, ..branched };
+    let notify = args.notify.named().unwrap_or_else(|| branched.notify.clone());
+    let request = Request { environment: environment(), notify, policy, ..branched };
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     carry(global, shown(global, args)?, branched)
 }

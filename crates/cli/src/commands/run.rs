@@ -10,7 +10,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::{checks, guards, home, keep_going, limits, network, prompt, runtime, signals, tables};
+use crate::{checks, guards, home, keep_going, limits, network, notify, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::{Claude, RESERVED};
@@ -41,7 +41,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         return prepared.print(format);
     }
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.carry_out(global, args.detached, events)
+    prepared.carry_out(global, Shown::to(args.detached, events))
 }
 
 /// All that a run needs, and nothing started.
@@ -51,6 +51,7 @@ pub struct Prepared {
     pub placement: Placement,
     pub inherited: Option<Inherited>,
     resolved: ResolvedPolicy,
+    notify: Vec<String>,
     dialect: Claude,
     keep_stream: bool,
     diagnostic: bool,
@@ -70,7 +71,8 @@ impl Prepared {
     }
 
     /// Carries it out and returns its exit code.
-    pub fn carry_out(self, global: &Global, detached: bool, events: Option<Writer>) -> Result<u8, Failure> {
+    pub fn carry_out(self, global: &Global, shown: Shown) -> Result<u8, Failure> {
+        let shown = Shown { permission_named: self.permission_named, ..shown };
         let request = Request {
             home: home::open()?,
             placement: self.placement,
@@ -80,6 +82,7 @@ impl Prepared {
             session: self.session,
             harness: harness(self.resolved.preset),
             inherited: self.inherited,
+            notify: self.notify,
             policy: self.resolved.policy,
             origins: self.resolved.origins,
             keep_stream: self.keep_stream,
@@ -87,7 +90,6 @@ impl Prepared {
         };
         let supervised =
             async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-        let shown = Shown { detached, permission_named: self.permission_named, events };
         carry(global, shown, supervised)
     }
 }
@@ -104,8 +106,10 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     keep_going::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let order = order(args, &resolved)?;
+    notify::check(&args.notify, Some(&order.cwd))?;
     Ok(Prepared {
         order,
+        notify: args.notify.notify.clone(),
         placement: placement(args)?,
         session: session(args, &resolved)?,
         inherited: None,
@@ -126,6 +130,10 @@ pub struct Shown {
 }
 
 impl Shown {
+    pub fn to(detached: bool, events: Option<Writer>) -> Shown {
+        Shown { detached, permission_named: true, events }
+    }
+
     /// Whether stdout is for the run's events alone.
     fn is_stdout_taken(&self) -> bool {
         self.events.as_ref().is_some_and(Writer::is_on_stdout)

@@ -1,6 +1,5 @@
 //! The JSON envelope: one object that says how a run ended. Keys are only ever added.
 
-use super::words;
 use jiff::Timestamp;
 use longhaul::Report;
 use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, Questions, RunId, Tally};
@@ -96,6 +95,7 @@ impl Envelope {
                 dir: Some(report.dir.display().to_string()),
                 resume: words::resume_command(&report.run, outcome),
                 resume: resume_command(&report.run, &outcome),
+                resume: report.resume_command(),
             },
         }
     }

@@ -10,7 +10,7 @@ pub use writer::{Queue, Writer};
 
 use crate::args::{Destination, EventsArgs, Global};
 use crate::failure::Failure;
-use longhaul::{Observer, View};
+use longhaul::{Observer, Untold, View};
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::Entry;
 use std::path::Path;
@@ -100,6 +100,10 @@ impl Observer for Events<'_> {
     fn synced(&mut self) {
         self.put(self.follows);
         self.inner.synced();
+    }
+
+    fn untold(&mut self, untold: &Untold) {
+        self.inner.untold(untold);
     }
 
     fn streamed(&mut self, bytes: &[u8]) {

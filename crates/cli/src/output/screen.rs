@@ -4,7 +4,7 @@
 use super::words;
 use crate::args::Global;
 use indicatif::{ProgressBar, ProgressStyle};
-use longhaul::{Observer, View};
+use longhaul::{Observer, Untold, View};
 use longhaul_core::{Fault, Moment, Phase, Policy, Record, RunId, ServerBound, Span, Step};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -150,6 +150,10 @@ impl Screen {
 }
 
 impl Observer for Screen {
+    fn untold(&mut self, untold: &Untold) {
+        self.say(&words::untold(untold));
+    }
+
     fn began(&mut self, run: &RunId, dir: &Path) {
         if self.verbose {
             self.say(&format!("run {run} in {}", dir.display()));

@@ -1,6 +1,6 @@
 //! `--output-format stream-json`: the agent's events as they come, and ours between them, line by line.
 
-use longhaul::{Observer, View};
+use longhaul::{Observer, Untold, View};
 use longhaul_core::{Record, RunId, Step};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -44,6 +44,10 @@ impl Observer for Stream<'_> {
             }
         }
         self.inner.stepped(view, step);
+    }
+
+    fn untold(&mut self, untold: &Untold) {
+        self.inner.untold(untold);
     }
 
     fn streamed(&mut self, bytes: &[u8]) {

@@ -8,6 +8,7 @@ pub use remedies::{about_to, remedied, remedy_words};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use longhaul::Untold;
 use longhaul_core::{
     Because, Checked, Condensed, Fault, Limit, Moment, Next, Outcome, OutcomeKind, Policy, Questions, Reach,
     Record, RunId, Rung, Say, SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
@@ -306,6 +307,13 @@ pub fn more_of(limit: Limit) -> &'static str {
         Limit::Wall => "--wall-limit TOTAL",
         Limit::Turns => "--max-turns TOTAL",
     }
+}
+
+/// That a command of `--notify` did not tell anybody.
+pub fn untold(untold: &Untold) -> String {
+    let Untold { command, kind, because, log } = untold;
+    let (kind, log) = (kind.word(), log.display());
+    format!("warning: `{command}` may have told nobody ({kind}): {because}; what it said is in {log}")
 }
 
 /// The command that goes on with a run that ended so; nothing where that makes no sense.

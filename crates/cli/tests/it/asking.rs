@@ -356,6 +356,12 @@ fn the_help_of_run() {
                   Count a run with denied tools as done
 
         Telling others:
+              --notify <COMMAND>
+                  Call this command, in a shell and in the directory of the work, when the run is over, when
+                  it needs a person, and when it begins to wait for more than 15 minutes. What there is to
+                  tell comes on its standard input, as one JSON object. Several are all called. What becomes
+                  of them changes nothing. See docs/events.md
+
               --events <FILE|-|fd:N>
                   Tell each decision of the run as a line of JSON, once it is on disk: at the end of this
                   file; with `-` on stdout, where nothing else is printed then; or with `fd:3` on that open

@@ -42,6 +42,7 @@ fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: 
     set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
     let request = Request {
         inherited: None,
+        notify: Vec::new(),
         home: Home::locate(Some(stage.home()), |_| None).expect("an absolute path is a home"),
         placement: Placement::default(),
         dialect: Arc::new(Claude::new()),

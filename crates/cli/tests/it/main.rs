@@ -27,6 +27,7 @@ mod limits;
 mod logs;
 mod moving;
 mod network;
+mod notify;
 mod orphans;
 mod output;
 mod questions;

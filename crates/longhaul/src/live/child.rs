@@ -68,6 +68,12 @@ impl Launch {
         }
     }
 
+    /// The same apart from the run: no sweep of it ends this process. It still belongs to the runs around it.
+    pub(crate) fn unmarked(mut self) -> Launch {
+        self.env_set.remove(RUN_MARK);
+        self
+    }
+
     /// The same as it is written down: no secret has a place in it.
     pub(crate) fn argv(&self) -> Argv {
         let (set, removed) = (self.env_set.keys(), self.env_remove.iter());

@@ -2,6 +2,7 @@
 
 mod checking;
 mod condensing;
+mod notifying;
 mod taking_over;
 
 use super::child::{Agent, Input, Launch, is_halted};
@@ -36,6 +37,7 @@ use longhaul_store::{
     AnsweredQuestion, AttemptDir, AttemptExit, Harness, Home, Journal, ModelSpent, RunDir, SessionLock,
     Status, StoreError, add_section, compact,
 };
+use notifying::Notifying;
 use std::collections::{BTreeSet, VecDeque};
 use std::process;
 use std::sync::Arc;
@@ -63,6 +65,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) diagnostic: bool,
     /// Who reads the run's files besides people.
     pub(crate) harness: Option<Harness>,
+    /// Commands that are told of the run.
+    pub(crate) notify: Vec<String>,
     /// Who is to be the watchdog, until it is started.
     pub(crate) watchdog: Option<Program>,
     pub(crate) cancels: mpsc::Receiver<By>,
@@ -108,6 +112,7 @@ pub(crate) struct LiveWorld<'a> {
     spawn_error: Option<String>,
     stderr_tail: String,
     diagnostic: Diagnostic,
+    notifying: Notifying,
 }
 
 /// One attempt under way.
@@ -168,6 +173,7 @@ impl<'a> LiveWorld<'a> {
             spawn_error: None,
             stderr_tail: String::new(),
             diagnostic,
+            notifying: Notifying::default(),
         }
     }
 }
@@ -186,6 +192,7 @@ impl World for LiveWorld<'_> {
     }
 
     fn stepped(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
+        self.notice_wait(run, at);
         let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
         // The last status is written when all else is in order.
         if (!step.records.is_empty() || !self.is_named) && run.state().outcome().is_none() {
@@ -359,6 +366,7 @@ impl LiveWorld<'_> {
             self.unsynced = false;
             self.setup.observer.synced();
         }
+        self.tell_wait();
         Ok(())
     }
 

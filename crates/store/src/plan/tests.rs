@@ -33,6 +33,7 @@ pub(crate) fn plan() -> Plan {
         policy: Preset::Drill.policy(),
         seed_tokens: 12_000,
         checks: Vec::new(),
+        notify: Vec::new(),
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,

@@ -35,6 +35,7 @@ fn plan(prompt: String) -> Plan {
         seed_tokens: 12_000,
         seed_summary: None,
         checks: Vec::new(),
+        notify: Vec::new(),
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,

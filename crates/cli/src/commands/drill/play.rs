@@ -78,6 +78,7 @@ async fn played(
         placement: Placement::default(),
         harness: None,
         inherited: None,
+        notify: Vec::new(),
         dialect: Arc::new(Claude::new()),
         order: Order {
             program: program.clone(),

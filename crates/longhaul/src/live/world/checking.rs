@@ -52,21 +52,26 @@ impl LiveWorld<'_> {
     }
 
     fn start_check(&self, command: &str, output: &File) -> io::Result<Condenser> {
+        let launch = self.in_shell(command, output)?;
+        let (process, proc) = Condenser::start(launch, Vec::new()).map_err(|(_, error)| error)?;
+        crash::agent_is(proc.pid);
+        Ok(process)
+    }
+
+    /// A command of the user's, in a shell, in the directory where the agent works, with the run's mark.
+    pub(super) fn in_shell(&self, command: &str, output: &File) -> io::Result<Launch> {
         let invocation = Invocation {
             program: "/bin/sh".into(),
             args: vec!["-c".to_owned(), command.to_owned()],
             cwd: self.setup.order.cwd.clone(),
-            env_set: vec![("LONGHAUL_RUN".to_owned(), self.setup.dir.id().to_string())],
+            env_set: Vec::new(),
             env_remove: Vec::new(),
             stdin: Vec::new(),
             prompt: String::new(),
             waits: false,
         };
         let files = (output.try_clone()?, output.try_clone()?);
-        let launch = Launch::of(&invocation, &self.setup.environment, self.setup.dir.id(), files);
-        let (process, proc) = Condenser::start(launch, Vec::new()).map_err(|(_, error)| error)?;
-        crash::agent_is(proc.pid);
-        Ok(process)
+        Ok(Launch::of(&invocation, &self.setup.environment, self.setup.dir.id(), files))
     }
 
     /// A command is over, or is to end: whatever it left behind ends too, and the next one begins, or it is said what

@@ -1,0 +1,198 @@
+//! `--notify`: the user's own commands, called when a person wants to know. They are called once, whoever supervises the
+//! run, and what becomes of them changes nothing.
+
+use crate::call::{Ended, until};
+use crate::recovering::{in_mid_tool_with, recover, with_each_agent, with_each_agent_at};
+use crate::server::{Server, WORK};
+use crate::stage::{LONGHAUL, Stage};
+use longhaul::RUN_MARK;
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+
+fn work(stage: &Stage, args: &[&str]) -> Ended {
+    let server = Server::plays(WORK);
+    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(&stage.agent(), &free).args(args).against(&server).end()
+}
+
+/// What the command `cat >> heard` of this stage heard.
+fn heard(stage: &Stage) -> Vec<Value> {
+    let text = fs::read_to_string(stage.work().join("heard")).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
+#[test]
+fn an_outcome_is_told() {
+    with_each_agent("telling its outcome", |stage, agent, server| {
+        let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        // The run is over for whoever is told so.
+        let finished = format!("'{LONGHAUL}' show @ > shown");
+        let told = ["--notify", "cat >> heard", "--notify", &finished];
+        let ended = stage.run(agent, &free).args(told).against(server).end();
+        let envelope = ended.envelope(0);
+        assert_eq!(ended.stderr, "");
+        let [news] = &heard(stage)[..] else { panic!("told once: {:?}", heard(stage)) };
+        let (run, id) = (stage.only_run(), envelope["run"]["id"].as_str().expect("it has one"));
+        let cost = &envelope["usage"]["total_cost_usd"];
+        let expected = json!({
+            "kind": "outcome",
+            "run": id,
+            "at": news["at"],
+            "outcome": "done",
+            "exit_code": 0,
+            "fault": null,
+            "limit": null,
+            "until": null,
+            "attempts": 1,
+            "total_cost_usd": cost,
+            "task": "p",
+            "dir": run.path(),
+            "next": format!("longhaul show {id}"),
+        });
+        assert_eq!(*news, expected);
+        let shown: Value =
+            serde_json::from_slice(&fs::read(stage.work().join("shown")).expect("it is shown"))
+                .expect("JSON");
+        assert_eq!(shown["outcome"], "done", "{shown}");
+        let kept = fs::read(run.told_path("outcome-0")).expect("it is kept what was told");
+        assert_eq!(serde_json::from_slice::<Value>(&kept).expect("JSON"), expected);
+    });
+}
+
+#[test]
+fn a_run_that_is_recovered_or_resumed_still_tells() {
+    with_each_agent("telling whoever recovers", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &["--notify", "cat >> heard"]).kill();
+        assert!(heard(stage).is_empty());
+        recover(stage, server, &[]).end().envelope(0);
+        assert_eq!(heard(stage).len(), 1);
+        // A run that goes on ends once more, and is told to whom is named then.
+        let other = "sed 's/done/done again/' >> heard";
+        stage.longhaul(["resume", "@", "--again", "--notify", other]).against(server).end().envelope(0);
+        assert_eq!(heard(stage)[1]["outcome"], "done again");
+        assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, [other]);
+    });
+}
+
+#[test]
+fn an_outcome_is_told_once_whatever_dies() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    work(&stage, &["--notify", "cat >> heard"]).envelope(0);
+    let run = stage.only_run();
+    // As after the death of a supervisor that had told it, and of one that had not.
+    fs::remove_file(run.status_path()).expect("it is there");
+    recover(&stage, &server, &[]).end().envelope(0);
+    assert_eq!(heard(&stage).len(), 1);
+    for path in [run.status_path(), run.told_path("outcome-0")] {
+        fs::remove_file(path).expect("it is there");
+    }
+    recover(&stage, &server, &[]).end().envelope(0);
+    assert_eq!(heard(&stage).len(), 2);
+}
+
+#[test]
+fn a_person_who_is_needed_is_told_so() {
+    let work = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
+    with_each_agent_at(&work, "telling that it needs a person", |stage, agent, server| {
+        let free = ["fix it", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let ended = stage.run(agent, &free).args(["--notify", "cat >> heard"]).against(server).end();
+        let envelope = ended.envelope(23);
+        let [news] = &heard(stage)[..] else { panic!("told once: {:?}", heard(stage)) };
+        assert_eq!((&news["kind"], &news["fault"]), (&json!("needs_person"), &json!("auth")));
+        assert_eq!((&news["task"], &news["next"]), (&json!("fix it"), &envelope["run"]["resume"]));
+    });
+}
+
+#[test]
+fn a_long_wait_is_told_once_whoever_supervises() {
+    let limited = format!("{WORK}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 3600 }}\n");
+    let limited = limited.replacen("prompt =", "auth = \"oauth\"\nprompt =", 1);
+    with_each_agent_at(&limited, "telling that it waits", |stage, agent, server| {
+        let args =
+            ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "cat >> heard"];
+        let run = stage.run(agent, &args).against(server).start();
+        until("it is told", || heard(stage).len() == 1);
+        run.kill();
+        let run = stage.only_run();
+        let before = run.status().expect("the status can be read").supervisor_pid;
+        let recovered = recover(stage, server, &[]);
+        let supervisor = || run.status().expect("the status can be read").supervisor_pid;
+        until("somebody else supervises", || supervisor() != before);
+        stage.longhaul(["cancel", "@"]).end();
+        recovered.end().envelope(130);
+        let [wait, outcome] = &heard(stage)[..] else { panic!("told twice: {:?}", heard(stage)) };
+        assert_eq!((&wait["kind"], &wait["fault"]), (&json!("waiting"), &json!("usage_limit")));
+        assert_eq!(wait["next"], format!("longhaul attach {}", run.id()));
+        assert!(wait["until"].as_str() > wait["at"].as_str(), "{wait}");
+        assert_eq!((&outcome["kind"], &outcome["outcome"]), (&json!("outcome"), &json!("cancelled")));
+    });
+}
+
+#[test]
+fn a_command_is_apart_from_the_run() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "env > told"];
+    let told = || fs::read_to_string(stage.work().join("told")).expect("it was called");
+    stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
+    // Nothing of the run is in its environment, not even the mark.
+    assert!(!told().contains(stage.only_run().id().as_str()), "{}", told());
+    assert!(!told().contains(RUN_MARK), "{}", told());
+    // It stays what the runs around it have started.
+    let inner = stage.run(&stage.agent(), &args).env(RUN_MARK, "outer");
+    inner.against(&server).end().envelope(0);
+    assert!(told().contains(&format!("\n{RUN_MARK}=outer\n")), "{}", told());
+}
+
+#[test]
+fn what_becomes_of_a_command_changes_nothing() {
+    let stage = Stage::new();
+    let ended =
+        work(&stage, &["--notify", "cat > /dev/null; echo no server; exit 3", "--notify", "cat >> heard"]);
+    ended.envelope(0);
+    assert_eq!(heard(&stage).len(), 1);
+    let run = stage.only_run();
+    let log = run.notify_log_path("outcome-0", 0);
+    assert_eq!(
+        fs::read_to_string(&log).expect("what it said is kept"),
+        "$ cat > /dev/null; echo no server; exit 3\nno server\nlonghaul: it exited with 3\n"
+    );
+    let words =
+        format!("may have told nobody (outcome): it exited with 3; what it said is in {}", log.display());
+    assert!(ended.stderr.contains(&words), "{ended:?}");
+    // One that reads nothing is told all the same.
+    work(&stage, &["--notify", "true"]).envelope(0);
+}
+
+#[test]
+fn who_wants_no_more_does_not_wait_for_a_command() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    let slow = "touch called; sleep 300 & sleep 300";
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", slow];
+    let run = stage.run(&stage.agent(), &args).against(&server).start();
+    until("it is called", || stage.work().join("called").exists());
+    run.signal(Signal::INT);
+    let ended = run.end();
+    // The run was done by then.
+    ended.envelope(0);
+    assert!(ended.stderr.contains("the run was to end at once"), "{ended:?}");
+}
+
+#[test]
+fn a_command_that_cannot_be_called_is_refused() {
+    let stage = Stage::new();
+    let check = |args: &[&str], words: &[&str]| {
+        let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
+        assert_eq!(ended.code, 2, "{ended:?}");
+        ended.says(words);
+    };
+    check(&["--notify", "no-such-program --fast"], &["there is no program `no-such-program`", "reads JSON"]);
+    check(&["--notify", "if then"], &["the shell cannot read it"]);
+    check(&["--notify", " "], &["it is empty"]);
+    assert!(stage.runs().is_empty());
+    let ended = stage.longhaul(["recover", "--notify", "if then"]).end();
+    assert_eq!(ended.code, 2, "{ended:?}");
+}

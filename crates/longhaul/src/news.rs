@@ -1,0 +1,165 @@
+//! What the commands of `--notify` are told: one JSON object on their standard input. Keys are only ever added. It holds
+//! closed words, figures, and the beginning of the task; no agent's prose.
+
+use crate::Report;
+use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Phase, Run, RunId, Span};
+use longhaul_store::rfc3339;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+// A shorter wait is over before somebody who is told of it has looked.
+const LONG_WAIT: Span = Span::from_mins(15);
+// By the first sentences a person knows which one it is.
+const TASK_CHARS_MAX: usize = 200;
+
+/// What it is that is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NewsKind {
+    /// The run is over.
+    Outcome,
+    /// The same, and only a person can go on with it.
+    NeedsPerson,
+    /// It begins to wait for more than a quarter of an hour.
+    Waiting,
+}
+
+impl NewsKind {
+    /// The wire word.
+    pub fn word(self) -> &'static str {
+        match self {
+            NewsKind::Outcome => "outcome",
+            NewsKind::NeedsPerson => "needs_person",
+            NewsKind::Waiting => "waiting",
+        }
+    }
+}
+
+/// Something to be told.
+pub(crate) struct News {
+    /// What it is called in the run's directory: the same whoever supervises the run.
+    pub(crate) name: String,
+    pub(crate) kind: NewsKind,
+    told: Told,
+}
+
+/// A command that was not told something, or that failed.
+#[derive(Clone, Debug)]
+pub struct Untold {
+    /// The command.
+    pub command: String,
+    /// What it was to be told.
+    pub kind: NewsKind,
+    /// What came of that, in words.
+    pub because: String,
+    /// What it said.
+    pub log: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Told {
+    kind: NewsKind,
+    run: RunId,
+    at: String,
+    outcome: Option<OutcomeKind>,
+    exit_code: Option<u8>,
+    fault: Option<Fault>,
+    limit: Option<Limit>,
+    until: Option<String>,
+    attempts: u32,
+    total_cost_usd: f64,
+    task: String,
+    dir: String,
+    next: String,
+}
+
+impl News {
+    /// How a run ended that was to do `task`.
+    pub(crate) fn of_end(report: &Report, run: &Run, task: &str) -> News {
+        let outcome = report.outcome;
+        let kind = match outcome.kind {
+            OutcomeKind::NeedsPerson => NewsKind::NeedsPerson,
+            OutcomeKind::Done
+            | OutcomeKind::Failed
+            | OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::Refused
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Bug
+            | OutcomeKind::RetryLater
+            | OutcomeKind::Cancelled => NewsKind::Outcome,
+        };
+        let next = report.resume_command().unwrap_or_else(|| format!("longhaul show {}", report.run));
+        let told = Told {
+            outcome: Some(outcome.kind),
+            exit_code: Some(outcome.exit_code()),
+            fault: outcome.fault,
+            limit: outcome.limit,
+            until: outcome.retry_at.map(rfc3339),
+            ..Told::of(kind, (&report.run, &report.dir), (run, report.ended), task, next)
+        };
+        // Each end of a run that is resumed is an end of its own.
+        News { name: format!("outcome-{}", run.state().reopened), kind, told }
+    }
+
+    /// The wait that the run is in by `at`, if it is a long one.
+    pub(crate) fn of_wait(dir: (&RunId, &Path), run: &Run, at: Moment, task: &str) -> Option<News> {
+        let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
+        if until.since(*since) <= LONG_WAIT {
+            return None;
+        }
+        let (kind, next) = (NewsKind::Waiting, format!("longhaul attach {}", dir.0));
+        let told = Told {
+            fault: run.state().fault,
+            until: Some(rfc3339(*until)),
+            ..Told::of(kind, dir, (run, at), task, next)
+        };
+        Some(News { name: format!("wait-{}", plan.attempt), kind, told })
+    }
+
+    /// The object, in one line.
+    pub(crate) fn line(&self) -> Vec<u8> {
+        let mut line = serde_json::to_vec(&self.told).expect("it has only string keys");
+        line.push(b'\n');
+        line
+    }
+}
+
+impl Told {
+    fn of(
+        kind: NewsKind,
+        (id, dir): (&RunId, &Path),
+        (run, at): (&Run, Moment),
+        task: &str,
+        next: String,
+    ) -> Told {
+        let tally = run.state().tally;
+        Told {
+            kind,
+            run: id.clone(),
+            at: rfc3339(at),
+            outcome: None,
+            exit_code: None,
+            fault: None,
+            limit: None,
+            until: None,
+            attempts: run.state().attempts(),
+            total_cost_usd: (tally.cost + tally.cost_estimated).dollars(),
+            task: beginning(task),
+            dir: dir.display().to_string(),
+            next,
+        }
+    }
+}
+
+fn beginning(task: &str) -> String {
+    let task = task.trim();
+    match task.char_indices().nth(TASK_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &task[..end]),
+        None => task.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
