@@ -9,6 +9,7 @@ use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Queue, Writer};
+use crate::output::lifecycle::Lifecycle;
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, talk};
@@ -123,7 +124,12 @@ fn carry_on(
             let (home, told) = (home.clone(), (args.notify.named(), events.map(Writer::queue)));
             let shown =
                 if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
-            supervised.spawn_local(async move { one(&home, dir, (shown, format), told, cancels).await });
+            let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::of_plan(global, &plan));
+            supervised.spawn_local(async move {
+                let ended = one(&home, dir, (shown, format), told, cancels).await;
+                lifecycle.iter().for_each(|lifecycle| lifecycle.tell_end(&ended));
+                ended
+            });
         }
         // Every run is asked to end by the same signal.
         tokio::task::spawn_local(async move {

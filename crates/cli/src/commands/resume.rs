@@ -5,10 +5,11 @@ use super::watchdog::environment;
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::events;
+use crate::output::lifecycle::Lifecycle;
 use crate::{home, limits, notify, prompt};
 use longhaul::{GoingOn, Observer, Request, RunError, branch, resume as go_on, supervise};
 use longhaul_core::{Ask, Limits, OutcomeKind, Policy, Run, RunId};
-use longhaul_store::{Home, Journal, RunDir};
+use longhaul_store::{Home, Journal, Plan, RunDir};
 use std::path::PathBuf;
 
 // A fork without words of its own goes on with what it was branched off from.
@@ -44,12 +45,13 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
     let resumed = async |observer: &mut dyn Observer, cancels| {
         go_on(&home, dir, going_on, environment(), observer, cancels).await
     };
-    carry(global, shown(global, args)?, resumed)
+    carry(global, shown(global, args, &plan)?, resumed)
 }
 
-fn shown(global: &Global, args: &ResumeArgs) -> Result<Shown, Failure> {
+fn shown(global: &Global, args: &ResumeArgs, plan: &Plan) -> Result<Shown, Failure> {
     let events = events::open(&args.events, global, args.detached)?;
-    Ok(Shown::to(args.detached, events))
+    let lifecycle = Lifecycle::of_plan(global, plan).filter(|_| !args.detached);
+    Ok(Shown { lifecycle, ..Shown::to(args.detached, events) })
 }
 
 fn fork(
@@ -61,10 +63,10 @@ fn fork(
     cwd: Option<PathBuf>,
 ) -> Result<u8, Failure> {
     let refused = |error| failure(RunError::Refused(error));
-    let task = || dir.plan().map(|plan| plan.prompt.text).map_err(|error| home::of_store(&error));
+    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     let prompt = match (asked, args.again) {
         (Some(text), _) => text,
-        (None, true) => task()?,
+        (None, true) => plan.prompt.text.clone(),
         (None, false) => {
             check_unfinished(dir)?;
             GO_ON.to_owned()
@@ -77,7 +79,7 @@ fn fork(
     let notify = args.notify.named().unwrap_or_else(|| branched.notify.clone());
     let request = Request { environment: environment(), notify, policy, ..branched };
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    carry(global, shown(global, args)?, branched)
+    carry(global, shown(global, args, &plan)?, branched)
 }
 
 /// The limits under which the run goes on, if that leaves it anything.

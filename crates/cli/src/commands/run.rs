@@ -3,9 +3,10 @@
 use super::finish_tool;
 use crate::args::{Global, OutputFormat, RunArgs};
 use crate::config::Configured;
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Writer};
+use crate::output::lifecycle::Lifecycle;
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
@@ -37,11 +38,22 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
         super::detach::leave_terminal();
     }
     let prepared = prepare(args)?.configured(&global.configured.values);
+    let lifecycle =
+        |prompt: &str| Lifecycle::of_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
+    let prepared = prepare(args).inspect_err(|failure| {
+        let wanted = lifecycle(args.prompt.as_deref().unwrap_or_default());
+        // Wrong usage is no life.
+        if let Some(lifecycle) = wanted.filter(|_| failure.exit_code != USAGE) {
+            lifecycle.begins();
+            lifecycle.failed(failure);
+        }
+    })?;
     if args.dry_run {
         return prepared.print(format);
     }
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.carry_out(global, Shown::to(args.detached, events))
+    let lifecycle = lifecycle(&prepared.order.prompt);
+    prepared.carry_out(global, Shown { lifecycle, ..Shown::to(args.detached, events) })
 }
 
 /// All that a run needs, and nothing started.
@@ -127,11 +139,12 @@ pub struct Shown {
     pub detached: bool,
     pub permission_named: bool,
     pub events: Option<Writer>,
+    pub lifecycle: Option<Lifecycle>,
 }
 
 impl Shown {
     pub fn to(detached: bool, events: Option<Writer>) -> Shown {
-        Shown { detached, permission_named: true, events }
+        Shown { detached, permission_named: true, events, lifecycle: None }
     }
 
     /// Whether stdout is for the run's events alone.
@@ -149,7 +162,7 @@ pub fn carry(
 ) -> Result<u8, Failure> {
     let format = output::format(global);
     let prints = !shown.is_stdout_taken();
-    let Shown { detached, permission_named, events } = shown;
+    let Shown { detached, permission_named, events, lifecycle } = shown;
     let queue = events.as_ref().map(Writer::queue);
     let supervised = |observer: &mut dyn Observer| -> Result<Report, Failure> {
         runtime::new()?.block_on(async {
@@ -168,12 +181,16 @@ pub fn carry(
         events::close(events, global);
         return ended.map(|report| report.outcome.exit_code());
     }
+    lifecycle.iter().for_each(Lifecycle::begins);
     let mut screen = Screen::new(global, permission_named);
     let ended = match format {
         OutputFormat::StreamJson => supervised(&mut Stream::new(&mut screen)),
         OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
     };
     screen.close();
+    if let Some(lifecycle) = lifecycle {
+        lifecycle.tell_end(&ended);
+    }
     let told = ended.map(|report| {
         let envelope = Envelope::of(&report);
         if prints {

@@ -5,6 +5,7 @@ pub mod columns;
 pub mod conversation;
 pub mod envelope;
 pub mod events;
+pub mod lifecycle;
 pub mod screen;
 pub mod stream;
 pub mod text;

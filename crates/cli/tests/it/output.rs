@@ -263,3 +263,67 @@ fn a_mode_that_asks_is_pointed_out() {
     accepted.envelope(0);
     assert!(!run(&["--permission-mode", "default"]).stderr.contains("warning:"));
 }
+
+/// What a program that was written for openclawpack finds on stderr: names, keys and order are that system's.
+#[test]
+fn openclawpack_hears_of_the_life_of_its_run() {
+    let work = |prompt: &str, scenario: &str, args: &[&str]| {
+        let stage = Stage::new();
+        let server = Server::plays(scenario);
+        let free = [prompt, "--preset", "openclawpack", "--permission-mode", "bypassPermissions"];
+        let ended = stage.run(&stage.agent(), &free).args(args).against(&server).end();
+        let told = ended.stderr.lines().filter(|line| line.starts_with("event: "));
+        format!("{prompt} {}\n{}\n", ended.code, told.collect::<Vec<_>>().join("\n"))
+    };
+    let rejected = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
+    let told = [
+        work("/gsd:new-project --auto\n\na todo app", WORK, &[]),
+        work("/gsd:plan-phase 3", WORK, &[]),
+        work("/gsd:execute-phase 2.1", WORK, &["--answer", "approve=approved"]),
+        work("/gsd:execute-phase 4", &rejected, &[]),
+        work("tidy up", WORK, &[]),
+        work("tidy up", WORK, &["--quiet"]),
+    ];
+    let stage = Stage::new();
+    let refused = ["run", "tidy up", "--preset", "openclawpack", "--agent-path", "/nowhere"];
+    let refused = stage.longhaul(refused).end();
+    let told = told.concat() + &refused.stderr;
+
+    // Whoever goes on with the run tells how it ends.
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let free = ["-", "--preset", "openclawpack", "--permission-mode", "bypassPermissions", "--quiet"];
+    stage.run(&stage.agent(), &free).stdin("/gsd:plan-phase 3").against(&server).end().envelope(0);
+    fs::remove_file(stage.only_run().status_path()).expect("it is there");
+    let recovered = stage.longhaul(["recover"]).against(&server).end().stderr;
+    let resumed = stage.longhaul(["resume", "@", "--again"]).against(&server).end().stderr;
+    let told = format!("{told}recovered\n{recovered}resumed\n{resumed}");
+    expect![[r#"
+        /gsd:new-project --auto
+
+        a todo app 0
+        event: {"type":"decision_needed","data":{"command":"create_project","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
+        event: {"type":"progress_update","data":{"command":"create_project","status":"complete"}}
+        /gsd:plan-phase 3 0
+        event: {"type":"decision_needed","data":{"command":"plan_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
+        event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
+        /gsd:execute-phase 2.1 0
+        event: {"type":"phase_complete","data":{"command":"execute_phase","phase":"2.1"}}
+        /gsd:execute-phase 4 23
+        event: {"type":"decision_needed","data":{"command":"execute_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
+        event: {"type":"error","data":{"command":"execute_phase","phase":4,"errors":["the run ended as needs_person: the credentials were rejected"]}}
+        tidy up 0
+        event: {"type":"decision_needed","data":{"command":"run","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
+        event: {"type":"progress_update","data":{"command":"run","status":"complete"}}
+        tidy up 0
+
+        event: {"type":"decision_needed","data":{"command":"run","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
+        event: {"type":"error","data":{"command":"run","errors":["find the agent /nowhere: there is no such file"]}}
+        error: find the agent /nowhere: there is no such file
+          hint: check --agent-path
+        recovered
+        event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
+        resumed
+        event: {"type":"decision_needed","data":{"command":"plan_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
+        event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
+    "#]].assert_eq(&told);
+}
