@@ -110,3 +110,38 @@ impl Observer for Events<'_> {
         self.inner.streamed(bytes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::destination::Opened;
+    use super::{Events, Writer};
+    use longhaul::{Observer, Unobserved, View};
+    use longhaul_core::{Event, Moment, Now, Preset, Run, SessionId, SessionPlan};
+    use std::fs::{self, File};
+
+    #[test]
+    fn nothing_is_told_before_it_is_on_disk() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("events");
+        let told = |is_synced: bool| {
+            let file = File::options().read(true).append(true).create(true).open(&path);
+            let opened = Opened::File(file.expect("it can be made"));
+            let writer = Writer::start("events".to_owned(), false, opened);
+            let (mut run, policy, mut inner) = (Run::new(), Preset::Default.policy(), Unobserved);
+            let mut events = Events::new(&mut inner, writer.queue());
+            events.began(&"kmzxqp".into(), dir.path());
+            let now = Now { at: Moment(5), roll: 0 };
+            let step = run.step(&policy, now, Event::Started(SessionPlan::New(SessionId::from("s"))));
+            events.stepped(View { run: &run, policy: &policy, at: now.at, glance: None }, &step);
+            if is_synced {
+                events.synced();
+            }
+            drop(events);
+            assert_eq!(writer.close(), None);
+            (fs::read_to_string(&path).expect("text").lines().count(), step.records.len())
+        };
+        assert_eq!(told(false).0, 0);
+        let (lines, records) = told(true);
+        assert_eq!(lines, records);
+    }
+}

@@ -80,6 +80,31 @@ fn each_event_is_told_once_whoever_supervises() {
     });
 }
 
+/// Dies at one point after the other, until there is none left.
+#[test]
+fn whatever_kills_a_supervisor_everything_is_told_once() {
+    for point in (1..).step_by(3) {
+        let (stage, server) = (Stage::new(), Server::plays(WORK));
+        let file = stage.folder().join("events.jsonl");
+        let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let run =
+            stage.run(&stage.agent(), &free).args(["--notify", "cat >> heard", "--events"]).args([&file]);
+        let run = run.env("LONGHAUL_CRASH", format!("supervisor@{point}")).against(&server).start();
+        let ended = run.end_or_killed();
+        if ended.is_none() {
+            let to = file.display().to_string();
+            recover(&stage, &server, &["@", "--events", &to]).end().envelope(0);
+        }
+        assert_eq!(events(&file), journalled(&stage.only_run()), "point {point}");
+        let heard = fs::read_to_string(stage.work().join("heard")).expect("its outcome is told");
+        assert_eq!(heard.lines().count(), 1, "point {point}: {heard}");
+        if ended.is_some() {
+            assert!(point > 20, "nothing was killed after {point} points");
+            return;
+        }
+    }
+}
+
 #[test]
 fn stdout_can_be_for_events_alone() {
     let stage = Stage::new();
