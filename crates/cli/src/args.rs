@@ -21,7 +21,7 @@ pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use logs::LogsArgs;
 pub use man::ManArgs;
 pub use notify::NotifyArgs;
-pub use report::{ReportArgs, Since};
+pub use report::ReportArgs;
 pub use research::ResearchArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
 pub use why::WhyArgs;

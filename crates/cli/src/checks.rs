@@ -40,18 +40,10 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
 
 /// A command that the shell cannot read, or whose program is not there, would judge no work at all.
 fn check_command(args: &RunArgs, command: &str) -> Result<(), Failure> {
-    let refused = |why: &str| {
-        let hint = "name a command with --check that runs in the directory of the work, as a shell takes it";
-        Err(Failure::usage(format!("check the work by `{command}`: {why}"), hint))
-    };
-    if command.trim().is_empty() {
-        return refused("it is empty");
-    }
-
     match shell::flaw(command, Some(args.cwd.as_deref().unwrap_or(Path::new(".")))) {
         Some(why) => Err(Failure::usage(
             format!("check the work by `{command}`: {why}"),
-            "name a command that runs in the directory of the work, as a shell takes it",
+            "name a command with --check that runs in the directory of the work, as a shell takes it",
         )),
         None => Ok(()),
     }

@@ -2,37 +2,48 @@
 
 use crate::duration::duration;
 use jiff::civil::{Date, DateTime, Time};
-use jiff::{Timestamp, ToSpan, Zoned};
+use jiff::{Span, Timestamp, ToSpan, Zoned};
 use longhaul_core::Moment;
 
 /// Parses a moment: a duration before now, a date or a time of the local calendar, or one in RFC 3339.
 pub fn when(text: &str) -> Result<Moment, String> {
-    before(text.trim(), &Zoned::now()).ok_or_else(|| {
+    before(text.trim(), &Zoned::now())
+}
+
+fn before(text: &str, now: &Zoned) -> Result<Moment, String> {
+    let at = read(text, now).ok_or_else(|| {
         "expected a duration before now like 90m, 12h or 7d, `today`, `yesterday`, a date like 2026-11-22, or a time like \
          22:04, \"2026-11-22 22:04\" or 2026-11-22T22:04:00Z"
             .to_owned()
-    })
+    })?;
+    if at > *now {
+        return Err("it is in the future".to_owned());
+    }
+    let since = u64::try_from(at.timestamp().as_millisecond());
+    since.map(Moment).map_err(|_| "it is before 1970".to_owned())
 }
 
-fn before(text: &str, now: &Zoned) -> Option<Moment> {
-    let days_ago = |days: u32| now.checked_sub(i64::from(days).days()).ok();
-    let begin = |days: u32| moment(&days_ago(days)?.start_of_day().ok()?);
-    let here = |local: DateTime| moment(&local.to_zoned(now.time_zone().clone()).ok()?);
+fn read(text: &str, now: &Zoned) -> Option<Zoned> {
+    let days_ago = |days: i64| now.checked_sub(days.days()).ok();
+    let here = |local: DateTime| local.to_zoned(now.time_zone().clone()).ok();
     match text {
-        "today" => return begin(0),
-        "yesterday" => return begin(1),
+        "today" => return now.start_of_day().ok(),
+        "yesterday" => return days_ago(1)?.start_of_day().ok(),
         _ => {}
     }
-    // A day of the calendar is as long as the clock says.
-    if let Some(days) = text.strip_suffix('d').and_then(|days| days.parse().ok()) {
-        return moment(&days_ago(days)?);
-    }
     // `22:31:05` would be a duration, too; here it is a time.
-    if let Some(span) = duration(text).ok().filter(|_| !text.contains(':')) {
-        return Some(Moment(moment(now)?.0.saturating_sub(span.0)));
+    if !text.contains(':') {
+        // A bare number is seconds.
+        if let Ok(span) = duration(text) {
+            return now.checked_sub(span.to_std()).ok();
+        }
+        // A day of the calendar is as long as the clock says.
+        if let Ok(span) = text.parse::<Span>() {
+            return now.checked_sub(span).ok().filter(|_| !span.is_negative());
+        }
     }
     if let Ok(timestamp) = text.parse::<Timestamp>() {
-        return moment(&timestamp.to_zoned(now.time_zone().clone()));
+        return Some(timestamp.to_zoned(now.time_zone().clone()));
     }
     if let Ok(local) = text.parse::<DateTime>() {
         return here(local);
@@ -43,11 +54,7 @@ fn before(text: &str, now: &Zoned) -> Option<Moment> {
     // The last time that the clock showed it.
     let time: Time = text.parse().ok()?;
     let on = |day: &Zoned| day.with().time(time).build().ok();
-    moment(&on(now).filter(|at| at <= now).or_else(|| on(&days_ago(1)?))?)
-}
-
-fn moment(at: &Zoned) -> Option<Moment> {
-    u64::try_from(at.timestamp().as_millisecond()).ok().map(Moment)
+    on(now).filter(|at| at <= now).or_else(|| on(&days_ago(1)?))
 }
 
 /// How long ago that was, or how soon it will be, in one unit.
@@ -71,7 +78,7 @@ mod tests {
     fn reads_what_people_type() {
         let now: Zoned = "2026-11-22T18:30:00+01:00[Europe/Berlin]".parse().expect("a time");
         let check = |text: &str, expected: Option<&str>| {
-            let found = before(text, &now).map(longhaul_store::rfc3339);
+            let found = before(text, &now).map(longhaul_store::rfc3339).ok();
             assert_eq!(found.as_deref(), expected, "{text}");
         };
         check("12h", Some("2026-11-22T05:30:00.000Z"));
@@ -79,6 +86,7 @@ mod tests {
         check("90", Some("2026-11-22T17:28:30.000Z"));
         check("1h30m", Some("2026-11-22T16:00:00.000Z"));
         check("7d", Some("2026-11-15T17:30:00.000Z"));
+        check("1w", Some("2026-11-15T17:30:00.000Z"));
         // Over the change of the clocks the day stays at the same time.
         check("30d", Some("2026-10-23T16:30:00.000Z"));
         check("today", Some("2026-11-21T23:00:00.000Z"));
@@ -90,7 +98,19 @@ mod tests {
         check("2026-11-20T08:00:00+02:00", Some("2026-11-20T06:00:00.000Z"));
         check("18:04", Some("2026-11-22T17:04:00.000Z"));
         check("18:31:05", Some("2026-11-21T17:31:05.000Z"));
-        for text in ["", "soon", "-5h", "2026-13-01", "25:00", "5 parsecs", "d"] {
+        for text in [
+            "",
+            "soon",
+            "-5h",
+            "2026-13-01",
+            "25:00",
+            "5 parsecs",
+            "d",
+            "-7d",
+            "2026-11-23",
+            "9000y",
+            "1969-01-01",
+        ] {
             check(text, None);
         }
     }

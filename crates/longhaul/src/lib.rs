@@ -31,7 +31,7 @@ pub use live::{RUN_MARK, marked, sweep};
 pub use news::{NewsKind, Untold};
 pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};
-pub use report::{Report, more_of};
+pub use report::{Report, more_of, resume_command};
 pub use resume::{GoingOn, branch, resume};
 pub use seeding::{SeedError, WorkOnRecord};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};

@@ -86,26 +86,31 @@ impl Report {
 
     /// The command by which a person goes on with the run, if that makes sense.
     pub fn resume_command(&self) -> Option<String> {
-        match self.outcome.kind {
-            OutcomeKind::Done | OutcomeKind::Refused => None,
-            OutcomeKind::Failed
-            | OutcomeKind::OverBudget
-            | OutcomeKind::OutOfTime
-            | OutcomeKind::NeedsPerson
-            | OutcomeKind::CheckFailed
-            | OutcomeKind::Incomplete
-            | OutcomeKind::Bug
-            | OutcomeKind::RetryLater
-            | OutcomeKind::Cancelled => {
-                let more = self.outcome.limit.map(|limit| format!(" {}", more_of(limit)));
-                Some(format!("longhaul resume {}{}", self.run, more.unwrap_or_default()))
-            }
-        }
+        resume_command(&self.run, &self.outcome)
     }
 
     /// How long the run took, from its start to its end.
     pub fn wall(&self) -> Span {
         self.clocks.wall(self.ended)
+    }
+}
+
+/// The command by which a person goes on with a run that ended so; nothing where that makes no sense.
+pub fn resume_command(run: &RunId, outcome: &Outcome) -> Option<String> {
+    match outcome.kind {
+        OutcomeKind::Done | OutcomeKind::Refused => None,
+        OutcomeKind::Failed
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::NeedsPerson
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater
+        | OutcomeKind::Cancelled => {
+            let more = outcome.limit.map(|limit| format!(" {}", more_of(limit)));
+            Some(format!("longhaul resume {run}{}", more.unwrap_or_default()))
+        }
     }
 }
 

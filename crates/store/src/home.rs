@@ -3,6 +3,8 @@
 //! ```text
 //! HOME/runs/<YYYY-MM-DD>/<run id>/     one run: see `rundir.rs`; a link to it where it was put elsewhere
 //! HOME/sessions/<agent>/<id>.lock      who works on a session: see `session_lock.rs`
+//! HOME/ledger.sqlite3                  the index of all runs, and what SQLite keeps beside it: see `ledger.rs`
+//! HOME/ledger-missed/<run id>          runs that it may know too little of
 //! ```
 
 use crate::StoreError;

@@ -30,7 +30,16 @@ impl Command {
             Command::Research(args) => &args.events,
             Command::Recover(args) => &args.events,
             Command::Attach(args) => &args.events,
-            Command::Show(_)
+            Command::Runs(_)
+            | Command::Status
+            | Command::Cost(_)
+            | Command::Show(_)
+            | Command::Why(_)
+            | Command::Report(_)
+            | Command::Ledger(_)
+            | Command::Config(_)
+            | Command::Completions(_)
+            | Command::Man(_)
             | Command::Logs(_)
             | Command::Cancel(_)
             | Command::Seed(_)

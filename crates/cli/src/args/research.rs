@@ -85,6 +85,11 @@ pub struct ResearchArgs {
     pub agent_args: Vec<String>,
     #[command(flatten)]
     pub everywhere: EverywhereArgs,
+    /// Last, because their heading in the help holds for everything behind them.
+    #[command(flatten)]
+    pub notify: NotifyArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 /// What is configured for every run and must hold for this one, too, though ResearchGym has no flag for it: what an agent
@@ -107,12 +112,6 @@ pub struct EverywhereArgs {
     pub effects: Option<PathBuf>,
     #[arg(long, hide = true)]
     pub prices: Option<PathBuf>,
-    /// Last, because its heading in the help holds for everything behind it.
-    /// Last, because their heading in the help holds for everything behind them.
-    #[command(flatten)]
-    pub notify: NotifyArgs,
-    #[command(flatten)]
-    pub events: EventsArgs,
 }
 
 /// `0.25`, `12`.

@@ -1,6 +1,7 @@
 //! What comes next in a run, and what a person can type.
 
 use crate::output::{clock::Clock, words};
+use longhaul::resume_command;
 use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, RunId, State};
 use serde::Serialize;
 
@@ -100,5 +101,5 @@ fn after(id: &RunId, state: &State, outcome: Outcome, (clock, now): (&Clock, Mom
         },
         OutcomeKind::Cancelled => "somebody ended the run; it can go on from where it is".to_owned(),
     };
-    Next { text, commands: words::resume_command(id, outcome).into_iter().collect() }
+    Next { text, commands: resume_command(id, &outcome).into_iter().collect() }
 }

@@ -16,19 +16,19 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use crate::args::{Global, OutputFormat, ReportArgs, Since};
+use crate::args::{Global, OutputFormat, ReportArgs};
 use crate::failure::Failure;
 use crate::{home, output};
 use destination::Destination;
 use figures::{Clock, cost, counted, money, short_count};
-use jiff::{Span, Zoned};
-use longhaul_core::{Moment, Usd};
+use jiff::Zoned;
+use longhaul_core::{Moment, Span, Usd};
 use model::{Asked, Report, ReportRun};
 use std::path::PathBuf;
 use story::Attempt;
 
 // What a report tells of that is asked for nothing else: one is made each morning.
-const HOURS: i64 = 24;
+const LAST: Span = Span::from_hours(24);
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,13 +42,13 @@ enum Form {
 pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let form = form(global, args)?;
-    let since = since(args, &now)?;
     let destination = Destination::of(&path(args, form, &now))?;
     let home = home::locate()?;
     let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
+    let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
     let (asked, read) = match &args.run {
         Some(asked) => {
-            let dir = home::find_run(&home, asked)?;
+            let dir = home::find_run_to_read(asked)?;
             (Asked { run: Some(dir.id().to_string()), since: None }, vec![gather::one(&dir, at)])
         }
         None => (Asked { run: None, since: Some(since) }, gather::since(&home, since, at)?),
@@ -58,7 +58,7 @@ pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
     let written = match form {
         Form::Page => html::page(&report, &clock),
         Form::Text => text::text(&report, &clock),
-        Form::Json => serde_json::to_string_pretty(&report).expect("a report has only string keys") + "\n",
+        Form::Json => output::pretty(&report),
     };
     if let Some(path) = destination.write(&written)? {
         output::print_text(&format!("{}\n", path.display()));
@@ -76,17 +76,6 @@ fn form(global: &Global, args: &ReportArgs) -> Result<Form, Failure> {
         // Wherever its name is printed to: a page is what is asked for by nothing else.
         (false, None) => Ok(Form::Page),
     }
-}
-
-fn since(args: &ReportArgs, now: &Zoned) -> Result<Moment, Failure> {
-    let day = Since::Ago(Span::new().hours(HOURS));
-    let since = args.since.as_ref().unwrap_or(&day);
-    since.moment(now).map_err(|why| {
-        Failure::usage(
-            format!("use --since: {why}"),
-            "name a time in the past, such as 12h, 7d or 2026-05-01",
-        )
-    })
 }
 
 fn path(args: &ReportArgs, form: Form, now: &Zoned) -> PathBuf {
@@ -145,7 +134,7 @@ fn facts(run: &ReportRun, clock: &Clock) -> String {
     let mut facts =
         vec![format!("began {}", clock.short(run.began_at)), counted(run.attempts_total.into(), "attempt")];
     facts.push(format!("took {}", run.wall));
-    if run.lost > longhaul_core::Span::ZERO {
+    if run.lost > Span::ZERO {
         facts.push(format!("lost {}", run.lost));
     }
     facts.push(cost(run.cost, run.cost_estimated, run.unpriced));
@@ -173,7 +162,7 @@ fn ending(attempt: &Attempt, run: &ReportRun) -> String {
     let began = output::words::rung(attempt.rung, attempt.because);
     let last = run.attempts.last().is_some_and(|last| last.number == attempt.number);
     let waited = match attempt.waited {
-        longhaul_core::Span::ZERO => String::new(),
+        Span::ZERO => String::new(),
         waited if last && run.outcome.is_none() => format!("; waiting for {waited} so far"),
         waited => format!("; then waited {waited}"),
     };

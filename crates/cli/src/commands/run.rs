@@ -37,7 +37,6 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     if args.detached {
         super::detach::leave_terminal();
     }
-    let prepared = prepare(args)?.configured(&global.configured.values);
     let lifecycle =
         |prompt: &str| Lifecycle::of_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
     let prepared = prepare(args).inspect_err(|failure| {
@@ -48,6 +47,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
             lifecycle.failed(failure);
         }
     })?;
+    let prepared = prepared.configured(&global.configured.values);
     if args.dry_run {
         return prepared.print(format);
     }

@@ -63,6 +63,8 @@ const REASONS: &[(&str, &str)] = &[
     // Longhaul hands the agent settings of a sandbox, which replace those in the user's own settings.
     ("network", "it replaces the sandbox that the agent's own settings may ask for"),
     ("prices", "they decide when a budget is used up"),
+    ("notify", "it is a command that is run"),
+    ("events", "it names a file that is written"),
     ("runs_dir", "it decides where the record of your work is written"),
     ("answer", SPEAKS),
     ("answers", SPEAKS),

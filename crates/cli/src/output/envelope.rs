@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use longhaul::Report;
-use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, Questions, RunId, Tally};
+use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Tally};
 use serde::Serialize;
 
 /// What `longhaul run` prints as JSON.
@@ -93,8 +93,6 @@ impl Envelope {
                 suspended_ms: report.clocks.suspended.millis(),
                 model: report.model.clone(),
                 dir: Some(report.dir.display().to_string()),
-                resume: words::resume_command(&report.run, outcome),
-                resume: resume_command(&report.run, &outcome),
                 resume: report.resume_command(),
             },
         }
@@ -140,24 +138,5 @@ fn usage(tally: Tally) -> Usage {
         estimated_cost_usd: tally.cost_estimated.dollars(),
         cut_tokens: tally.cut_tokens.total(),
         unpriced: tally.unpriced,
-    }
-}
-
-/// How to go on by hand with a run that can go on.
-pub fn resume_command(run: &RunId, outcome: &Outcome) -> Option<String> {
-    match outcome.kind {
-        OutcomeKind::Done | OutcomeKind::Refused => None,
-        OutcomeKind::Failed
-        | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::NeedsPerson
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Bug
-        | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled => {
-            let more = outcome.limit.map(|limit| format!(" {}", words::more_of(limit)));
-            Some(format!("longhaul resume {run}{}", more.unwrap_or_default()))
-        }
     }
 }

@@ -60,8 +60,12 @@ pub fn complain(error: &str, hint: Option<&str>) {
 
 /// Prints an object on stdout.
 pub fn print_json(printed: &impl Serialize) {
-    let json = serde_json::to_string_pretty(printed).expect("what is printed has only string keys");
-    print_text(&(json + "\n"));
+    print_text(&pretty(printed));
+}
+
+/// An object as it is printed.
+pub fn pretty(printed: &impl Serialize) -> String {
+    serde_json::to_string_pretty(printed).expect("what is printed has only string keys") + "\n"
 }
 
 /// Now, for what is told of the past.

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul::Untold;
 use longhaul_core::{
-    Because, Checked, Condensed, Fault, Limit, Moment, Next, Outcome, OutcomeKind, Policy, Questions, Reach,
-    Record, RunId, Rung, Say, SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
+    Because, Checked, Condensed, Fault, Limit, Moment, Next, Policy, Questions, Reach, Record, Rung, Say,
+    SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
 };
 use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
 
@@ -298,41 +298,11 @@ pub fn money(amount: Usd) -> String {
     if amount >= Usd(1_000_000) { format!("${:.2}", amount.dollars()) } else { amount.to_string() }
 }
 
-/// How to give a run that ended by this limit more of it.
-pub fn more_of(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Budget => "--add-budget USD",
-        Limit::Tokens => "--max-tokens TOTAL",
-        Limit::Time => "--add-time DURATION",
-        Limit::Wall => "--wall-limit TOTAL",
-        Limit::Turns => "--max-turns TOTAL",
-    }
-}
-
 /// That a command of `--notify` did not tell anybody.
 pub fn untold(untold: &Untold) -> String {
     let Untold { command, kind, because, log } = untold;
     let (kind, log) = (kind.word(), log.display());
     format!("warning: `{command}` may have told nobody ({kind}): {because}; what it said is in {log}")
-}
-
-/// The command that goes on with a run that ended so; nothing where that makes no sense.
-pub fn resume_command(id: &RunId, outcome: Outcome) -> Option<String> {
-    match outcome.kind {
-        OutcomeKind::Done | OutcomeKind::Refused => None,
-        OutcomeKind::Failed
-        | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::NeedsPerson
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Bug
-        | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled => {
-            let more = outcome.limit.map(|limit| format!(" {}", more_of(limit)));
-            Some(format!("longhaul resume {id}{}", more.unwrap_or_default()))
-        }
-    }
 }
 
 /// An amount of memory, or the size of a file, for people.

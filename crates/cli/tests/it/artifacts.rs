@@ -503,7 +503,8 @@ fn every_file_and_every_key_is_documented() {
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
     let rare =
         ["answers.json", "input", "orphaned.json", "summary/"].map(|name| format!("attempts/NNN/{name}"));
-    let rare = rare.iter().map(String::as_str).chain(["diagnostic/", "requests/", "sessions/", "workspace/"]);
+    let others = ["diagnostic/", "logs/notify-*.log", "requests/", "sessions/", "told/", "workspace/"];
+    let rare = rare.iter().map(String::as_str).chain(others);
     assert_eq!(absent, rare.collect::<Vec<_>>());
 
     let told: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
@@ -521,7 +522,8 @@ fn every_file_and_every_key_is_documented() {
     assert!(keys(&plan).is_subset(&documented), "{:?}", keys(&plan).difference(&documented));
     let absent = documented.difference(&keys(&plan)).cloned().collect::<Vec<_>>();
     // What was not asked for here.
-    let not_asked = ["diagnostic", "effects", "imported", "network", "prices", "seed_summary"];
+    let not_asked =
+        ["diagnostic", "effects", "imported", "name", "network", "notify", "prices", "seed_summary"];
     assert_eq!(absent, not_asked);
     for key in
         [&plan["policy"]["limits"], &plan["policy"]["check"], &plan["guards"]].map(keys).iter().flatten()

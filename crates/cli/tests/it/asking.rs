@@ -240,6 +240,9 @@ fn the_help_of_run() {
                   The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by
                   chance]
 
+              --name <NAME>
+                  What to call the run: every command takes the name for the newest run that has it
+
               --detach
                   Leave the run to a supervisor of its own that survives this terminal
 

@@ -60,7 +60,7 @@ fn runs_are_listed_and_found() {
     assert_eq!(ids(&stage, &["--state", "done"]).len(), 3);
     assert_eq!(ids(&stage, &["--state", "failed,running,orphaned"]).len(), 0);
     assert_eq!(ids(&stage, &["--since", "1h"]).len(), 3);
-    assert_eq!(ids(&stage, &["--since", "2999-01-01"]).len(), 0);
+    assert_eq!(stage.longhaul(["runs", "--since", "2999-01-01"]).end().code, 2);
     assert_eq!(ids(&stage, &["--project", &stage.work().display().to_string()]).len(), 3);
     assert_eq!(ids(&stage, &["--project", "/nowhere"]).len(), 0);
 
@@ -71,7 +71,7 @@ fn runs_are_listed_and_found() {
     }
     work(&stage, &server, &["--run-id", "fifth"]);
     let ended = stage.longhaul(["show", "fi"]).end();
-    assert_eq!(ended.code, 25, "{ended:?}");
+    assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["fifth", "first"]);
     verified(&stage);
 
@@ -188,11 +188,6 @@ fn what_was_spent_is_what_the_api_billed() {
     }
     let csv = stage.longhaul(["cost", "--by", "run", "--csv"]).end().stdout;
     assert_eq!(csv.lines().count(), 3, "{csv}");
-    let none = json(&stage.longhaul(["cost", "--since", "2999-01-01"]).end());
-    assert_eq!(
-        (&none["rows"], &none["total"]["total_cost_usd"]),
-        (&Value::Array(Vec::new()), &Value::from(0.0))
-    );
     assert_eq!(stage.longhaul(["cost", "--since", "soon"]).end().code, 2);
     assert_eq!(stage.longhaul(["cost", "--by", "colour"]).end().code, 2);
 }

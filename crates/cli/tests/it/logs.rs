@@ -293,7 +293,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         (&["--attempt", "0"], &["there is none", "hint:"]),
         (&["--attempt", "first"], &["first", "--help"]),
-        (&["--since", "soon"], &["soon", "a duration like 10m"]),
+        (&["--since", "soon"], &["soon", "a duration before now like 90m"]),
         (&["--raw", "--transcript-json"], &["cannot be used with"]),
         (&["--follow", "--transcript-json"], &["cannot be used with"]),
         (&["--follow", "--output-format", "json"], &["hint: `--output-format stream-json`"]),

@@ -185,6 +185,9 @@ fn create(path: &Path) -> Result<(), LedgerError> {
         db.execute_batch(SCHEMA)?;
         db.pragma_update(None, "user_version", VERSION)
     });
+    // What the database keeps beside a file is gone with it, but for one that could not be made.
+    remove(&with_end(&scratch.path, "-wal"))?;
+    remove(&with_end(&scratch.path, "-shm"))?;
     made.map_err(|error| failed(path, &error))?;
     match renameat_with(CWD, &scratch.path, CWD, path, RenameFlags::NOREPLACE) {
         Err(cause) if cause != Errno::EXIST => Err(refused(path, &cause.into())),

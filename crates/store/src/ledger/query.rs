@@ -21,6 +21,8 @@ pub struct RunFilter {
     pub outcomes: Vec<OutcomeKind>,
     /// Begun at this moment or later.
     pub since: Option<Moment>,
+    /// Begun, over, or to go on at this moment or later; or not over.
+    pub active_since: Option<Moment>,
     /// Works in this directory or below.
     pub project: Option<String>,
     /// Carried out by this agent.
@@ -92,7 +94,8 @@ pub(super) fn select(db: &Connection, filter: &RunFilter) -> Result<Vec<LedgerRu
 
 /// The part of a query behind `WHERE`, and what its question marks are.
 pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
-    let RunFilter { states, outcomes, since, project, agent, session, name, text, limit: _ } = filter;
+    let RunFilter { states, outcomes, since, active_since, project, agent, session, name, text, limit: _ } =
+        filter;
     let (mut parts, mut values) = (Vec::new(), Vec::new());
     let mut among = |column: &str, words: Vec<&'static str>| {
         if !words.is_empty() {
@@ -108,6 +111,10 @@ pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
     };
     if let Some(since) = since {
         must("began_at >= ?", Value::Integer(since.0.cast_signed()), 1);
+    }
+    if let Some(since) = active_since {
+        let part = "(began_at >= ? OR ended_at >= ? OR state <> 'over')";
+        must(part, Value::Integer(since.0.cast_signed()), 2);
     }
     if let Some(project) = project {
         must(

@@ -293,6 +293,9 @@ fn runs_are_found_by_what_is_asked() {
     check(RunFilter { states: vec![RunState::Running, RunState::Waiting], ..any() }, &[2, 1]);
     check(RunFilter { outcomes: vec![OutcomeKind::Done], ..any() }, &[0]);
     check(RunFilter { since: Some(at(1)), ..any() }, &[2, 1]);
+    // The first one was over after a thousand seconds, the others are not.
+    check(RunFilter { active_since: Some(at(1_000)), ..any() }, &[2, 1, 0]);
+    check(RunFilter { active_since: Some(at(1_001)), ..any() }, &[2, 1]);
     check(RunFilter { project: text("/code/one"), ..any() }, &[1, 0]);
     check(RunFilter { project: text("/code"), ..any() }, &[2, 1, 0]);
     check(RunFilter { agent: text("claude"), ..any() }, &[2, 1, 0]);

@@ -1,6 +1,6 @@
 //! The tool calls of a run, out of the end of its transcript. A report shows the last ones; `longhaul logs` has them all.
 
-use super::figures::cut;
+use crate::output::text::cut;
 use longhaul_agent::message::{Kind, Message};
 use serde::Serialize;
 use std::collections::BTreeMap;

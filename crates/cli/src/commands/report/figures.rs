@@ -82,14 +82,6 @@ pub fn counted(count: u64, one: &str) -> String {
     format!("{count} {one}{many}")
 }
 
-/// As much of a text as so many signs have room for.
-pub fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-        None => text.to_owned(),
-    }
-}
-
 /// Without signs that a terminal would obey, and without those that turn the direction of what follows: a text of a
 /// model or of a file shall look like what it is.
 pub fn plain(text: &str) -> String {
@@ -121,7 +113,6 @@ mod tests {
             cost(Usd(1_500_000), Usd(20_000), true),
             "$1.50 and about $0.0200 or more: some has no price"
         );
-        assert_eq!([cut("abc", 3), cut("abcd", 3), cut("", 0)], ["abc", "ab…", ""]);
         assert_eq!(cost(Usd::ZERO, Usd(20_000), false), "about $0.0200");
         assert_eq!(plain("a\u{1b}[2Jb\u{202e}c\u{200f}d\ne"), "a[2Jbcd\ne");
     }

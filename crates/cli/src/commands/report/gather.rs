@@ -5,7 +5,7 @@ use super::calls::Calls;
 use super::model::{Bounds, Read};
 use super::story::Story;
 use crate::failure::Failure;
-use crate::home;
+use crate::{home, ledger};
 use longhaul_core::Moment;
 use longhaul_store::{
     Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
@@ -13,10 +13,6 @@ use longhaul_store::{
 use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::path::Path;
-use std::time::Duration;
-
-// A supervisor that writes down its run is done in milliseconds; then a ledger of our own is made.
-const LEDGER_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What is known of one run.
 pub fn one(dir: &RunDir, now: Moment) -> Read {
@@ -28,30 +24,17 @@ pub fn one(dir: &RunDir, now: Moment) -> Read {
 /// # Errors
 /// That the runs cannot be read, for people.
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<Read>, Failure> {
-    let entries = entries(home, since).map_err(|error| {
-        let hint = error.hint().unwrap_or_else(|| "see whether LONGHAUL_HOME is what you mean".to_owned());
-        Failure::refused(error.to_string(), hint, None)
-    })?;
+    let mut ledger = ledger::open(home)?;
+    let entries = entries(&mut ledger, since).map_err(|error| ledger::failure(&error))?;
     let bounds = Bounds::of(entries.len());
     Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
 }
 
-fn entries(home: &Home, since: Moment) -> Result<Vec<LedgerEntry>, LedgerError> {
-    let mut ledger = ledger(home)?;
-    let runs = ledger.runs(&RunFilter::default())?;
+fn entries(ledger: &mut Ledger, since: Moment) -> Result<Vec<LedgerEntry>, LedgerError> {
+    let runs = ledger.runs(&RunFilter { active_since: Some(since), ..RunFilter::default() })?;
     let active = runs.into_iter().filter(|run| was_active(run, since));
     // One that is gone by now is not told of.
     active.filter_map(|run| ledger.entry(&run.id).transpose()).collect()
-}
-
-/// The ledger of the home, up to date; where that cannot be used, one that is made for this and is gone with it.
-fn ledger(home: &Home) -> Result<Ledger, LedgerError> {
-    let usable = Ledger::open(home, LEDGER_PATIENCE).and_then(|mut ledger| ledger.catch_up().map(|_| ledger));
-    usable.or_else(|_| {
-        let mut ledger = Ledger::temporary(home)?;
-        ledger.catch_up()?;
-        Ok(ledger)
-    })
 }
 
 /// Whether something happened in a run since then, or will. One that has long been over is not told of, and neither is

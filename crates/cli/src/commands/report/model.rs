@@ -2,14 +2,14 @@
 //! three renderings of it. Keys of the JSON are only ever added.
 
 use super::calls::Calls;
-use super::figures::cut;
 use super::spend::{self, Bucket};
 use super::standing::{Standing, because, standing};
 use super::story::{Attempt, Cause, Slice, Story};
 use super::sums;
-use crate::output::envelope::resume_command;
+use crate::output::text::cut;
 use crate::output::words;
 use jiff::tz::TimeZone;
+use longhaul::resume_command;
 use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Span, Tokens, Usd};
 use longhaul_store::{LedgerEntry, LedgerSpend, RunState, rfc3339};
 use serde::{Serialize, Serializer};

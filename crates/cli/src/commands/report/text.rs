@@ -1,9 +1,10 @@
 //! A report as text of 100 columns, which says what the page says.
 
-use super::figures::{Clock, cost, counted, cut, money, plain, short_count};
+use super::figures::{Clock, cost, counted, money, plain, short_count};
 use super::model::{Bounds, Report, ReportRun, Summary};
 use super::standing::Standing;
 use super::story::SliceKind;
+use crate::output::text::cut;
 use crate::output::words;
 use longhaul_core::{Span, Usd};
 use std::fmt::{Result, Write};

@@ -6,6 +6,7 @@ use super::figures::LimitUsed;
 use super::files::Files;
 use crate::chronicle;
 use crate::output::clock::Clock;
+use crate::output::text::cut;
 use crate::output::text::grouped;
 use crate::output::timeline::outcome_words;
 use crate::output::words::{self, plural};
@@ -203,13 +204,6 @@ fn then(attempt: &Attempt, told: &chronicle::Attempt, times: &Times<'_>) -> Stri
             format!("waits until {}", times.clock.time(ended.at + planned))
         }
         (_, _, _) => String::new(),
-    }
-}
-
-fn cut(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some(_) => text.chars().take(chars_max - 1).chain(['…']).collect(),
-        None => text.to_owned(),
     }
 }
 
