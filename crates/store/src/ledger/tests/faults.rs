@@ -37,7 +37,8 @@ fn what_is_no_ledger_is_said_to_be_damaged_and_made_anew() {
         let db = rusqlite::Connection::open(path).expect("a database");
         db.pragma_update(None, "user_version", 0).expect("it is set");
     };
-    let damages: [(&str, &dyn Fn(&Path)); 6] = [
+    type Damage<'a> = (&'static str, &'a dyn Fn(&Path));
+    let damages: [Damage<'_>; 6] = [
         ("empty", &|path| fs::write(path, "").expect("it is written")),
         ("garbage", &|path| fs::write(path, "no database".repeat(500)).expect("it is written")),
         ("cut short", &|path| {
