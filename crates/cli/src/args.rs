@@ -3,6 +3,7 @@
 mod completions;
 mod config;
 mod events;
+mod gc;
 mod keep_going;
 mod limits;
 mod logs;
@@ -16,6 +17,7 @@ mod why;
 pub use completions::CompletionsArgs;
 pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs};
 pub use events::{Destination, EventsArgs};
+pub use gc::GcArgs;
 pub use keep_going::KeepGoingArgs;
 pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
 pub use logs::LogsArgs;
@@ -116,6 +118,8 @@ pub enum Command {
     /// Take in a run that was exported on another machine or from another directory
     #[command(after_help = TRUSTED)]
     Import(ImportArgs),
+    /// Remove the directories of runs that have long been over
+    Gc(GcArgs),
     /// Make the index of all runs anew, or compare it with their journals
     Ledger(LedgerArgs),
     /// Inject faults into a practice run, without an agent, a key or money

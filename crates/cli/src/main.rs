@@ -66,6 +66,7 @@ fn main() -> ExitCode {
         Command::Runs(args) => commands::runs::runs(&cli.global, &args),
         Command::Status => commands::status::status(&cli.global),
         Command::Cost(args) => commands::cost::cost(&cli.global, &args),
+        Command::Gc(args) => commands::gc::gc(&cli.global, &args),
         Command::Ledger(args) => commands::ledger::ledger(&cli.global, &args),
         Command::Show(args) => commands::show::show(&cli.global, &args),
         Command::Why(args) => commands::why::why(&cli.global, &args),

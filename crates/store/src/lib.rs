@@ -33,6 +33,7 @@ mod note;
 mod orphaned;
 mod os_text;
 mod plan;
+mod remove;
 mod requests;
 mod run_name;
 mod rundir;

@@ -36,6 +36,7 @@ impl Command {
             | Command::Show(_)
             | Command::Why(_)
             | Command::Report(_)
+            | Command::Gc(_)
             | Command::Ledger(_)
             | Command::Config(_)
             | Command::Completions(_)

@@ -54,7 +54,7 @@ const STATES: [(&str, StateAsked); 5] = [
     ("over", StateAsked::Over),
 ];
 
-fn state(text: &str) -> Result<StateAsked, String> {
+pub(super) fn state(text: &str) -> Result<StateAsked, String> {
     let ended = OutcomeKind::ALL.iter().map(|kind| (kind.word(), StateAsked::Ended(*kind)));
     let all: Vec<(&str, StateAsked)> = STATES.into_iter().chain(ended).collect();
     let found = all.iter().find(|(word, _)| *word == text);

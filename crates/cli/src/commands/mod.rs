@@ -10,6 +10,7 @@ pub mod drill;
 pub mod dry_run;
 pub mod export;
 pub mod finish_tool;
+pub mod gc;
 pub mod import;
 pub mod ledger;
 pub mod logs;

@@ -8,7 +8,8 @@ use crate::server::{Server, WORK};
 use crate::stage::Stage;
 use expect_test::expect;
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -295,4 +296,43 @@ fn a_reader_that_leaves_is_no_error() {
             "{command}"
         );
     }
+}
+
+#[test]
+fn runs_that_have_long_been_over_are_removed_when_that_is_asked_for() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    for id in ["one", "two", "three", "four"] {
+        work(&stage, &server, &["--run-id", id]);
+    }
+    let elsewhere = stage.folder().join("elsewhere");
+    work(&stage, &server, &["--run-id", "five", "--runs-dir", &elsewhere.display().to_string()]);
+    // Somebody worked in it.
+    let second = stage.runs().into_iter().find(|run| run.id().as_str() == "two").expect("it is there");
+    fs::create_dir(second.workspace_path()).expect("it can be made");
+    fs::set_permissions(second.workspace_path(), Permissions::from_mode(0o700)).expect("it is ours");
+
+    let gc = |args: &[&str]| json(&stage.longhaul(["gc"]).args(args).end());
+    let removed = |told: &Value| {
+        let runs = told["runs"].as_array().expect("a list").iter();
+        runs.map(|run| run["id"].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(removed(&gc(&["--older-than", "1h", "--keep-last", "0"])), [""; 0]);
+    assert_eq!(removed(&gc(&["--older-than", "0"])), [""; 0], "the newest ten are kept");
+    let old = ["--older-than", "0", "--keep-last", "2"];
+    assert_eq!(removed(&gc(&[&old[..], &["--keep", "done"]].concat())), [""; 0]);
+    let told = gc(&[&old[..], &["--dry-run"]].concat());
+    assert_eq!(removed(&told), ["three", "one"]);
+    assert!(told["bytes"].as_u64().is_some_and(|bytes| bytes > 10_000), "{told}");
+    assert_eq!(ids(&stage, &[]).len(), 5, "nothing was removed");
+    assert_eq!(removed(&gc(&old)), ["three", "one"]);
+    assert_eq!(ids(&stage, &[]), ["five", "four", "two"]);
+    let all = gc(&["--older-than", "0", "--keep-last", "0", "--workspaces"]);
+    assert_eq!(removed(&all), ["four", "two"]);
+    assert_eq!(all["kept"]["kept in a place of its own"], 1, "{all}");
+    assert_eq!(ids(&stage, &[]), ["five"]);
+    verified(&stage);
+    // There is no age by itself.
+    let ended = stage.longhaul(["gc"]).end();
+    assert_eq!(ended.code, 2, "{ended:?}");
+    ended.says(&["--older-than"]);
 }

@@ -1,0 +1,35 @@
+//! What `longhaul gc` takes.
+
+use super::runs::{StateAsked, state};
+use crate::duration::duration;
+use clap::Args;
+use longhaul_core::Span;
+
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// Remove runs that have been over for longer than this
+    #[arg(long, value_name = "DURATION", value_parser = age)]
+    pub older_than: Span,
+    /// Keep so many of the newest runs, however old they are
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub keep_last: usize,
+    /// Keep runs that ended so: failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later, done,
+    /// cancelled
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', value_parser = state)]
+    pub keep: Vec<StateAsked>,
+    /// Also remove runs that have a workspace of their own, with all that was worked there
+    #[arg(long)]
+    pub workspaces: bool,
+    /// Tell what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `30d`, or a duration as everywhere.
+fn age(text: &str) -> Result<Span, String> {
+    let days = text.trim().strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
+    match days {
+        Some(days) => Ok(Span::from_hours(days.saturating_mul(24))),
+        None => duration(text).map_err(|_| "expected a duration like 30d, 12h or 90m".to_owned()),
+    }
+}

@@ -1,0 +1,141 @@
+//! `longhaul gc`: removes the directories of runs that have long been over. Never one that is not over, that cannot be
+//! read, that is kept elsewhere, or in which somebody worked, unless that was asked for.
+
+use super::runs::{Row, Standing};
+use crate::args::{GcArgs, Global, OutputFormat, StateAsked};
+use crate::failure::Failure;
+use crate::home::{self, of_store};
+use crate::output::columns::{Column, table};
+use crate::output::words;
+use crate::when::ago;
+use crate::{ledger, output};
+use longhaul_core::Moment;
+use longhaul_store::{Home, RunFilter, RunState};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Collected {
+    dry_run: bool,
+    /// What was removed, or would be, the newest first.
+    runs: Vec<Removed>,
+    /// What that frees of the disk, with what earlier removals had left.
+    bytes: u64,
+    /// How many old runs are kept, by why.
+    kept: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Removed {
+    id: String,
+    outcome: &'static str,
+    ended_at: Option<String>,
+    bytes: u64,
+    task: String,
+    #[serde(skip)]
+    ended: Moment,
+}
+
+/// Carries out the command and returns its exit code.
+pub fn gc(global: &Global, args: &GcArgs) -> Result<u8, Failure> {
+    let home = home::locate()?;
+    let mut ledger = ledger::open(&home)?;
+    let filter = RunFilter { states: vec![RunState::Over], ..RunFilter::default() };
+    let over = ledger.runs(&filter).map_err(|error| ledger::failure(&error))?;
+    let now = output::now();
+    let mut collected =
+        Collected { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, kept: BTreeMap::new() };
+    for (place, row) in over.into_iter().map(Row::new).enumerate() {
+        let ended = row.known.ended_at.unwrap_or(now);
+        if now.since(ended) <= args.older_than {
+            continue;
+        }
+        match why_kept(&home, args, place, &row) {
+            Some(why) => *collected.kept.entry(why).or_default() += 1,
+            None => collect(&home, &row, ended, &mut collected)?,
+        }
+    }
+    if !args.dry_run {
+        collected.bytes += home.remove_left().map_err(|error| of_store(&error))?;
+        // The next one who reads it would, too.
+        let _ = ledger.catch_up();
+    }
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&text(&collected, now)),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&collected),
+    }
+    Ok(0)
+}
+
+fn why_kept(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'static str> {
+    let dir = row.known.run_dir();
+    let is_named = |asked: &StateAsked| match asked {
+        StateAsked::Ended(kind) => row.outcome == Some(*kind),
+        StateAsked::Over => row.state == Standing::Over,
+        StateAsked::Running | StateAsked::Waiting | StateAsked::Orphaned | StateAsked::Unreadable => false,
+    };
+    if place < args.keep_last {
+        Some("among the newest")
+    } else if args.keep.iter().any(is_named) {
+        Some("of an outcome that is kept")
+    } else if !dir.path().starts_with(home.runs_path()) {
+        Some("kept in a place of its own")
+    } else if !args.workspaces && dir.workspace_path().exists() {
+        Some("with a workspace of its own")
+    } else {
+        None
+    }
+}
+
+fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut Collected) -> Result<(), Failure> {
+    let dir = row.known.run_dir();
+    let bytes = if collected.dry_run {
+        dir.disk_bytes()
+    } else {
+        match home.remove_run(&dir) {
+            Ok(bytes) => bytes,
+            // Somebody has just let it go on.
+            Err(longhaul_store::StoreError::JournalLocked { .. }) => {
+                *collected.kept.entry("in somebody's hands").or_default() += 1;
+                return Ok(());
+            }
+            Err(error) => return Err(of_store(&error)),
+        }
+    };
+    collected.bytes += bytes;
+    collected.runs.push(Removed {
+        id: row.id.clone(),
+        outcome: row.word(),
+        ended_at: row.ended_at.clone(),
+        bytes,
+        task: row.task.clone(),
+        ended,
+    });
+    Ok(())
+}
+
+fn text(collected: &Collected, now: Moment) -> String {
+    let mut out = String::new();
+    if !collected.runs.is_empty() {
+        let mut cells = vec![["id", "outcome", "ended", "size", "task"].map(str::to_owned).to_vec()];
+        cells.extend(collected.runs.iter().map(|run| {
+            vec![
+                run.id.clone(),
+                run.outcome.to_owned(),
+                ago(run.ended, now),
+                words::bytes(run.bytes),
+                run.task.clone(),
+            ]
+        }));
+        let columns = [Column::Left, Column::Left, Column::Left, Column::Right, Column::Last];
+        out = table(&cells, &columns, output::width()) + "\n";
+    }
+    let done = if collected.dry_run { "would be removed" } else { "removed" };
+    let runs = if collected.runs.len() == 1 { "run" } else { "runs" };
+    out += &format!("{} {runs} {done}: {}\n", collected.runs.len(), words::bytes(collected.bytes));
+    for (why, count) in &collected.kept {
+        out += &format!("{count} kept: {why}\n");
+    }
+    out
+}

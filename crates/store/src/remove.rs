@@ -1,0 +1,115 @@
+//! Removing a run. It is gone at once for everybody, whatever becomes of us meanwhile.
+
+use crate::{Home, Journal, RunDir, StoreError};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+// What a removal that was killed has left is hidden, and the next one takes it along.
+const LEFT: &str = ".removed-";
+// `st_blocks` counts these, whatever the file system's own blocks are.
+const BLOCK_BYTES: u64 = 512;
+
+impl Home {
+    /// Removes the directory of a run that is kept here, and returns how many bytes of the disk that frees. Whoever
+    /// supervises it, or is about to, is not disturbed.
+    ///
+    /// # Errors
+    /// [`StoreError::JournalLocked`] if somebody has the run; [`StoreError::Io`].
+    pub fn remove_run(&self, run: &RunDir) -> Result<u64, StoreError> {
+        let _lock = Journal::hold(&run.journal_path())?;
+        let bytes = run.disk_bytes();
+        let day = run.path().parent().unwrap_or(run.path());
+        let hidden = day.join(format!("{LEFT}{}", run.id()));
+        fs::rename(run.path(), &hidden).map_err(StoreError::io("remove run", run.path()))?;
+        fs::remove_dir_all(&hidden).map_err(StoreError::io("remove run", &hidden))?;
+        // Only if nothing else is in it.
+        drop(fs::remove_dir(day));
+        Ok(bytes)
+    }
+
+    /// Removes what removals that were killed have left, and returns how many bytes of the disk that frees.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if the home cannot be read.
+    pub fn remove_left(&self) -> Result<u64, StoreError> {
+        let days = match fs::read_dir(self.runs_path()) {
+            Ok(days) => days,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(cause) => return Err(StoreError::io("list runs", &self.runs_path())(cause)),
+        };
+        let mut bytes = 0;
+        for day in days.flatten() {
+            for entry in fs::read_dir(day.path()).into_iter().flatten().flatten() {
+                if entry.file_name().to_string_lossy().starts_with(LEFT) {
+                    let freed = disk_bytes(&entry.path());
+                    bytes += fs::remove_dir_all(entry.path()).map_or(0, |()| freed);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl RunDir {
+    /// What it takes of the disk, in bytes. What cannot be looked at is left out.
+    pub fn disk_bytes(&self) -> u64 {
+        disk_bytes(self.path())
+    }
+}
+
+fn disk_bytes(path: &Path) -> u64 {
+    // A link counts as itself: what it leads to is somebody else's.
+    let Ok(found) = fs::symlink_metadata(path) else { return 0 };
+    let own = found.blocks() * BLOCK_BYTES;
+    if !found.is_dir() {
+        return own;
+    }
+    let below = fs::read_dir(path).into_iter().flatten().flatten();
+    own + below.map(|entry| disk_bytes(&entry.path())).sum::<u64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::plan;
+
+    fn home() -> (tempfile::TempDir, Home) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let home = Home::open(Some(dir.path().join("home")), |_| None).expect("a home");
+        (dir, home)
+    }
+
+    #[test]
+    fn a_run_is_gone_and_a_supervised_one_is_not() {
+        let (_dir, home) = home();
+        let day = "2026-01-01".parse().expect("a date");
+        let runs = [1, 2].map(|roll| home.create_run(&day, roll, &plan()).expect("a run"));
+        let [gone, held] = runs;
+        let dir = gone.dir.clone();
+        fs::write(dir.path().join("stream"), vec![b'x'; 100_000]).expect("it is written");
+        drop(gone);
+        assert!(home.remove_run(&dir).expect("nobody has it") >= 100_000);
+        assert!(!dir.path().exists());
+        let refused = home.remove_run(&held.dir).expect_err("somebody has it");
+        assert!(matches!(refused, StoreError::JournalLocked { .. }), "{refused}");
+        assert!(held.dir.journal_path().exists());
+        // The last one of a day takes the day along.
+        let dir = held.dir.clone();
+        drop(held);
+        home.remove_run(&dir).expect("nobody has it any more");
+        assert!(!home.runs_path().join("2026-01-01").exists());
+    }
+
+    #[test]
+    fn what_a_killed_removal_left_is_found() {
+        let (_dir, home) = home();
+        let left = home.runs_path().join("2026-01-01/.removed-bcd");
+        fs::create_dir_all(&left).expect("it is made");
+        fs::write(left.join("stream"), vec![b'x'; 5_000]).expect("it is written");
+        assert!(home.remove_left().expect("the home can be read") >= 5_000);
+        assert!(!left.exists());
+        assert_eq!(home.remove_left().expect("the home can be read"), 0);
+    }
+}
