@@ -64,6 +64,9 @@ pub struct Global {
     /// Print each decision on stderr
     #[arg(long, short, global = true, action = ArgAction::SetTrue)]
     pub verbose: bool,
+    /// Print straight to the terminal, without a pager (`LONGHAUL_PAGER`, `PAGER`, else `less`)
+    #[arg(long, global = true)]
+    pub no_pager: bool,
     /// Last, because its heading in the help holds for everything behind it.
     #[command(flatten)]
     pub configured: ConfiguredArgs,

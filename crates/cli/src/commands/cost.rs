@@ -5,6 +5,7 @@ use crate::args::{By, CostArgs, Global, OutputFormat};
 use crate::failure::Failure;
 use crate::output::clock::Clock;
 use crate::output::columns::{Column, table};
+use crate::output::pager::page;
 use crate::output::text::grouped;
 use crate::{home, ledger, output};
 use longhaul_core::{Moment, Tokens};
@@ -77,7 +78,7 @@ pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&text(&costs)),
+        OutputFormat::Text => page(global, &text(&costs)),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&costs),
     }
     Ok(0)

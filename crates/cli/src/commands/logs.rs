@@ -11,6 +11,7 @@ use crate::args::{Global, LogsArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
 use crate::home;
 use crate::output;
+use crate::output::pager::Pager;
 use attempts::Attempts;
 use longhaul_store::{RunDir, StoreError, read_lines};
 use messages::Messages;
@@ -68,7 +69,11 @@ pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
         Some(OutputFormat::StreamJson) => Box::new(Messages::as_lines(&dir, wanted)),
         Some(OutputFormat::Json) => return array(&dir, wanted),
     };
-    let mut out = BufWriter::new(io::stdout().lock());
+    // What comes as it is said is watched, and what programs read is read by programs.
+    let is_paged = !args.follow && !args.raw && matches!(format, None | Some(OutputFormat::Text));
+    let to: Box<dyn Write> =
+        if is_paged { Box::new(Pager::open(global)) } else { Box::new(io::stdout().lock()) };
+    let mut out = BufWriter::new(to);
     let stopped = if args.follow {
         follow::follow(&dir, &mut attempts, (&mut *reading, wanted), &mut out, global.quiet)?
     } else {

@@ -5,6 +5,7 @@ pub mod table;
 
 use crate::args::{Global, OutputFormat, RunsArgs, StateAsked};
 use crate::failure::Failure;
+use crate::output::pager::page;
 use crate::{home, ledger, output};
 use longhaul_store::{RunFilter, RunState};
 pub use row::{Row, Standing};
@@ -32,7 +33,7 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
     let rows: Vec<Row> = found.into_iter().map(Row::new).filter(|row| is_meant(&args.state, row)).collect();
     match output::format(global) {
         OutputFormat::Text => {
-            output::print_text(&table::runs(&rows, output::now(), output::width()));
+            page(global, &table::runs(&rows, output::now(), output::width()));
             if rows.is_empty() && !global.quiet {
                 output::talk("no run is like that; `longhaul runs` without filters lists all");
             } else if more && !global.quiet {

@@ -11,6 +11,7 @@ use crate::args::{Global, OutputFormat, ShowArgs};
 use crate::chronicle::{Next, Told, attempts_of, facts_of, next};
 use crate::failure::Failure;
 use crate::output::clock::Clock;
+use crate::output::pager::page;
 use crate::{home, output};
 use attempt::{Attempt, Check, checks_of};
 use figures::{Figures, figures};
@@ -98,7 +99,7 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
         OutputFormat::Text => {
             let began = began.map(|(at, _)| *at);
             let times = text::Times { began, as_of, attempts: &attempts, clock: &clock };
-            output::print_text(&text::text(&shown, outcome, &times));
+            page(global, &text::text(&shown, outcome, &times));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
             output::print_json(&shown);

@@ -3,6 +3,7 @@
 use super::runs::{Row, Standing, table};
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
+use crate::output::pager::page;
 use crate::{home, ledger, output};
 use longhaul_store::{RunFilter, RunState};
 use serde::Serialize;
@@ -50,7 +51,7 @@ pub fn status(global: &Global) -> Result<u8, Failure> {
         OutputFormat::Text if status.runs.is_empty() => output::print_text("no run goes on\n"),
         OutputFormat::Text => {
             let rows: Vec<_> = status.runs.into_iter().map(|going| (going.row, going.now)).collect();
-            output::print_text(&table::going_on(&rows, now, output::width()));
+            page(global, &table::going_on(&rows, now, output::width()));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
     }

@@ -4,6 +4,7 @@ use crate::args::{Global, OutputFormat, WhyArgs};
 use crate::chronicle::{Entry, Next, Stand, Told, attempts_of, facts_of, next, timeline, tool_calls_of};
 use crate::failure::Failure;
 use crate::output::clock::Clock;
+use crate::output::pager::page;
 use crate::output::timeline::{next_text, outcome_words, sentence, text};
 use crate::{home, output};
 use jiff::Timestamp;
@@ -43,7 +44,7 @@ pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
         OutputFormat::Text => {
             let stands = outcome.map_or_else(|| "not over".to_owned(), outcome_words);
             let text = text(&entries, &clock);
-            output::print_text(&format!("run {}: {stands}\n\n{text}\n{}", dir.id(), next_text(&next)));
+            page(global, &format!("run {}: {stands}\n\n{text}\n{}", dir.id(), next_text(&next)));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
             let entries =

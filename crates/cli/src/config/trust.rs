@@ -78,6 +78,7 @@ const REASONS: &[(&str, &str)] = &[
     ("output_format", PRINTS),
     ("quiet", PRINTS),
     ("verbose", PRINTS),
+    ("no_pager", PRINTS),
 ];
 
 const UNKNOWN: &str = "nobody has decided yet that a project may";

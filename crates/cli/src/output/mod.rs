@@ -6,6 +6,7 @@ pub mod conversation;
 pub mod envelope;
 pub mod events;
 pub mod lifecycle;
+pub mod pager;
 pub mod screen;
 pub mod stream;
 pub mod text;

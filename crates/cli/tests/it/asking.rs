@@ -385,6 +385,9 @@ fn the_help_of_run() {
           -v, --verbose
                   Print each decision on stderr
 
+              --no-pager
+                  Print straight to the terminal, without a pager (`LONGHAUL_PAGER`, `PAGER`, else `less`)
+
         Configuration:
               --profile <NAME>
                   Lay this profile of the configuration files over their other keys

@@ -30,6 +30,7 @@ mod network;
 mod notify;
 mod orphans;
 mod output;
+mod paging;
 mod questions;
 mod readme;
 mod recovering;

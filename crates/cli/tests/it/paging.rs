@@ -1,0 +1,54 @@
+//! What a person sees on a terminal: a pager where there is one.
+
+use crate::server::{Server, WORK};
+use crate::stage::{LONGHAUL, Stage};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+/// Calls the program with a terminal for its stdout, and returns what is then on the screen.
+fn on_a_screen(stage: &Stage, args: &[&str], pager: &str) -> String {
+    let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+    grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
+    let name = ptsname(&control, Vec::new()).expect("it has a name").into_string().expect("a plain one");
+    let screen = OpenOptions::new().read(true).write(true).open(name).expect("it can be opened");
+    let status = Command::new(LONGHAUL)
+        .args(args)
+        .env_clear()
+        .envs([("PATH", std::env::var("PATH").unwrap_or_default()), ("PAGER", pager.to_owned())])
+        .envs([("LONGHAUL_HOME", stage.home()), ("HOME", stage.user_home())])
+        .stdin(Stdio::null())
+        .stdout(screen)
+        .stderr(Stdio::null())
+        .status()
+        .expect("it can be started");
+    assert!(status.success(), "{args:?}: {status}");
+    let mut shown = Vec::new();
+    // Nobody has the other end any more: what is there is read, and then that is an error.
+    let _ = File::from(control).read_to_end(&mut shown);
+    String::from_utf8(shown).expect("it is UTF-8").replace("\r\n", "\n")
+}
+
+#[test]
+fn long_text_goes_through_the_pager_on_a_terminal_alone() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
+    assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
+    for command in [&["runs"][..], &["why", "@"], &["show", "@"], &["logs", "@"], &["cost"]] {
+        let paged = on_a_screen(&stage, command, "sed 's/^/paged: /'");
+        assert!(
+            !paged.is_empty() && paged.lines().all(|line| line.starts_with("paged: ")),
+            "{command:?}: {paged}"
+        );
+        for pager in ["", "cat", "/nowhere/pager"] {
+            let shown = on_a_screen(&stage, command, pager);
+            assert_eq!(shown.lines().count(), paged.lines().count(), "{command:?} by {pager:?}: {shown}");
+        }
+        let straight = on_a_screen(&stage, &[command, &["--no-pager"]].concat(), "sed 's/^/paged: /'");
+        assert!(!straight.contains("paged: "), "{command:?}: {straight}");
+        // A program that reads is never paged to.
+        let read = stage.longhaul(command).env("PAGER", "sed 's/^/paged: /'").end();
+        assert!(!read.stdout.contains("paged: "), "{command:?}: {read:?}");
+    }
+}
