@@ -88,7 +88,7 @@ fn attempts_are_told_apart() {
         // A run that is over is followed to its end at once.
         assert_eq!(logs(stage, &["--follow"]).stdout, told.stdout);
         assert_eq!(logs(stage, &["--since", "1h"]).stdout, told.stdout);
-        let nothing = logs(stage, &["--since", "2999-01-01"]);
+        let nothing = logs(stage, &["--since", "0"]);
         assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
         assert!(nothing.stderr.contains("nothing of what was asked for was said"), "{nothing:?}");
 

@@ -6,7 +6,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
@@ -173,26 +173,32 @@ impl Ledger {
     }
 }
 
-/// Makes an empty ledger. It gets its name when it is whole, and never in place of another: many processes may come at
-/// once.
+/// Makes an empty ledger. It is made in memory, written at once, and gets its name when it is whole, never in place of
+/// another: many processes may come at once, and any of them may be killed.
 fn create(path: &Path) -> Result<(), LedgerError> {
+    let empty = empty().map_err(|error| failed(path, &error))?;
     let scratch = Scratch::beside(path);
-    // It is made by us, so that nobody else may ever read it.
-    scratch.create().map_err(|cause| refused(path, &cause))?;
-    let made = Connection::open(&scratch.path).and_then(|db| {
-        // Readers and one writer do not wait for each other.
-        db.pragma_update(None, "journal_mode", "WAL")?;
-        db.execute_batch(SCHEMA)?;
-        db.pragma_update(None, "user_version", VERSION)
-    });
-    // What the database keeps beside a file is gone with it, but for one that could not be made.
-    remove(&with_end(&scratch.path, "-wal"))?;
-    remove(&with_end(&scratch.path, "-shm"))?;
-    made.map_err(|error| failed(path, &error))?;
+    // By us, so that nobody else may ever read it.
+    let written = scratch.create().and_then(|mut file| file.write_all(&empty));
+    written.map_err(|cause| refused(path, &cause))?;
     match renameat_with(CWD, &scratch.path, CWD, path, RenameFlags::NOREPLACE) {
         Err(cause) if cause != Errno::EXIST => Err(refused(path, &cause.into())),
         _ => Ok(()),
     }
+}
+
+/// The content of a ledger without runs.
+fn empty() -> rusqlite::Result<Vec<u8>> {
+    let mut db = Connection::open_in_memory()?;
+    db.execute_batch(SCHEMA)?;
+    db.pragma_update(None, "user_version", VERSION)?;
+    let mut bytes = db.serialize("main")?.to_vec();
+    // Readers and one writer do not wait for each other: bytes 18 and 19 of a database's header say that it has a
+    // write-ahead log (sqlite.org/fileformat2.html, 1.3.3).
+    if let Some(versions) = bytes.get_mut(18..20) {
+        versions.fill(2);
+    }
+    Ok(bytes)
 }
 
 fn with_end(path: &Path, end: &str) -> PathBuf {

@@ -61,9 +61,14 @@ const BUSY: &str = "while :; do :; done";
 /// Works in pieces: each is a process of its own that has ended before anybody looks.
 const PIECES: &str = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; done";
 
+/// A run of these tests: others may be under way at the same time.
+fn run(name: &str) -> RunId {
+    RunId::from(format!("{name}-{}", std::process::id()))
+}
+
 #[test]
 fn an_idle_agent_is_told_from_its_busy_child() {
-    let run = RunId::from("signs-one");
+    let run = run("signs-one");
     let agent = Marked::sh(&run, IDLE);
     let signs = Signs { agent: Posture::Idle, connections: 0, others: 0, busy: 0 };
     assert_eq!(seen(&run, agent.proc()), Some(signs));
@@ -75,7 +80,7 @@ fn an_idle_agent_is_told_from_its_busy_child() {
 
 #[test]
 fn work_in_pieces_is_work() {
-    let run = RunId::from("signs-two");
+    let run = run("signs-two");
     let agent = Marked::sh(&run, IDLE);
     let _busy = Marked::sh(&run, PIECES);
     let signs = seen(&run, agent.proc()).expect("it lives");
@@ -85,7 +90,7 @@ fn work_in_pieces_is_work() {
 
 #[test]
 fn a_busy_agent_is_no_busy_child() {
-    let run = RunId::from("signs-three");
+    let run = run("signs-three");
     let agent = Marked::sh(&run, BUSY);
     let signs = Signs { agent: Posture::Busy, connections: 0, others: 0, busy: 0 };
     assert_eq!(seen(&run, agent.proc()), Some(signs));
@@ -93,7 +98,7 @@ fn a_busy_agent_is_no_busy_child() {
 
 #[test]
 fn who_is_gone_is_not_seen() {
-    let run = RunId::from("signs-four");
+    let run = run("signs-four");
     let agent = Marked::sh(&run, IDLE);
     let Proc { pid, start_ticks } = agent.proc();
     assert_eq!(seen(&run, Proc { pid, start_ticks: start_ticks + 1 }), None);

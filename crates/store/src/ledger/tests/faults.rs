@@ -23,6 +23,18 @@ fn nobody_else_may_read_it() {
 }
 
 #[test]
+fn readers_and_a_writer_do_not_wait_for_each_other() {
+    let (_dir, home) = home();
+    let ledger = open(&home);
+    let mode: String =
+        ledger.db.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("it has one");
+    assert_eq!(mode, "wal");
+    let check: String =
+        ledger.db.pragma_query_value(None, "integrity_check", |row| row.get(0)).expect("it is checked");
+    assert_eq!(check, "ok");
+}
+
+#[test]
 fn what_is_no_ledger_is_said_to_be_damaged_and_made_anew() {
     let (_dir, home) = home();
     let one = run(&home, 1, &whole_story());
