@@ -8,16 +8,13 @@
 //! process measures itself for so many seconds and prints what it found as one JSON object.
 #![allow(clippy::print_stdout)]
 
-use longhaul::{Environment, Observer, Request, SessionChoice, supervise};
-use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX, dialect};
-use longhaul_core::{OutcomeKind, Preset, RunId};
-use longhaul_store::{Home, Placement};
+use longhaul::{Observer, Request, supervise};
+use longhaul_core::{OutcomeKind, Preset};
+use longhaul_store::Home;
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 use std::{env, fs};
 use tokio::task::{JoinSet, LocalSet};
@@ -134,49 +131,14 @@ impl Observer for Counter {
 }
 
 fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
-    let policy = Preset::Default.policy();
     // Until the last one has started, through the window, and as long again as it takes to settle.
     let seconds = (START_EVERY * fleet.runs + SETTLE * 3 + fleet.window).as_secs() as u32;
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
-    Ok(Request {
-        home: home.clone(),
-        placement: Placement::default(),
-        harness: None,
-        inherited: None,
-        notify: Vec::new(),
-        dialect: Arc::from(dialect("claude").ok_or("there is no dialect for claude")?),
-        order: Order {
-            program: Program { path: fleet.longhaul.clone(), leading_args: vec!["drill-agent".to_owned()] },
-            cwd: env::current_dir()?,
-            asked: Vec::new(),
-            prompt: "write".to_owned(),
-            model: None,
-            permission_mode: None,
-            attended: false,
-            checks: Vec::new(),
-            finish: None,
-            done_when: None,
-            wrap_up_prompt: None,
-            guards: Guards::default(),
-            network: None,
-            extra_args: Vec::new(),
-            seed_tokens: SEED_TOKENS_MAX,
-            seed_summary: None,
-            inner_retries: policy.inner_retries,
-            run: RunId::from(""),
-        },
-        environment: Environment {
-            clear: false,
-            set: BTreeMap::from([("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood)]),
-            watchdog: None,
-            finish: None,
-        },
-        session: SessionChoice::New,
-        policy,
-        origins: BTreeMap::new(),
-        keep_stream: false,
-        diagnostic: false,
-    })
+    let mut request =
+        Request::new(home.clone(), &fleet.longhaul, env::current_dir()?, "write", Preset::Default.policy());
+    request.order.program.leading_args.push("drill-agent".to_owned());
+    request.environment.set.insert("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood);
+    Ok(request)
 }
 
 /// The processor time of this process alone, its ended threads included.

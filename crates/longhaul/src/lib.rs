@@ -16,6 +16,7 @@ mod news;
 mod observer;
 mod recover;
 mod report;
+mod request;
 mod resume;
 mod seeding;
 mod spending;

@@ -1,0 +1,63 @@
+//! A request with all that every one has, and nothing else: what somebody wants besides, they set.
+
+use crate::{Environment, Request, SessionChoice};
+use longhaul_agent::claude::Claude;
+use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX};
+use longhaul_core::{Policy, RunId};
+use longhaul_store::{Home, Placement};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Request {
+    /// This task for Claude Code (`program`) in a new session, in the absolute directory `cwd`, under this policy, kept
+    /// in this home. Nothing else is asked for: no model, no permission, no guard, no check, no watchdog. Whoever wants
+    /// more sets the fields.
+    ///
+    /// Nobody is there to grant an agent a permission: what its settings and
+    /// [`permission_mode`](Order::permission_mode) do not allow, it is denied.
+    pub fn new(
+        home: Home,
+        program: impl Into<PathBuf>,
+        cwd: impl Into<PathBuf>,
+        prompt: impl Into<String>,
+        policy: Policy,
+    ) -> Request {
+        let program = Program { path: program.into(), leading_args: Vec::new() };
+        Request {
+            home,
+            placement: Placement::default(),
+            dialect: Arc::new(Claude::new()),
+            order: Order {
+                program,
+                cwd: cwd.into(),
+                prompt: prompt.into(),
+                asked: Vec::new(),
+                model: None,
+                permission_mode: None,
+                guards: Guards::default(),
+                attended: policy.is_attended(),
+                checks: Vec::new(),
+                finish: None,
+                done_when: None,
+                wrap_up_prompt: None,
+                network: None,
+                extra_args: Vec::new(),
+                seed_tokens: SEED_TOKENS_MAX,
+                seed_summary: None,
+                inner_retries: policy.inner_retries,
+                // Given when the run has its directory.
+                run: RunId::from(""),
+            },
+            environment: Environment::default(),
+            session: SessionChoice::New,
+            harness: None,
+            inherited: None,
+            notify: Vec::new(),
+            policy,
+            origins: BTreeMap::new(),
+            keep_stream: false,
+            diagnostic: false,
+        }
+    }
+}
