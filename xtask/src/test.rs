@@ -14,6 +14,8 @@ pub fn test(root: &Path) -> io::Result<()> {
     println!("real agent: {}", claude.display());
     run(root, &["fmt", "--all", "--check"])?;
     run(root, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+    // The front page for those who build on the library: every link of it leads somewhere.
+    run(root, &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"])?;
     run(root, &["run", "--quiet", "--release", "--package", "xtask", "--", "sim", "--runs", SIM_RUNS])?;
     // Without --all-targets: that would build the examples as tests, and tests start one of them.
     let mut tests = cargo(root, &["test", "--workspace", "--no-fail-fast"]);

@@ -1,0 +1,53 @@
+//! Lists the newest runs, and what each model cost in all of them.
+//!
+//! ```text
+//! cargo run -p longhaul --example costs
+//! ```
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use longhaul_store::{CostBy, Home, Ledger, LedgerRun, RunFilter};
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+use std::time::Duration;
+
+// Others write to the ledger for milliseconds; as long as a person waits without asking why.
+const WAIT: Duration = Duration::from_secs(2);
+
+fn main() -> ExitCode {
+    match costs() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn costs() -> Result<(), Box<dyn Error>> {
+    let home = Home::locate(None, |name| env::var_os(name))?;
+    // Opening the ledger makes one, and looking should make nothing.
+    if !home.runs_path().exists() {
+        println!("no runs yet");
+        return Ok(());
+    }
+    let mut ledger = Ledger::open(&home, WAIT)?;
+    // It is an index of the run directories: first it learns what is new there.
+    ledger.catch_up()?;
+
+    for run in ledger.runs(&RunFilter { limit: Some(20), ..RunFilter::default() })? {
+        println!("{}  {:<12} {:>9}  {}", run.id, standing(&run), run.cost + run.cost_estimated, run.task);
+    }
+    println!();
+    for row in ledger.costs(CostBy::Model, None)? {
+        let spend = row.spend;
+        let tokens = spend.tokens.total() + spend.cut;
+        println!("{:<32} {:>9}  {tokens} tokens", row.key, spend.cost + spend.cost_estimated);
+    }
+    Ok(())
+}
+
+/// How it ended, or else where it stands.
+fn standing(run: &LedgerRun) -> &'static str {
+    run.outcome.map_or(run.state.word(), |outcome| outcome.word())
+}

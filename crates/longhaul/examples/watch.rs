@@ -1,0 +1,70 @@
+//! Watches the decisions of a run as they are made.
+//!
+//! ```text
+//! cargo run -p longhaul --example watch -- "Fix the tests."
+//! ```
+//! Claude Code works in the current directory and may edit files there.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use longhaul::agents::find_claude;
+use longhaul::{Observer, Report, Request, View, supervise};
+use longhaul_core::{Next, Preset, Record, RunId, Step};
+use longhaul_store::Home;
+use std::env;
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use tokio::sync::mpsc;
+
+/// Prints a line for each decision that most people care about.
+struct Watcher;
+
+impl Observer for Watcher {
+    fn began(&mut self, run: &RunId, _dir: &Path) {
+        println!("run {run} begins");
+    }
+
+    fn stepped(&mut self, view: View<'_>, step: &Step) {
+        // There are some twenty kinds of records; a program that must think of each new one matches them all.
+        for record in &step.records {
+            if let Record::AttemptStarted { plan, .. } = record {
+                println!("attempt {} starts", plan.attempt);
+            }
+            if let Record::AttemptEnded { at, fault, next, .. } = record {
+                println!("  it ended: {}", fault.map_or("well", |fault| fault.word()));
+                if let Next::Attempt { at: until, remedy, .. } = next {
+                    println!("  the remedy: {remedy:?}, in {}", until.since(*at));
+                }
+            }
+            if let Record::RunFinished { at, outcome } = record {
+                let active = view.run.state().active(*at);
+                println!("the run is over: {}, after {active} of work", outcome.kind);
+            }
+        }
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Some(prompt) = env::args().nth(1) else {
+        eprintln!("usage: watch PROMPT");
+        return ExitCode::from(2);
+    };
+    match watch(prompt).await {
+        Ok(report) => ExitCode::from(report.outcome.exit_code()),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn watch(prompt: String) -> Result<Report, Box<dyn Error>> {
+    let home = Home::open(None, |name| env::var_os(name))?;
+    let policy = Preset::Default.policy();
+    let mut request = Request::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
+    request.order.permission_mode = Some("acceptEdits".to_owned());
+    // Nobody cancels this run.
+    let (_cancel, cancels) = mpsc::channel(1);
+    Ok(supervise(request, &mut Watcher, cancels).await?)
+}
