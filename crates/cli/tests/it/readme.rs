@@ -100,7 +100,7 @@ fn every_flag_of_the_readme_exists() {
     let ours = others.iter().chain(&config).chain([&run]);
     let ours: BTreeSet<&str> = ours.flat_map(|help| flags(help)).collect();
     // Of cargo, of the agent and of curl.
-    let others = ["--release", "--path", "--add-dir", "--max-budget-usd", "--json"];
+    let others = ["--release", "--path", "--open", "--example", "--add-dir", "--max-budget-usd", "--json"];
     for (name, text) in [("README", README)].iter().chain(PAGES) {
         for flag in flags(text).into_iter().filter(|flag| !others.contains(flag)) {
             assert!(ours.contains(flag), "{name} names {flag}");
