@@ -33,11 +33,14 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
     let rows: Vec<Row> = found.into_iter().map(Row::new).filter(|row| is_meant(&args.state, row)).collect();
     match output::format(global) {
         OutputFormat::Text => {
-            page(global, &table::runs(&rows, output::now(), output::width()));
-            if rows.is_empty() && !global.quiet {
-                output::talk("no run is like that; `longhaul runs` without filters lists all");
-            } else if more && !global.quiet {
-                output::talk(&format!("the newest {} runs; --all or -n N tells of more", args.limit));
+            if !rows.is_empty() {
+                page(global, &table::runs(&rows, output::now(), output::width()));
+            }
+            match rows.is_empty() {
+                _ if global.quiet => {}
+                true => output::talk("no run is like that; `longhaul runs` alone lists the newest of all"),
+                false if more => output::talk(&format!("the newest {}; --all or -n N tells of more", args.limit)),
+                false => {}
             }
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Listed { runs: &rows, more }),
