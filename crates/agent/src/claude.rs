@@ -24,6 +24,7 @@ pub mod session_file;
 mod sessions;
 mod spend;
 mod startup;
+pub mod surroundings;
 mod timestamp;
 mod tools;
 pub mod transcript;

@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod doctor;
 mod events;
 mod gc;
 mod keep_going;
@@ -16,6 +17,7 @@ mod why;
 
 pub use completions::CompletionsArgs;
 pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs};
+pub use doctor::DoctorArgs;
 pub use events::{Destination, EventsArgs};
 pub use gc::GcArgs;
 pub use keep_going::KeepGoingArgs;
@@ -130,6 +132,8 @@ pub enum Command {
     /// Forecast what a policy does under faults, by simulation
     #[command(after_help = DURATIONS)]
     Simulate(SimulateArgs),
+    /// Look whether runs can be begun here, and say what to type where they cannot
+    Doctor(DoctorArgs),
     /// Show, check and begin configuration files
     Config(ConfigArgs),
     /// Print completions for a shell

@@ -78,6 +78,7 @@ fn main() -> ExitCode {
         Command::Import(args) => commands::import::import(&cli.global, &args),
         Command::Drill(args) => commands::drill::drill(&cli.global, &args),
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
+        Command::Doctor(args) => commands::doctor::doctor(&cli.global, &args),
         Command::Config(args) => commands::config::config(&cli.global, &args),
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),

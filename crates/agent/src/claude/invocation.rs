@@ -6,6 +6,7 @@ use super::guarding::register;
 use super::network;
 use super::prompts::prompt;
 use super::questions::OFFERED;
+use super::surroundings::{MAX_RETRIES, RETRY_WATCHDOG};
 use crate::{Invocation, Order, Past};
 use longhaul_core::{SessionPlan, SpawnPlan};
 
@@ -19,7 +20,7 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS",
     // Two layers must not both wait: waiting is ours.
-    "CLAUDE_CODE_RETRY_WATCHDOG",
+    RETRY_WATCHDOG,
     "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SESSION_KIND",
@@ -133,7 +134,7 @@ fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
         ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
         // `idle`, not the first result, means that no turn is owed.
         ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1".to_owned()),
-        ("CLAUDE_CODE_MAX_RETRIES", order.inner_retries.to_string()),
+        (MAX_RETRIES, order.inner_retries.to_string()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
         ("LONGHAUL_RUN", order.run.to_string()),
         ("LONGHAUL_ATTEMPT", attempt.to_string()),

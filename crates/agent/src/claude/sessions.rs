@@ -2,6 +2,7 @@
 
 use super::session::session_file;
 use super::session_file::{Health, before_wrap_up, continues, facts, health, missing, repaired, up_to};
+use super::surroundings::SESSIONS_FOLDER;
 use crate::Sessions;
 use longhaul_core::{Continuity, SessionId};
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ impl Sessions for ClaudeSessions {
     }
 
     fn folders(&self) -> &'static Path {
-        Path::new("projects")
+        Path::new(SESSIONS_FOLDER)
     }
 
     fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf {

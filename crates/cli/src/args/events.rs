@@ -38,6 +38,7 @@ impl Command {
             | Command::Report(_)
             | Command::Gc(_)
             | Command::Ledger(_)
+            | Command::Doctor(_)
             | Command::Config(_)
             | Command::Completions(_)
             | Command::Man(_)

@@ -39,7 +39,9 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
             match rows.is_empty() {
                 _ if global.quiet => {}
                 true => output::talk("no run is like that; `longhaul runs` alone lists the newest of all"),
-                false if more => output::talk(&format!("the newest {}; --all or -n N tells of more", args.limit)),
+                false if more => {
+                    output::talk(&format!("the newest {}; --all or -n N tells of more", args.limit))
+                }
                 false => {}
             }
         }

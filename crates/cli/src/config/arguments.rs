@@ -47,7 +47,7 @@ impl Reads {
     fn of(command: &Command) -> Reads {
         match command.get_name() {
             "run" | "simulate" => Reads::Everything,
-            "research" => Reads::User,
+            "research" | "doctor" => Reads::User,
             "recover" => Reads::Table,
             // Shells read completions as they start.
             "completions" | "man" => Reads::Nothing,
@@ -77,10 +77,11 @@ pub fn complete(root: &Command, typed: Ordered) -> Result<Line, Failure> {
     let reads = if reads == Reads::User && is_typed(&said, "resume") { Reads::Printing } else { reads };
     match configured(root, command, reads, &said) {
         Ok(values) => Ok(Line::with((root, command), (typed.arguments, place), values, &said)),
-        // What is wrong with a file `config` says itself where that matters.
-        Err(failure) if reads == Reads::Printing => {
-            Ok(Line::plain(typed.arguments, Some(failure).filter(|_| command.get_name() != "config")))
+        // What is wrong with a file these say themselves where that matters.
+        Err(_) if ["config", "doctor"].contains(&command.get_name()) => {
+            Ok(Line::plain(typed.arguments, None))
         }
+        Err(failure) if reads == Reads::Printing => Ok(Line::plain(typed.arguments, Some(failure))),
         Err(failure) => Err(failure),
     }
 }

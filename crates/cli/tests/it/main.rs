@@ -14,6 +14,7 @@ mod completions;
 mod config;
 mod cut_journal;
 mod diagnostics;
+mod doctor;
 mod drills;
 mod events;
 mod finishing;

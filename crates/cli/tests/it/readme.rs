@@ -18,6 +18,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/ledger.md", include_str!("../../../../docs/ledger.md")),
     ("docs/looking.md", include_str!("../../../../docs/looking.md")),
     ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
+    ("docs/doctor.md", include_str!("../../../../docs/doctor.md")),
     ("docs/events.md", include_str!("../../../../docs/events.md")),
 ];
 /// Where developers' commands are told apart.
@@ -93,7 +94,9 @@ fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
         "drill", "recover", "resume", "research", "runs", "status", "cost", "gc", "show", "why", "logs",
-        "report", "attach", "cancel", "seed", "export", "import", "man",
+        "report", "attach", "cancel", "seed", "export", "import", "man", "drill", "recover", "resume",
+        "research", "runs", "status", "cost", "show", "why", "logs", "report", "attach", "cancel", "seed",
+        "export", "import", "doctor", "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));

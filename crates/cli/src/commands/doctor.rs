@@ -1,0 +1,56 @@
+//! `longhaul doctor`: looks whether runs can be begun here and be carried to their end, and says what to type where they
+//! cannot. It starts nothing but the agent's `--version`, and changes nothing, but that the ledger is brought up to date as by
+//! whoever reads it.
+
+mod agent;
+mod configuration;
+mod finding;
+mod home;
+mod place;
+mod runs;
+mod surroundings;
+mod system;
+
+use crate::args::{DoctorArgs, Global, OutputFormat};
+use crate::failure::{Failure, UNEXPECTED};
+use crate::output;
+use finding::{Finding, State};
+use longhaul_agent::claude::surroundings::API_TIMEOUT;
+use serde::Serialize;
+use std::env;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+struct Examined<'a> {
+    problems: usize,
+    warnings: usize,
+    findings: &'a [Finding],
+}
+
+/// Carries out the command and returns its exit code.
+pub fn doctor(global: &Global, args: &DoctorArgs) -> Result<u8, Failure> {
+    let findings = examine(global, args)?;
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let examined =
+        Examined { problems: count(State::Problem), warnings: count(State::Warning), findings: &findings };
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&finding::text(&findings)),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&examined),
+    }
+    Ok(if examined.problems == 0 { 0 } else { UNEXPECTED })
+}
+
+/// Every check, in the order in which a person would mend what they find.
+fn examine(global: &Global, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let mut findings = vec![configuration::check(global)];
+    findings.extend(agent::check(args.agent_path.as_deref())?);
+    findings.push(surroundings::login(is_set, surroundings::has_credentials()));
+    findings.push(surroundings::retries(is_set));
+    findings.push(surroundings::api_timeout(env::var_os(API_TIMEOUT)));
+    findings.push(surroundings::sessions());
+    findings.extend(home::check());
+    findings.extend(runs::check(output::now()));
+    findings.extend(system::check());
+    Ok(findings)
+}

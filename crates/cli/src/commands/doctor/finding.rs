@@ -1,0 +1,106 @@
+//! What a check found, and how that is told.
+
+use serde::Serialize;
+
+/// What one check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The check, by a word for programs that stays the same.
+    pub check: &'static str,
+    pub state: State,
+    /// What there is, in words.
+    pub found: String,
+    /// What to do about it, to be typed where that is possible; nothing where all is well.
+    pub remedy: Option<String>,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Ok,
+    /// Runs can be begun, but something may not be as it is meant.
+    Warning,
+    /// Runs cannot be begun, or not be carried to their end.
+    Problem,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Warning => "warning",
+            State::Problem => "problem",
+        }
+    }
+}
+
+impl Finding {
+    pub fn ok(check: &'static str, found: impl Into<String>) -> Finding {
+        Finding { check, state: State::Ok, found: found.into(), remedy: None }
+    }
+
+    pub fn warning(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { check, state: State::Warning, found: found.into(), remedy: Some(remedy.into()) }
+    }
+
+    pub fn problem(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { check, state: State::Problem, found: found.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+/// A line for each finding, below it what to do, and at the end how it stands altogether.
+pub fn text(findings: &[Finding]) -> String {
+    let widest = |part: fn(&Finding) -> &'static str| {
+        findings.iter().map(|finding| part(finding).len()).max().unwrap_or_default()
+    };
+    let (states, checks) = (widest(|finding| finding.state.word()), widest(|finding| finding.check));
+    let mut out = String::new();
+    for Finding { check, state, found, remedy } in findings {
+        let check = check.replace('_', " ");
+        out += &format!("{:<states$}  {check:<checks$}  {found}\n", state.word());
+        if let Some(remedy) = remedy {
+            out += &format!("{:<1$}remedy: {remedy}\n", "", states + checks + 4);
+        }
+    }
+    out + &verdict(findings) + "\n"
+}
+
+fn verdict(findings: &[Finding]) -> String {
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let several = |count: usize, word: &str| match count {
+        0 => format!("no {word}s"),
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    };
+    format!("{}, {}", several(count(State::Problem), "problem"), several(count(State::Warning), "warning"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Finding, text};
+    use expect_test::expect;
+
+    #[test]
+    fn findings_are_told_line_by_line() {
+        let findings = [
+            Finding::ok("agent", "/bin/claude"),
+            Finding::warning("clock", "it is behind", "set it"),
+            Finding::problem("home", "it is a file", "move it away"),
+        ];
+        expect![[r#"
+            ok       agent  /bin/claude
+            warning  clock  it is behind
+                            remedy: set it
+            problem  home   it is a file
+                            remedy: move it away
+            1 problem, 1 warning
+        "#]]
+        .assert_eq(&text(&findings));
+        expect![[r#"
+            ok  agent  /bin/claude
+            no problems, no warnings
+        "#]]
+        .assert_eq(&text(&findings[..1]));
+    }
+}

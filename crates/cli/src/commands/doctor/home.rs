@@ -1,0 +1,165 @@
+//! Where runs are kept: whether it can be written, by whom, on what, and how much room there is.
+
+use super::finding::Finding;
+use super::place::Place;
+use crate::commands::dry_run::quoted;
+use crate::home;
+use crate::output::words::bytes;
+use rustix::fs::{StatFs, statfs, statvfs};
+use rustix::process::geteuid;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+const HOME: &str = "home";
+const DISK: &str = "disk";
+const ELSEWHERE: &str = "set LONGHAUL_HOME to a directory on a local disk";
+
+// A journal and a stream need little, but a disk so full is soon full.
+const FREE_BYTES_MIN: u64 = 16 << 20;
+// Whoever builds something fills this in no time, and a run breaks off on a full disk.
+const FREE_BYTES_LOW: u64 = 1 << 30;
+
+/// File systems behind a network, by what Linux calls them (`linux/magic.h`).
+const NETWORKS: [(u32, &str); 9] = [
+    (0x6969, "NFS"),
+    (0x517B, "SMB"),
+    (0xFE53_4D42, "SMB"),
+    (0xFF53_4D42, "CIFS"),
+    (0x00C3_6400, "Ceph"),
+    (0x0102_1997, "9P"),
+    (0x5346_414F, "AFS"),
+    (0x6B41_4653, "AFS"),
+    (0x7375_7245, "Coda"),
+];
+
+/// Looks at it and at its disk.
+pub fn check() -> Vec<Finding> {
+    let home = match home::locate() {
+        Ok(home) => home,
+        Err(failure) => {
+            let remedy = failure.hint.unwrap_or_else(|| ELSEWHERE.to_owned());
+            return vec![Finding::problem(HOME, failure.error, remedy)];
+        }
+    };
+    let place = Place::look(home.path());
+    let disk = Disk::of(&place);
+    [Some(directory(&place)), disk.map(Disk::judge)].into_iter().flatten().collect()
+}
+
+fn directory(place: &Place) -> Finding {
+    // The runs' own directory may have another owner than the one around it.
+    let inner = Place::look(&place.path.join("runs"));
+    if let Some((found, remedy)) = place.obstacle().or_else(|| inner.obstacle()) {
+        return Finding::problem(HOME, found, format!("{remedy}; or set LONGHAUL_HOME to another directory"));
+    }
+    let path = place.path.display();
+    let Some(known) = fs::metadata(&place.path).ok().filter(|_| place.is_there()) else {
+        return Finding::ok(HOME, format!("{path}, made by the first run"));
+    };
+    let rights = Rights { mode: known.mode() & 0o7777, is_ours: known.uid() == geteuid().as_raw() };
+    let found = format!("{path}, mode {:04o}", rights.mode);
+    match rights.complaint() {
+        None => Finding::ok(HOME, found),
+        Some((complaint, remedy)) => Finding::warning(
+            HOME,
+            format!("{found}: {complaint}"),
+            format!("{remedy} {}", quoted(&path.to_string())),
+        ),
+    }
+}
+
+/// Who may do what in it.
+struct Rights {
+    mode: u32,
+    is_ours: bool,
+}
+
+impl Rights {
+    /// What is wrong with it, and the command that mends it. What is in there is for its owner alone, whoever may read the
+    /// directory itself.
+    fn complaint(&self) -> Option<(&'static str, &'static str)> {
+        match (self.is_ours, self.mode & 0o022) {
+            (false, _) => Some(("it belongs to somebody else", "chown -R \"$(id -u)\"")),
+            (true, 0) => None,
+            (true, _) => Some(("others can put runs there", "chmod go-w")),
+        }
+    }
+}
+
+/// What it is kept on.
+struct Disk {
+    free: u64,
+    /// None are left for new files.
+    is_out_of_files: bool,
+    network: Option<&'static str>,
+}
+
+impl Disk {
+    /// Nothing where the file system does not tell.
+    fn of(place: &Place) -> Option<Disk> {
+        let found = statvfs(&place.lowest).ok().filter(|found| found.f_blocks > 0)?;
+        Some(Disk {
+            free: found.f_bavail.saturating_mul(found.f_frsize),
+            is_out_of_files: found.f_files > 0 && found.f_favail == 0,
+            network: statfs(&place.lowest).ok().as_ref().and_then(network),
+        })
+    }
+
+    fn judge(self) -> Finding {
+        let free = format!("{} free", bytes(self.free));
+        match self {
+            Disk { is_out_of_files: true, .. } => {
+                Finding::problem(DISK, format!("{free}, but no file more can be made"), "delete files")
+            }
+            Disk { free: 0..FREE_BYTES_MIN, .. } => Finding::problem(DISK, free, "make room"),
+            Disk { network: Some(name), .. } => {
+                let found = format!("{free}, on a network file system ({name}): locks may not hold there");
+                Finding::warning(DISK, found, ELSEWHERE)
+            }
+            Disk { free: ..FREE_BYTES_LOW, .. } => Finding::warning(DISK, free, "make room"),
+            Disk { network: None, .. } => Finding::ok(DISK, free),
+        }
+    }
+}
+
+/// The network file system that this is, if it is one.
+fn network(found: &StatFs) -> Option<&'static str> {
+    // Their numbers have 32 bits, whatever type a platform keeps them in.
+    let number = found.f_type as u32;
+    NETWORKS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::State;
+    use super::{Disk, Rights};
+
+    #[test]
+    fn disks() {
+        let check =
+            |free: u64, is_out_of_files: bool, network: Option<&'static str>, expected: (State, &str)| {
+                let finding = Disk { free, is_out_of_files, network }.judge();
+                assert_eq!((finding.state, finding.found.as_str()), expected);
+            };
+        check(5 << 30, false, None, (State::Ok, "5.0 GiB free"));
+        check(500 << 20, false, None, (State::Warning, "500.0 MiB free"));
+        check(0, false, None, (State::Problem, "0 B free"));
+        check(15 << 20, false, Some("NFS"), (State::Problem, "15.0 MiB free"));
+        check(5 << 30, true, None, (State::Problem, "5.0 GiB free, but no file more can be made"));
+        let network = "5.0 GiB free, on a network file system (NFS): locks may not hold there";
+        check(5 << 30, false, Some("NFS"), (State::Warning, network));
+    }
+
+    #[test]
+    fn rights() {
+        let check = |mode: u32, is_ours: bool, expected: Option<&str>| {
+            let complaint = Rights { mode, is_ours }.complaint().map(|(complaint, _)| complaint);
+            assert_eq!(complaint, expected, "{mode:o}");
+        };
+        check(0o700, true, None);
+        check(0o755, true, None);
+        check(0o775, true, Some("others can put runs there"));
+        check(0o1777, true, Some("others can put runs there"));
+        check(0o700, false, Some("it belongs to somebody else"));
+    }
+}

@@ -1,0 +1,89 @@
+//! A directory that something is to be written to: whether that is possible, found out without writing.
+
+use crate::commands::dry_run::quoted;
+use rustix::fs::{Access, access};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A directory, or where it would be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub path: PathBuf,
+    /// The lowest part of it that is there.
+    pub lowest: PathBuf,
+    pub is_directory: bool,
+    /// Why nothing can be made in there.
+    pub refused: Option<String>,
+}
+
+impl Place {
+    pub fn look(path: &Path) -> Place {
+        let lowest = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
+        let asked = access(lowest, Access::WRITE_OK | Access::EXEC_OK);
+        Place {
+            path: path.to_owned(),
+            lowest: lowest.to_owned(),
+            is_directory: lowest.is_dir(),
+            refused: asked.err().map(|error| io::Error::from(error).to_string()),
+        }
+    }
+
+    pub fn is_there(&self) -> bool {
+        self.path == self.lowest
+    }
+
+    /// Why nothing can be written there, and what to do about it.
+    pub fn obstacle(&self) -> Option<(String, String)> {
+        let (path, lowest) = (self.path.display(), self.lowest.display());
+        let is_no_directory = || {
+            let found = format!("{path} cannot be used: {lowest} is not a directory");
+            (found, "move the file away".to_owned())
+        };
+        let is_refused = |error: &String| {
+            let found = match self.is_there() {
+                true => format!("{path} cannot be written to: {error}"),
+                false => format!("{path} cannot be made: {lowest} cannot be written to: {error}"),
+            };
+            (found, format!("see who owns it: ls -ld {}", quoted(&lowest.to_string())))
+        };
+        if self.is_directory { self.refused.as_ref().map(is_refused) } else { Some(is_no_directory()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_is_in_the_way() {
+        let folder = tempfile::tempdir().expect("there is a temporary folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), "").expect("it can be written");
+        fs::create_dir(at("there")).expect("it can be made");
+        symlink(at("nowhere"), at("dangling")).expect("it can be made");
+        let check = |name: &str, is_there: bool, obstacle: Option<&str>| {
+            let place = Place::look(&at(name));
+            let found = place.obstacle().map(|(found, _)| found.replace(&at("").display().to_string(), ""));
+            assert_eq!((place.is_there(), found.as_deref()), (is_there, obstacle), "{name}");
+        };
+        check("there", true, None);
+        check("there/a/b", false, None);
+        check("file", true, Some("file cannot be used: file is not a directory"));
+        check("file/a", false, Some("file/a cannot be used: file is not a directory"));
+        check("dangling/a", false, Some("dangling/a cannot be used: dangling is not a directory"));
+        let refused = |path: &str, lowest: &str| Place {
+            path: path.into(),
+            lowest: lowest.into(),
+            is_directory: true,
+            refused: Some("Read-only file system".to_owned()),
+        };
+        let told = |place: Place| place.obstacle().expect("it is refused").0;
+        assert_eq!(told(refused("/a", "/a")), "/a cannot be written to: Read-only file system");
+        assert_eq!(
+            told(refused("/a/b", "/a")),
+            "/a/b cannot be made: /a cannot be written to: Read-only file system"
+        );
+    }
+}

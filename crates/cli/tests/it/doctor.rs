@@ -1,0 +1,307 @@
+//! What `doctor` finds in a place where all is well, and in places where something is wrong. It starts nothing but the agent's
+//! `--version` and changes nothing.
+
+use crate::call::{Call, until};
+use crate::output::redacted;
+use crate::recovering::{STEPS, in_mid_tool, recover};
+use crate::server::Server;
+use crate::stage::{Stage, claude_code};
+use crate::tidy::everything;
+use expect_test::expect;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// `doctor` in a place where nothing is wrong: an agent, a key, and what the sandbox needs.
+fn doctor(stage: &Stage, agent: &Path) -> Call {
+    let tools = stage.folder().join("tools");
+    if !tools.exists() {
+        fs::create_dir(&tools).expect("the stage can be written");
+        stage.script("tools/bwrap", "exit 1");
+        stage.script("tools/socat", "exit 1");
+    }
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    let call = stage.longhaul(["doctor", "--agent-path"]).args([agent]);
+    call.env("PATH", path).env("ANTHROPIC_API_KEY", "sk-secret")
+}
+
+fn json(call: Call, code: i32) -> Value {
+    let ended = call.end();
+    assert_eq!(ended.code, code, "{ended:?}");
+    assert!(!ended.stdout.contains("sk-secret") && !ended.stderr.contains("sk-secret"), "{ended:?}");
+    assert_eq!(ended.stderr, "", "what is wrong is found, not said beside it");
+    serde_json::from_str(&ended.stdout).expect("one object")
+}
+
+/// What was found by one check: its state, the words, and what to do.
+fn found(told: &Value, check: &str) -> (String, String, String) {
+    let findings = told["findings"].as_array().expect("a list");
+    let finding = findings.iter().find(|finding| finding["check"] == check);
+    let finding = finding.unwrap_or_else(|| panic!("no {check} in {told}"));
+    let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+    (text("state"), text("found"), text("remedy"))
+}
+
+#[test]
+fn all_is_well() {
+    let stage = Stage::new();
+    let agent = stage.agent();
+    let call = doctor(&stage, &agent).args(["--output-format", "text"]);
+    let before = everything(stage.folder());
+    let text = call.end();
+    // The machine's own.
+    let varying = ["ok  disk           ", "ok  memory         ", "ok  clock          "];
+    expect![[r#"
+        ok  configuration  no file
+        ok  agent          <stage>/agent
+        ok  version        2.1.330 (Claude Code), with which this was tested
+        ok  login          ANTHROPIC_API_KEY
+        ok  inner retries  as each run sets them
+        ok  api timeout    360 s, the agent's own
+        ok  sessions       <stage>/user/.claude/projects, made by the agent's first session
+        ok  home           <stage>/longhaul, made by the first run
+        ok  disk            …
+        ok  ledger         there is none yet; the first run makes it
+        ok  orphaned runs  none
+        ok  clock           …
+        ok  processes      those of a run can be found and ended
+        ok  memory          …
+        ok  sandbox        bubblewrap and socat are there, for --network
+        no problems, no warnings
+    "#]]
+    .assert_eq(&redacted(&stage, &text.stdout, &varying));
+    assert_eq!((text.code, text.stderr.as_str()), (0, ""));
+
+    let json = doctor(&stage, &agent).end().stdout;
+    let mut is_varying = false;
+    let line = |line: &str| {
+        let is_found = line.trim_start().starts_with("\"found\":");
+        let line = if is_varying && is_found { "      \"found\": …," } else { line };
+        if line.trim_start().starts_with("\"check\":") {
+            is_varying = ["\"disk\"", "\"memory\"", "\"clock\""].iter().any(|check| line.contains(check));
+        }
+        format!("{line}\n")
+    };
+    let json: String = json.lines().map(line).collect();
+    expect![[r#"
+        {
+          "problems": 0,
+          "warnings": 0,
+          "findings": [
+            {
+              "check": "configuration",
+              "state": "ok",
+              "found": "no file",
+              "remedy": null
+            },
+            {
+              "check": "agent",
+              "state": "ok",
+              "found": "<stage>/agent",
+              "remedy": null
+            },
+            {
+              "check": "version",
+              "state": "ok",
+              "found": "2.1.330 (Claude Code), with which this was tested",
+              "remedy": null
+            },
+            {
+              "check": "login",
+              "state": "ok",
+              "found": "ANTHROPIC_API_KEY",
+              "remedy": null
+            },
+            {
+              "check": "inner_retries",
+              "state": "ok",
+              "found": "as each run sets them",
+              "remedy": null
+            },
+            {
+              "check": "api_timeout",
+              "state": "ok",
+              "found": "360 s, the agent's own",
+              "remedy": null
+            },
+            {
+              "check": "sessions",
+              "state": "ok",
+              "found": "<stage>/user/.claude/projects, made by the agent's first session",
+              "remedy": null
+            },
+            {
+              "check": "home",
+              "state": "ok",
+              "found": "<stage>/longhaul, made by the first run",
+              "remedy": null
+            },
+            {
+              "check": "disk",
+              "state": "ok",
+              "found": …,
+              "remedy": null
+            },
+            {
+              "check": "ledger",
+              "state": "ok",
+              "found": "there is none yet; the first run makes it",
+              "remedy": null
+            },
+            {
+              "check": "orphaned_runs",
+              "state": "ok",
+              "found": "none",
+              "remedy": null
+            },
+            {
+              "check": "clock",
+              "state": "ok",
+              "found": …,
+              "remedy": null
+            },
+            {
+              "check": "processes",
+              "state": "ok",
+              "found": "those of a run can be found and ended",
+              "remedy": null
+            },
+            {
+              "check": "memory",
+              "state": "ok",
+              "found": …,
+              "remedy": null
+            },
+            {
+              "check": "sandbox",
+              "state": "ok",
+              "found": "bubblewrap and socat are there, for --network",
+              "remedy": null
+            }
+          ]
+        }
+    "#]]
+    .assert_eq(&redacted(&stage, &json, &[]));
+    assert_eq!(everything(stage.folder()), before, "looking makes nothing");
+}
+
+/// The page tells of every check, and of no other.
+#[test]
+fn every_check_is_on_its_page() {
+    let stage = Stage::new();
+    let told = json(doctor(&stage, &stage.agent()), 0);
+    let findings = told["findings"].as_array().expect("a list");
+    let found: Vec<&str> = findings.iter().filter_map(|finding| finding["check"].as_str()).collect();
+    let page = include_str!("../../../../docs/doctor.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    assert_eq!(rows.collect::<Vec<_>>(), found);
+}
+
+#[test]
+fn an_agent_that_cannot_be_used_is_a_problem() {
+    let stage = Stage::new();
+    let check = |agent: &Path, code: i32, check: &str, state: &str, words: &str| {
+        let told = json(doctor(&stage, agent), code);
+        let (is, says, remedy) = found(&told, check);
+        assert!(is == state && says.contains(words) && !remedy.is_empty(), "{words}: {told}");
+    };
+    check(Path::new("/nowhere/claude"), 1, "agent", "problem", "there is no such file");
+    check(
+        &stage.script("breaks", "echo 9.9.9; exit 3"),
+        1,
+        "version",
+        "problem",
+        "it ended with exit status: 3",
+    );
+    check(
+        &stage.script("old", "echo '1.0.3 (Claude Code)'"),
+        0,
+        "version",
+        "warning",
+        "1.0.3 (Claude Code) is older",
+    );
+    check(&stage.script("other", "env"), 0, "version", "warning", "it is not known");
+    // It gets nothing of the environment but where it finds things, and what it starts ends with it.
+    let asks = "test -z \"$ANTHROPIC_API_KEY$LONGHAUL_HOME\" && test -n \"$HOME\" && echo 2.1.330";
+    let told = json(doctor(&stage, &stage.script("asks", asks)), 0);
+    assert_eq!(found(&told, "version").0, "ok", "{told}");
+    check(&stage.script("hangs", "sleep 300 & sleep 300"), 1, "version", "problem", "within 10 s");
+}
+
+#[test]
+fn what_is_wrong_with_the_surroundings_is_told() {
+    let stage = Stage::new();
+    let agent = stage.agent();
+    let check = |call: Call, code: i32, check: &str, state: &str, words: &str| {
+        let told = json(call, code);
+        let (is, says, remedy) = found(&told, check);
+        assert!(is == state && says.contains(words), "{check}: {told}");
+        assert_eq!(remedy.is_empty(), state == "ok", "{check}: {told}");
+    };
+    let here = || doctor(&stage, &agent);
+    check(here().without_env("ANTHROPIC_API_KEY"), 0, "login", "warning", "neither");
+    check(here().env("CLAUDE_CODE_MAX_RETRIES", "99"), 0, "inner_retries", "ok", "--inner-retries");
+    check(here().env("API_TIMEOUT_MS", "5000"), 0, "api_timeout", "warning", "5 s");
+    check(here().env("PATH", stage.folder()), 0, "sandbox", "warning", "bubblewrap and socat");
+
+    let file = stage.file("file", "");
+    check(here().env("LONGHAUL_HOME", &file), 1, "home", "problem", "is not a directory");
+    check(here().env("CLAUDE_CONFIG_DIR", &file), 1, "sessions", "problem", "is not a directory");
+
+    let broken = stage.file("longhaul.toml", "\nmax_retries = \"many\"\n");
+    check(here(), 1, "configuration", "problem", "longhaul.toml:2");
+    check(here().args(["--no-config"]), 0, "configuration", "ok", "no file");
+    fs::write(&broken, "max_retries = 9\n").expect("it can be written");
+    check(here(), 0, "configuration", "ok", "longhaul.toml");
+    check(here().args(["--profile", "absent"]), 1, "configuration", "problem", "`absent`");
+}
+
+/// The agent that is configured is the one that is looked at.
+#[test]
+fn the_configured_agent_is_looked_at() {
+    let stage = Stage::new();
+    let folder = stage.user_home().join(".config/longhaul");
+    fs::create_dir_all(&folder).expect("the stage can be written");
+    fs::write(folder.join("config.toml"), "agent_path = \"/nowhere/claude\"\n")
+        .expect("the stage can be written");
+    let told = json(stage.longhaul(["doctor"]), 1);
+    assert!(found(&told, "agent").1.contains("/nowhere/claude"), "{told}");
+}
+
+#[test]
+fn runs_that_nobody_has_are_told() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let agent = stage.agent();
+    let running = in_mid_tool(&stage, &agent, &server);
+    let orphaned = || found(&json(doctor(&stage, &agent), 0), "orphaned_runs");
+    assert_eq!(orphaned().1, "none");
+    running.kill();
+    until("its lock is gone", || orphaned().0 == "warning");
+    let id = stage.only_run().id().to_string();
+    assert_eq!(orphaned().2, format!("longhaul recover {id}"));
+    recover(&stage, &server, &[]).end().envelope(0);
+    assert_eq!(orphaned().1, "none");
+
+    // A damaged ledger is left as it is, and what it would tell is told all the same.
+    let path = stage.home().join("ledger.sqlite3");
+    fs::write(&path, "garbage").expect("it can be written");
+    let told = json(doctor(&stage, &agent), 0);
+    let (state, _, remedy) = found(&told, "ledger");
+    assert_eq!(
+        (state.as_str(), remedy.as_str()),
+        ("warning", "make it anew: longhaul ledger rebuild"),
+        "{told}"
+    );
+    assert_eq!(found(&told, "orphaned_runs").0, "ok");
+    assert_eq!(fs::read(&path).expect("it is there"), b"garbage");
+    assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0);
+}
+
+#[test]
+fn the_real_agent_tells_its_version() {
+    let Some(claude) = claude_code("the_real_agent_tells_its_version") else { return };
+    let stage = Stage::new();
+    let told = json(doctor(&stage, &claude), 0);
+    assert_eq!(found(&told, "version").1, "2.1.330 (Claude Code), with which this was tested");
+    assert_eq!(everything(&stage.user_home()), Vec::<PathBuf>::new(), "the agent writes nothing");
+}
