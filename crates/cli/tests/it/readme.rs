@@ -94,9 +94,7 @@ fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
         "drill", "recover", "resume", "research", "runs", "status", "cost", "gc", "show", "why", "logs",
-        "report", "attach", "cancel", "seed", "export", "import", "man", "drill", "recover", "resume",
-        "research", "runs", "status", "cost", "show", "why", "logs", "report", "attach", "cancel", "seed",
-        "export", "import", "doctor", "man",
+        "report", "attach", "cancel", "seed", "export", "import", "doctor", "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));
