@@ -105,6 +105,10 @@ pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
     };
     among("state", states.iter().map(|state| state.word()).collect());
     among("outcome", outcomes.iter().map(|outcome| outcome.word()).collect());
+    // Said twice, so that the index of such runs can be used.
+    if !states.is_empty() && !states.contains(&RunState::Over) {
+        parts.push("state <> 'over'".to_owned());
+    }
     let mut must = |part: &str, value: Value, times: usize| {
         parts.push(part.to_owned());
         values.extend(vec![value; times]);

@@ -36,7 +36,8 @@ CREATE TABLE runs (
 CREATE INDEX runs_newest ON runs (began_at DESC, id);
 CREATE INDEX runs_of_day ON runs (day, id);
 CREATE INDEX runs_named ON runs (name) WHERE name IS NOT NULL;
-CREATE INDEX runs_going_on ON runs (state) WHERE state <> 'over';
+-- A few of many, and looked for by every command.
+CREATE INDEX runs_going_on ON runs (began_at DESC, id) WHERE state <> 'over';
 CREATE INDEX runs_by_outcome ON runs (outcome, began_at DESC);
 CREATE INDEX runs_of_project ON runs (project, began_at DESC);
 

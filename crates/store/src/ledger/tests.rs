@@ -311,6 +311,23 @@ fn runs_are_found_by_what_is_asked() {
     assert_eq!((begins(first), begins(""), begins("~")), (1, 3, 0));
 }
 
+/// Every command looks for these: among a hundred thousand runs that is not to be a look at each.
+#[test]
+fn runs_that_go_on_are_found_by_an_index_of_their_own() {
+    let (_dir, home) = home();
+    let ledger = open(&home);
+    let going_on = RunFilter { states: vec![RunState::Running, RunState::Waiting], ..RunFilter::default() };
+    let (conditions, values) = query::conditions(&going_on);
+    let asked = format!("EXPLAIN QUERY PLAN SELECT id FROM runs {conditions} ORDER BY began_at DESC, id");
+    let plan = ledger.known(|db| {
+        let mut statement = db.prepare(&asked)?;
+        let told = statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3))?;
+        told.collect::<rusqlite::Result<Vec<_>>>()
+    });
+    let plan = plan.expect("it can be explained").join("; ");
+    assert!(plan.contains("runs_going_on") && !plan.contains("TEMP B-TREE"), "{plan}");
+}
+
 #[test]
 fn spending_is_added_up() {
     let (_dir, home) = home();
