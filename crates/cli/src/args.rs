@@ -11,6 +11,7 @@ mod logs;
 mod man;
 mod notify;
 mod report;
+mod rerun;
 mod research;
 mod runs;
 mod why;
@@ -26,6 +27,7 @@ pub use logs::LogsArgs;
 pub use man::ManArgs;
 pub use notify::NotifyArgs;
 pub use report::ReportArgs;
+pub use rerun::RerunArgs;
 pub use research::ResearchArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
 pub use why::WhyArgs;
@@ -91,6 +93,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Go on with a run that is over, in its session
     Resume(ResumeArgs),
+    /// Carry out the task of a run once more, as a new run in a new session
+    Rerun(RerunArgs),
     /// Carry out a task of ResearchGym's, by the flags of its Claude Code agent
     Research(Box<ResearchArgs>),
     /// Go on with runs whose supervisor died

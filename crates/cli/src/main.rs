@@ -60,6 +60,7 @@ fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::resume::resume(&cli.global, &args),
+        Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
         Command::Research(args) => commands::research::research(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::attach::attach(&cli.global, &args),

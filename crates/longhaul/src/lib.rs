@@ -83,7 +83,7 @@ pub use news::{NewsKind, Untold};
 pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};
 pub use report::{Report, more_of, resume_command};
-pub use resume::{GoingOn, branch, resume};
+pub use resume::{GoingOn, again, branch, resume};
 pub use seeding::{SeedError, WorkOnRecord};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};
 pub use watching::Watching;

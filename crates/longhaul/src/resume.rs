@@ -2,11 +2,11 @@
 //! own that begins with the session's history.
 
 use crate::recover::{Going, order, take_up};
-use crate::seeding::asked_in;
 use crate::supervisor::dialect_of;
 use crate::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError};
+use longhaul_agent::Order;
 use longhaul_core::{Ask, By, Limits, Run};
-use longhaul_store::{Home, Journal, Placement, RunDir};
+use longhaul_store::{Home, Journal, Placement, Plan, RunDir};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -60,19 +60,37 @@ pub fn branch(
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
     let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
-    let mut order = order(&plan, asked_in(history.records()), dir.id())?;
+    let mut order = order(&plan, Vec::new(), dir.id())?;
     order.prompt = prompt;
-    order.asked = Vec::new();
     if let Some(cwd) = cwd {
         order.cwd = cwd;
     }
+    request(home, plan, order, SessionChoice::Fork(session))
+}
+
+/// A request for what the run of this directory was asked for at first, once more: a run of its own, in a new session,
+/// under the same policy and name.
+///
+/// # Errors
+///
+/// If the run's plan cannot be read, or carried out by this version.
+pub fn again(home: Home, dir: &RunDir) -> Result<Request, SuperviseError> {
+    let plan = dir.plan()?;
+    let order = order(&plan, Vec::new(), dir.id())?;
+    let name = plan.name.clone();
+    let request = request(home, plan, order, SessionChoice::New)?;
+    Ok(Request { placement: Placement { name, ..request.placement }, ..request })
+}
+
+/// What a plan asks for, to be carried out as a new run.
+fn request(home: Home, plan: Plan, order: Order, session: SessionChoice) -> Result<Request, SuperviseError> {
     Ok(Request {
         home,
         placement: Placement::default(),
         dialect: Arc::from(dialect_of(&plan)?),
         order,
         environment: Environment::default(),
-        session: SessionChoice::Fork(session),
+        session,
         harness: plan.harness,
         notify: plan.notify,
         // A new run, which has used nothing.

@@ -30,7 +30,8 @@ impl Command {
             Command::Research(args) => &args.events,
             Command::Recover(args) => &args.events,
             Command::Attach(args) => &args.events,
-            Command::Runs(_)
+            Command::Rerun(_)
+            | Command::Runs(_)
             | Command::Status
             | Command::Cost(_)
             | Command::Show(_)

@@ -18,6 +18,7 @@ pub mod logs;
 pub mod man;
 pub mod recover;
 pub mod report;
+pub mod rerun;
 pub mod research;
 pub mod resume;
 pub mod run;

@@ -1,7 +1,7 @@
 //! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
 
 use super::run::{Shown, carry, failure};
-use super::watchdog::environment;
+use super::watchdog::{environment, equipped};
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::events;
@@ -77,7 +77,7 @@ fn fork(
     let limits = limits::changed(&args.limits, &args.more, &branched.policy)?;
     let policy = Policy { limits, ..branched.policy };
     let notify = args.notify.named().unwrap_or_else(|| branched.notify.clone());
-    let request = Request { environment: environment(), notify, policy, ..branched };
+    let request = equipped(Request { notify, policy, ..branched }, &plan);
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     carry(global, shown(global, args, &plan)?, branched)
 }

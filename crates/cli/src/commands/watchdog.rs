@@ -7,10 +7,10 @@ use crate::args::WatchdogArgs;
 use crate::failure::Failure;
 use crate::runtime;
 use longhaul::watchdog::watch;
-use longhaul::{Environment, RunError};
-use longhaul_agent::Program;
+use longhaul::{Environment, Request, RunError};
+use longhaul_agent::{Order, Program};
 use longhaul_core::Proc;
-use longhaul_store::RunDir;
+use longhaul_store::{Plan, RunDir};
 use std::env;
 
 /// The hidden subcommand.
@@ -22,6 +22,13 @@ pub fn environment() -> Environment {
     let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
     let watchdog = env::current_exe().ok().map(program);
     Environment { watchdog, finish: finish_tool::program(), ..Environment::default() }
+}
+
+/// A request made of a plan, with what this program offers its agent.
+pub fn equipped(request: Request, plan: &Plan) -> Request {
+    let environment = environment();
+    let finish = environment.finish.clone().filter(|_| plan.finish_tool);
+    Request { order: Order { finish, ..request.order }, environment, ..request }
 }
 
 /// Carries out the command and returns its exit code.

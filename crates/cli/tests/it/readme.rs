@@ -93,8 +93,8 @@ fn flags(text: &str) -> BTreeSet<&str> {
 fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
-        "drill", "recover", "resume", "research", "runs", "status", "cost", "gc", "show", "why", "logs",
-        "report", "attach", "cancel", "seed", "export", "import", "doctor", "man",
+        "drill", "recover", "resume", "rerun", "research", "runs", "status", "cost", "gc", "show", "why",
+        "logs", "report", "attach", "cancel", "seed", "export", "import", "doctor", "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));

@@ -1,10 +1,11 @@
 //! Runs that are over and go on: the same run in the same session, or a new one that branches off.
 
 use crate::call::{Ended, until};
-use crate::recovering::{agent_of, in_mid_tool, is_gone, steps, with_each_agent};
-use crate::server::Server;
+use crate::recovering::{agent_of, in_mid_tool, is_gone, steps, with_each_agent, with_each_agent_at};
+use crate::server::{Server, WORK};
 use crate::stage::Stage;
 use crate::tidy;
+use longhaul_store::Plan;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -160,4 +161,62 @@ fn a_detached_one_takes_its_request_from_a_file() {
     let told_end = stage.longhaul(["attach", "@"]).end().envelope(0);
     assert_eq!(told_end["run"]["attempts"], 2);
     assert_eq!(told(&stage, "Now the docs, please."), 1);
+}
+
+#[test]
+fn a_task_is_carried_out_once_more_in_a_new_session() {
+    with_each_agent_at(WORK, "once more", |stage, agent, server| {
+        let free =
+            ["p", "--permission-mode", "bypassPermissions", "--name", "nightly", "--deny-tools", "WebFetch"];
+        let first = stage.run(agent, &free).args(["--budget", "3"]).against(server).end().envelope(0);
+        fs::remove_file(stage.work().join("hello.txt")).expect("it was written");
+        let second = stage.longhaul(["rerun", "nightly"]).against(server).end().envelope(0);
+        assert!(stage.work().join("hello.txt").exists());
+        assert_ne!(first["run"]["id"], second["run"]["id"]);
+        assert_ne!(first["session_id"], second["session_id"]);
+        let plans: Vec<_> = stage.runs().iter().map(|run| run.plan().expect("a plan")).collect();
+        let asked =
+            |plan: &Plan| (plan.name.clone(), plan.prompt.clone(), plan.guards.clone(), plan.policy.clone());
+        assert_eq!(asked(&plans[0]), asked(&plans[1]));
+    });
+}
+
+#[test]
+fn tasks_whose_last_run_failed_are_carried_out_once_more() {
+    let stage = Stage::new();
+    let agent = stage.agent();
+    let rejected = format!("{WORK}[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
+    let (bad, good) = (Server::plays(&rejected), Server::plays(WORK));
+    let run = |task: &str, server: &Server| {
+        let free = [task, "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        stage.run(&agent, &free).against(server).end().code
+    };
+    // One is mended by hand, one is done at once, and two have failed last.
+    let codes = [
+        run("mended", &bad),
+        run("done", &good),
+        run("first", &bad),
+        run("second", &bad),
+        run("mended", &good),
+    ];
+    assert!(codes[0] != 0 && codes[1] == 0 && codes[2] != 0 && codes[3] != 0 && codes[4] == 0, "{codes:?}");
+    let told = stage.longhaul(["rerun", "--failed", "--dry-run"]).end();
+    let told: Value = serde_json::from_str(&told.stdout).expect("a list");
+    let tasks: Vec<_> =
+        told.as_array().expect("a list").iter().map(|wanted| wanted["task"].clone()).collect();
+    assert_eq!(tasks, ["first", "second"]);
+    assert_eq!(stage.runs().len(), 5, "nothing was started");
+
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&bad).end();
+    assert_eq!(ended.code, 26, "some failed: {ended:?}");
+    assert_eq!(stage.runs().len(), 7);
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stderr.contains("no task failed last"), "{ended:?}");
+    assert_eq!(stage.runs().len(), 9);
+    for args in [&["rerun"][..], &["rerun", "@", "--failed"], &["rerun", "@", "--since", "1h"]] {
+        assert_eq!(stage.longhaul(args).end().code, 2, "{args:?}");
+    }
 }

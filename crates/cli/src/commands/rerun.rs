@@ -1,0 +1,123 @@
+//! `longhaul rerun`: the same task once more, as a new run in a new session, under the same policy. Of several, one after
+//! the other.
+
+use super::run::{Shown, carry, failure};
+use super::watchdog::equipped;
+use crate::args::{Global, OutputFormat, RerunArgs};
+use crate::failure::Failure;
+use crate::{home, ledger, output};
+use longhaul::{Observer, RunError, again, supervise};
+use longhaul_core::{Moment, Outcome, OutcomeKind};
+use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+// A night, and the evening before it.
+const SINCE_MS: u64 = 24 * 3_600_000;
+
+/// A task that would be carried out once more.
+#[derive(Debug, Serialize)]
+struct Wanted {
+    id: String,
+    cwd: String,
+    task: String,
+}
+
+/// Carries out the command and returns its exit code.
+pub fn rerun(global: &Global, args: &RerunArgs) -> Result<u8, Failure> {
+    let home = home::locate()?;
+    let dirs = if args.failed { failed(&home, args.since)? } else { named(&home, &args.runs)? };
+    for dir in &dirs {
+        check_place(dir)?;
+    }
+    if args.dry_run {
+        return tell(global, &dirs);
+    }
+    if dirs.is_empty() {
+        output::talk("no task failed last");
+    }
+    let (several, mut code) = (dirs.len() > 1, 0);
+    for dir in dirs {
+        let ended = carry_out(global, &home, &dir)?;
+        if ended != 0 {
+            code = if several { incomplete() } else { ended };
+        }
+        // Whoever ends one with Ctrl-C, or this program, means all of them.
+        if ended > 128 {
+            return Ok(ended);
+        }
+    }
+    Ok(code)
+}
+
+fn carry_out(global: &Global, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let request = again(home.clone(), dir).map_err(|error| failure(RunError::Refused(error)))?;
+    let request = equipped(request, &plan);
+    let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
+    carry(global, Shown::to(false, None), supervised)
+}
+
+fn incomplete() -> u8 {
+    Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()
+}
+
+fn named(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
+    runs.iter().map(|run| home::find_run(home, run)).collect()
+}
+
+/// The last run of each task that has failed, the oldest first: in the order in which they were asked for.
+fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
+    let since = since.unwrap_or(Moment(output::now().0.saturating_sub(SINCE_MS)));
+    let filter = RunFilter { since: Some(since), ..RunFilter::default() };
+    let runs = ledger::open(home)?.runs(&filter).map_err(|error| ledger::failure(&error))?;
+    let mut seen = BTreeSet::new();
+    let last = runs.into_iter().filter(|run| seen.insert((run.project.clone(), run.task.clone())));
+    let mut failed: Vec<RunDir> = last.filter(has_failed).map(|run| run.run_dir()).collect();
+    failed.reverse();
+    Ok(failed)
+}
+
+fn has_failed(run: &LedgerRun) -> bool {
+    let has_failed = |kind| match kind {
+        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Refused => false,
+        OutcomeKind::Failed
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::NeedsPerson
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater => true,
+    };
+    run.state == RunState::Over && run.outcome.is_some_and(has_failed)
+}
+
+/// A run that worked in a place of its own would find there what it left.
+fn check_place(dir: &RunDir) -> Result<(), Failure> {
+    if dir.workspace_path().exists() {
+        let error = format!("carry out run {} once more: it worked in a copy of its own", dir.id());
+        return Err(Failure::usage(error, "begin it anew with the command that it was begun with"));
+    }
+    Ok(())
+}
+
+fn tell(global: &Global, dirs: &[RunDir]) -> Result<u8, Failure> {
+    let wanted = dirs.iter().map(|dir| {
+        let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+        let cwd = plan.cwd.as_path().display().to_string();
+        Ok(Wanted { id: dir.id().to_string(), cwd, task: plan.prompt.text })
+    });
+    let wanted = wanted.collect::<Result<Vec<Wanted>, Failure>>()?;
+    match output::format(global) {
+        OutputFormat::Text => {
+            let line = |wanted: &Wanted| {
+                let task = wanted.task.split_whitespace().collect::<Vec<_>>().join(" ");
+                output::text::cut(&format!("{}  {}: {task}", wanted.id, wanted.cwd), output::width()) + "\n"
+            };
+            output::print_text(&wanted.iter().map(line).collect::<String>());
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&wanted),
+    }
+    Ok(0)
+}
