@@ -310,11 +310,12 @@ impl Supervised<'_> {
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
                 settle(world.dir(), run, policy, world.harness(), &report);
-                world.retire();
                 let news = world.claim(News::of_end(&report, run, &world.task()));
                 tell_status(world.dir(), run, policy, &report);
                 // Who is called now finds the run as it is.
                 world.call(news);
+                // Behind all that: it may wait for whoever writes the ledger.
+                world.retire();
                 if !*keep_stream {
                     world.compact_streams();
                 }

@@ -10,7 +10,7 @@ use crate::output::words;
 use crate::when::ago;
 use crate::{ledger, output};
 use longhaul_core::Moment;
-use longhaul_store::{Home, RunFilter, RunState};
+use longhaul_store::{Home, LedgerEntry, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,6 +51,8 @@ pub fn gc(global: &Global, args: &GcArgs) -> Result<u8, Failure> {
         if now.since(ended) <= args.older_than {
             continue;
         }
+        // The ledger finds them; what is removed for good is a matter of its journal.
+        let row = Row::new(LedgerEntry::read(&row.known.run_dir()).run);
         match why_kept(&home, args, place, &row) {
             Some(why) => *collected.kept.entry(why).or_default() += 1,
             None => collect(&home, &row, ended, &mut collected)?,
@@ -75,7 +77,9 @@ fn why_kept(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'sta
         StateAsked::Over => row.state == Standing::Over,
         StateAsked::Running | StateAsked::Waiting | StateAsked::Orphaned | StateAsked::Unreadable => false,
     };
-    if place < args.keep_last {
+    if row.state != Standing::Over {
+        Some("not over, by its journal")
+    } else if place < args.keep_last {
         Some("among the newest")
     } else if args.keep.iter().any(is_named) {
         Some("of an outcome that is kept")

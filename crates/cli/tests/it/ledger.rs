@@ -221,6 +221,25 @@ fn no_run_fails_for_the_ledger() {
 }
 
 #[test]
+fn a_ledger_of_a_newer_version_is_left_alone() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    work(&stage, &server, &[]);
+    let newer = rusqlite::Connection::open(path(&stage)).expect("a database");
+    newer.pragma_update(None, "user_version", 99).expect("it is set");
+    drop(newer);
+    work(&stage, &server, &[]);
+    let told = stage.longhaul(["runs"]).end();
+    assert_eq!(json(&told)["runs"].as_array().map(Vec::len), Some(2), "{told:?}");
+    assert!(
+        told.stderr.contains("a newer version of longhaul wrote it; reading every run's directory"),
+        "{told:?}"
+    );
+    assert!(!stage.home().join("ledger.sqlite3.old").exists(), "it was set aside");
+    assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0);
+    verified(&stage);
+}
+
+#[test]
 fn no_run_waits_for_who_holds_the_ledger() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     work(&stage, &server, &[]);
@@ -310,6 +329,22 @@ fn runs_that_have_long_been_over_are_removed_when_that_is_asked_for() {
     let second = stage.runs().into_iter().find(|run| run.id().as_str() == "two").expect("it is there");
     fs::create_dir(second.workspace_path()).expect("it can be made");
     fs::set_permissions(second.workspace_path(), Permissions::from_mode(0o700)).expect("it is ours");
+
+    // The ledger says that this one is over, and is wrong: it goes on, and nobody has it.
+    let fourth = stage.runs().into_iter().find(|run| run.id().as_str() == "four").expect("it is there");
+    let whole = fs::read_to_string(fourth.journal_path()).expect("a journal");
+    let (going_on, _) = whole.trim_end().rsplit_once('\n').expect("several steps");
+    fs::write(fourth.journal_path(), format!("{going_on}\n")).expect("it is ours");
+    let wrong = rusqlite::Connection::open(path(&stage)).expect("a database");
+    let mark = fs::metadata(fourth.journal_path()).expect("it is there");
+    let modified = std::os::unix::fs::MetadataExt::mtime(&mark) * 1_000_000_000
+        + std::os::unix::fs::MetadataExt::mtime_nsec(&mark);
+    let change = "UPDATE runs SET journal_bytes = ?, journal_modified = ? WHERE id = 'four'";
+    wrong.execute(change, (mark.len() as i64, modified)).expect("it is changed");
+    drop(wrong);
+    let told = json(&stage.longhaul(["gc", "--older-than", "0", "--keep-last", "0", "--dry-run"]).end());
+    assert_eq!(told["kept"]["not over, by its journal"], 1, "{told}");
+    fs::write(fourth.journal_path(), whole).expect("it is ours");
 
     let gc = |args: &[&str]| json(&stage.longhaul(["gc"]).args(args).end());
     let removed = |told: &Value| {

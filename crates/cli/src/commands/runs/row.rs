@@ -1,6 +1,7 @@
 //! A run in a list: what the ledger knows of it, who has it, and what to type next.
 
-use longhaul_core::{Fault, OutcomeKind, Span};
+use longhaul::resume_command;
+use longhaul_core::{Fault, Outcome, OutcomeKind, Span};
 use longhaul_store::{Journal, LedgerRun, RunState, rfc3339};
 use serde::Serialize;
 
@@ -121,14 +122,17 @@ fn next(run: &LedgerRun, state: Standing) -> Option<String> {
         Standing::Unreadable => None,
         Standing::Running | Standing::Waiting => Some(format!("longhaul attach {id}")),
         Standing::Over => match run.outcome? {
-            OutcomeKind::Done | OutcomeKind::Refused | OutcomeKind::Bug => None,
+            // How much more it needs, of what, is shown there.
             OutcomeKind::OverBudget | OutcomeKind::OutOfTime => Some(format!("longhaul show {id}")),
-            OutcomeKind::Incomplete => Some(format!("longhaul recover {id}")),
-            OutcomeKind::Failed
+            kind @ (OutcomeKind::Done
+            | OutcomeKind::Failed
             | OutcomeKind::NeedsPerson
             | OutcomeKind::CheckFailed
+            | OutcomeKind::Refused
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Bug
             | OutcomeKind::RetryLater
-            | OutcomeKind::Cancelled => Some(format!("longhaul resume {id}")),
+            | OutcomeKind::Cancelled) => resume_command(id, &Outcome { kind, ..Outcome::DONE }),
         },
     }
 }
