@@ -52,16 +52,11 @@ fn was_active(run: &LedgerRun, since: Moment) -> bool {
 
 /// Whether a supervisor has the run.
 fn is_attended(run: &LedgerRun) -> bool {
-    dir_of(run).is_some_and(|dir| Journal::is_held(&dir.journal_path()).unwrap_or_default())
-}
-
-fn dir_of(run: &LedgerRun) -> Option<RunDir> {
-    RunDir::at(run.dir.clone())
+    Journal::is_held(&run.run_dir().journal_path()).unwrap_or_default()
 }
 
 fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> Read {
-    let nothing = |entry| Read { entry, story: None, attended: false, hint: None, calls: Calls::default() };
-    let Some(dir) = dir_of(&entry.run) else { return nothing(entry) };
+    let dir = entry.run.run_dir();
     let attended = entry.run.outcome.is_none() && is_attended(&entry.run);
     let (story, hint) = match Journal::load(&dir.journal_path()) {
         Ok(history) => {

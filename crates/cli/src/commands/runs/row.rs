@@ -105,7 +105,7 @@ impl Row {
 }
 
 fn standing(run: &LedgerRun) -> Standing {
-    let held = || Journal::is_held(&run.dir.join("journal.jsonl")).unwrap_or(false);
+    let held = || Journal::is_held(&run.run_dir().journal_path()).unwrap_or(false);
     match run.state {
         RunState::Over => Standing::Over,
         RunState::Unreadable => Standing::Unreadable,
