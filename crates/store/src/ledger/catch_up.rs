@@ -6,7 +6,7 @@ use super::query::RunFilter;
 use super::{Ledger, LedgerError};
 use crate::atomic::clear_beside;
 use crate::find::{days_newest_first, run_named};
-use crate::{Home, RunDir, StoreError};
+use crate::{Home, Journal, RunDir, StoreError};
 use longhaul_core::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -50,14 +50,17 @@ impl Ledger {
         let behind =
             going_on.iter().filter(|run| JournalMark::of(&run.run_dir().journal_path()) != run.journal);
         let mut dirs: BTreeMap<RunId, RunDir> = behind.map(|run| (run.id.clone(), run.run_dir())).collect();
+        let mut looked_at = Vec::new();
         for id in &missed {
-            if let Some(entry) = self.entry(id)? {
-                dirs.insert(id.clone(), entry.run.run_dir());
-            }
+            let dir = self.entry(id)?.map(|entry| entry.run.run_dir());
+            // Whoever has the run may be about to let it go on, and forgets this itself.
+            let is_held = |dir: &RunDir| Journal::is_held(&dir.journal_path()).unwrap_or(false);
+            looked_at.extend((!dir.as_ref().is_some_and(is_held)).then_some(id));
+            dirs.extend(dir.map(|dir| (id.clone(), dir)));
         }
         came_to.derived += dirs.len() as u64;
         self.derive(dirs.into_values().collect())?;
-        missed.iter().for_each(|id| home.forget_missed(id));
+        looked_at.into_iter().for_each(|id| home.forget_missed(id));
         Ok(came_to)
     }
 

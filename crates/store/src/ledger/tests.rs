@@ -241,6 +241,10 @@ fn a_run_that_was_over_and_goes_on_is_seen() {
     assert_eq!(spent(&ledger), cents(25));
     home.note_missed(&one.dir).expect("it is noted");
     assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    // While somebody has the run there may be more to come.
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    drop(one);
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
     assert_eq!(spent(&ledger), cents(65));
     assert_eq!(ledger.catch_up().expect("it is"), CaughtUp::default());
 }
