@@ -14,6 +14,20 @@ pub fn test(root: &Path) -> io::Result<()> {
     println!("real agent: {}", claude.display());
     run(root, &["fmt", "--all", "--check"])?;
     run(root, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+    // A build without telemetry is the same program.
+    run(
+        root,
+        &[
+            "clippy",
+            "--package",
+            "longhaul-cli",
+            "--no-default-features",
+            "--quiet",
+            "--",
+            "--deny",
+            "warnings",
+        ],
+    )?;
     // The front page for those who build on the library: every link of it leads somewhere.
     run(root, &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"])?;
     run(root, &["run", "--quiet", "--release", "--package", "xtask", "--", "sim", "--runs", SIM_RUNS])?;

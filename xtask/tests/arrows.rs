@@ -11,9 +11,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("longhaul", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
     ("longhaul-drill", &["longhaul-agent", "longhaul-core"]),
     ("longhaul-sim", &["longhaul-agent", "longhaul-core"]),
+    ("longhaul-telemetry", &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-store"]),
     (
         "longhaul-cli",
-        &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim", "longhaul-store"],
+        &[
+            "longhaul",
+            "longhaul-agent",
+            "longhaul-core",
+            "longhaul-drill",
+            "longhaul-sim",
+            "longhaul-store",
+            "longhaul-telemetry",
+        ],
     ),
     ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
 ];

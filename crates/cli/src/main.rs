@@ -23,6 +23,7 @@ mod runtime;
 mod shell;
 mod signals;
 mod tables;
+mod telemetry;
 mod visible;
 mod when;
 

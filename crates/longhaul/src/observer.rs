@@ -42,6 +42,32 @@ pub trait Observer {
     fn streamed(&mut self, _bytes: &[u8]) {}
 }
 
+impl<O: Observer + ?Sized> Observer for &mut O {
+    fn began(&mut self, run: &RunId, dir: &Path) {
+        (**self).began(run, dir);
+    }
+
+    fn replayed(&mut self, entry: &Entry) {
+        (**self).replayed(entry);
+    }
+
+    fn stepped(&mut self, view: View<'_>, step: &Step) {
+        (**self).stepped(view, step);
+    }
+
+    fn synced(&mut self) {
+        (**self).synced();
+    }
+
+    fn untold(&mut self, untold: &Untold) {
+        (**self).untold(untold);
+    }
+
+    fn streamed(&mut self, bytes: &[u8]) {
+        (**self).streamed(bytes);
+    }
+}
+
 /// Watches nothing.
 pub struct Unobserved;
 

@@ -13,6 +13,7 @@
 //!                  for a harness also transcript.json, exec.stdout.log, exec.stderr.log when an attempt ends
 //!                  notify-NAME.N.log where the Nth command was told of something
 //! told/            what those commands were told, one file each: what is there is not told again
+//! trace.json       the ids by which telemetry tells of the run, where somebody wants any
 //! metadata.json    for a harness, when the run ends
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! diagnostic/      what a person may want to know of each noteworthy event, where that was asked for: one text each
@@ -79,6 +80,11 @@ impl RunDir {
     /// Where the status is.
     pub fn status_path(&self) -> PathBuf {
         self.path.join("status.json")
+    }
+
+    /// Where the ids of its trace are.
+    pub fn trace_path(&self) -> PathBuf {
+        self.path.join("trace.json")
     }
 
     /// Where the attempts are.

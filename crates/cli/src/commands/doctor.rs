@@ -10,6 +10,7 @@ mod place;
 mod runs;
 mod surroundings;
 mod system;
+mod telemetry;
 
 use crate::args::{DoctorArgs, Global, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED};
@@ -52,5 +53,6 @@ fn examine(global: &Global, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> 
     findings.extend(home::check());
     findings.extend(runs::check(output::now()));
     findings.extend(system::check());
+    findings.extend(telemetry::check());
     Ok(findings)
 }

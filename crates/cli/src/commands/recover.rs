@@ -14,6 +14,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, talk};
 use crate::signals;
+use crate::telemetry::{Sending, Voice, telling};
 use crate::{home, notify, runtime};
 use longhaul::{Observer, Report, recover as take_over, recoverable};
 use longhaul_core::{By, Outcome, OutcomeKind, Span};
@@ -50,8 +51,10 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
     }
     notify::check(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
-    let ended = carry_on(&home, runs, (global, args), format, events.as_ref());
+    let sending = Sending::start(global);
+    let ended = carry_on(&home, runs, (global, args), format, (events.as_ref(), &sending));
     events::close(events, global);
+    sending.close(global);
     let mut ended = ended?;
     ended.extend(unreadable);
     match ended.as_slice() {
@@ -108,7 +111,7 @@ fn carry_on(
     runs: Vec<RunDir>,
     (global, args): (&Global, &RecoverArgs),
     format: OutputFormat,
-    events: Option<&Writer>,
+    (events, sending): (Option<&Writer>, &Sending),
 ) -> Result<Vec<u8>, Failure> {
     let prints = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
@@ -121,7 +124,8 @@ fn carry_on(
         for dir in runs {
             let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
             senders.push(sender);
-            let (home, told) = (home.clone(), (args.notify.named(), events.map(Writer::queue)));
+            let (home, told) =
+                (home.clone(), (args.notify.named(), events.map(Writer::queue), sending.voice()));
             let shown =
                 if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::of_plan(global, &plan));
@@ -164,7 +168,7 @@ async fn one(
     home: &Home,
     dir: RunDir,
     (mut screen, format): (Screen, OutputFormat),
-    (notify, events): (Option<Vec<String>>, Option<Queue>),
+    (notify, events, voice): (Option<Vec<String>>, Option<Queue>, Voice),
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, Failure> {
     let mut stream;
@@ -175,12 +179,15 @@ async fn one(
         }
         OutputFormat::Json | OutputFormat::Text => &mut screen,
     };
-    let ended = match events {
-        Some(queue) => {
-            let mut events = Events::new(observer, queue);
-            take_over(home, dir, notify, environment(), &mut events, cancels).await
+    let ended = {
+        let mut observer = telling(observer, voice);
+        match events {
+            Some(queue) => {
+                let mut events = Events::new(&mut observer, queue);
+                take_over(home, dir, notify, environment(), &mut events, cancels).await
+            }
+            None => take_over(home, dir, notify, environment(), &mut observer, cancels).await,
         }
-        None => take_over(home, dir, notify, environment(), observer, cancels).await,
     };
     screen.close();
     ended.map_err(failure)

@@ -11,6 +11,7 @@ use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
+use crate::telemetry::{Sending, telling};
 use crate::{checks, guards, home, keep_going, limits, network, notify, prompt, runtime, signals, tables};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
@@ -164,10 +165,13 @@ pub fn carry(
     let prints = !shown.is_stdout_taken();
     let Shown { detached, permission_named, events, lifecycle } = shown;
     let queue = events.as_ref().map(Writer::queue);
+    let sending = Sending::start(global);
+    let voice = sending.voice();
     let supervised = |observer: &mut dyn Observer| -> Result<Report, Failure> {
         runtime::new()?.block_on(async {
             let cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+            let observer: &mut dyn Observer = &mut telling(observer, voice);
             let ended = match queue {
                 Some(queue) => supervised(&mut Events::new(observer, queue), cancels).await,
                 None => supervised(observer, cancels).await,
@@ -179,6 +183,7 @@ pub fn carry(
         // Whoever reads what became of it, attaches.
         let ended = supervised(&mut super::detach::Announcing::default());
         events::close(events, global);
+        sending.close(global);
         return ended.map(|report| report.outcome.exit_code());
     }
     lifecycle.iter().for_each(Lifecycle::begins);
@@ -202,6 +207,7 @@ pub fn carry(
         report.outcome.exit_code()
     });
     events::close(events, global);
+    sending.close(global);
     told
 }
 

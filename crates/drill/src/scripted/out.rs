@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::flags::Output;
+use crate::clock;
 use crate::dice::Dice;
 
 /// The writer of events.
@@ -23,9 +24,12 @@ impl Out {
         Self { format, session_id, dice, last: None }
     }
 
-    /// An event of this type with these further fields.
-    pub(super) fn event(&mut self, kind: &str, fields: Value) {
+    /// An event of this type with these further fields. Messages say when they were told, nothing else does (2.1.330).
+    pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
         if self.format == Output::Stream {
+            if matches!(kind, "assistant" | "user") {
+                fields["timestamp"] = json!(clock::rfc3339(clock::unix_ms()));
+            }
             let identity = self.identity();
             write(&format!("{{\"type\":\"{kind}\"{}{}}}", inner(&fields), inner(&identity)));
         }

@@ -1,0 +1,26 @@
+//! OpenTelemetry, where this build has it: started for a command that supervises runs, and closed behind them.
+
+#[cfg(not(feature = "otel"))]
+mod off;
+#[cfg(feature = "otel")]
+mod on;
+
+#[cfg(not(feature = "otel"))]
+pub use off::{Sending, Voice, wanted};
+#[cfg(feature = "otel")]
+pub use on::{Sending, Voice, wanted};
+
+use longhaul::Observer;
+
+/// What the environment wants, in words.
+pub struct Wanted {
+    /// Which signals go where.
+    pub told: String,
+    /// What is wrong with that.
+    pub complaint: Option<String>,
+}
+
+/// Has a run told by `voice`, and shown to `inner`.
+pub fn telling<'a>(inner: &'a mut dyn Observer, voice: Voice) -> impl Observer + 'a {
+    voice.telling(inner)
+}

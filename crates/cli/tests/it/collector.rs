@@ -1,0 +1,251 @@
+//! A collector of OpenTelemetry on the loopback interface: it takes OTLP in each of its three forms, and keeps what it was told.
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::IntoResponse;
+use axum::routing::post;
+use axum::{Router, serve};
+use flate2::read::GzDecoder;
+use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{
+    MetricsService, MetricsServiceServer,
+};
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
+    TraceService, TraceServiceServer,
+};
+use opentelemetry_proto::tonic::collector::trace::v1::{
+    ExportTraceServiceRequest, ExportTraceServiceResponse,
+};
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::number_data_point;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tonic::transport::server::TcpIncoming;
+use tonic::{Request, Response, Status};
+
+/// A running collector. Its threads serve until it is dropped.
+pub struct Collector {
+    told: Shared,
+    pub http: String,
+    pub grpc: String,
+    _runtime: Runtime,
+}
+
+/// What it was told.
+#[derive(Default)]
+pub struct Told {
+    pub spans: Vec<Span>,
+    /// Of each metric and its attributes, the last sum of each of those who told it.
+    pub points: Vec<Point>,
+    pub resource: BTreeMap<String, String>,
+    /// The paths and the headers of all requests over HTTP.
+    pub requests: Vec<(String, HeaderMap)>,
+    /// Everything that was sent, as text.
+    pub raw: String,
+    /// What the next requests are answered instead of being heard.
+    pub refuse: Option<StatusCode>,
+}
+
+/// A figure of a metric.
+#[derive(Clone, Debug)]
+pub struct Point {
+    pub metric: String,
+    pub attributes: BTreeMap<String, String>,
+    pub began: u64,
+    pub sum: f64,
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Told>>);
+
+impl Collector {
+    pub fn start() -> Collector {
+        let told = Shared::default();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("there is a runtime");
+        let (http, grpc) = runtime.block_on(async {
+            let listen = || TcpListener::bind("127.0.0.1:0");
+            let (http, grpc) = (listen().await.expect("a port"), listen().await.expect("a port"));
+            let addresses = [&http, &grpc].map(|listener| listener.local_addr().expect("it listens"));
+            let heard = Router::new()
+                .route("/v1/traces", post(traces))
+                .route("/v1/metrics", post(metrics))
+                .with_state(told.clone());
+            tokio::spawn(async move { serve(http, heard).await });
+            let server = tonic::transport::Server::builder()
+                .add_service(
+                    TraceServiceServer::new(told.clone())
+                        .accept_compressed(tonic::codec::CompressionEncoding::Gzip),
+                )
+                .add_service(MetricsServiceServer::new(told.clone()));
+            tokio::spawn(server.serve_with_incoming(TcpIncoming::from(grpc)));
+            (format!("http://{}", addresses[0]), format!("http://{}", addresses[1]))
+        });
+        Collector { told, http, grpc, _runtime: runtime }
+    }
+
+    pub fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Told> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear_spans(&self, request: ExportTraceServiceRequest) {
+        let mut told = self.lock();
+        told.raw += &format!("{request:?}");
+        for resource in request.resource_spans {
+            told.resource = resource.resource.map(|found| plain(&found.attributes)).unwrap_or_default();
+            told.spans.extend(resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
+        }
+    }
+
+    fn hear_metrics(&self, request: ExportMetricsServiceRequest) {
+        let mut told = self.lock();
+        told.raw += &format!("{request:?}");
+        let scopes = request.resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
+        for metric in scopes.flat_map(|scope| scope.metrics) {
+            let point = |attributes: &[KeyValue], began: u64, sum: f64| Point {
+                metric: metric.name.clone(),
+                attributes: plain(attributes),
+                began,
+                sum,
+            };
+            let points: Vec<Point> = match metric.data.as_ref().expect("it has some") {
+                Data::Histogram(histogram) => histogram
+                    .data_points
+                    .iter()
+                    .map(|data| {
+                        let sum = data.sum.expect("it has one");
+                        point(&data.attributes, data.start_time_unix_nano, sum)
+                    })
+                    .collect(),
+                Data::Sum(sum) => sum
+                    .data_points
+                    .iter()
+                    .map(|data| {
+                        let value = match data.value.expect("it has one") {
+                            number_data_point::Value::AsDouble(value) => value,
+                            number_data_point::Value::AsInt(value) => value as f64,
+                        };
+                        point(&data.attributes, data.start_time_unix_nano, value)
+                    })
+                    .collect(),
+                other => panic!("nobody said that there are such: {other:?}"),
+            };
+            for point in points {
+                let same = |known: &&mut Point| {
+                    (&known.metric, &known.attributes, known.began)
+                        == (&point.metric, &point.attributes, point.began)
+                };
+                match told.points.iter_mut().find(same) {
+                    Some(known) => *known = point,
+                    None => told.points.push(point),
+                }
+            }
+        }
+    }
+}
+
+impl Told {
+    /// The sum of a metric over whatever has these attributes.
+    pub fn sum(&self, metric: &str, with: &[(&str, &str)]) -> f64 {
+        let has = |point: &&Point| {
+            with.iter().all(|(name, value)| point.attributes.get(*name).is_some_and(|found| found == value))
+        };
+        self.points.iter().filter(|point| point.metric == metric).filter(has).map(|point| point.sum).sum()
+    }
+}
+
+async fn traces(State(told): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> impl IntoResponse {
+    hear(&told, &uri, headers, &body, Shared::hear_spans)
+}
+
+async fn metrics(State(told): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> impl IntoResponse {
+    hear(&told, &uri, headers, &body, Shared::hear_metrics)
+}
+
+fn hear<R: Message + Default + serde::de::DeserializeOwned>(
+    told: &Shared,
+    uri: &Uri,
+    headers: HeaderMap,
+    body: &[u8],
+    hear: fn(&Shared, R),
+) -> impl IntoResponse + use<R> {
+    let is_json = headers["content-type"] == "application/json";
+    let mut unpacked = Vec::new();
+    let body = if headers.get("content-encoding").is_some_and(|encoding| encoding == "gzip") {
+        GzDecoder::new(body).read_to_end(&mut unpacked).expect("it is packed");
+        unpacked.as_slice()
+    } else {
+        body
+    };
+    let refused = {
+        let mut told = told.lock();
+        told.requests.push((uri.path().to_owned(), headers));
+        told.refuse
+    };
+    if let Some(refused) = refused {
+        return (refused, [("content-type", "text/plain"), ("location", "/elsewhere")], Vec::new());
+    }
+    if is_json {
+        hear(told, serde_json::from_slice(body).expect("it is OTLP in JSON"));
+        (StatusCode::OK, [("content-type", "application/json"), ("location", "")], b"{}".to_vec())
+    } else {
+        hear(told, R::decode(body).expect("it is OTLP in protocol buffers"));
+        (StatusCode::OK, [("content-type", "application/x-protobuf"), ("location", "")], Vec::new())
+    }
+}
+
+#[tonic::async_trait]
+impl TraceService for Shared {
+    async fn export(
+        &self,
+        request: Request<ExportTraceServiceRequest>,
+    ) -> Result<Response<ExportTraceServiceResponse>, Status> {
+        self.hear_spans(request.into_inner());
+        Ok(Response::new(ExportTraceServiceResponse::default()))
+    }
+}
+
+#[tonic::async_trait]
+impl MetricsService for Shared {
+    async fn export(
+        &self,
+        request: Request<ExportMetricsServiceRequest>,
+    ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
+        self.hear_metrics(request.into_inner());
+        Ok(Response::new(ExportMetricsServiceResponse::default()))
+    }
+}
+
+/// Attributes by name, as text.
+pub fn plain(attributes: &[KeyValue]) -> BTreeMap<String, String> {
+    attributes.iter().map(|pair| (pair.key.clone(), text(pair.value.as_ref()))).collect()
+}
+
+fn text(value: Option<&AnyValue>) -> String {
+    match value.and_then(|value| value.value.as_ref()) {
+        Some(Value::StringValue(text)) => text.clone(),
+        Some(Value::IntValue(number)) => number.to_string(),
+        Some(Value::DoubleValue(number)) => number.to_string(),
+        Some(Value::BoolValue(yes)) => yes.to_string(),
+        Some(Value::ArrayValue(array)) => {
+            array.values.iter().map(|value| text(Some(value))).collect::<Vec<_>>().join(",")
+        }
+        other => panic!("nobody said that there are such: {other:?}"),
+    }
+}

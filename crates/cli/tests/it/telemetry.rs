@@ -1,0 +1,386 @@
+//! OpenTelemetry: a run as one trace and as metrics, told to a collector in whatever form it wants; and nothing where nobody wants
+//! it. Whatever becomes of the collector, the run does not care.
+
+use crate::call::{Call, Ended, until};
+use crate::collector::{Collector, Told, plain};
+use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, with_each_agent, with_each_agent_at};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use axum::http::StatusCode;
+use expect_test::{Expect, expect};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// Which the agents do not choose alike by themselves.
+const MODEL: &str = "claude-sonnet-4-5";
+
+/// One command, and an answer after the API was overloaded for more than the agent itself waits out.
+const OVERLOADED: &str = r#"
+name = "overloaded"
+summary = "a command, then an overload, then the answer"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I write the file."
+[[turn.tools]]
+bash = { command = "echo hello > hello.txt" }
+[[turn]]
+text = "All done."
+[[fault]]
+turn = 2
+times = 2
+status = { code = 529 }
+"#;
+
+fn free(stage: &Stage, agent: &Path, server: &Server) -> Call {
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--model", MODEL];
+    stage.run(agent, &args).against(server)
+}
+
+/// Some work with the scripted agent, in an environment that `with` completes.
+fn work(stage: &Stage, with: impl FnOnce(Call) -> Call) -> Ended {
+    let server = Server::plays(WORK);
+    with(free(stage, &stage.agent(), &server)).end()
+}
+
+/// Told to this collector, over HTTP with JSON.
+fn told_to(call: Call, collector: &Collector) -> Call {
+    call.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.http).env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
+}
+
+/// The spans as a tree, those of one parent in the order in which they began, each with what says most about it.
+fn tree(spans: &[Span]) -> String {
+    let known: BTreeSet<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
+    assert_eq!(known.len(), spans.len(), "each span is told once");
+    let mut children: BTreeMap<Option<&[u8]>, Vec<&Span>> = BTreeMap::new();
+    for span in spans {
+        let parent = Some(span.parent_span_id.as_slice()).filter(|parent| known.contains(parent));
+        children.entry(parent).or_default().push(span);
+    }
+    for siblings in children.values_mut() {
+        siblings.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano));
+    }
+    let mut text = String::new();
+    add(None, &children, 0, &mut text);
+    text
+}
+
+fn add(
+    parent: Option<&[u8]>,
+    children: &BTreeMap<Option<&[u8]>, Vec<&Span>>,
+    depth: usize,
+    text: &mut String,
+) {
+    for span in children.get(&parent).into_iter().flatten() {
+        let attributes = plain(&span.attributes);
+        *text += &format!("{}{}", "  ".repeat(depth), span.name);
+        for name in [
+            "longhaul.outcome",
+            "longhaul.fault",
+            "longhaul.rung",
+            "error.type",
+            "gen_ai.response.finish_reasons",
+            "gen_ai.usage.output_tokens",
+        ] {
+            if let Some(value) = attributes.get(name) {
+                let short = name.rsplit('.').next().unwrap_or_default();
+                *text += &format!(" {short}={value}");
+            }
+        }
+        for event in &span.events {
+            *text += &format!(" [{}]", event.name);
+        }
+        *text += "\n";
+        add(Some(&span.span_id), children, depth + 1, text);
+    }
+}
+
+fn check_tree(collector: &Collector, expected: &Expect) {
+    let told = collector.told();
+    assert!(told.spans.iter().all(|span| span.end_time_unix_nano >= span.start_time_unix_nano));
+    let traces: BTreeSet<&[u8]> = told.spans.iter().map(|span| span.trace_id.as_slice()).collect();
+    assert_eq!(traces.len(), 1, "a run has one trace");
+    expected.assert_eq(&tree(&told.spans));
+}
+
+fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
+    let mut found = spans.iter().filter(|span| span.name.starts_with(name));
+    let first = found.next().unwrap_or_else(|| panic!("no {name} in {:?}", tree(spans)));
+    assert!(found.next().is_none(), "more than one {name}");
+    first
+}
+
+#[test]
+fn a_run_is_one_trace() {
+    with_each_agent_at(OVERLOADED, "telling its trace", |stage, agent, server| {
+        let collector = Collector::start();
+        let ended = told_to(free(stage, agent, server), &collector).args(["--name", "nightly"]).end();
+        let envelope = ended.envelope(0);
+        check_tree(
+            &collector,
+            &expect![[r#"
+            invoke_workflow nightly outcome=done output_tokens=25
+              invoke_agent claude type=overloaded output_tokens=23
+                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=23
+                execute_tool Bash
+              wait overloaded fault=overloaded
+              invoke_agent claude rung=resume output_tokens=2
+                chat claude-sonnet-4-5 finish_reasons=end_turn output_tokens=2
+        "#]],
+        );
+        let told = collector.told();
+        let run = plain(&named(&told.spans, "invoke_workflow").attributes);
+        assert_eq!(run["longhaul.run.id"], stage.only_run().id().as_str());
+        assert_eq!(run["gen_ai.usage.input_tokens"], all_input(&envelope));
+        assert_eq!(told.resource["service.name"], "longhaul");
+        assert_eq!(told.resource["service.version"], env!("CARGO_PKG_VERSION"));
+        let turn = told.spans.iter().find(|span| span.name.starts_with("chat")).expect("there are turns");
+        let turn = plain(&turn.attributes);
+        assert_eq!(turn["gen_ai.provider.name"], "anthropic");
+        assert_eq!(turn["gen_ai.conversation.id"], envelope["session_id"].as_str().expect("it has one"));
+        every_name_is_documented(&told);
+        // The figures say the same.
+        let usage = &envelope["usage"];
+        for (kind, expected) in
+            [("input", all_input(&envelope)), ("output", usage["output_tokens"].to_string())]
+        {
+            let sum = told.sum("gen_ai.client.token.usage", &[("gen_ai.token.type", kind)]);
+            assert_eq!(sum.to_string(), expected, "{kind}");
+        }
+        assert_eq!(told.sum("longhaul.runs", &[("longhaul.outcome", "done")]), 1.0);
+        assert_eq!(told.sum("longhaul.attempts", &[]), 2.0);
+        assert_eq!(told.sum("longhaul.attempts", &[("longhaul.fault", "overloaded")]), 1.0);
+        assert!(told.sum("longhaul.waiting", &[("longhaul.fault", "overloaded")]) > 0.0);
+        let cost = usage["total_cost_usd"].as_f64().expect("it has a cost");
+        assert!((told.sum("longhaul.cost", &[]) - cost).abs() < 1e-6, "{cost}");
+    });
+}
+
+/// The documentation names each attribute and metric.
+fn every_name_is_documented(told: &Told) {
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md"));
+    let text = text.expect("there is a page");
+    let of_spans = told.spans.iter().flat_map(|span| &span.attributes).map(|pair| pair.key.clone());
+    let events = told.spans.iter().flat_map(|span| &span.events).map(|event| event.name.clone());
+    let of_points = told.points.iter().flat_map(|point| point.attributes.keys()).cloned();
+    let metrics = told.points.iter().map(|point| point.metric.clone());
+    for name in of_spans.chain(events).chain(of_points).chain(metrics) {
+        assert!(text.contains(&format!("`{name}`")), "docs/telemetry.md says nothing of {name}");
+    }
+}
+
+/// What was read by the model, by a cache or not.
+fn all_input(envelope: &serde_json::Value) -> String {
+    let usage = &envelope["usage"];
+    let names = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+    names.iter().map(|name| usage[name].as_u64().unwrap_or_default()).sum::<u64>().to_string()
+}
+
+#[test]
+fn nothing_is_sent_unless_it_is_asked_for() {
+    let (stage, collector) = (Stage::new(), Collector::start());
+    let switched_off = |call: Call| told_to(call, &collector).env("OTEL_SDK_DISABLED", "true");
+    work(&stage, |call| switched_off(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
+    assert!(collector.told().requests.is_empty());
+    assert!(!stage.only_run().trace_path().exists());
+}
+
+#[test]
+fn every_form_of_otlp_tells_the_same() {
+    let mut told = BTreeSet::new();
+    for protocol in ["grpc", "http/protobuf", "http/json"] {
+        for compression in ["", "gzip"] {
+            let (stage, collector) = (Stage::new(), Collector::start());
+            let endpoint = if protocol == "grpc" { &collector.grpc } else { &collector.http };
+            let ended = work(&stage, |call| {
+                call.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+                    .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+                    .env("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", compression)
+            });
+            ended.envelope(0);
+            assert_eq!(ended.stderr, "", "{protocol}");
+            let heard = collector.told();
+            told.insert((tree(&heard.spans), heard.sum("gen_ai.client.token.usage", &[]).to_string()));
+        }
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
+#[test]
+fn whoever_supervises_the_trace_goes_on() {
+    with_each_agent("going on with its trace", |stage, agent, server| {
+        let collector = Collector::start();
+        // It tells at once, so that something is told before it dies.
+        let begun = told_to(free(stage, agent, server), &collector)
+            .env("OTEL_BSP_SCHEDULE_DELAY", "50")
+            .env("OTEL_METRIC_EXPORT_INTERVAL", "50")
+            .start();
+        until("the tool runs", || stage.work().join("begun").exists());
+        // What it counted and has not sent when it dies, nobody counts.
+        until("both turns are told", || {
+            let told = collector.told();
+            let turns = told.spans.iter().filter(|span| span.name.starts_with("chat"));
+            let input = turns.map(|turn| plain(&turn.attributes)["gen_ai.usage.input_tokens"].clone());
+            let input: Vec<f64> = input.map(|tokens| tokens.parse().expect("a number")).collect();
+            let counted = told.sum("gen_ai.client.token.usage", &[("gen_ai.token.type", "input")]);
+            input.len() == 2 && input.iter().sum::<f64>() == counted
+        });
+        begun.kill();
+        let ended = told_to(stage.longhaul(["recover"]).against(server), &collector).end();
+        let envelope = ended.envelope(0);
+        done_in(stage, &envelope, 1);
+        // What both told of is the same span, and was used once.
+        let mut spans: Vec<Span> = Vec::new();
+        for span in &collector.told().spans {
+            match spans.iter().find(|known| known.span_id == span.span_id) {
+                Some(known) => assert_eq!(known, span),
+                None => spans.push(span.clone()),
+            }
+        }
+        assert!(spans.len() < collector.told().spans.len(), "the first supervisor told nothing");
+        expect![[r#"
+            invoke_workflow outcome=done output_tokens=97
+              invoke_agent claude output_tokens=97
+                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=28
+                execute_tool Bash
+                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=36
+                execute_tool Bash
+                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=27
+                execute_tool Bash
+                chat claude-sonnet-4-5 finish_reasons=end_turn output_tokens=6
+        "#]]
+        .assert_eq(&tree(&spans));
+        let input = collector.told().sum("gen_ai.client.token.usage", &[("gen_ai.token.type", "input")]);
+        assert_eq!(input.to_string(), all_input(&envelope));
+        assert_eq!(collector.told().sum("longhaul.runs", &[]), 1.0);
+
+        // It goes on after its end, in the same trace.
+        told_to(stage.longhaul(["resume", "@", "--again"]).against(server), &collector).end();
+        let told = collector.told();
+        let runs = told.spans.iter().filter(|span| span.name == "invoke_workflow");
+        let traces: BTreeSet<&[u8]> = told.spans.iter().map(|span| span.trace_id.as_slice()).collect();
+        assert_eq!((runs.count(), traces.len()), (2, 1));
+    });
+}
+
+#[test]
+fn what_an_agent_did_alone_is_told() {
+    with_each_agent("telling what it did alone", |stage, agent, server| {
+        let collector = Collector::start();
+        in_mid_tool(stage, agent, server).kill();
+        let agent = agent_of(&stage.only_run());
+        until("the agent is gone", || is_gone(agent));
+        told_to(stage.longhaul(["recover"]).against(server), &collector).end().envelope(0);
+        let told = collector.told();
+        assert_eq!(named(&told.spans, "invoke_agent").events.len(), 0);
+        for (kind, times) in [("chat", 4), ("execute_tool", 3)] {
+            let spans = told.spans.iter().filter(|span| span.name.starts_with(kind));
+            assert_eq!(spans.count(), times, "{}", tree(&told.spans));
+        }
+    });
+}
+
+#[test]
+fn a_run_is_a_part_of_what_began_it() {
+    let (stage, collector) = (Stage::new(), Collector::start());
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let parent = format!("00-{trace}-b7ad6b7169203331-01");
+    work(&stage, |call| told_to(call, &collector).env("TRACEPARENT", parent)).envelope(0);
+    let told = collector.told();
+    let run = named(&told.spans, "invoke_workflow");
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert_eq!(
+        (hex(&run.trace_id), hex(&run.parent_span_id)),
+        (trace.to_owned(), "b7ad6b7169203331".to_owned())
+    );
+    let mode = fs::metadata(stage.only_run().trace_path()).expect("it is kept").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn what_is_not_sampled_is_not_sent() {
+    let (stage, collector) = (Stage::new(), Collector::start());
+    work(&stage, |call| told_to(call, &collector).env("OTEL_TRACES_SAMPLER", "always_off")).envelope(0);
+    assert!(collector.told().spans.is_empty());
+    assert_eq!(collector.told().sum("longhaul.runs", &[]), 1.0);
+}
+
+#[test]
+fn what_is_said_is_not_sent_and_keys_are_not_kept() {
+    let (stage, collector) = (Stage::new(), Collector::start());
+    let with_key = |call: Call| told_to(call, &collector).env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=sesame");
+    work(&stage, |call| with_key(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
+    let told = collector.told();
+    assert_eq!(told.resource["service.name"], "nightly");
+    assert!(!told.requests.is_empty());
+    assert!(told.requests.iter().all(|(_, headers)| headers["x-key"] == "sesame"));
+    for said in ["hello", "I write", "All done", "echo"] {
+        assert!(!told.raw.contains(said), "`{said}` was sent");
+    }
+    let kept = stage.program("grep").args(["-rl", "sesame"]).args([stage.home()]).end();
+    assert_eq!(kept.stdout, "", "a key was kept");
+}
+
+#[test]
+fn a_run_does_not_care_for_its_collector() {
+    // One that is not there, one that never answers, one that refuses, one that sends away.
+    let listen = || TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let at = |listener: &TcpListener| format!("http://{}", listener.local_addr().expect("it listens"));
+    let silent_listener = listen();
+    let (silent, gone) = (at(&silent_listener), at(&listen()));
+    let (refusing, redirecting) = (Collector::start(), Collector::start());
+    refusing.told().refuse = Some(StatusCode::BAD_REQUEST);
+    redirecting.told().refuse = Some(StatusCode::TEMPORARY_REDIRECT);
+    for endpoint in [&silent, &gone, &refusing.http, &redirecting.http] {
+        for protocol in ["http/protobuf", "grpc"] {
+            let stage = Stage::new();
+            let ended = work(&stage, |call| {
+                call.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint).env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+            });
+            ended.envelope(0);
+            assert!(ended.stderr.starts_with("warning: ") && ended.stderr.lines().count() == 1, "{ended:?}");
+            assert!(ended.stderr.contains("the run's own files have it all"), "{ended:?}");
+            assert!(ended.took < Duration::from_secs(30), "{ended:?}");
+        }
+    }
+    assert!(
+        redirecting.told().requests.iter().all(|(path, _)| path.starts_with("/v1/")),
+        "it went elsewhere"
+    );
+    let stage = Stage::new();
+    let quiet = work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", &gone).args(["--quiet"]));
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn doctor_says_where_to_it_would_go() {
+    let stage = Stage::new();
+    let doctor = || stage.longhaul(["doctor"]);
+    assert!(!doctor().end().stdout.contains("telemetry"));
+    let asked = || doctor().env("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@collector:4318");
+    let told = asked().end().stdout;
+    let words = "traces to https://collector:4318 by http/protobuf, metrics to";
+    assert!(told.contains(words) && !told.contains("secret"), "{told}");
+    let told = asked().env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon").end().stdout;
+    assert!(told.contains("is `pigeon`") && told.contains("see to the OTEL_ variables"), "{told}");
+}
+
+#[test]
+fn a_value_that_cannot_be_used_is_said() {
+    let (stage, collector) = (Stage::new(), Collector::start());
+    let ended = work(&stage, |call| told_to(call, &collector).env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon"));
+    ended.envelope(0);
+    assert!(ended.stderr.contains("OTEL_EXPORTER_OTLP_PROTOCOL is `pigeon`"), "{ended:?}");
+    assert!(!collector.told().spans.is_empty(), "it was sent by the default");
+    let stage = Stage::new();
+    let ended = work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
+    ended.envelope(0);
+    assert!(ended.stderr.contains("see to the OTEL_ variables"), "{ended:?}");
+}

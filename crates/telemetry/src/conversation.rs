@@ -1,0 +1,196 @@
+//! What an attempt's stream tells of its turns and tool calls, each with its beginning and its end. Pure.
+//!
+//! A turn is a message of the model: it begins when the model has all that it answers to (the attempt's start, what it was told,
+//! the results of its calls) and ends with the last part of the message. Times are the agent's own, where it says them.
+
+use crate::moments::parsed;
+use longhaul_agent::Scribe;
+use longhaul_agent::message::{Kind, Message, MessageUsage, Origin};
+use longhaul_core::Moment;
+use std::collections::BTreeMap;
+
+/// The conversation of one attempt.
+pub(crate) struct Conversation {
+    scribe: Box<dyn Scribe>,
+    /// Since when the model has all that it answers to, in the main conversation and in each sub-agent's, by the call that
+    /// began it.
+    asked: BTreeMap<Speaker, Moment>,
+    /// Messages whose last part may still come.
+    turns: BTreeMap<Speaker, Turn>,
+    calls: BTreeMap<String, Call>,
+    /// How many of the messages to come an earlier supervisor has told of.
+    known: usize,
+}
+
+/// Whose conversation: nothing for the main one, else the call that began the sub-agent.
+type Speaker = Option<String>;
+
+/// Something that is over.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Told {
+    /// A turn.
+    Turn(Turn),
+    /// A tool call.
+    Call(Call),
+}
+
+/// A message of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Turn {
+    /// The API's id of it.
+    pub(crate) id: String,
+    pub(crate) within: Speaker,
+    pub(crate) session: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) began: Moment,
+    pub(crate) ended: Moment,
+    pub(crate) stop_reason: Option<String>,
+    /// What it used; nothing for a sub-agent's, of which the stream does not say so, and for one that was cut.
+    pub(crate) usage: Option<MessageUsage>,
+    /// Whether an earlier supervisor has told of it.
+    pub(crate) is_known: bool,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) within: Speaker,
+    pub(crate) tool: String,
+    pub(crate) began: Moment,
+    pub(crate) ended: Moment,
+    pub(crate) ending: Ending,
+}
+
+/// How a tool call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Returned,
+    Failed,
+    Denied,
+    /// Its result never came.
+    Interrupted,
+}
+
+impl Conversation {
+    /// One that begins at `at`, and of which an earlier supervisor has told the first `known` messages.
+    pub(crate) fn new(scribe: Box<dyn Scribe>, at: Moment, known: usize) -> Conversation {
+        let asked = BTreeMap::from([(None, at)]);
+        Conversation { scribe, asked, turns: BTreeMap::new(), calls: BTreeMap::new(), known }
+    }
+
+    /// The agent was told something more.
+    pub(crate) fn told(&mut self, at: Moment) {
+        self.asked.insert(None, at);
+    }
+
+    /// Takes in some bytes of the stream, which came at `now`.
+    pub(crate) fn feed(&mut self, bytes: &[u8], now: Moment) -> Vec<Told> {
+        let mut messages = Vec::new();
+        self.scribe.feed(bytes, &mut messages);
+        messages.into_iter().flat_map(|message| self.take(message, now)).collect()
+    }
+
+    /// The attempt ended at `at`, and with it all that was under way.
+    pub(crate) fn end(&mut self, at: Moment) -> Vec<Told> {
+        let mut messages = Vec::new();
+        self.scribe.finish(&mut messages);
+        let mut told: Vec<Told> = messages.into_iter().flat_map(|message| self.take(message, at)).collect();
+        told.extend(std::mem::take(&mut self.turns).into_values().map(Told::Turn));
+        let cut = std::mem::take(&mut self.calls).into_values();
+        told.extend(cut.map(|call| Told::Call(call.ended(at, Ending::Interrupted))));
+        told
+    }
+
+    fn take(&mut self, message: Message, now: Moment) -> Vec<Told> {
+        let is_known = self.known > 0;
+        self.known = self.known.saturating_sub(1);
+        let at = message.timestamp.as_deref().and_then(parsed).unwrap_or(now);
+        match message.kind {
+            Kind::Text | Kind::Thinking => self.part(message, at, is_known),
+            Kind::ToolCall => {
+                if let (Some(id), Some(tool)) = (message.tool_use_id.clone(), message.tool.clone()) {
+                    let within = message.parent_tool_use_id.clone();
+                    // What a sub-agent answers to is what its call says.
+                    self.asked.insert(Some(id.clone()), at);
+                    let ending = Ending::Interrupted;
+                    self.calls.insert(id.clone(), Call { id, within, tool, began: at, ended: at, ending });
+                }
+                self.part(message, at, is_known)
+            }
+            Kind::ToolResult => {
+                let speaker = message.parent_tool_use_id;
+                let mut told: Vec<Told> = self.turns.remove(&speaker).map(Told::Turn).into_iter().collect();
+                self.asked.insert(speaker, at);
+                let Some(call) = message.tool_use_id.and_then(|id| self.calls.remove(&id)) else {
+                    return told;
+                };
+                // With a sub-agent's call ends its conversation.
+                self.asked.remove(&Some(call.id.clone()));
+                told.extend(self.turns.remove(&Some(call.id.clone())).map(Told::Turn));
+                let ending = match (message.denied, message.interrupted, message.is_error) {
+                    (true, _, _) => Ending::Denied,
+                    (false, true, _) => Ending::Interrupted,
+                    (false, false, Some(true)) => Ending::Failed,
+                    (false, false, Some(false) | None) => Ending::Returned,
+                };
+                told.push(Told::Call(call.ended(at, ending)));
+                told
+            }
+            Kind::Prompt | Kind::Note | Kind::Summary => Vec::new(),
+            Kind::Result => self.turns.remove(&None).map(Told::Turn).into_iter().collect(),
+        }
+    }
+
+    /// A part of the model's message. Returns the message before it, if that was still open, and this one if that was its
+    /// last part.
+    fn part(&mut self, message: Message, at: Moment, is_known: bool) -> Vec<Told> {
+        // What the agent's program says in the model's place is no turn.
+        let Some(id) = message.id.filter(|_| message.origin == Origin::Model) else { return Vec::new() };
+        let within = message.parent_tool_use_id;
+        let began = self.asked.get(&within).copied().unwrap_or(at).min(at);
+        let (open, before) = match self.turns.remove(&within) {
+            Some(turn) if turn.id == id => (Some(turn), None),
+            before => (None, before),
+        };
+        let turn = open.unwrap_or(Turn {
+            id,
+            within: within.clone(),
+            session: None,
+            model: None,
+            began,
+            ended: at,
+            stop_reason: None,
+            usage: None,
+            is_known,
+        });
+        let turn = Turn {
+            session: message.session_id.or(turn.session),
+            model: message.model.or(turn.model),
+            ended: at.max(turn.ended),
+            stop_reason: message.stop_reason,
+            usage: message.usage,
+            is_known,
+            ..turn
+        };
+        let mut over: Vec<Turn> = before.into_iter().collect();
+        if turn.stop_reason.is_some() {
+            over.push(turn);
+        } else {
+            self.turns.insert(within.clone(), turn);
+        }
+        if let Some(last) = over.last() {
+            self.asked.insert(within, last.ended);
+        }
+        over.into_iter().map(Told::Turn).collect()
+    }
+}
+
+impl Call {
+    fn ended(self, at: Moment, ending: Ending) -> Call {
+        Call { ended: at.max(self.began), ending, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests;

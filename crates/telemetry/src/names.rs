@@ -1,0 +1,49 @@
+//! Names of attributes and metrics, each in one place. Those of `gen_ai` and `error` are of the semantic conventions (1.41); what
+//! these have no name for is `longhaul`'s.
+
+pub(crate) const OPERATION: &str = "gen_ai.operation.name";
+pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
+pub(crate) const AGENT: &str = "gen_ai.agent.name";
+pub(crate) const WORKFLOW: &str = "gen_ai.workflow.name";
+pub(crate) const CONVERSATION: &str = "gen_ai.conversation.id";
+pub(crate) const REQUEST_MODEL: &str = "gen_ai.request.model";
+pub(crate) const RESPONSE_MODEL: &str = "gen_ai.response.model";
+pub(crate) const RESPONSE_ID: &str = "gen_ai.response.id";
+pub(crate) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
+/// All input, what caches served included.
+pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+pub(crate) const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
+pub(crate) const CACHE_CREATION_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";
+pub(crate) const TOOL: &str = "gen_ai.tool.name";
+pub(crate) const TOOL_CALL: &str = "gen_ai.tool.call.id";
+pub(crate) const TOKEN_TYPE: &str = "gen_ai.token.type";
+pub(crate) const ERROR: &str = "error.type";
+
+pub(crate) const RUN: &str = "longhaul.run.id";
+pub(crate) const RUN_NAME: &str = "longhaul.run.name";
+pub(crate) const OUTCOME: &str = "longhaul.outcome";
+pub(crate) const FAULT: &str = "longhaul.fault";
+pub(crate) const ATTEMPT: &str = "longhaul.attempt";
+pub(crate) const ATTEMPTS: &str = "longhaul.attempts";
+pub(crate) const RUNG: &str = "longhaul.rung";
+pub(crate) const TURNS: &str = "longhaul.turns";
+/// What the vendor stated, in US dollars.
+pub(crate) const COST: &str = "longhaul.cost.usd";
+/// What was priced besides, in US dollars.
+pub(crate) const COST_ESTIMATED: &str = "longhaul.cost.estimated_usd";
+/// `stated` or `estimated`.
+pub(crate) const COST_KIND: &str = "longhaul.cost.kind";
+pub(crate) const UNTIL: &str = "longhaul.wait.until";
+pub(crate) const WHY: &str = "longhaul.why";
+pub(crate) const CHECK: &str = "longhaul.check.result";
+pub(crate) const DENIED: &str = "longhaul.tool.denied";
+
+pub(crate) mod metrics {
+    pub(crate) const TOKENS: &str = "gen_ai.client.token.usage";
+    pub(crate) const DURATION: &str = "gen_ai.client.operation.duration";
+    pub(crate) const RUNS: &str = "longhaul.runs";
+    pub(crate) const ATTEMPTS: &str = "longhaul.attempts";
+    pub(crate) const WAITING: &str = "longhaul.waiting";
+    pub(crate) const COST: &str = "longhaul.cost";
+}

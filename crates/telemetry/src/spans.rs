@@ -1,0 +1,534 @@
+//! A run's records as spans. The run has one, and within it each attempt, wait and check; within an attempt each turn and call.
+//!
+//! What happened under an earlier supervisor is only taken in: that one told of it. Two of them may tell of a turn twice, as the
+//! same span, but never is its use counted twice.
+
+use crate::context::{Trace, within};
+use crate::conversation::{Call, Conversation, Ending, Told, Turn};
+use crate::moments::system_time;
+use crate::names;
+use crate::pipeline::Voice;
+use longhaul_agent::Dialect;
+use longhaul_core::{
+    Fault, Moment, Next, Outcome, OutcomeKind, Phase, Record, Run, RunId, Rung, SessionId, Tally,
+};
+use longhaul_store::Plan;
+use opentelemetry::trace::{
+    Span as _, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceId, Tracer as _,
+};
+use opentelemetry::{Array, Context, KeyValue, StringValue, Value};
+use opentelemetry_sdk::trace::Span;
+use std::collections::BTreeMap;
+
+/// A run that is being told.
+pub(crate) struct Spans {
+    voice: Voice,
+    trace: Trace,
+    dialect: Box<dyn Dialect>,
+    about: About,
+    state: Run,
+    /// When the run began, or was last let go on.
+    began: Moment,
+    /// How often it was let go on after it had been over.
+    reopened: u32,
+    /// Its span, begun with the first of it that is to be told.
+    run: Option<Span>,
+    attempt: Option<Attempt>,
+    pause: Option<Pause>,
+    /// How many messages of each attempt an earlier supervisor has told of.
+    known: BTreeMap<u32, usize>,
+    used: Tally,
+}
+
+/// What a plan says that goes with every span.
+struct About {
+    run: String,
+    name: Option<String>,
+    agent: String,
+    provider: &'static str,
+    model: Option<String>,
+}
+
+/// An attempt that is under way.
+struct Attempt {
+    number: u32,
+    began: Moment,
+    session: SessionId,
+    rung: Option<Rung>,
+    conversation: Conversation,
+    /// Whether this supervisor reads its stream.
+    is_heard: bool,
+    notes: Vec<(&'static str, Moment, Vec<KeyValue>)>,
+}
+
+/// A time without an agent.
+enum Pause {
+    Wait { since: Moment, until: Moment, after: Option<Fault> },
+    Check { since: Moment },
+}
+
+/// A span that is over.
+struct Done {
+    called: String,
+    name: String,
+    kind: SpanKind,
+    began: Moment,
+    ended: Moment,
+    attributes: Vec<KeyValue>,
+    notes: Vec<(&'static str, Moment, Vec<KeyValue>)>,
+    error: Option<String>,
+}
+
+impl Spans {
+    /// The run of this plan. Of its attempts so many messages are `known`: an earlier supervisor has told of them.
+    pub(crate) fn new(
+        voice: Voice,
+        trace: Trace,
+        (run, plan): (&RunId, &Plan),
+        dialect: Box<dyn Dialect>,
+        known: BTreeMap<u32, usize>,
+    ) -> Spans {
+        let about = About {
+            run: run.to_string(),
+            name: plan.name.clone(),
+            agent: plan.agent.name.clone(),
+            provider: provider(&plan.agent.name),
+            model: plan.model.clone(),
+        };
+        Spans {
+            voice,
+            trace,
+            dialect,
+            about,
+            state: Run::new(),
+            began: plan.started_at,
+            reopened: 0,
+            run: None,
+            attempt: None,
+            pause: None,
+            known,
+            used: Tally::default(),
+        }
+    }
+
+    /// Takes in what an earlier supervisor decided at `at`.
+    pub(crate) fn know(&mut self, at: Moment, records: &[Record]) {
+        let voice = std::mem::replace(&mut self.voice, Voice::silent());
+        records.iter().for_each(|record| self.take(at, record));
+        self.voice = voice;
+        // A span that was begun by nobody ends as nothing.
+        self.run = None;
+    }
+
+    /// Tells what was decided at `at`.
+    pub(crate) fn tell(&mut self, at: Moment, records: &[Record]) {
+        records.iter().for_each(|record| self.take(at, record));
+    }
+
+    /// Tells what the agent's stream says, at `now`.
+    pub(crate) fn hear(&mut self, bytes: &[u8], now: Moment) {
+        let Some(mut attempt) = self.attempt.take() else { return };
+        attempt.is_heard = true;
+        let told = attempt.conversation.feed(bytes, now);
+        self.converse(attempt.number, &told);
+        self.attempt = Some(attempt);
+    }
+
+    /// The attempt under way, if nothing was heard of it.
+    pub(crate) fn unheard(&self) -> Option<u32> {
+        self.attempt.as_ref().filter(|attempt| !attempt.is_heard).map(|attempt| attempt.number)
+    }
+
+    fn take(&mut self, at: Moment, record: &Record) {
+        self.state.apply(record);
+        match record {
+            Record::RunStarted { at } => self.began = *at,
+            Record::RunReopened { at, .. } => {
+                self.began = *at;
+                self.reopened += 1;
+                self.used = Tally::default();
+                self.run = None;
+            }
+            Record::AttemptStarted { at, plan } => {
+                self.resume(*at);
+                let known = self.known.get(&plan.attempt).copied().unwrap_or_default();
+                self.attempt = Some(Attempt {
+                    number: plan.attempt,
+                    began: *at,
+                    session: plan.session.id().clone(),
+                    rung: plan.rung,
+                    conversation: Conversation::new(self.dialect.scribe(plan.attempt), *at, known),
+                    is_heard: false,
+                    notes: Vec::new(),
+                });
+            }
+            Record::RungTaken { rung, .. } => {
+                if let Some(attempt) = &mut self.attempt {
+                    attempt.rung = Some(*rung);
+                }
+            }
+            Record::AttemptSpawned { at, .. } | Record::Said { at, .. } => {
+                if let Some(attempt) = &mut self.attempt {
+                    attempt.conversation.told(*at);
+                }
+            }
+            Record::SessionOpened { session, .. } => {
+                if let Some(attempt) = &mut self.attempt {
+                    attempt.session = session.clone();
+                }
+            }
+            Record::StopOrdered { at, why, level, .. } => {
+                let why =
+                    [KeyValue::new(names::WHY, word(why)), KeyValue::new("longhaul.stop.level", word(level))];
+                self.note("longhaul.stop", *at, why.to_vec());
+            }
+            Record::SilenceExcused { at, .. } => self.note("longhaul.silence_excused", *at, Vec::new()),
+            Record::LimitReached { at, limit, .. } => {
+                self.note("longhaul.limit", *at, vec![KeyValue::new(names::WHY, limit.word())]);
+            }
+            Record::Suspended { .. } => self.note("longhaul.suspended", at, Vec::new()),
+            Record::CancelOrdered { at, .. } => self.note("longhaul.cancel", *at, Vec::new()),
+            Record::Condensed { tally, .. } => self.spend(tally),
+            Record::AttemptEnded { at, fault, tally, next, .. } => self.end_attempt(*at, *fault, tally, next),
+            Record::CheckOrdered { at } => self.pause = Some(Pause::Check { since: *at }),
+            Record::Checked { at, result } => self.end_check(*at, word(result)),
+            Record::RunFinished { at, outcome } => self.end_run(*at, outcome),
+            Record::Swept { .. }
+            | Record::CondenseOrdered { .. }
+            | Record::CondenseStopped { .. }
+            | Record::Progressed { .. }
+            | Record::Stopped { .. }
+            | Record::InputEnded { .. }
+            | Record::CheckStopped { .. } => {}
+        }
+        if let Phase::Waiting { since, until, .. } = self.state.state().phase
+            && self.pause.is_none()
+        {
+            self.pause = Some(Pause::Wait { since, until, after: self.state.state().fault });
+        }
+    }
+
+    /// Something happened in the attempt, or in the run.
+    fn note(&mut self, name: &'static str, at: Moment, attributes: Vec<KeyValue>) {
+        match &mut self.attempt {
+            Some(attempt) => attempt.notes.push((name, at, attributes)),
+            None => {
+                if let Some(run) = self.run() {
+                    run.add_event_with_timestamp(name, system_time(at), attributes);
+                }
+            }
+        }
+    }
+
+    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, tally: &Tally, next: &Next) {
+        let Some(mut attempt) = self.attempt.take() else { return };
+        let told = attempt.conversation.end(at);
+        self.converse(attempt.number, &told);
+        let mut attributes = vec![
+            KeyValue::new(names::OPERATION, "invoke_agent"),
+            KeyValue::new(names::AGENT, self.about.agent.clone()),
+            KeyValue::new(names::CONVERSATION, attempt.session.to_string()),
+            KeyValue::new(names::ATTEMPT, i64::from(attempt.number)),
+        ];
+        attributes.extend(self.about.model.clone().map(|model| KeyValue::new(names::REQUEST_MODEL, model)));
+        attributes.extend(attempt.rung.map(|rung| KeyValue::new(names::RUNG, rung.word())));
+        attributes.extend(used(tally));
+        if let Next::Attempt { remedy, .. } = next {
+            attributes.push(KeyValue::new("longhaul.remedy", word(remedy)));
+        }
+        self.over(Done {
+            called: called(attempt.number),
+            name: format!("invoke_agent {}", self.about.agent),
+            kind: SpanKind::Internal,
+            began: attempt.began,
+            ended: at,
+            attributes,
+            notes: attempt.notes,
+            error: fault.map(|fault| fault.word().to_owned()),
+        });
+        let common = self.about.common();
+        if let Some(figures) = self.voice.figures() {
+            figures.attempt(fault, tally, &common);
+        }
+        self.used = self.used.plus(*tally);
+    }
+
+    /// What was used between attempts.
+    fn spend(&mut self, tally: &Tally) {
+        let common = self.about.common();
+        if let Some(figures) = self.voice.figures() {
+            figures.spent(tally, &common);
+        }
+        self.used = self.used.plus(*tally);
+    }
+
+    /// A wait is over, if there was one.
+    fn resume(&mut self, at: Moment) {
+        let Some(Pause::Wait { since, until, after }) = self.pause.take() else { return };
+        let mut attributes = vec![KeyValue::new(names::UNTIL, moment(until))];
+        attributes.extend(after.map(|fault| KeyValue::new(names::FAULT, fault.word())));
+        let number = self.state.state().plan.as_ref().map_or(0, |plan| plan.attempt);
+        self.over(Done {
+            called: format!("wait {number}"),
+            name: after.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
+            kind: SpanKind::Internal,
+            began: since,
+            ended: at,
+            attributes,
+            notes: Vec::new(),
+            error: None,
+        });
+        let common = self.about.common();
+        if let Some(figures) = self.voice.figures() {
+            figures.waited(after, at.since(since), &common);
+        }
+    }
+
+    fn end_check(&mut self, at: Moment, result: String) {
+        let Some(Pause::Check { since }) = self.pause.take() else { return };
+        self.over(Done {
+            called: format!("check {}", since.0),
+            name: "check".to_owned(),
+            kind: SpanKind::Internal,
+            began: since,
+            ended: at,
+            error: (result != "passed").then(|| "check_failed".to_owned()),
+            attributes: vec![KeyValue::new(names::CHECK, result)],
+            notes: Vec::new(),
+        });
+    }
+
+    fn end_run(&mut self, at: Moment, outcome: &Outcome) {
+        self.resume(at);
+        let attempts = self.state.state().plan.as_ref().map_or(0, |plan| plan.attempt);
+        let mut attributes = used(&self.used);
+        attributes.push(KeyValue::new(names::OUTCOME, outcome.kind.word()));
+        attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(attempts)));
+        attributes.extend(outcome.fault.map(|fault| KeyValue::new(names::FAULT, fault.word())));
+        if let Some(run) = self.run() {
+            run.set_attributes(attributes);
+            if outcome.kind != OutcomeKind::Done {
+                let kind = outcome.kind.word();
+                let error = outcome.fault.map_or(kind, Fault::word);
+                run.set_attribute(KeyValue::new(names::ERROR, error));
+                run.set_status(Status::error(kind));
+            }
+            run.end_with_timestamp(system_time(at));
+        }
+        let common = self.about.common();
+        if let Some(figures) = self.voice.figures() {
+            figures.run(outcome, &common);
+        }
+    }
+
+    fn converse(&mut self, attempt: u32, told: &[Told]) {
+        for told in told {
+            match told {
+                Told::Turn(turn) => {
+                    let common = self.about.common();
+                    if let Some(figures) = self.voice.figures().filter(|_| !turn.is_known) {
+                        figures.turn(turn, &common);
+                    }
+                    self.turn(attempt, turn);
+                }
+                Told::Call(call) => self.call(attempt, call),
+            }
+        }
+    }
+
+    fn turn(&mut self, attempt: u32, turn: &Turn) {
+        let mut attributes = vec![
+            KeyValue::new(names::OPERATION, "chat"),
+            KeyValue::new(names::RESPONSE_ID, turn.id.clone()),
+            KeyValue::new(names::ATTEMPT, i64::from(attempt)),
+        ];
+        attributes.extend(self.about.model.clone().map(|model| KeyValue::new(names::REQUEST_MODEL, model)));
+        attributes.extend(turn.model.clone().map(|model| KeyValue::new(names::RESPONSE_MODEL, model)));
+        attributes.extend(turn.session.clone().map(|session| KeyValue::new(names::CONVERSATION, session)));
+        attributes.extend(turn.stop_reason.clone().map(|reason| {
+            let reasons = Array::String(vec![StringValue::from(reason)]);
+            KeyValue::new(names::FINISH_REASONS, Value::Array(reasons))
+        }));
+        if let Some(usage) = turn.usage {
+            attributes.extend(tokens(
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_input_tokens,
+                usage.cache_creation_input_tokens,
+            ));
+        }
+        let done = Done {
+            called: format!("{} turn {}", called(attempt), turn.id),
+            name: turn.model.as_ref().map_or("chat".to_owned(), |model| format!("chat {model}")),
+            kind: SpanKind::Client,
+            began: turn.began,
+            ended: turn.ended,
+            attributes,
+            notes: Vec::new(),
+            error: None,
+        };
+        self.over_within(attempt, turn.within.as_deref(), done);
+    }
+
+    fn call(&mut self, attempt: u32, call: &Call) {
+        let mut attributes = vec![
+            KeyValue::new(names::OPERATION, "execute_tool"),
+            KeyValue::new(names::TOOL, call.tool.clone()),
+            KeyValue::new(names::TOOL_CALL, call.id.clone()),
+            KeyValue::new(names::ATTEMPT, i64::from(attempt)),
+        ];
+        let error = match call.ending {
+            Ending::Returned => None,
+            Ending::Failed => Some("tool_error"),
+            Ending::Denied => Some("denied"),
+            Ending::Interrupted => Some("interrupted"),
+        };
+        if call.ending == Ending::Denied {
+            attributes.push(KeyValue::new(names::DENIED, true));
+        }
+        let done = Done {
+            called: called_call(attempt, &call.id),
+            name: format!("execute_tool {}", call.tool),
+            kind: SpanKind::Internal,
+            began: call.began,
+            ended: call.ended,
+            attributes,
+            notes: Vec::new(),
+            error: error.map(str::to_owned),
+        };
+        self.over_within(attempt, call.within.as_deref(), done);
+    }
+
+    /// A part of an attempt, or of a sub-agent in it.
+    fn over_within(&mut self, attempt: u32, call: Option<&str>, done: Done) {
+        let parent = call.map_or_else(|| called(attempt), |call| called_call(attempt, call));
+        let ids = self.trace.span(&parent);
+        self.end(Some(ids), done);
+    }
+
+    /// A part of the run.
+    fn over(&mut self, done: Done) {
+        self.end(None, done);
+    }
+
+    fn end(&mut self, parent: Option<(TraceId, SpanId)>, done: Done) {
+        let Some(run) = self.run().map(|run| run.span_context().clone()) else { return };
+        let Some(tracer) = self.voice.tracer() else { return };
+        let mut attributes = done.attributes;
+        attributes.push(KeyValue::new(names::RUN, self.about.run.clone()));
+        attributes.push(KeyValue::new(names::PROVIDER, self.about.provider));
+        attributes.extend(done.error.clone().map(|error| KeyValue::new(names::ERROR, error)));
+        let builder = SpanBuilder::from_name(done.name)
+            .with_kind(done.kind)
+            .with_start_time(system_time(done.began))
+            .with_attributes(attributes);
+        self.voice.settle(self.trace.span(&done.called));
+        let mut span = tracer.build_with_context(builder, &context(&run, parent));
+        for (name, at, attributes) in done.notes {
+            span.add_event_with_timestamp(name, system_time(at), attributes);
+        }
+        if let Some(error) = done.error {
+            span.set_status(Status::error(error));
+        }
+        span.end_with_timestamp(system_time(done.ended.max(done.began)));
+    }
+
+    /// The span of the run; nothing where no traces are wanted, or only the past is taken in.
+    fn run(&mut self) -> Option<&mut Span> {
+        let tracer = self.voice.tracer()?;
+        Some(self.run.get_or_insert_with(|| {
+            let called = match self.reopened {
+                0 => "run".to_owned(),
+                times => format!("run again {times}"),
+            };
+            let mut attributes = self.about.common();
+            attributes.push(KeyValue::new(names::OPERATION, "invoke_workflow"));
+            attributes.push(KeyValue::new(names::RUN, self.about.run.clone()));
+            if let Some(name) = &self.about.name {
+                attributes.push(KeyValue::new(names::WORKFLOW, name.clone()));
+                attributes.push(KeyValue::new(names::RUN_NAME, name.clone()));
+            }
+            attributes
+                .extend(self.about.model.clone().map(|model| KeyValue::new(names::REQUEST_MODEL, model)));
+            let name = self
+                .about
+                .name
+                .as_ref()
+                .map_or("invoke_workflow".to_owned(), |name| format!("invoke_workflow {name}"));
+            let builder = SpanBuilder::from_name(name)
+                .with_kind(SpanKind::Internal)
+                .with_start_time(system_time(self.began))
+                .with_attributes(attributes);
+            self.voice.settle(self.trace.span(&called));
+            tracer.build_with_context(builder, &self.trace.outside())
+        }))
+    }
+}
+
+impl About {
+    fn common(&self) -> Vec<KeyValue> {
+        vec![KeyValue::new(names::PROVIDER, self.provider), KeyValue::new(names::AGENT, self.agent.clone())]
+    }
+}
+
+/// Within the run, or within a part of it.
+fn context(run: &SpanContext, parent: Option<(TraceId, SpanId)>) -> Context {
+    let (trace, span) = parent.unwrap_or((run.trace_id(), run.span_id()));
+    within(trace, span, run.is_sampled(), false)
+}
+
+fn called(attempt: u32) -> String {
+    format!("attempt {attempt}")
+}
+
+fn called_call(attempt: u32, call: &str) -> String {
+    format!("{} call {call}", called(attempt))
+}
+
+/// The vendor of the models that an agent works with, in the word of the conventions.
+fn provider(agent: &str) -> &'static str {
+    match agent {
+        "claude" => "anthropic",
+        "codex" => "openai",
+        "gemini" => "gcp.gemini",
+        _ => "_OTHER",
+    }
+}
+
+fn used(tally: &Tally) -> Vec<KeyValue> {
+    let all = tally.tokens + tally.cut_tokens;
+    let mut attributes = tokens(all.input, all.output, all.cache_read, all.cache_write);
+    attributes.push(KeyValue::new(names::TURNS, i64::from(tally.turns)));
+    attributes.push(KeyValue::new(names::COST, tally.cost.dollars()));
+    if tally.cost_estimated.0 > 0 {
+        attributes.push(KeyValue::new(names::COST_ESTIMATED, tally.cost_estimated.dollars()));
+    }
+    attributes
+}
+
+/// The conventions count what a cache served as input, too.
+fn tokens(input: u64, output: u64, cache_read: u64, cache_creation: u64) -> Vec<KeyValue> {
+    let all_input = input.saturating_add(cache_read).saturating_add(cache_creation);
+    let numbers = [
+        (names::INPUT_TOKENS, all_input),
+        (names::OUTPUT_TOKENS, output),
+        (names::CACHE_READ_TOKENS, cache_read),
+        (names::CACHE_CREATION_TOKENS, cache_creation),
+    ];
+    numbers.map(|(name, count)| KeyValue::new(name, i64::try_from(count).unwrap_or(i64::MAX))).to_vec()
+}
+
+/// A moment in an attribute.
+fn moment(at: Moment) -> String {
+    longhaul_store::rfc3339(at)
+}
+
+/// The journal's own word for one of our closed lists.
+fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        // One that holds something: its name is the key.
+        Ok(serde_json::Value::Object(held)) => held.keys().next().cloned().unwrap_or_default(),
+        Ok(_) | Err(_) => String::new(),
+    }
+}
