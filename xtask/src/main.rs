@@ -19,7 +19,8 @@ use std::process::ExitCode;
 
 const USAGE: &str = "cargo xtask COMMAND
 
-  test                                          everything that a change must pass
+  test [--deny-left-out]                        everything that a change must pass; what this machine has not got what it
+                                                needs for is told at the end, and is a failure if that is wanted (or CI set)
   bench [NAME…] [--quick] [--longhaul FILE]     measure, and write benches/RESULTS.md
   faults [--agent scripted|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
                                                 what becomes of a run under every fault that can be survived,
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
     let command = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();
     match command.as_str() {
-        "test" => told(test::test(&root())),
+        "test" => told(test::test(&root(), &args)),
         "bench" => told(bench::bench(&root(), &args)),
         "faults" => told(faults::faults(&root(), &args)),
         "sweep" => told(sweep::sweep(&root(), &args)),

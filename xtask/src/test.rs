@@ -1,54 +1,74 @@
-//! `cargo xtask test`: everything a change must pass. The README's test command.
+//! `cargo xtask test [--deny-left-out]`: everything a change must pass. The README's test command.
+//!
+//! It goes on to its end whatever fails, and tells there what failed and what was not tried at all: a test that needs what
+//! this machine has not got says so and passes, and would be taken for one that was made.
 
-use crate::real_agent;
+mod left_out;
+
+use crate::{cargo, real_agent};
+use left_out::LeftOut;
 use std::path::Path;
-use std::process::Command;
 use std::{env, io};
 
 /// Seeds that every test run simulates.
 const SIM_RUNS: &str = "500000";
 
-/// Runs everything; the first failure ends it.
-pub fn test(root: &Path) -> io::Result<()> {
-    let claude = real_agent::install(root)?;
-    println!("real agent: {}", claude.display());
-    run(root, &["fmt", "--all", "--check"])?;
-    run(root, &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"])?;
+/// What cargo is asked for before the tests, one after another.
+const CHECKS: &[&[&str]] = &[
+    &["fmt", "--all", "--check"],
+    &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"],
     // A build without telemetry is the same program.
-    run(
-        root,
-        &[
-            "clippy",
-            "--package",
-            "longhaul-cli",
-            "--no-default-features",
-            "--quiet",
-            "--",
-            "--deny",
-            "warnings",
-        ],
-    )?;
+    &["clippy", "--package", "longhaul-cli", "--no-default-features", "--quiet", "--", "--deny", "warnings"],
     // The front page for those who build on the library: every link of it leads somewhere.
-    run(root, &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"])?;
-    run(root, &["run", "--quiet", "--release", "--package", "xtask", "--", "sim", "--runs", SIM_RUNS])?;
-    // Without --all-targets: that would build the examples as tests, and tests start one of them.
-    let mut tests = cargo(root, &["test", "--workspace", "--no-fail-fast"]);
-    check(tests.env("LONGHAUL_TEST_CLAUDE", &claude))
+    &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"],
+    &["run", "--quiet", "--release", "--package", "xtask", "--", "sim", "--runs", SIM_RUNS],
+];
+
+/// Without --all-targets: that would build the examples as tests, and tests start one of them.
+const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
+
+/// Runs everything, and tells at the end what failed and what was left out.
+pub fn test(root: &Path, args: &[String]) -> io::Result<()> {
+    let deny = is_denied(args)?;
+    let notes = tempfile::NamedTempFile::new()?;
+    let mut environment = vec![("LONGHAUL_TEST_LEFT_OUT", notes.path().to_owned())];
+    let mut failed = Vec::new();
+    match real_agent::found(root) {
+        Ok(claude) => {
+            println!("real agent: {}", claude.display());
+            environment.push(("LONGHAUL_TEST_CLAUDE", claude));
+        }
+        // Whoever tests with it leaves that out.
+        Err(error) => failed.push(error.to_string()),
+    }
+    for args in CHECKS.iter().chain([&TESTS]) {
+        let words = format!("cargo {}", args.join(" "));
+        println!("▶ {words}");
+        let environment = environment.iter().map(|(name, value)| (name, value));
+        let status = cargo().args(*args).envs(environment).current_dir(root).status()?;
+        if !status.success() {
+            failed.push(format!("{words}: {status}"));
+        }
+    }
+    let left_out = left_out::collected(notes.path())?;
+    print!("\n{}", left_out::told(&left_out));
+    verdict(failed, &left_out, deny)
 }
 
-fn run(root: &Path, args: &[&str]) -> io::Result<()> {
-    check(&mut cargo(root, args))
+/// Whether what is left out counts as failed: if that is asked for, and where nobody would read the list.
+fn is_denied(args: &[String]) -> io::Result<bool> {
+    match args {
+        [] => Ok(env::var_os("CI").is_some_and(|set| !set.is_empty() && set != "false")),
+        [flag] if flag == "--deny-left-out" => Ok(true),
+        _ => Err(io::Error::other("test takes --deny-left-out and nothing else")),
+    }
 }
 
-fn cargo(root: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(args).current_dir(root);
-    command
-}
-
-fn check(command: &mut Command) -> io::Result<()> {
-    let shown = format!("{command:?}");
-    println!("▶ {shown}");
-    let status = command.status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{shown}: {status}"))) }
+fn verdict(mut failed: Vec<String>, left_out: &[LeftOut], deny: bool) -> io::Result<()> {
+    if deny && !left_out.is_empty() {
+        failed.push(
+            "something was left out, which is a failure with --deny-left-out and where CI is set".to_owned(),
+        );
+    }
+    if failed.is_empty() { Ok(()) } else { Err(io::Error::other(failed.join("\nerror: "))) }
 }

@@ -25,6 +25,7 @@ mod guards_of_calls;
 mod keeping_going;
 mod ladder;
 mod ledger;
+mod left_out;
 mod limits;
 mod logs;
 mod moving;

@@ -1,11 +1,12 @@
 //! What an agent's commands may reach of the network. Only the real agent holds them back, and only where there is a
 //! sandbox for it; it must not start without one.
 
+use crate::left_out::leave_out;
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage, claude_code};
 use serde_json::Value;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -50,13 +51,22 @@ fn sandboxed(story: &str) -> Option<PathBuf> {
         let ended = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
         ended.is_ok_and(|status| status.success())
     };
-    let all = works("bwrap", &["--ro-bind", "/", "/", "--unshare-net", "true"])
-        && works("socat", &["-V"])
-        && works("curl", &["--version"]);
-    if !all {
-        let _ = writeln!(io::stderr(), "left out: {story}; it needs bubblewrap, socat and curl");
+    let needed =
+        [("bwrap", "bubblewrap", "--version"), ("socat", "socat", "-V"), ("curl", "curl", "--version")];
+    let absent = needed.iter().filter(|(program, _, version)| !works(program, &[version]));
+    let absent: Vec<&str> = absent.map(|(_, package, _)| *package).collect();
+    if !absent.is_empty() {
+        let why = format!("a sandbox needs {}", absent.join(" and "));
+        leave_out(story, &why, &format!("install {}", absent.join(" ")));
+        return None;
     }
-    all.then_some(claude)
+    if !works("bwrap", &["--ro-bind", "/", "/", "--unshare-net", "true"]) {
+        let remedy =
+            "let this user have namespaces of his own: `bwrap --ro-bind / / --unshare-net true` shows it";
+        leave_out(story, "bubblewrap can make no network of its own here", remedy);
+        return None;
+    }
+    Some(claude)
 }
 
 /// What the command saw: past the proxy, and by it.
