@@ -12,6 +12,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 const FREE: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
@@ -252,6 +253,23 @@ fn no_run_waits_for_who_holds_the_ledger() {
     drop(held);
     assert_eq!(ids(&stage, &[]).len(), 2);
     verified(&stage);
+}
+
+#[test]
+fn a_run_is_told_to_be_over_before_its_supervisor_waits_for_the_ledger() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    work(&stage, &server, &["--run-id", "one"]);
+    let held = rusqlite::Connection::open(path(&stage)).expect("a database");
+    held.execute_batch("BEGIN EXCLUSIVE").expect("it is locked");
+    work(&stage, &server, &["--run-id", "two"]);
+    let ended = SystemTime::now();
+    drop(held);
+    let run = stage.runs().into_iter().find(|run| run.id().as_str() == "two").expect("it is there");
+    assert_eq!(run.status().expect("the status can be read").status, "done");
+    let told = fs::metadata(run.status_path()).and_then(|file| file.modified()).expect("it is there");
+    // It waits for two seconds then, and for nothing else as long. A slow machine only makes that longer.
+    let waited = ended.duration_since(told).expect("it is told before its supervisor ends");
+    assert!(waited > Duration::from_secs(1), "it was told {waited:?} before the end");
 }
 
 #[test]

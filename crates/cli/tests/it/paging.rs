@@ -7,8 +7,11 @@ use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::process::{Command, Stdio};
 
+/// A pager that marks each line.
+const MARKS: (&str, &str) = ("PAGER", "sed 's/^/paged: /'");
+
 /// Calls the program with a terminal for its stdout, and returns what is then on the screen.
-fn on_a_screen(stage: &Stage, args: &[&str], pager: &str) -> String {
+fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String {
     let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
     grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
     let name = ptsname(&control, Vec::new()).expect("it has a name").into_string().expect("a plain one");
@@ -16,7 +19,8 @@ fn on_a_screen(stage: &Stage, args: &[&str], pager: &str) -> String {
     let status = Command::new(LONGHAUL)
         .args(args)
         .env_clear()
-        .envs([("PATH", std::env::var("PATH").unwrap_or_default()), ("PAGER", pager.to_owned())])
+        .env("PATH", std::env::var("PATH").unwrap_or_default())
+        .envs(pagers.iter().copied())
         .envs([("LONGHAUL_HOME", stage.home()), ("HOME", stage.user_home())])
         .stdin(Stdio::null())
         .stdout(screen)
@@ -36,19 +40,38 @@ fn long_text_goes_through_the_pager_on_a_terminal_alone() {
     let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
     assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
     for command in [&["runs"][..], &["why", "@"], &["show", "@"], &["logs", "@"], &["cost"]] {
-        let paged = on_a_screen(&stage, command, "sed 's/^/paged: /'");
+        let paged = on_a_screen(&stage, command, &[MARKS]);
         assert!(
             !paged.is_empty() && paged.lines().all(|line| line.starts_with("paged: ")),
             "{command:?}: {paged}"
         );
         for pager in ["", "cat", "/nowhere/pager"] {
-            let shown = on_a_screen(&stage, command, pager);
+            let shown = on_a_screen(&stage, command, &[("PAGER", pager)]);
             assert_eq!(shown.lines().count(), paged.lines().count(), "{command:?} by {pager:?}: {shown}");
         }
-        let straight = on_a_screen(&stage, &[command, &["--no-pager"]].concat(), "sed 's/^/paged: /'");
+        let straight = on_a_screen(&stage, &[command, &["--no-pager"]].concat(), &[MARKS]);
         assert!(!straight.contains("paged: "), "{command:?}: {straight}");
         // A program that reads is never paged to.
-        let read = stage.longhaul(command).env("PAGER", "sed 's/^/paged: /'").end();
+        let read = stage.longhaul(command).env(MARKS.0, MARKS.1).end();
         assert!(!read.stdout.contains("paged: "), "{command:?}: {read:?}");
     }
+}
+
+#[test]
+fn a_pager_for_longhaul_alone_goes_before_that_for_all() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
+    assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
+    let check = |pager: &str, mark: &str| {
+        let pagers = [MARKS, ("LONGHAUL_PAGER", pager)];
+        let shown = on_a_screen(&stage, &["why", "@"], &pagers);
+        assert!(shown.lines().count() > 1, "{pager:?}: {shown}");
+        let is_marked = |line: &str| line.starts_with(mark) && !line.starts_with("paged: ");
+        assert!(shown.lines().all(is_marked), "{pager:?}: {shown}");
+    };
+    check("sed 's/^/by another: /'", "by another: ");
+    // It may also say that there is to be none.
+    check("", "");
+    check("cat", "");
+    check("/nowhere/pager", "");
 }
