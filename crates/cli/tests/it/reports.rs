@@ -1,16 +1,17 @@
 //! `longhaul report`: what it tells of runs that were carried out, where it writes, and what a browser makes of it.
 
+use crate::browser::Browser;
 use crate::call::{Ended, until};
 use crate::recovering::{agent_of, in_mid_tool, is_gone, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
 use crate::stage::Stage;
 use rustix::process::{Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::Write;
+use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::path::Path;
 
 /// Harmless only where it is escaped.
 const TASK: &str = "</script><img src=x onerror=alert(1)> write a file";
@@ -177,82 +178,130 @@ fn a_run_whose_files_are_damaged_is_told_of() {
     }
 }
 
-/// A Chromium: the program that `LONGHAUL_TEST_CHROMIUM` names, else `chromium` on PATH. Where there is none, the test says that
-/// it is left out.
-fn chromium() -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let on_path = || env::split_paths(&path).map(|dir| dir.join("chromium")).find(|file| file.is_file());
-    let found = env::var_os("LONGHAUL_TEST_CHROMIUM").map(PathBuf::from).or_else(on_path);
-    if found.is_none() {
-        // Past the test harness's capture: nobody may take this for a pass.
-        let _ = writeln!(
-            io::stderr(),
-            "left out: a report in a browser; LONGHAUL_TEST_CHROMIUM names no Chromium"
-        );
-    }
-    found
-}
-
-/// A Chromium without a window, of this size, in the light or in the dark. It reaches nothing.
-fn browse(stage: &Stage, chromium: &Path, size: &str, dark: bool, args: &[String]) -> String {
-    // By the numbers of its own settings.
-    let scheme = if dark { "0" } else { "1" };
-    let ended = stage
-        .program(chromium.to_str().expect("a plain name"))
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--disable-background-networking",
-        ])
-        .args([
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            "--no-first-run",
-            "--disable-breakpad",
-            "--disable-dev-shm-usage",
-        ])
-        .args([format!("--user-data-dir={}", stage.folder().join("browser").display())])
-        .args([format!("--window-size={size}"), format!("--blink-settings=preferredColorScheme={scheme}")])
-        .args(args)
-        .end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    ended.stdout
-}
-
+/// A page that is looked at: nothing of what it is made of is missing, nothing is cut, and nothing but the file is read.
 #[test]
 fn a_browser_shows_it_on_any_screen() {
-    let Some(chromium) = chromium() else { return };
     let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let Some(mut browser) = Browser::start(&stage, "a report in a browser") else { return };
     run(&stage, &stage.agent(), &server);
+    // One that waited for an API that was overloaded.
+    let overloaded = Server::plays(&(WORK.to_owned() + "[[fault]]\nturn = 1\nstatus = { code = 529 }\n"));
+    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let args = ["--retry-base", "50ms", "--retry-jitter", "none", "--inner-retries", "0", "--name", "waited"];
+    stage.run(&stage.agent(), &free).args(args).against(&overloaded).end().envelope(0);
     // One that failed, too, with a task of one word that is wider than a phone, as what is to be typed may be.
     let word = "word".repeat(99);
     let failed =
         stage.run(&stage.script("broken", "exit 3"), &[&word, "--model", &word, "--preset", "drill"]).end();
     assert_ne!(failed.code, 0, "{failed:?}");
-    let page = page(&report(&stage, &["--output", "report.html"]));
-    // A copy that may measure itself: the report itself may run nothing.
-    let (before, after) = page.split_once("<meta http-equiv").expect("it has a policy");
-    let after = after.split_once('>').expect("it ends").1;
-    let measure = "<script>addEventListener('load', () => { document.querySelectorAll('details').forEach(each => each.open = true); \
-                   document.title = document.documentElement.scrollWidth <= innerWidth ? 'it fits' : 'it does not fit' })</script>";
-    let measured = stage.file("measured.html", format!("{before}{after}{measure}"));
-    let mut shots = Vec::new();
-    for (size, dark) in [("390,844", false), ("390,844", true), ("1280,900", false), ("1280,900", true)] {
-        let dom = browse(
-            &stage,
-            &chromium,
-            size,
-            dark,
-            &["--dump-dom".to_owned(), format!("file://{}", measured.display())],
-        );
-        assert!(dom.contains("<title>it fits</title>"), "at {size}: {dom}");
-        let shot = stage.folder().join(format!("{size}-{dark}.png"));
-        let url = format!("file://{}", stage.folder().join("report.html").display());
-        browse(&stage, &chromium, size, dark, &[format!("--screenshot={}", shot.display()), url]);
-        shots.push(fs::read(shot).expect("a picture"));
+    report(&stage, &["--output", "report.html"]);
+    let report: Value =
+        serde_json::from_str(&report(&stage, &["--output-format", "json"]).stdout).expect("JSON");
+
+    let url = format!("file://{}", stage.folder().join("report.html").display());
+    let mut pictures = Vec::new();
+    for (width, height) in [(320, 568), (390, 844), (768, 1024), (1280, 900)] {
+        for scheme in ["light", "dark"] {
+            browser.is_a_screen(width, height, scheme);
+            let visit = browser.open(&url);
+            assert_eq!(visit.complaints, Vec::<String>::new(), "at {width}, {scheme}");
+            assert_eq!(visit.requests, [url.as_str()], "at {width}, {scheme}");
+            pictures.push(browser.picture(&format!("report-{width}-{scheme}")));
+            browser.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)");
+            assert_eq!(browser.evaluate(TOO_WIDE), json!([]), "at {width}, {scheme}");
+            assert_eq!(browser.evaluate("document.documentElement.scrollWidth"), width, "{scheme}");
+        }
     }
     // What they look like is for people; that light and dark are two pictures is not.
-    assert!(shots.iter().all(|shot| shot.starts_with(b"\x89PNG")));
-    assert!(shots[0] != shots[1] && shots[2] != shots[3], "light and dark are the same");
+    assert!(pictures.chunks(2).all(|pair| pair[0] != pair[1]), "light and dark are the same");
+    says_all(&mut browser, &report);
+}
+
+/// What is wider than what it is in, and what lies beyond the screen: for each the element and its beginning.
+const TOO_WIDE: &str = "[...document.body.querySelectorAll('*:not(.skip)')].filter(each => {
+    const box = each.getBoundingClientRect(), cut = each.scrollWidth > each.clientWidth + 1;
+    const hidden = getComputedStyle(each).clipPath != 'none' || each.closest('.lines thead, .models thead');
+    return !hidden && (box.right > innerWidth + 1 || box.left < -1 || cut && getComputedStyle(each).overflowX != 'visible');
+}).map(each => `${each.tagName} ${each.className} ${each.textContent.slice(0, 60)}`)";
+
+/// Asserts that everything that the JSON has is on the page, each where it belongs.
+fn says_all(browser: &mut Browser, report: &Value) {
+    let texts = |browser: &mut Browser, selector: &str| -> Vec<String> {
+        let all =
+            format!("[...document.querySelectorAll({})].map(each => each.textContent)", json!(selector));
+        serde_json::from_value(browser.evaluate(&all)).expect("texts")
+    };
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let word = |value: &Value| value.as_str().expect("a word").to_owned();
+
+    let whole = texts(browser, "body").concat();
+    for never in ["NaN", "undefined", "null", "Infinity", "None)", "Some("] {
+        assert!(!whole.contains(never), "{never} in {whole}");
+    }
+    let summary = texts(browser, "#summary .figure");
+    for count in ["runs", "done", "failed", "needs_person", "going_on"] {
+        assert!(summary.contains(&report["summary"][count].to_string()), "{count}: {summary:?}");
+    }
+
+    // Runs in the order of the JSON, which begins with those that failed, and these before everything else.
+    let runs = list(&report["runs"]);
+    let shown: Vec<String> = runs.iter().map(|run| format!("run-{}", word(&run["id"]))).collect();
+    let ids = browser.evaluate("[...document.querySelectorAll('article')].map(each => each.id)");
+    assert_eq!(ids, json!(shown));
+    let urgent =
+        |run: &&Value| ["failed", "needs_person"].contains(&run["standing"].as_str().unwrap_or_default());
+    let urgent: Vec<&Value> = runs.iter().filter(urgent).collect();
+    assert_eq!((urgent.len(), runs[0]["standing"].as_str()), (1, Some("failed")), "{report}");
+    let cards = texts(browser, "main > section#attention .card");
+    assert_eq!(cards.len(), urgent.len());
+    for part in [&urgent[0]["id"], &urgent[0]["next"], &urgent[0]["task"]] {
+        assert!(cards[0].contains(&word(part)), "no {part} in {cards:?}");
+    }
+    let order = browser.evaluate("[...document.querySelectorAll('main section')].map(each => each.id)");
+    assert_eq!(order, json!(["summary", "attention", "lost", "faults", "spent", "models", "runs"]));
+
+    let mut kinds = BTreeSet::new();
+    for run in &runs {
+        let article = format!("#run-{}", word(&run["id"]));
+        let (attempts, calls) = (list(&run["attempts"]), list(&run["calls"]["last"]));
+        assert_eq!(texts(browser, &format!("{article} table.attempts tbody tr")).len(), attempts.len());
+        let rows = texts(browser, &format!("{article} table.calls tbody tr"));
+        assert_eq!(rows.len(), calls.len(), "{rows:?}");
+        for (row, call) in rows.iter().zip(&calls) {
+            assert!(
+                row.contains(&word(&call["tool"])) && row.contains(&word(&call["argument"])),
+                "{row}: {call}"
+            );
+        }
+        // Each kind of what it did is drawn, and told in words.
+        let told = texts(browser, &format!("{article} .axis .label")).concat();
+        for slice in list(&run["timeline"]) {
+            let kind = word(&slice["kind"]);
+            let drawn = texts(browser, &format!("{article} .timeline rect.s-{kind}")).len();
+            assert!(drawn > 0, "{kind} is not drawn in {article}");
+            let words = match kind.as_str() {
+                "working" => "worked ",
+                "failed" => "failed attempts ",
+                "waiting" => "waited ",
+                other => panic!("a run was {other}: {run}"),
+            };
+            assert!(told.contains(words), "{kind}: {told}");
+            kinds.insert(kind);
+        }
+    }
+    assert_eq!(kinds, ["failed", "waiting", "working"].map(str::to_owned).into(), "{report}");
+
+    for (section, rows) in [("lost", "lost"), ("faults", "faults"), ("models", "models")] {
+        let told = texts(browser, &format!("#{section} tbody tr"));
+        assert_eq!(told.len(), list(&report[rows]).len(), "{section}: {told:?}");
+        assert!(!told.is_empty(), "{section}");
+    }
+    let models = texts(browser, "#models tbody th");
+    for model in list(&report["models"]) {
+        assert!(models.contains(&word(&model["model"])), "{models:?}: {model}");
+    }
+    let bars = list(&report["spend"]);
+    let spent = bars.iter().filter(|bar| bar["cost_usd"] != 0.0 || bar["estimated_cost_usd"] != 0.0).count();
+    assert!(spent > 0 && texts(browser, "#spent .chart rect").len() >= spent, "{bars:?}");
+    assert_eq!(texts(browser, "#spent tbody tr").len(), spent);
 }

@@ -10,7 +10,7 @@ use super::standing::Standing;
 use super::story::Attempt;
 use crate::output::text::grouped;
 use crate::output::words;
-use longhaul_core::Span;
+use longhaul_core::{Span, Usd};
 use writer::Html;
 
 /// Nothing is loaded and nothing runs, whatever a browser finds in here: the style sheet is all that is allowed.
@@ -92,6 +92,14 @@ fn section(html: &mut Html, id: &str, heading: &str, inside: impl FnOnce(&mut Ht
     });
 }
 
+/// A table in a panel of its own.
+fn table(html: &mut Html, class: &'static str, inside: impl FnOnce(&mut Html)) {
+    html.element("div", &[("class", "panel")], |html| {
+        let attributes = [("class", class)];
+        html.element("table", if class.is_empty() { &[] } else { &attributes }, inside);
+    });
+}
+
 /// The head of a table: its columns, and the class of each.
 fn head(html: &mut Html, columns: &[(&str, &str)]) {
     html.element("thead", &[], |html| {
@@ -107,14 +115,13 @@ fn head(html: &mut Html, columns: &[(&str, &str)]) {
 fn summary(html: &mut Html, report: &Report) {
     let Summary { runs, done, failed, needs_person, going_on, cancelled, .. } = report.summary;
     section(html, "summary", "Summary", |html| {
+        let attempts = counted(report.summary.attempts.into(), "attempt");
         html.element("dl", &[("class", "tiles")], |html| {
-            tile(
-                html,
-                "tile first",
-                "Runs",
-                &runs.to_string(),
-                &counted(report.summary.attempts.into(), "attempt"),
-            );
+            if let (Some(_), [run]) = (&report.run, report.runs.as_slice()) {
+                let class = format!("tile first some-{}", run.standing.word());
+                return tile(html, &class, "The run", &capital(run.standing.told()), &attempts);
+            }
+            tile(html, "tile first", "Runs", &runs.to_string(), &attempts);
             let standings = [
                 (Standing::Done, done),
                 (Standing::Failed, failed),
@@ -124,18 +131,21 @@ fn summary(html: &mut Html, report: &Report) {
             ];
             for (standing, count) in standings {
                 if count > 0 || standing != Standing::Cancelled {
-                    let some =
-                        if count > 0 { format!("tile some-{}", standing.word()) } else { "tile".to_owned() };
-                    tile(html, &some, &capital(standing.told()), &count.to_string(), "");
+                    let class = match count {
+                        0 => "tile none".to_owned(),
+                        _ => format!("tile some-{}", standing.word()),
+                    };
+                    tile(html, &class, &capital(standing.told()), &count.to_string(), "");
                 }
             }
         });
         html.element("dl", &[("class", "tiles wide")], |html| {
             let Summary { cost, cost_estimated, tokens, active, lost, .. } = report.summary;
-            let mut notes = vec![
-                format!("stated by the vendor; about {} more estimated", money(cost_estimated)),
-                format!("{} tokens", short_count(tokens)),
-            ];
+            let mut notes = vec!["stated by the vendor".to_owned()];
+            if cost_estimated > Usd::ZERO {
+                notes.push(format!("about {} more estimated", money(cost_estimated)));
+            }
+            notes.push(format!("{} tokens", short_count(tokens)));
             notes.extend(super::remarks(report));
             tile(html, "tile", "Spent", &money(cost), &notes.join("; "));
             let note = format!("{}attempts ran for {active}", most(&report.lost));
@@ -194,10 +204,23 @@ fn card(html: &mut Html, run: &ReportRun, clock: &Clock) {
     html.element("p", &[], |html| {
         html.leaf("strong", &[], &super::because(run, clock));
         if let Some(advice) = &run.advice {
-            html.format(format_args!(" {}", super::sentence(advice)));
+            html.text(" ");
+            prose(html, &super::sentence(advice));
         }
     });
     next(html, run);
+}
+
+/// A text of ours, in which what stands between backticks is to be typed.
+fn prose(html: &mut Html, text: &str) {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        // One of them is not closed: it is a sign like any other.
+        return html.text(text);
+    }
+    for (place, part) in parts.into_iter().enumerate() {
+        if place.is_multiple_of(2) { html.text(part) } else { html.leaf("code", &[], part) }
+    }
 }
 
 /// What to type next.
@@ -215,7 +238,7 @@ fn lost(html: &mut Html, rows: &[LostRow]) {
             return html.leaf("p", &[], "None.");
         }
         let whole: u64 = rows.iter().map(|row| row.waiting.millis() + row.vain.millis()).sum();
-        html.element("table", &[], |html| {
+        table(html, "", |html| {
             head(
                 html,
                 &[("To what", ""), ("Waiting", "number"), ("In attempts", "number"), ("Runs", "number")],
@@ -248,7 +271,7 @@ fn faults(html: &mut Html, report: &Report) {
             return html.leaf("p", &[], "None.");
         }
         let whole: u64 = report.faults.iter().map(|row| u64::from(row.attempts)).sum();
-        html.element("table", &[], |html| {
+        table(html, "", |html| {
             head(html, &[("What", ""), ("Attempts", "number"), ("Runs", "number"), ("Ended runs", "number")]);
             html.element("tbody", &[], |html| {
                 for row in &report.faults {
@@ -276,21 +299,18 @@ fn spent(html: &mut Html, report: &Report, clock: &Clock) {
     });
 }
 
+/// What the columns of the models are called. A phone has no room for so many: there each figure has its name beside it.
+const TOKENS: [&str; 5] = ["Input", "Output", "Cache read", "Cache written", "Cut"];
+
 fn models(html: &mut Html, rows: &[ModelRow]) {
     if rows.is_empty() {
         return;
     }
-    // The one table that a phone has no room for: it scrolls by itself, with the keyboard too.
-    let scroll =
-        [("class", "scroll"), ("role", "region"), ("tabindex", "0"), ("aria-labelledby", "models-heading")];
     section(html, "models", "Tokens by model", |html| {
-        html.element("div", &scroll, |html| {
-            html.element("table", &[], |html| {
-                let columns = ["Input", "Output", "Cache read", "Cache written", "Cut", "Cost"];
-                let columns = columns.map(|name| (name, "number"));
-                head(html, &[&[("Model", "")], &columns[..]].concat());
-                html.element("tbody", &[], |html| rows.iter().for_each(|row| model(html, row)));
-            });
+        table(html, "models", |html| {
+            let columns = TOKENS.map(|name| (name, "number"));
+            head(html, &[&[("Model", "")], &columns[..], &[("Cost", "number")]].concat());
+            html.element("tbody", &[], |html| rows.iter().for_each(|row| model(html, row)));
         });
     });
 }
@@ -299,8 +319,10 @@ fn model(html: &mut Html, row: &ModelRow) {
     html.element("tr", &[], |html| {
         html.leaf("th", &[("scope", "row")], super::model_name(&row.model));
         let tokens = row.tokens;
-        for count in [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.cut_tokens] {
-            html.leaf("td", &[("class", "number"), ("title", &grouped(count))], &short_count(count));
+        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.cut_tokens];
+        for (name, count) in TOKENS.into_iter().zip(counts) {
+            let attributes = [("class", "number"), ("data-name", name), ("title", &grouped(count))];
+            html.leaf("td", &attributes, &short_count(count));
         }
         html.leaf("td", &[("class", "number cost")], &cost(row.cost, row.cost_estimated, row.unpriced));
     });
@@ -312,8 +334,8 @@ fn runs(html: &mut Html, report: &Report, clock: &Clock) {
         if report.runs.is_empty() {
             return html.leaf("p", &[], "There are none.");
         }
-        drawings::legend(html);
         let detailed = report.runs.len().min(bounds.runs);
+        drawings::legend(html, report.runs[..detailed].iter().flat_map(|run| &run.timeline));
         for run in &report.runs[..detailed] {
             html.line();
             let attributes =
@@ -367,7 +389,7 @@ fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &Clock) {
 }
 
 fn attempts(html: &mut Html, run: &ReportRun, clock: &Clock) {
-    html.element("table", &[], |html| {
+    html.element("table", &[("class", "lines attempts")], |html| {
         head(html, &[("#", ""), ("Began", ""), ("Took", "number"), ("How it ended", ""), ("Cost", "number")]);
         html.element("tbody", &[], |html| {
             for attempt in &run.attempts {
@@ -381,12 +403,12 @@ fn row(html: &mut Html, attempt: &Attempt, run: &ReportRun, clock: &Clock) {
     html.leaf("th", &[("scope", "row"), ("class", "count")], &attempt.number.to_string());
     html.leaf("td", &[], &clock.short(attempt.began_at));
     html.leaf("td", &[("class", "number")], &super::took(attempt));
-    html.leaf("td", &[], &super::ending(attempt, run));
+    html.leaf("td", &[("class", "long")], &super::ending(attempt, run));
     html.leaf("td", &[("class", "number cost")], &cost(attempt.cost, attempt.cost_estimated, false));
 }
 
 fn calls(html: &mut Html, calls: &Calls, clock: &Clock) {
-    html.element("table", &[], |html| {
+    html.element("table", &[("class", "lines calls")], |html| {
         head(html, &[("#", ""), ("At", ""), ("Tool", ""), ("With", ""), ("Ended", "")]);
         html.element("tbody", &[], |html| {
             for call in &calls.last {
@@ -395,7 +417,7 @@ fn calls(html: &mut Html, calls: &Calls, clock: &Clock) {
                     html.leaf("td", &[], &call.at.as_deref().map(|at| clock.time(at)).unwrap_or_default());
                     let by = if call.subagent { " (sub-agent)" } else { "" };
                     html.leaf("td", &[("class", "tool")], &format!("{}{by}", call.tool));
-                    html.leaf("td", &[("class", "call")], &call.argument);
+                    html.leaf("td", &[("class", "long call")], &call.argument);
                     html.element("td", &[], |html| match call.ended {
                         CallEnd::Fine => html.text(call.ended.told()),
                         CallEnd::Unknown | CallEnd::Failed | CallEnd::Denied | CallEnd::CutOff => {

@@ -136,6 +136,20 @@ impl SliceKind {
     }
 }
 
+impl SliceKind {
+    /// For a line that says how long each was.
+    pub fn brief(self) -> &'static str {
+        match self {
+            SliceKind::Working => "worked",
+            SliceKind::Failed => "failed attempts",
+            SliceKind::Waiting => "waited",
+            SliceKind::Checking => "checked",
+            SliceKind::Asleep => "asleep or unattended",
+            SliceKind::Over => "was over",
+        }
+    }
+}
+
 /// What keeps a run from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {

@@ -6,10 +6,12 @@ use super::super::spend::Bucket;
 use super::super::story::{Slice, SliceKind};
 use super::writer::Html;
 use longhaul_core::{Span, Usd};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 // The width of a timeline in its own units.
 const WIDE: f64 = 1_000.0;
+// A third of a screen is enough for so many bars.
+const FEW_BARS: usize = 12;
 
 /// A part of a timeline as it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,11 +69,11 @@ fn together(small: &mut Vec<Stroke>) -> Option<Stroke> {
 pub fn timeline(html: &mut Html, slices: &[Slice], finest: usize, clock: &Clock) {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return };
     html.element("figure", &[], |html| {
-        let label = format!("Timeline: {}", told(slices));
+        let label = told(slices);
         let whole = [("class", "timeline"), ("viewBox", "0 0 1000 24"), ("preserveAspectRatio", "none")];
         html.element(
             "svg",
-            &[whole[0], whole[1], whole[2], ("role", "img"), ("aria-label", &label)],
+            &[whole[0], whole[1], whole[2], ("role", "img"), ("aria-label", "Timeline")],
             |html| {
                 for stroke in strokes(slices, finest) {
                     // A hair is still seen.
@@ -79,10 +81,16 @@ pub fn timeline(html: &mut Html, slices: &[Slice], finest: usize, clock: &Clock)
                 }
             },
         );
-        html.element("figcaption", &[("class", "axis")], |html| {
-            html.leaf("span", &[], &clock.short(first.from));
-            html.leaf("span", &[], &clock.short(last.to));
-        });
+        axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
+    });
+}
+
+/// What is below a drawing: where it begins, what it says, where it ends.
+fn axis(html: &mut Html, [from, label, to]: [&str; 3]) {
+    html.element("figcaption", &[("class", "axis")], |html| {
+        html.leaf("span", &[], from);
+        html.leaf("span", &[("class", "label")], label);
+        html.leaf("span", &[], to);
     });
 }
 
@@ -93,7 +101,7 @@ fn told(slices: &[Slice]) -> String {
         let sum = kinds.entry(slice.kind).or_default();
         *sum = *sum + slice.to.since(slice.from);
     }
-    let each = kinds.into_iter().map(|(kind, span)| format!("{} for {span}", kind.told()));
+    let each = kinds.into_iter().map(|(kind, span)| format!("{} {span}", kind.brief()));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -115,10 +123,14 @@ fn rect(html: &mut Html, kind: SliceKind, x: f64, wide: f64) {
     );
 }
 
-/// What the shapes and colours of a timeline mean.
-pub fn legend(html: &mut Html) {
+/// What the shapes and colours of these timelines mean.
+pub fn legend<'a>(html: &mut Html, slices: impl Iterator<Item = &'a Slice>) {
+    let drawn: BTreeSet<SliceKind> = slices.map(|slice| slice.kind).collect();
+    if drawn.is_empty() {
+        return;
+    }
     html.element("ul", &[("class", "legend")], |html| {
-        for kind in SliceKind::ALL {
+        for kind in SliceKind::ALL.iter().filter(|kind| drawn.contains(kind)) {
             html.element("li", &[], |html| {
                 let whole =
                     [("viewBox", "0 0 30 24"), ("preserveAspectRatio", "none"), ("aria-hidden", "true")];
@@ -154,7 +166,9 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &Clock) {
         counted(bars.len() as u64, "bar"),
         super::super::figures::money(most)
     );
-    html.element("figure", &[], |html| {
+    // Few bars across a whole screen are walls.
+    let class = if bars.len() <= FEW_BARS { "few" } else { "many" };
+    html.element("figure", &[("class", class)], |html| {
         let view = format!("0 0 {} 100", bars.len() * 10);
         let svg = [
             ("class", "chart"),
@@ -171,16 +185,17 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &Clock) {
                 column(html, ("estimated", place), all - stated, stated);
             }
         });
-        html.element("figcaption", &[("class", "axis")], |html| {
-            html.leaf("span", &[], &clock.short(first.from));
-            html.leaf("span", &[], &label);
-            html.leaf("span", &[], &clock.short(last.to));
-        });
+        axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
     });
     html.element("ul", &[("class", "legend")], |html| {
-        for (class, told) in
-            [("stated", "stated by the vendor"), ("estimated", "estimated, on top of it and narrower")]
-        {
+        let estimated = bars.iter().any(|bar| bar.cost_estimated > Usd::ZERO);
+        for (class, told, there) in [
+            ("stated", "stated by the vendor", true),
+            ("estimated", "estimated, on top of it and narrower", estimated),
+        ] {
+            if !there {
+                continue;
+            }
             html.element("li", &[], |html| {
                 let whole =
                     [("viewBox", "0 0 10 10"), ("preserveAspectRatio", "none"), ("aria-hidden", "true")];
