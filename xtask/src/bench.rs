@@ -13,11 +13,14 @@ mod fleet;
 mod instant;
 mod launch;
 mod ledger;
+mod logs;
 mod longline;
 pub mod machine;
 pub mod place;
 mod process;
 mod recover;
+mod report;
+mod runs;
 mod sample;
 pub mod section;
 mod stream;
@@ -59,6 +62,8 @@ const BENCHES: &[(&str, Run)] = &[
     ("instant", instant::bench),
     ("stream", stream::bench),
     ("ledger", ledger::bench),
+    ("report", report::bench),
+    ("logs", logs::bench),
     ("longline", longline::bench),
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),

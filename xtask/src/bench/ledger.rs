@@ -1,10 +1,9 @@
 //! The commands that read the ledger, over a home as it is after years: a hundred thousand runs of ten attempts each.
 
-mod runs;
-
 use super::Bench;
 use super::place::Place;
 use super::process::{metered, timed};
+use super::runs;
 use super::sample::{median, ms};
 use super::section::{Row, Section};
 use std::io;

@@ -1,62 +1,166 @@
-//! Runs on disk, as Longhaul leaves them: plans, journals and what attempts spent, without the agents.
+//! Runs on disk, as Longhaul leaves them: plans, journals, what attempts spent, and what was said in them, without the
+//! agents.
 
 use jiff::Timestamp;
+use longhaul_agent::message::{Kind, Message, Origin};
 use longhaul_core::{
     Fault, Moment, Next, Outcome, OutcomeKind, Preset, Proc, Record, Remedy, Say, SessionPlan, SpawnPlan,
     Tally, Tokens, Usd,
 };
 use serde_json::json;
-use std::fs;
-use std::io::{self, Write};
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 const DAYS: u64 = 365;
 const DAY_MS: u64 = 86_400_000;
 /// 2026-01-01.
 const FIRST_DAY_MS: u64 = 1_767_225_600_000;
 const LETTERS: &[u8; 19] = b"bcdfghjkmnpqrstvwxz";
-const MODELS: [&str; 3] = ["claude-opus-5-5", "claude-sonnet-4-5", "claude-haiku-5-5"];
+pub const MODELS: [&str; 3] = ["claude-opus-5-5", "claude-sonnet-4-5", "claude-haiku-5-5"];
 
-/// Makes so many runs, and returns the id of one in the middle.
+/// A run that is to be made.
+pub struct Story {
+    /// Its number: everything that is of no interest follows from it.
+    pub number: u64,
+    /// When it was begun, in milliseconds since 1970.
+    pub began: u64,
+    pub name: Option<&'static str>,
+    pub task: String,
+    pub attempts: Vec<Try>,
+    /// How it ended; nothing for one that broke off.
+    pub outcome: Option<Outcome>,
+    /// How many tool calls each attempt made. Without any there is no transcript.
+    pub calls: u32,
+}
+
+/// An attempt of it.
+#[derive(Clone, Copy)]
+pub struct Try {
+    pub works_seconds: u64,
+    pub fault: Option<Fault>,
+    /// How long the run waits then.
+    pub waits_seconds: u64,
+}
+
+/// Makes so many runs of the years before, all alike: overloaded but for their last attempt. Returns the id of one in the
+/// middle.
 pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
-    let policy = Preset::Default.policy();
     for number in 0..count as u64 {
-        let began = FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000;
-        let dir = home.join("runs").join(&stamp(began)[..10]).join(id(number));
-        fs::create_dir_all(dir.join("attempts"))?;
-        let plan = json!({
-            "longhaul": env!("CARGO_PKG_VERSION"),
-            "started_at": stamp(began),
-            "prompt": { "text": format!("Prove lemma {number} of the paper, and write down what it rests on.") },
-            "cwd": format!("/home/me/projects/project-{}", number % 40),
-            "model": MODELS[(number % 3) as usize],
-            "agent": { "name": "claude", "program": "/usr/local/bin/claude" },
-            "argv": [],
-            "env": { "set": [], "removed": [] },
-            "policy": &policy,
-        });
-        fs::write(dir.join("plan.json"), serde_json::to_vec(&plan)?)?;
-        let mut journal = io::BufWriter::new(fs::File::create(dir.join("journal.jsonl"))?);
-        for (seq, (at, records)) in steps(number, began, attempts).iter().enumerate() {
-            serde_json::to_writer(&mut journal, &json!({ "seq": seq + 1, "at": at, "records": records }))?;
-            journal.write_all(b"\n")?;
+        let kind = if number.is_multiple_of(10) { OutcomeKind::Failed } else { OutcomeKind::Done };
+        let overloaded = Try { works_seconds: 400, fault: Some(Fault::Overloaded), waits_seconds: 200 };
+        let mut tries = vec![overloaded; attempts as usize];
+        if let Some(last) = tries.last_mut() {
+            last.fault = None;
         }
-        journal.flush()?;
-        for attempt in 1..=attempts {
-            let dir = dir.join("attempts").join(format!("{attempt:03}"));
-            fs::create_dir(&dir)?;
-            fs::write(dir.join("spent.json"), serde_json::to_vec(&spent(number))?)?;
-        }
+        let story = Story {
+            number,
+            began: FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000,
+            name: None,
+            task: format!("Prove lemma {number} of the paper, and write down what it rests on."),
+            attempts: tries,
+            outcome: Some(Outcome { kind, ..Outcome::DONE }),
+            calls: 0,
+        };
+        write(home, &story)?;
     }
     Ok(id(count as u64 / 2))
 }
 
-fn stamp(ms: u64) -> String {
+/// Makes a run, and returns its directory.
+pub fn write(home: &Path, story: &Story) -> io::Result<PathBuf> {
+    let number = story.number;
+    let dir = home.join("runs").join(&stamp(story.began)[..10]).join(id(number));
+    fs::create_dir_all(dir.join("attempts"))?;
+    let plan = json!({
+        "longhaul": env!("CARGO_PKG_VERSION"),
+        "started_at": stamp(story.began),
+        "name": story.name,
+        "prompt": { "text": story.task },
+        "cwd": format!("/home/me/projects/project-{}", number % 40),
+        "model": model(number),
+        "agent": { "name": "claude", "program": "/usr/local/bin/claude" },
+        "argv": [],
+        "env": { "set": [], "removed": [] },
+        "policy": Preset::Default.policy(),
+    });
+    fs::write(dir.join("plan.json"), serde_json::to_vec(&plan)?)?;
+    let mut journal = BufWriter::new(File::create(dir.join("journal.jsonl"))?);
+    for (seq, (at, records)) in steps(story).iter().enumerate() {
+        serde_json::to_writer(&mut journal, &json!({ "seq": seq + 1, "at": at, "records": records }))?;
+        journal.write_all(b"\n")?;
+    }
+    journal.flush()?;
+    for attempt in 1..=story.attempts.len() {
+        let dir = dir.join("attempts").join(format!("{attempt:03}"));
+        fs::create_dir(&dir)?;
+        fs::write(dir.join("spent.json"), serde_json::to_vec(&spent(number))?)?;
+    }
+    if story.calls > 0 {
+        let mut transcript = transcript(&dir)?;
+        for attempt in 1..=story.attempts.len() as u32 {
+            let began = began(story, attempt);
+            for call in 0..u64::from(story.calls) {
+                said(&mut transcript, attempt, call, began + call * 3_000)?;
+            }
+        }
+        transcript.flush()?;
+    }
+    Ok(dir)
+}
+
+/// The empty transcript of a run.
+pub fn transcript(dir: &Path) -> io::Result<BufWriter<File>> {
+    fs::create_dir_all(dir.join("logs"))?;
+    Ok(BufWriter::new(File::create(dir.join("logs/transcript.jsonl"))?))
+}
+
+/// Writes what was said about one tool call: the model's words, the call, and what it brought. Some three kilobytes.
+pub fn said(out: &mut impl Write, attempt: u32, call: u64, at: u64) -> io::Result<()> {
+    // In turn; what is called most comes most often.
+    let (tool, input) = match call % 5 {
+        0 => ("Read", json!({ "file_path": format!("/home/me/projects/src/part_{call}.rs") })),
+        1 | 2 => ("Bash", json!({ "command": format!("cargo test -p part_{call} 2>&1 | tail -40") })),
+        3 => (
+            "Edit",
+            json!({ "file_path": "/home/me/projects/src/lib.rs", "old_string": "a", "new_string": "b" }),
+        ),
+        _ => ("Grep", json!({ "pattern": format!("fn step_{call}"), "path": "src" })),
+    };
+    let id = format!("toolu_{attempt}_{call}");
+    let timestamp = Some(stamp(at));
+    let text = Message {
+        timestamp: timestamp.clone(),
+        content: Some(format!("Next I look at part {call}; the test before it passes now.")),
+        ..Message::new(Kind::Text, Origin::Model, attempt)
+    };
+    let called = Message {
+        timestamp: timestamp.clone(),
+        tool: Some(tool.to_owned()),
+        tool_use_id: Some(id.clone()),
+        input: Some(serde_json::value::to_raw_value(&input)?),
+        ..Message::new(Kind::ToolCall, Origin::Model, attempt)
+    };
+    let brought = Message {
+        timestamp,
+        content: Some("test parts::a_part_does_what_it_says ... ok\n".repeat(50)),
+        tool_use_id: Some(id),
+        is_error: Some(call % 9 == 7),
+        ..Message::new(Kind::ToolResult, Origin::Tool, attempt)
+    };
+    for message in [text, called, brought] {
+        serde_json::to_writer(&mut *out, &message)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+pub fn stamp(ms: u64) -> String {
     let timestamp = Timestamp::from_millisecond(ms as i64).expect("it is within the calendar");
     format!("{timestamp:.3}")
 }
 
-fn id(number: u64) -> String {
+pub fn id(number: u64) -> String {
     // A factor that shares none with 19^6, so that neighbours do not begin alike.
     let mut rest = number.wrapping_mul(7_368_787) % 47_045_881;
     let letter = |_| {
@@ -65,6 +169,10 @@ fn id(number: u64) -> String {
         char::from(letter)
     };
     (0..6).map(letter).collect()
+}
+
+fn model(number: u64) -> &'static str {
+    MODELS[(number % 3) as usize]
 }
 
 fn cost(number: u64) -> u64 {
@@ -77,7 +185,7 @@ fn tokens() -> Tokens {
 
 fn spent(number: u64) -> serde_json::Value {
     json!([{
-        "model": MODELS[(number % 3) as usize],
+        "model": model(number),
         "cost_usd": cost(number) as f64 / 1e6,
         "estimated_cost_usd": 0.0,
         "unpriced": false,
@@ -87,43 +195,53 @@ fn spent(number: u64) -> serde_json::Value {
     }])
 }
 
-/// A run that was overloaded but for its last attempt.
-fn steps(number: u64, began: u64, attempts: u32) -> Vec<(Moment, Vec<Record>)> {
-    let session = format!("{number:08x}-0000-4000-8000-000000000000");
-    let plan = |attempt: u32| {
-        let plan = if attempt == 1 {
-            SessionPlan::New(session.as_str().into())
-        } else {
-            SessionPlan::Resume(session.as_str().into())
-        };
-        SpawnPlan::new(attempt, plan, if attempt == 1 { Say::Task } else { Say::Continue(Fault::Overloaded) })
+/// When an attempt began.
+fn began(story: &Story, attempt: u32) -> u64 {
+    let before = &story.attempts[..attempt as usize - 1];
+    // It took the first a moment to be there.
+    let seconds: u64 = before.iter().map(|each| each.works_seconds + each.waits_seconds).sum();
+    story.began + (1 + seconds) * 1_000
+}
+
+fn steps(story: &Story) -> Vec<(Moment, Vec<Record>)> {
+    let session = format!("{:08x}-0000-4000-8000-000000000000", story.number);
+    let plan = |attempt: u32, after: Option<Fault>| {
+        let session = session.as_str().into();
+        let plan = if attempt == 1 { SessionPlan::New(session) } else { SessionPlan::Resume(session) };
+        SpawnPlan::new(attempt, plan, after.map_or(Say::Task, Say::Continue))
     };
-    let kind = if number.is_multiple_of(10) { OutcomeKind::Failed } else { OutcomeKind::Done };
-    let outcome = Outcome { kind, ..Outcome::DONE };
     let mut steps = Vec::new();
-    for attempt in 1..=attempts {
-        let at = |seconds: u64| Moment(began + (u64::from(attempt) * 600 + seconds) * 1_000);
-        let started = Record::AttemptStarted { at: at(0), plan: plan(attempt) };
+    let mut after = None;
+    for (attempt, tried) in (1..).zip(&story.attempts) {
+        let Try { works_seconds, fault, waits_seconds } = *tried;
+        let at = |seconds: u64| Moment(began(story, attempt) + seconds * 1_000);
+        let ended = at(works_seconds);
+        let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, after) };
         let first = (attempt == 1).then_some(Record::RunStarted { at: at(0) });
         steps.push((at(0), first.into_iter().chain([started]).collect()));
         let proc = Proc { pid: 4_711, start_ticks: 123_456 };
         steps.push((at(0), vec![Record::AttemptSpawned { at: at(0), proc }]));
         steps.push((at(1), vec![Record::SessionOpened { at: at(1), session: session.as_str().into() }]));
-        steps.push((at(20), vec![Record::Progressed { at: at(20), forgives: true }]));
-        let is_last = attempt == attempts;
-        let next = if is_last {
-            Next::Finish(outcome)
-        } else {
-            Next::Attempt { at: at(500), remedy: Remedy::WaitOut, plan: plan(attempt + 1) }
+        if works_seconds >= 20 {
+            steps.push((at(20), vec![Record::Progressed { at: at(20), forgives: true }]));
+        }
+        let is_last = attempt as usize == story.attempts.len();
+        let next = match (is_last, story.outcome) {
+            (true, None) => break,
+            (true, Some(outcome)) => Next::Finish(outcome),
+            (false, _) => {
+                let at = at(works_seconds + waits_seconds);
+                Next::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
+            }
         };
-        let ended = Record::AttemptEnded {
-            at: at(400),
-            fault: (!is_last).then_some(Fault::Overloaded),
+        let record = Record::AttemptEnded {
+            at: ended,
+            fault,
             tally: Tally {
                 tokens: tokens(),
                 messages: 12,
                 turns: 12,
-                cost: Usd(cost(number)),
+                cost: Usd(cost(story.number)),
                 ..Tally::default()
             },
             result: None,
@@ -133,10 +251,12 @@ fn steps(number: u64, began: u64, attempts: u32) -> Vec<(Moment, Vec<Record>)> {
             evidence: None,
             next,
         };
-        steps.push((at(400), vec![ended]));
-        let swept = Record::Swept { at: at(401), ended: 0 };
-        let finished = is_last.then_some(Record::RunFinished { at: at(401), outcome });
-        steps.push((at(401), [swept].into_iter().chain(finished).collect()));
+        steps.push((ended, vec![record]));
+        let swept = Record::Swept { at: ended, ended: 0 };
+        let finished = story.outcome.filter(|_| is_last);
+        let finished = finished.map(|outcome| Record::RunFinished { at: ended, outcome });
+        steps.push((ended, [swept].into_iter().chain(finished).collect()));
+        after = fault;
     }
     steps
 }

@@ -1,0 +1,111 @@
+//! `longhaul logs` of a run that said much: how soon there is something to read, and how much memory all of it takes.
+
+use super::Bench;
+use super::place::Place;
+use super::process::{Guarded, metered, timed};
+use super::runs::{self, Story, Try};
+use super::sample::{median, ms};
+use super::section::{Row, Section};
+use longhaul_core::Outcome;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const FIRST_BAR_MS: f64 = 100.0;
+const MEMORY_BAR_MIB: f64 = 32.0;
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let place = Place::new()?;
+    let bytes = bench.count(100_000_000, 2_000_000) as u64;
+    // Two attempts, each of which said half of it.
+    let half = Try { works_seconds: 40_000, fault: None, waits_seconds: 1 };
+    let story = Story {
+        number: 1,
+        began: 1_767_225_600_000,
+        name: None,
+        task: "Say much.".to_owned(),
+        attempts: vec![half; 2],
+        outcome: Some(Outcome::DONE),
+        calls: 0,
+    };
+    let dir = runs::write(&place.longhaul_home(), &story)?;
+    make(&dir, bytes, story.began)?;
+    let run = runs::id(story.number);
+
+    let forms: [(&str, &[&str]); 4] = [
+        ("`logs RUN`", &[]),
+        ("`logs RUN --attempt 2`: half of it is passed over", &["--attempt", "2"]),
+        ("`logs RUN --raw`", &["--raw"]),
+        ("`logs RUN --output-format stream-json`", &["--output-format", "stream-json"]),
+    ];
+    let (mut rows, mut peak_kib) = (Vec::new(), 0);
+    for (number, (what, form)) in forms.into_iter().enumerate() {
+        let command = || {
+            let mut command: Command = place.command(&bench.longhaul);
+            command.args(["logs", &run]).args(form);
+            command
+        };
+        let mut samples = Vec::new();
+        for _ in 0..bench.count(20, 3) {
+            samples.push(ms(first_byte(&mut command())?));
+        }
+        let (what, median) = (format!("{what}: to the first byte"), median(&samples));
+        // What lies before the part that is wanted has to be read.
+        rows.push(if number == 1 {
+            Row::told(what, "ms", median)
+        } else {
+            Row::at_most(what, FIRST_BAR_MS, "ms", median)
+        });
+        peak_kib = peak_kib.max(metered(&mut command())?.peak_kib);
+    }
+    let mut whole: Command = place.command(&bench.longhaul);
+    let whole = timed(whole.args(["logs", &run]))?;
+    rows.push(Row::told("`logs RUN`: all of it", "s", whole.as_secs_f64()));
+    rows.push(Row::at_most(
+        "the most memory of any of them, to the end",
+        MEMORY_BAR_MIB,
+        "MiB",
+        peak_kib as f64 / 1024.0,
+    ));
+    Ok(Section {
+        about: "A run whose agent wrote 100 MB in two attempts, and whose transcript is as long. Timed from launch to the \
+                first byte on a pipe, medians; the page cache is warm.",
+        rows,
+        appendix: String::new(),
+    })
+}
+
+/// Writes a transcript of so many bytes, and streams as long.
+fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
+    let mut transcript = runs::transcript(dir)?;
+    for attempt in 1..=2 {
+        let mut stream =
+            BufWriter::new(File::create(dir.join(format!("attempts/{attempt:03}/stream.jsonl")))?);
+        let (mut written, mut call, mut said) = (0, 0, Vec::new());
+        while written < bytes / 2 {
+            said.clear();
+            runs::said(&mut said, attempt, call, began + call * 1_000)?;
+            transcript.write_all(&said)?;
+            let event = json!({ "type": "user", "message": { "role": "user", "content": String::from_utf8_lossy(&said) } });
+            let line = format!("{event}\n");
+            stream.write_all(line.as_bytes())?;
+            written += said.len() as u64;
+            call += 1;
+        }
+        stream.flush()?;
+    }
+    transcript.flush()
+}
+
+/// How long it takes until something is printed. Nobody reads the rest.
+fn first_byte(command: &mut Command) -> io::Result<Duration> {
+    let begun = Instant::now();
+    let mut child = Guarded(command.stdout(Stdio::piped()).spawn()?);
+    let stdout = child.0.stdout.as_mut().ok_or_else(|| io::Error::other("stdout is piped"))?;
+    let mut first = [0];
+    stdout.read_exact(&mut first)?;
+    Ok(begun.elapsed())
+}

@@ -1,0 +1,90 @@
+//! `longhaul report` of a busy week: 500 runs with their waits, failures and tool calls, on one page.
+
+mod stories;
+
+use super::Bench;
+use super::place::Place;
+use super::process::{metered, timed};
+use super::runs;
+use super::sample::median;
+use super::section::{Row, Section};
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, io};
+
+const PAGE_BAR_S: f64 = 3.0;
+const SIZE_BAR_MB: f64 = 5.0;
+const WEEK_MS: u64 = 7 * 86_400_000;
+// The longest story takes less than that: nothing happens after now.
+const LONGEST_MS: u64 = 8 * 3_600_000;
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let place = Place::new()?;
+    let count = bench.count(500, 24) as u64;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_millis();
+    let first = now as u64 - WEEK_MS + 60_000;
+    for number in 0..count {
+        let began = first + (WEEK_MS - LONGEST_MS) / count * number;
+        runs::write(&place.longhaul_home(), &stories::story(number, began))?;
+    }
+
+    let command = |form: &[&str]| {
+        let mut command: Command = place.command(&bench.longhaul);
+        command.args(["report", "--since", "7d"]).args(form).stdout(Stdio::null());
+        command
+    };
+    let page = place.work().join("report.html");
+    let form = ["--output", page.to_str().ok_or_else(|| io::Error::other("no plain name"))?];
+    // The ledger has none of them yet.
+    let first = timed(&mut command(&form))?.as_secs_f64();
+    let took = |form: &[&str]| -> io::Result<f64> {
+        let mut samples = Vec::new();
+        for _ in 0..bench.count(9, 3) {
+            samples.push(timed(&mut command(form))?.as_secs_f64());
+        }
+        Ok(median(&samples))
+    };
+    let (html, text, json) = (took(&form)?, took(&["--text"])?, took(&["--output-format", "json"])?);
+    let peak = metered(&mut command(&form))?.peak_kib as f64 / 1024.0;
+    let told = told(&mut command(&["--output-format", "json"]), count)?;
+    let megabytes = fs::metadata(&page)?.len() as f64 / 1e6;
+    Ok(Section {
+        about: "A home of 500 runs in the last seven days, of 1 to 41 attempts each, with their waits, failures, models and \
+                tool calls. `longhaul report --since 7d` is timed from launch to exit, medians; the page cache is warm.",
+        rows: vec![
+            Row::at_most("the page", PAGE_BAR_S, "s", html),
+            Row::at_most("the page, of runs that the ledger does not know yet", PAGE_BAR_S, "s", first),
+            Row::at_most("the page: its size", SIZE_BAR_MB, "MB", megabytes),
+            Row::told("as text", "s", text),
+            Row::told("as JSON", "s", json),
+            Row::told("the page: peak memory", "MiB", peak),
+            Row::told("attempts that it tells of", "", told.attempts),
+            Row::told("tool calls that it tells of", "", told.calls),
+        ],
+        appendix: String::new(),
+    })
+}
+
+/// How much a report tells of.
+struct Told {
+    attempts: f64,
+    calls: f64,
+}
+
+/// Reads the report as JSON: a fast report of nothing would prove nothing.
+fn told(command: &mut Command, count: u64) -> io::Result<Told> {
+    let report: Value = serde_json::from_slice(&command.stdout(Stdio::piped()).output()?.stdout)?;
+    let runs = report["runs"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if runs.len() as u64 != count || runs.iter().any(|run| run["calls"]["last"][0]["tool"].is_null()) {
+        return Err(io::Error::other(format!(
+            "the report tells of {} of {count} runs, or of no tool calls",
+            runs.len()
+        )));
+    }
+    let sum = |of: &dyn Fn(&Value) -> Option<usize>| runs.iter().filter_map(of).sum::<usize>() as f64;
+    Ok(Told {
+        attempts: sum(&|run| run["attempts"].as_array().map(Vec::len)),
+        calls: sum(&|run| run["calls"]["last"].as_array().map(Vec::len)),
+    })
+}
