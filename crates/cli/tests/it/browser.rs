@@ -105,6 +105,7 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             browser.ask(&format!("{domain}.enable"), json!({}));
         }
+        browser.ask("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
         Some(browser)
     }
 
@@ -122,7 +123,12 @@ impl Browser {
         self.events.clear();
         let opened = self.ask("Page.navigate", json!({ "url": url }));
         assert_eq!(opened["errorText"], Value::Null, "{url}: {opened}");
-        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+        // Of this page: the end of another one may still be told.
+        let is_there = |event: &Value| {
+            let told = &event["params"];
+            told["name"] == "load" && told["loaderId"] == opened["loaderId"]
+        };
+        while !self.events.iter().any(is_there) {
             let event = self.heard("the page");
             self.events.push(event);
         }
