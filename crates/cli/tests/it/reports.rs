@@ -209,19 +209,31 @@ fn a_browser_shows_it_on_any_screen() {
             pictures.push(browser.picture(&format!("report-{width}-{scheme}")));
             browser.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)");
             assert_eq!(browser.evaluate(TOO_WIDE), json!([]), "at {width}, {scheme}");
+            // As much as there may be to say of a tool and of money.
+            browser.evaluate(LONGEST);
+            assert_eq!(browser.evaluate(TOO_WIDE), json!([]), "at {width}, {scheme}");
             assert_eq!(browser.evaluate("document.documentElement.scrollWidth"), width, "{scheme}");
         }
     }
     // What they look like is for people; that light and dark are two pictures is not.
     assert!(pictures.chunks(2).all(|pair| pair[0] != pair[1]), "light and dark are the same");
+    browser.open(&url);
     says_all(&mut browser, &report);
 }
+
+/// Puts the longest words where there are only short ones.
+const LONGEST: &str = "for (const [selector, words] of [
+    ['td.cost', '$1111.11 and about $1111.11 or more: some has no price'],
+    ['td.tool', 'mcp__a_server_with_a_long_name__read_the_whole_repository (sub-agent)'],
+    ['th.count', '1000'],
+]) document.querySelectorAll(selector).forEach(each => each.textContent = words)";
 
 /// What is wider than what it is in, and what lies beyond the screen: for each the element and its beginning.
 const TOO_WIDE: &str = "[...document.body.querySelectorAll('*:not(.skip)')].filter(each => {
     const box = each.getBoundingClientRect(), cut = each.scrollWidth > each.clientWidth + 1;
     const hidden = getComputedStyle(each).clipPath != 'none' || each.closest('.lines thead, .models thead');
-    return !hidden && (box.right > innerWidth + 1 || box.left < -1 || cut && getComputedStyle(each).overflowX != 'visible');
+    const shows = !each.matches('td, th') && getComputedStyle(each).overflowX == 'visible';
+    return !hidden && (box.right > innerWidth + 1 || box.left < -1 || cut && !shows);
 }).map(each => `${each.tagName} ${each.className} ${each.textContent.slice(0, 60)}`)";
 
 /// Asserts that everything that the JSON has is on the page, each where it belongs.

@@ -214,7 +214,11 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &Clock) {
                 for bar in bars.iter().filter(|bar| total(bar) > Usd::ZERO) {
                     html.element("tr", &[], |html| {
                         html.leaf("th", &[("scope", "row")], &clock.short(bar.from));
-                        html.leaf("td", &[("class", "number")], &cost(bar.cost, bar.cost_estimated, false));
+                        html.leaf(
+                            "td",
+                            &[("class", "number cost")],
+                            &cost(bar.cost, bar.cost_estimated, false),
+                        );
                     });
                 }
             });
