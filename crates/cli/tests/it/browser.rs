@@ -17,6 +17,10 @@ use std::{env, fs, thread};
 // What it is asked takes milliseconds; its start takes seconds on a machine with other work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A network of its own, in which there is nothing. Its flags keep it from resolving names, but it still asks the system for
+/// a way to some address at its start.
+const ALONE: [&str; 2] = ["unshare", "-rn"];
+
 /// What keeps it from every host, from the user's own browser, and from what a test's folder has no place for. Whoever is
 /// root has no sandbox; nothing but our own page is shown in it.
 const FLAGS: [&str; 15] = [
@@ -72,7 +76,8 @@ impl Browser {
         let stderr = stage.folder().join("browser.err");
         // It wants to be asked on one descriptor and to answer on another, neither of them a standard one.
         let mut child = Command::new("sh")
-            .args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 0</dev/null 1>&2"])
+            .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>&2", "sh"])
+            .args(alone())
             .arg(chromium)
             .args(FLAGS)
             .arg(format!("--user-data-dir={}", stage.folder().join("browser").display()))
@@ -202,6 +207,13 @@ impl Drop for Browser {
         // What it had started is gone as soon as somebody has noticed.
         let _ = poll(|| test_kill_process_group(group).is_err().then_some(()));
     }
+}
+
+/// What gives it a network of its own, where this user may have one.
+fn alone() -> &'static [&'static str] {
+    let mut tried = Command::new(ALONE[0]);
+    let tried = tried.args(&ALONE[1..]).arg("true").stderr(Stdio::null()).status();
+    if tried.is_ok_and(|status| status.success()) { &ALONE } else { &[] }
 }
 
 fn chromium() -> Option<PathBuf> {
