@@ -2,9 +2,9 @@
 //! directory, and nothing of either is left.
 
 use crate::Environment;
-use crate::live::{Condenser, Launch, left_by, seed};
+use crate::live::{Condenser, Launch, Mark, left_by};
 use longhaul_agent::{Dialect, Order, Summary};
-use longhaul_core::{By, Fault, RunId, Span, StopWhy, classify, draw_uuid};
+use longhaul_core::{By, Fault, Span, StopWhy, classify};
 use std::fs::File;
 use std::io;
 use thiserror::Error;
@@ -56,9 +56,9 @@ pub async fn condense(
     let (stream, stderr) = (place.path().join("stream.jsonl"), place.path().join("stderr.log"));
     let output = (File::create(&stream)?, File::create(&stderr)?);
     // No run, but a mark of its own, by which all of it is found and ended.
-    let run = RunId::from(draw_uuid(seed(), 0).as_str());
-    let invocation = dialect.condense(&Order { run: run.clone(), ..order.clone() }, 0, model, prompt);
-    let launch = Launch::of(&invocation, &Environment::default(), &run, output);
+    let mark = Mark::stray();
+    let invocation = dialect.condense(&Order { run: mark.run().clone(), ..order.clone() }, 0, model, prompt);
+    let launch = Launch::of(&invocation, &Environment::default(), &mark, output);
     let program = launch.program.display().to_string();
     let (mut condenser, _) = Condenser::start(launch, invocation.stdin)
         .map_err(|(_, source)| CondenseError::Start { program, source })?;
@@ -66,11 +66,11 @@ pub async fn condense(
         gone = condenser.gone() => gone.map(|_| None)?,
         () = tokio::time::sleep(timeout.to_std()) => Some(StopWhy::AttemptTimeout),
         Some(by) = cancels.recv() => {
-            condenser.end(&run).await?;
+            condenser.end(&mark).await?;
             return Err(CondenseError::Cancelled(by));
         }
     };
-    let exit = condenser.end(&run).await?;
+    let exit = condenser.end(&mark).await?;
     let (mut evidence, decoder) = left_by(dialect, (&stream, &stderr), exit);
     evidence.stopped = stopped;
     let glance = decoder.glance();

@@ -78,7 +78,7 @@ mod world;
 pub use condense::{CondenseError, condense};
 pub use driver::drive;
 pub use follow::{Followed, follow};
-pub use live::{RUN_MARK, marked, sweep};
+pub use live::{MARK_VARIABLE, Mark, RUN_VARIABLE, marked, sweep};
 pub use news::{NewsKind, Untold};
 pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};

@@ -1,7 +1,7 @@
 //! Goes on with a run whose supervisor died: same id, same attempts, clocks and spend. What is there is
 //! looked at before anything is started, so that no work is done twice and none is lost.
 
-use crate::live::{LiveWorld, Setup, seed};
+use crate::live::{LiveWorld, Mark, Setup, seed};
 use crate::seeding::asked_in;
 use crate::supervisor::{Supervised, dialect_of, guards_of};
 use crate::{Environment, GoingOn, Observer, Report, RunError, SuperviseError, watchdog};
@@ -98,10 +98,16 @@ pub(crate) async fn take_up<'a>(
     let mut order = order(&plan, asked, dir.id())?;
     // The tool is served by whoever supervises the run now: the program that began it may be gone.
     order.finish = environment.finish.clone().filter(|_| plan.finish_tool);
+    if reopened.is_some() {
+        // Nothing of it lives, and a copy of its directory may go on at the same time.
+        plan.mark = Some(Mark::draw());
+        dir.replace_plan(&plan)?;
+    }
     let environment = environment.of_harness(plan.harness, &dir, (&order, &plan.policy));
     let watchdog = watchdog::wanted(&environment, &plan.policy);
     let mut world = LiveWorld::new(Setup {
         home,
+        mark: Mark::new(dir.id(), &plan),
         dir,
         journal,
         dialect,

@@ -1,7 +1,7 @@
 //! Carries one request to an honest end on the live world. This is the library's front door.
 
 use crate::driver::drive;
-use crate::live::{LiveWorld, Setup, seed};
+use crate::live::{LiveWorld, Mark, Setup, seed};
 use crate::news::News;
 use crate::observer::Observer;
 use crate::report::{Report, settle, tell_status};
@@ -261,6 +261,7 @@ pub async fn supervise(
     order.attended |= policy.is_attended();
     let setup = Setup {
         home: &home,
+        mark: Mark::new(dir.id(), &plan),
         dir,
         journal,
         dialect,
@@ -415,6 +416,7 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         effects: dialect.tables().effects.clone(),
         origins: origins.clone(),
         imported: None,
+        mark: Some(Mark::draw()),
         inherited: request.inherited.clone(),
     }
 }

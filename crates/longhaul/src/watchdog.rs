@@ -5,12 +5,12 @@
 mod ending;
 mod silence;
 
-use crate::live::{Adopted, Watch, marked, start_ticks};
+use crate::live::{Adopted, Mark, Watch, marked, start_ticks};
 use crate::recover::{DYING_LOOK_EVERY, DYING_LOOKS, is_told};
 use crate::{Environment, SuperviseError};
 use ending::end;
 use longhaul_agent::Program;
-use longhaul_core::{Policy, Proc, RunId, Span};
+use longhaul_core::{Policy, Proc, Span};
 use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::process::Pid;
 use silence::{Heard, Silence};
@@ -48,14 +48,15 @@ pub enum Parting {
 ///
 /// If the run's files cannot be read, or if a process of it cannot be ended.
 pub async fn watch(dir: &RunDir, supervisor: Proc) -> Result<Parting, SuperviseError> {
-    let policy = dir.plan()?.policy;
+    let plan = dir.plan()?;
+    let (mark, policy) = (Mark::new(dir.id(), &plan), plan.policy);
     let Some(patience) = policy.orphan_timeout else { return Ok(Parting::NotWanted) };
     death_of(supervisor).await?;
-    keep(dir, patience, policy.stop_grace).await
+    keep(dir, &mark, patience, policy.stop_grace).await
 }
 
 /// Watches a run whose supervisor is dead.
-async fn keep(dir: &RunDir, patience: Span, grace: Span) -> Result<Parting, SuperviseError> {
+async fn keep(dir: &RunDir, mark: &Mark, patience: Span, grace: Span) -> Result<Parting, SuperviseError> {
     let mut watch = Watch::new();
     // Whoever takes over writes to the one and renames into the other.
     watch.file(&dir.journal_path());
@@ -72,7 +73,7 @@ async fn keep(dir: &RunDir, patience: Span, grace: Span) -> Result<Parting, Supe
         }
         let mut living = match witness.take() {
             Some(living) => living,
-            None => match find_witness(dir.id()).await? {
+            None => match find_witness(mark).await? {
                 Some(living) => living,
                 None => return Ok(Parting::Deserted),
             },
@@ -88,7 +89,7 @@ async fn keep(dir: &RunDir, patience: Span, grace: Span) -> Result<Parting, Supe
         }
         silence.pass(begun.elapsed(), look_every, Heard::of(dir));
         if silence.lasted() >= patience
-            && let Some(ended) = end(dir, &silence, grace).await?
+            && let Some(ended) = end((dir, mark), &silence, grace).await?
         {
             return Ok(Parting::Ended(ended));
         }
@@ -120,8 +121,8 @@ async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
 }
 
 /// A process of the run, the oldest if numbers tell: as long as it lives, nobody needs to look for others.
-async fn find_witness(run: &RunId) -> io::Result<Option<Adopted>> {
-    let oldest = || marked(run).into_iter().next();
+async fn find_witness(mark: &Mark) -> io::Result<Option<Adopted>> {
+    let oldest = || marked(mark).into_iter().next();
     let mut found = oldest();
     if found.is_none() {
         // One that was just being started carries its mark a moment later.

@@ -128,6 +128,7 @@ fn plan() -> Plan {
         harness: None,
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
+        mark: None,
         imported: None,
         inherited: None,
     }

@@ -88,6 +88,10 @@ pub struct Plan {
     /// Where each setting came from: `stall_timeout` → `flag --stall-timeout`.
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
+    /// What tells this run's processes from those of another run of its id, drawn for it alone, here and wherever it is
+    /// brought. Nothing in plans of older versions: their processes are told by the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
     /// Where the run was before it was brought here; nothing if it was begun here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

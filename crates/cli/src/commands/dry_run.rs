@@ -3,7 +3,7 @@
 use crate::args::OutputFormat;
 use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
-use longhaul::SessionChoice;
+use longhaul::{MARK_VARIABLE, SessionChoice};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Dialect, Guards, Invocation, Order, Past, ToolPattern};
 use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan, Used};
@@ -30,7 +30,8 @@ pub fn print(
     // The agent's own fence on money is among its arguments.
     let left = resolved.policy.limits.left(&Used::default());
     let plan = SpawnPlan { left, ..SpawnPlan::new(1, session, Say::Task) };
-    let invocation = Claude::new().invocation(order, &plan, &Past::default());
+    let mut invocation = Claude::new().invocation(order, &plan, &Past::default());
+    invocation.env_set.push((MARK_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run)));
     let summary = order.seed_summary.as_ref().map(|model| {
         let invocation = Claude::new().condense(order, plan.attempt, model, "");
         (model, command_line(&invocation), resolved.policy.condense_timeout)

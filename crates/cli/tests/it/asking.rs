@@ -89,6 +89,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           DISABLE_AUTOUPDATER=1
           LONGHAUL_RUN='<run id>'
           LONGHAUL_ATTEMPT=1
+          LONGHAUL_MARK='<run id>/<drawn for it>'
         Without: CLAUDECODE, CLAUDE_CODE_BRIDGE_SESSION_ID, CLAUDE_CODE_CHILD_NOTES_DIR, CLAUDE_CODE_CHILD_SESSION, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS, CLAUDE_CODE_RETRY_WATCHDOG, CLAUDE_CODE_SESSION_ATTENDED, CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SESSION_KIND, CLAUDE_CODE_SSE_PORT, CLAUDE_EFFORT, CLAUDE_JOB_DIR, CLAUDE_PID
         Stdin: {"message":{"content":"fix the 'tests'","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         Policy: default

@@ -30,6 +30,7 @@ mod left_out;
 mod limits;
 mod logs;
 mod moving;
+mod neighbours;
 mod network;
 mod notify;
 mod orphans;

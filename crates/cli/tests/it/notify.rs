@@ -5,7 +5,7 @@ use crate::call::{Ended, until};
 use crate::recovering::{in_mid_tool_with, recover, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
 use crate::stage::{LONGHAUL, Stage};
-use longhaul::RUN_MARK;
+use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -139,11 +139,13 @@ fn a_command_is_apart_from_the_run() {
     stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
     // Nothing of the run is in its environment, not even the mark.
     assert!(!told().contains(stage.only_run().id().as_str()), "{}", told());
-    assert!(!told().contains(RUN_MARK), "{}", told());
+    assert!(!told().contains(RUN_VARIABLE) && !told().contains(MARK_VARIABLE), "{}", told());
     // It stays what the runs around it have started.
-    let inner = stage.run(&stage.agent(), &args).env(RUN_MARK, "outer");
+    let inner = stage.run(&stage.agent(), &args).env(RUN_VARIABLE, "outer").env(MARK_VARIABLE, "outer/1");
     inner.against(&server).end().envelope(0);
-    assert!(told().contains(&format!("\n{RUN_MARK}=outer\n")), "{}", told());
+    for line in [format!("\n{RUN_VARIABLE}=outer\n"), format!("\n{MARK_VARIABLE}=outer/1\n")] {
+        assert!(told().contains(&line), "{}", told());
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::server::Server;
 use crate::stage::Stage;
 use crate::stopping::WALL;
 use crate::tidy;
+use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
 use longhaul_store::{Orphaned, RunDir, StatusPhase};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -184,7 +185,9 @@ fn a_watchdog_has_nothing_of_its_supervisors() {
         rustix::process::getsid(Some(watchdog)).is_ok_and(|session| session == watchdog)
     });
     let environment = fs::read_to_string(of("environ")).expect("it lives");
-    assert!(!environment.contains("LONGHAUL_RUN="), "it carries the mark of its run");
+    for name in [RUN_VARIABLE, MARK_VARIABLE] {
+        assert!(!environment.contains(name), "it carries the mark of its run");
+    }
     let (stdout, stderr) = supervisor.killed();
     assert_eq!(stdout, "", "{stderr}");
     assert!(!is_gone(watchdog), "both pipes have ended, and it watches");

@@ -121,6 +121,7 @@ fn a_run_works_inside_claude_code() {
         ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"];
     let call =
         stage.run(&mirror.agent, &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").env("LONGHAUL_RUN", "outer");
+    let call = call.env("LONGHAUL_MARK", "outer/1");
     let envelope = inside.iter().fold(call, |call, name| call.env(name, "1")).end().envelope(0);
     let environment = mirror.environment();
     for name in inside {
@@ -129,6 +130,8 @@ fn a_run_works_inside_claude_code() {
     // Its own mark, behind that of the run around it.
     let run = envelope["run"]["id"].as_str().expect("the run has an id");
     assert_eq!(environment.get("LONGHAUL_RUN"), Some(&format!("outer:{run}")));
+    let mark = stage.only_run().plan().expect("a plan").mark.expect("it is drawn");
+    assert_eq!(environment.get("LONGHAUL_MARK"), Some(&format!("outer/1:{run}/{mark}")));
     for (name, value) in
         [("LONGHAUL_ATTEMPT", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_MAX_RETRIES", "4")]
     {

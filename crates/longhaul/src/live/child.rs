@@ -2,22 +2,21 @@
 //! stopped with signals.
 
 use super::adopted::Adopted;
-use super::sweep::RUN_MARK;
+use super::mark::{MARK_VARIABLE, Mark, RUN_VARIABLE};
 use crate::Environment;
 use longhaul_agent::Invocation;
-use longhaul_core::{Exit, Proc, RunId, SpawnError, StopLevel};
+use longhaul_core::{Exit, Proc, SpawnError, StopLevel};
 use longhaul_store::{Argv, EnvNames};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::{env, fs};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
@@ -45,16 +44,16 @@ pub(crate) struct Input {
 }
 
 impl Launch {
-    /// What a dialect asks for, in this environment and marked as the run's, with these files for what it says.
+    /// What a dialect asks for, in this environment and with the run's mark, with these files for what it says.
     pub(crate) fn of(
         invocation: &Invocation,
         environment: &Environment,
-        run: &RunId,
+        mark: &Mark,
         (stdout, stderr): (File, File),
     ) -> Launch {
         let mut env_set = environment.set.clone();
         env_set.extend(invocation.env_set.iter().cloned());
-        env_set.insert(RUN_MARK.to_owned(), mark(run));
+        env_set.extend(mark.variables().into_iter().map(|(name, value)| (name.to_owned(), value)));
         Launch {
             program: invocation.program.clone(),
             args: invocation.args.iter().map(Into::into).collect(),
@@ -70,7 +69,7 @@ impl Launch {
 
     /// The same apart from the run: no sweep of it ends this process. It still belongs to the runs around it.
     pub(crate) fn unmarked(mut self) -> Launch {
-        self.env_set.remove(RUN_MARK);
+        self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARK_VARIABLE);
         self
     }
 
@@ -83,14 +82,6 @@ impl Launch {
             cwd: self.cwd.as_path().into(),
             env: EnvNames::new(set.map(String::as_str), removed.map(String::as_str)),
         }
-    }
-}
-
-/// The run's mark, behind those of the runs around it: their sweeps find our agents too.
-fn mark(run: &RunId) -> String {
-    match env::var(RUN_MARK) {
-        Ok(outer) if !outer.is_empty() => format!("{outer}:{run}"),
-        Ok(_) | Err(_) => run.to_string(),
     }
 }
 

@@ -3,9 +3,10 @@
 
 use super::child::{Agent, Launch};
 use super::left::{decode, tail_of};
+use super::mark::Mark;
 use super::sweep::sweep;
 use longhaul_agent::{Claims, Decoder, Dialect, Guards};
-use longhaul_core::{Evidence, Exit, Proc, RunId, SpawnError, StopLevel};
+use longhaul_core::{Evidence, Exit, Proc, SpawnError, StopLevel};
 use std::io;
 use std::path::Path;
 
@@ -32,11 +33,11 @@ impl Condenser {
     }
 
     /// Ends it, if it lives, and whatever it left behind.
-    pub(crate) async fn end(&mut self, run: &RunId) -> io::Result<Exit> {
+    pub(crate) async fn end(&mut self, mark: &Mark) -> io::Result<Exit> {
         if !self.is_gone() {
             self.agent.signal(StopLevel::Term);
         }
-        sweep(run).await?;
+        sweep(mark).await?;
         // The sweep has waited for it, unless somebody took its mark away.
         if !self.is_gone() {
             self.agent.signal(StopLevel::Kill);

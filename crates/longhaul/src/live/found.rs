@@ -1,25 +1,26 @@
 //! Finds what a dead supervisor left of an attempt. Looks only; ends and starts nothing.
 
 use super::child::start_ticks;
-use super::sweep::{RUN_MARK, carries_mark, marked, variable};
-use longhaul_core::{Exit, Phase, Proc, Run, RunId};
+use super::mark::{Mark, variable};
+use super::sweep::marked;
+use longhaul_core::{Exit, Phase, Proc, Run};
 use longhaul_store::AttemptDir;
 use rustix::process::{Pid, getpgid, getsid};
 use std::fs;
 use std::path::PathBuf;
 
-const ATTEMPT_MARK: &str = "LONGHAUL_ATTEMPT";
+const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
 /// The agent of the run's last attempt, if it lives.
-pub(crate) fn live_agent(id: &RunId, run: &Run) -> Option<Proc> {
+pub(crate) fn live_agent(mark: &Mark, run: &Run) -> Option<Proc> {
     match (&run.state().phase, run.state().proc) {
         (Phase::Live | Phase::Closing { .. } | Phase::Stopping { .. }, Some(proc)) => {
             let pid = Pid::from_raw(proc.pid as i32)?;
             let same = start_ticks(proc.pid) == Some(proc.start_ticks);
-            (same && carries_mark(pid, id)).then_some(proc)
+            (same && mark.is_on(pid)).then_some(proc)
         }
         // Started perhaps, and not written down.
-        (Phase::Launching, _) => unwritten_agent(id, run.state().attempts()),
+        (Phase::Launching, _) => unwritten_agent(mark, run.state().attempts()),
         // Nothing may live; what does is swept.
         (
             Phase::New
@@ -38,21 +39,16 @@ pub(crate) fn live_agent(id: &RunId, run: &Run) -> Option<Proc> {
 
 /// The process that was started as this attempt. Its tools carry its marks too: they lead sessions of
 /// their own or belong to somebody's group, while it leads a group in the session of its supervisor.
-fn unwritten_agent(id: &RunId, attempt: u32) -> Option<Proc> {
+fn unwritten_agent(mark: &Mark, attempt: u32) -> Option<Proc> {
     let is_agent = |pid: Pid| {
         getpgid(Some(pid)) == Ok(pid)
             && getsid(Some(pid)).is_ok_and(|session| session != pid)
-            && variable(pid, ATTEMPT_MARK).is_some_and(|mark| mark == attempt.to_string().as_bytes())
-            && variable(pid, RUN_MARK).is_some_and(|mark| innermost(&mark) == id.as_str().as_bytes())
+            && variable(pid, ATTEMPT_VARIABLE).is_some_and(|number| number == attempt.to_string().as_bytes())
+            && mark.is_last_on(pid)
     };
-    let (pid, _) = marked(id).into_iter().find(|(pid, _)| is_agent(*pid))?;
+    let (pid, _) = marked(mark).into_iter().find(|(pid, _)| is_agent(*pid))?;
     let pid = pid.as_raw_nonzero().get() as u32;
     Some(Proc { pid, start_ticks: start_ticks(pid)? })
-}
-
-/// The run that a mark ends with: one inside of another has its name behind it.
-fn innermost(mark: &[u8]) -> &[u8] {
-    mark.rsplit(|byte| *byte == b':').next().unwrap_or_default()
 }
 
 /// How an attempt's process ended, as far as its directory tells.

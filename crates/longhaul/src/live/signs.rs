@@ -1,8 +1,9 @@
 //! What the processes of a silent run do, as the kernel tells it: who uses the processor, and who has a connection.
 //! Looks only; ends and starts nothing, and decides nothing.
 
+use super::mark::Mark;
 use super::sweep::marked;
-use longhaul_core::{Posture, Proc, RunId, Signs};
+use longhaul_core::{Posture, Proc, Signs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
@@ -16,10 +17,10 @@ const BUSY_TICKS: u64 = 10;
 const ESTABLISHED: &str = "01";
 
 /// Looks for a while what the run's processes do, and its agent; nothing where no process can be looked at.
-pub(crate) async fn examine(run: &RunId, agent: Proc) -> Option<Signs> {
-    let before = times(run, agent);
+pub(crate) async fn examine(mark: &Mark, agent: Proc) -> Option<Signs> {
+    let before = times(mark, agent);
     tokio::time::sleep(LOOK).await;
-    let after = times(run, agent);
+    let after = times(mark, agent);
     let state = after.get(&agent)?.state;
     let used = |proc: &Proc, now: &Times| {
         let own = now.own.saturating_sub(before.get(proc).map_or(0, |then| then.own));
@@ -54,8 +55,8 @@ struct Times {
 }
 
 /// The agent and every other process of the run.
-fn times(run: &RunId, agent: Proc) -> BTreeMap<Proc, Times> {
-    let marked = marked(run).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
+fn times(mark: &Mark, agent: Proc) -> BTreeMap<Proc, Times> {
+    let marked = marked(mark).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
     let all: BTreeSet<u32> = marked.chain([agent.pid]).collect();
     all.into_iter().filter_map(times_of).filter(|(proc, _)| proc.pid != agent.pid || *proc == agent).collect()
 }

@@ -1,29 +1,26 @@
-//! Ends what an attempt left behind: every process that carries the run's mark in its environment.
+//! Ends what an attempt left behind: every process that carries the run's [`Mark`].
 //!
 //! Agents put tool children into sessions of their own, and a killed agent's tools live on, so the
 //! process group is not enough. A process is named by its pidfd, so that a reused number is never hit.
 
-use longhaul_core::RunId;
+use super::mark::Mark;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use std::{fs, io};
-
-/// The environment variable that names the run, and the runs around it, separated by colons.
-pub const RUN_MARK: &str = "LONGHAUL_RUN";
 
 // Politely for this long, then by force.
 const POLITE_ROUNDS: u32 = 10;
 const ROUNDS_MAX: u32 = 100;
 const ROUND: Duration = Duration::from_millis(50);
 
-/// Ends every process marked with `run` and returns how many there were.
+/// Ends every process that carries `mark` and returns how many there were.
 ///
 /// # Errors
 ///
 /// When some process of the run is still there after five seconds of SIGKILL.
-pub async fn sweep(run: &RunId) -> io::Result<u32> {
-    sweep_on(run, Vec::new()).await
+pub async fn sweep(mark: &Mark) -> io::Result<u32> {
+    sweep_on(mark, Vec::new()).await
 }
 
 /// The same, where `ended` were told to end before, and count whether they have by now or not.
@@ -31,9 +28,9 @@ pub async fn sweep(run: &RunId) -> io::Result<u32> {
 /// # Errors
 ///
 /// As [`sweep`].
-pub(crate) async fn sweep_on(run: &RunId, mut ended: Vec<Pid>) -> io::Result<u32> {
+pub(crate) async fn sweep_on(mark: &Mark, mut ended: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
-        let marked = marked(run);
+        let marked = marked(mark);
         if marked.is_empty() {
             return Ok(ended.len() as u32);
         }
@@ -47,35 +44,20 @@ pub(crate) async fn sweep_on(run: &RunId, mut ended: Vec<Pid>) -> io::Result<u32
         }
         tokio::time::sleep(ROUND).await;
     }
-    Err(io::Error::other(format!("processes of run {run} cannot be ended: {:?}", ended)))
+    Err(io::Error::other(format!("processes of run {} cannot be ended: {:?}", mark.run(), ended)))
 }
 
-/// The live processes that carry the run's mark, ours excepted.
-pub fn marked(run: &RunId) -> Vec<(Pid, OwnedFd)> {
+/// The live processes that carry it, ours excepted.
+pub fn marked(mark: &Mark) -> Vec<(Pid, OwnedFd)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
-        .filter(|pid| *pid != getpid() && carries_mark(*pid, run))
+        .filter(|pid| *pid != getpid() && mark.is_on(*pid))
         .filter_map(|pid| {
             let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
             // Asked again through the open handle's time: the number may have changed hands between.
-            carries_mark(pid, run).then_some((pid, process))
+            mark.is_on(pid).then_some((pid, process))
         })
         .collect()
-}
-
-/// Whether a process carries the run's mark.
-pub(crate) fn carries_mark(pid: Pid, run: &RunId) -> bool {
-    let runs = variable(pid, RUN_MARK).unwrap_or_default();
-    runs.split(|byte| *byte == b':').any(|one| one == run.as_str().as_bytes())
-}
-
-/// A variable of a process's environment as it was when its program began.
-pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
-    // A zombie has no environment left, and nothing to end.
-    let environment = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?;
-    let mut variables = environment.split(|byte| *byte == 0);
-    let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-    Some(value.to_owned())
 }

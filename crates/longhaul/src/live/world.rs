@@ -9,6 +9,7 @@ use super::child::{Agent, Input, Launch, is_halted};
 use super::clock::Clock;
 use super::indexed::Indexed;
 use super::left::tail_of;
+use super::mark::Mark;
 use super::memory::MemoryWatch;
 use super::recorder::Recorder;
 use super::requests::Requests;
@@ -53,6 +54,8 @@ const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
 pub(crate) struct Setup<'a> {
     pub(crate) home: &'a Home,
     pub(crate) dir: RunDir,
+    /// What its processes carry.
+    pub(crate) mark: Mark,
     pub(crate) journal: Journal,
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) order: Order,
@@ -238,7 +241,7 @@ impl World for LiveWorld<'_> {
                 Ok(())
             }
             Action::Sweep => {
-                let ended = sweep(self.setup.dir.id()).await?;
+                let ended = sweep(&self.setup.mark).await?;
                 self.events.push_back(Event::Swept(ended));
                 Ok(())
             }
@@ -338,7 +341,7 @@ impl LiveWorld<'_> {
     /// Nothing is journalled: the journal is what broke.
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
-        let _ = sweep(self.setup.dir.id()).await;
+        let _ = sweep(&self.setup.mark).await;
     }
 
     /// Has somebody end the agent, should we die and nobody come back.
@@ -397,7 +400,7 @@ impl LiveWorld<'_> {
         let end = invocation.waits.then(|| dir.create_input()).transpose()?;
         let launch = Launch {
             input: end.map(|end| Input { end, path: dir.input_path() }),
-            ..Launch::of(&invocation, &self.setup.environment, self.setup.dir.id(), output)
+            ..Launch::of(&invocation, &self.setup.environment, &self.setup.mark, output)
         };
         // A disk without room for this has none for what the agent says: it would work, and nobody would hear it.
         if let Err(error) = dir.write_argv(&launch.argv())
@@ -474,7 +477,7 @@ impl LiveWorld<'_> {
     /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
     async fn examine(&mut self) -> Result<(), SuperviseError> {
         let signs = match &self.attempt {
-            Some(attempt) => examine(self.setup.dir.id(), attempt.proc).await,
+            Some(attempt) => examine(&self.setup.mark, attempt.proc).await,
             None => None,
         };
         self.read_stream()?;
@@ -621,7 +624,7 @@ impl LiveWorld<'_> {
                     }
                     attempt.halted = halted;
                     let most = self.setup.memory_limit.unwrap_or(u64::MAX);
-                    if most < u64::MAX && resident(self.setup.dir.id()) > most {
+                    if most < u64::MAX && resident(&self.setup.mark) > most {
                         self.events.push_back(Event::Noticed(Notice::Swollen));
                     }
                     // Once may be a build that cleans up after itself.

@@ -6,7 +6,7 @@ use super::sessions::{find, sessions_of};
 use super::snapshot::{Snapshot, top_of};
 use super::{MoveError, Workspace};
 use crate::agents::claude_config_dir;
-use crate::live::marked;
+use crate::live::{Mark, marked};
 use jiff::Timestamp;
 use longhaul_core::{Moment, Outcome, Run};
 use longhaul_store::{Home, Journal, Plan, RunDir, StoreError};
@@ -57,12 +57,12 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
         _ => error.into(),
     })?;
     let outcome = Run::replay(history.records()).state().outcome();
-    let processes = marked(dir.id()).len();
+    let plan = dir.plan()?;
+    let processes = marked(&Mark::new(dir.id(), &plan)).len();
     if outcome.is_none() && processes > 0 {
         return Err(MoveError::AtWork { run: dir.id().clone(), processes });
     }
 
-    let plan = dir.plan()?;
     let mut manifest = Manifest::new(dir.id().clone(), plan.cwd.clone(), now());
     let mut sources = BTreeMap::new();
     files_of(dir.path(), RUN, &mut sources)?;

@@ -7,7 +7,7 @@ use super::place::Place;
 use super::snapshot::{Snapshot, top_of};
 use super::{MoveError, archive};
 use crate::agents::find_claude;
-use crate::live::marked;
+use crate::live::{Mark, marked};
 use jiff::Zoned;
 use longhaul_core::{Moment, Outcome, Run};
 use longhaul_store::{Agent, Binary, Home, IncomingRun, Journal, RunDir};
@@ -64,10 +64,6 @@ pub enum Arrival {
 /// Nothing is left then.
 pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<Imported, MoveError> {
     let manifest = archive::read(file, |_, _| Ok(()))?;
-    let processes = marked(&manifest.run).len();
-    if processes > 0 {
-        return Err(MoveError::AtWorkHere { run: manifest.run, processes });
-    }
     check_destination(&manifest, destination)?;
 
     let now = Zoned::now();
@@ -81,6 +77,12 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
     unpack(file, &manifest, &incoming, &bundle)?;
     let dir = incoming.dir();
     let mut plan = dir.plan()?;
+    let processes = marked(&Mark::new(&manifest.run, &plan)).len();
+    if processes > 0 {
+        return Err(MoveError::AtWorkHere { run: manifest.run, processes });
+    }
+    // Nothing of it lives here, and should it go on where it comes from, in another home, that is another run's.
+    plan.mark = Some(Mark::draw());
     let history = Journal::load(&dir.journal_path())?;
     let outcome = Run::replay(history.records()).state().outcome();
     settle_agent(&mut plan.agent, outcome.is_some(), destination.agent_path)?;

@@ -2,7 +2,7 @@
 
 use super::silence::{Heard, Silence};
 use crate::SuperviseError;
-use crate::live::{Agent, Clock, live_agent, marked, sweep_on};
+use crate::live::{Agent, Clock, Mark, live_agent, marked, sweep_on};
 use crate::recover::is_told;
 use longhaul_core::{Run, Span, StopLevel};
 use longhaul_store::{Journal, Orphaned, RunDir};
@@ -10,7 +10,11 @@ use std::io;
 
 /// Ends every process of the run and returns how many there were; nothing if somebody came back. Nobody can
 /// take the run over meanwhile.
-pub(super) async fn end(dir: &RunDir, silence: &Silence, grace: Span) -> Result<Option<u32>, SuperviseError> {
+pub(super) async fn end(
+    (dir, mark): (&RunDir, &Mark),
+    silence: &Silence,
+    grace: Span,
+) -> Result<Option<u32>, SuperviseError> {
     // Whoever has it is looked at by the next look.
     let Ok(_held) = Journal::hold(&dir.journal_path()) else { return Ok(None) };
     if is_told(dir) || Heard::of(dir) != silence.heard() {
@@ -18,29 +22,29 @@ pub(super) async fn end(dir: &RunDir, silence: &Silence, grace: Span) -> Result<
     }
     let orphaned = Orphaned { at: Clock::new().at(), silent_ms: silence.lasted(), processes_ended: None };
     note(dir, &orphaned);
-    let ended = end_processes(dir, grace).await?;
+    let ended = end_processes((dir, mark), grace).await?;
     note(dir, &Orphaned { processes_ended: Some(ended), ..orphaned });
     Ok(Some(ended))
 }
 
 /// Politely first, so that the agent's session is whole.
-async fn end_processes(dir: &RunDir, grace: Span) -> io::Result<u32> {
-    let there = marked(dir.id()).into_iter().map(|(pid, _)| pid).collect();
-    if let Some(mut agent) = agent_of(dir) {
+async fn end_processes((dir, mark): (&RunDir, &Mark), grace: Span) -> io::Result<u32> {
+    let there = marked(mark).into_iter().map(|(pid, _)| pid).collect();
+    if let Some(mut agent) = agent_of(dir, mark) {
         agent.signal(StopLevel::Term);
         if tokio::time::timeout(grace.to_std(), agent.exited()).await.is_err() {
             agent.signal(StopLevel::Kill);
         }
     }
-    sweep_on(dir.id(), there).await
+    sweep_on(mark, there).await
 }
 
 /// The agent of the last attempt, if it lives and the journal can be read. Without it there is the sweep.
-fn agent_of(dir: &RunDir) -> Option<Agent> {
+fn agent_of(dir: &RunDir, mark: &Mark) -> Option<Agent> {
     let history = Journal::load(&dir.journal_path()).ok()?;
     let run = Run::replay(history.records());
     let input = dir.attempt(run.state().attempts()).input_path();
-    Agent::adopt(live_agent(dir.id(), &run)?, &input).ok()
+    Agent::adopt(live_agent(mark, &run)?, &input).ok()
 }
 
 /// Written before anything is touched, and again when it is done. A full disk does not keep the agent alive.

@@ -61,19 +61,20 @@ async fn a_number_of_another_process_is_a_death() {
 #[tokio::test]
 async fn a_run_without_a_process_is_left_at_once() {
     let (_home, dir) = run();
-    let parting = keep(&dir, Span::from_hours(1), Span::ZERO).await.expect("watched");
+    let parting = keep(&dir, &Mark::stray(), Span::from_hours(1), Span::ZERO).await.expect("watched");
     assert_eq!(parting, Parting::Deserted);
 }
 
 #[tokio::test]
 async fn a_run_that_has_a_supervisor_is_left_to_it() {
     let (_home, dir) = run();
+    let mark = Mark::stray();
     let held = Journal::hold(&dir.journal_path()).expect("nobody has it");
     assert!(is_supervised(&dir).await.expect("it is there"));
     let silence = Silence::begin(Heard::of(&dir));
-    assert_eq!(end(&dir, &silence, Span::ZERO).await.expect("looked"), None);
+    assert_eq!(end((&dir, &mark), &silence, Span::ZERO).await.expect("looked"), None);
     drop(held);
     assert!(!is_supervised(&dir).await.expect("it is there"));
     fs::write(dir.journal_path(), "\n").expect("journal");
-    assert_eq!(end(&dir, &silence, Span::ZERO).await.expect("looked"), None, "somebody was there");
+    assert_eq!(end((&dir, &mark), &silence, Span::ZERO).await.expect("looked"), None, "somebody was there");
 }

@@ -5,8 +5,8 @@
 mod stage;
 
 use expect_test::{Expect, expect};
-use longhaul::marked;
-use longhaul_store::{Home, RunDir};
+use longhaul::{Mark, marked};
+use longhaul_store::{Home, RunDir, StoreError};
 use stage::Stage;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,8 @@ fn examples() -> Result<(), Box<dyn Error>> {
         claude-sonnet-4-5                N  N tokens
     "#]],
     )?;
-    let left: usize = runs(&stage)?.iter().map(|run| marked(run.id()).len()).sum();
+    let left = |run: &RunDir| Ok::<usize, StoreError>(marked(&Mark::of(run)?).len());
+    let left: usize = runs(&stage)?.iter().map(left).sum::<Result<_, _>>()?;
     assert_eq!(left, 0, "processes are left");
     Ok(())
 }

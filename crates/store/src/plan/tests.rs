@@ -43,6 +43,7 @@ pub(crate) fn plan() -> Plan {
         prices: None,
         effects: None,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
+        mark: None,
         imported: None,
         inherited: None,
     }

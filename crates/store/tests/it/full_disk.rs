@@ -50,6 +50,7 @@ fn plan(prompt: String) -> Plan {
         harness: None,
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
+        mark: None,
         imported: None,
         inherited: None,
     }

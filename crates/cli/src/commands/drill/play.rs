@@ -7,12 +7,12 @@ use crate::commands::watchdog;
 use crate::failure::Failure;
 use crate::output::screen::Screen;
 use crate::signals;
-use longhaul::{Environment, Observer, Report, Request, SessionChoice, View, marked, supervise};
+use longhaul::{Environment, Mark, Observer, Report, Request, SessionChoice, View, marked, supervise};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX};
 use longhaul_core::{Fault, Moment, Next, Policy, Preset, Record, RunId, ServerBound, Span, Step};
 use longhaul_drill::{Account, Api, Scenario, announced, workspace};
-use longhaul_store::{Home, Placement};
+use longhaul_store::{Home, Placement, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -121,7 +121,7 @@ async fn played(
     let effects_amiss = workspace::take_amiss(&mut files, scenario.expected_effects());
     let expected = scenario.expected_files();
     Ok(Played {
-        left_behind: marked(&report.run).len(),
+        left_behind: left_behind(&report.dir).map_err(unexpected)?,
         announced: announced(&report.dir).map_err(unexpected)?,
         report,
         account: api.account(),
@@ -135,6 +135,12 @@ async fn played(
         hash: workspace::hash(&files),
         expected_hash: expected.as_ref().map(workspace::hash),
     })
+}
+
+/// How many processes still carry the run's mark.
+fn left_behind(dir: &Path) -> Result<usize, StoreError> {
+    let dir = RunDir::at(dir.to_owned()).expect("a run's directory is absolute and has its name");
+    Ok(marked(&Mark::of(&dir)?).len())
 }
 
 fn policy(scenario: &Scenario) -> Result<Policy, Failure> {

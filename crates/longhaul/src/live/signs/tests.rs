@@ -1,8 +1,8 @@
 //! What is read of the kernel's tables, and what is seen of a few processes.
 
 use super::{Times, established, examine, parse};
-use crate::live::{RUN_MARK, start_ticks};
-use longhaul_core::{Posture, Proc, RunId, Signs};
+use crate::live::{Mark, start_ticks};
+use longhaul_core::{Posture, Proc, Signs};
 use std::process::{Child, Command, Stdio};
 
 #[test]
@@ -32,9 +32,9 @@ fn a_connection_has_two_ends() {
 struct Marked(Child);
 
 impl Marked {
-    fn sh(run: &RunId, script: &str) -> Marked {
+    fn sh(mark: &Mark, script: &str) -> Marked {
         let mut command = Command::new("sh");
-        command.args(["-c", script]).env(RUN_MARK, run.as_str()).stdin(Stdio::piped());
+        command.args(["-c", script]).envs(mark.variables()).stdin(Stdio::piped());
         Marked(command.spawn().expect("there is a shell"))
     }
 
@@ -50,9 +50,9 @@ impl Drop for Marked {
     }
 }
 
-fn seen(run: &RunId, agent: Proc) -> Option<Signs> {
+fn seen(mark: &Mark, agent: Proc) -> Option<Signs> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    runtime.block_on(examine(run, agent))
+    runtime.block_on(examine(mark, agent))
 }
 
 // A shell that waits for input which never comes, and one that turns in circles.
@@ -61,45 +61,40 @@ const BUSY: &str = "while :; do :; done";
 /// Works in pieces: each is a process of its own that has ended before anybody looks.
 const PIECES: &str = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; done";
 
-/// A run of these tests: others may be under way at the same time.
-fn run(name: &str) -> RunId {
-    RunId::from(format!("{name}-{}", std::process::id()))
-}
-
 #[test]
 fn an_idle_agent_is_told_from_its_busy_child() {
-    let run = run("signs-one");
-    let agent = Marked::sh(&run, IDLE);
+    let mark = Mark::stray();
+    let agent = Marked::sh(&mark, IDLE);
     let signs = Signs { agent: Posture::Idle, connections: 0, others: 0, busy: 0 };
-    assert_eq!(seen(&run, agent.proc()), Some(signs));
+    assert_eq!(seen(&mark, agent.proc()), Some(signs));
 
-    let _idle = Marked::sh(&run, IDLE);
-    let _busy = Marked::sh(&run, BUSY);
-    assert_eq!(seen(&run, agent.proc()), Some(Signs { others: 2, busy: 1, ..signs }));
+    let _idle = Marked::sh(&mark, IDLE);
+    let _busy = Marked::sh(&mark, BUSY);
+    assert_eq!(seen(&mark, agent.proc()), Some(Signs { others: 2, busy: 1, ..signs }));
 }
 
 #[test]
 fn work_in_pieces_is_work() {
-    let run = run("signs-two");
-    let agent = Marked::sh(&run, IDLE);
-    let _busy = Marked::sh(&run, PIECES);
-    let signs = seen(&run, agent.proc()).expect("it lives");
+    let mark = Mark::stray();
+    let agent = Marked::sh(&mark, IDLE);
+    let _busy = Marked::sh(&mark, PIECES);
+    let signs = seen(&mark, agent.proc()).expect("it lives");
     assert_eq!(signs.agent, Posture::Idle);
     assert!(signs.busy >= 1, "{signs:?}");
 }
 
 #[test]
 fn a_busy_agent_is_no_busy_child() {
-    let run = run("signs-three");
-    let agent = Marked::sh(&run, BUSY);
+    let mark = Mark::stray();
+    let agent = Marked::sh(&mark, BUSY);
     let signs = Signs { agent: Posture::Busy, connections: 0, others: 0, busy: 0 };
-    assert_eq!(seen(&run, agent.proc()), Some(signs));
+    assert_eq!(seen(&mark, agent.proc()), Some(signs));
 }
 
 #[test]
 fn who_is_gone_is_not_seen() {
-    let run = run("signs-four");
-    let agent = Marked::sh(&run, IDLE);
+    let mark = Mark::stray();
+    let agent = Marked::sh(&mark, IDLE);
     let Proc { pid, start_ticks } = agent.proc();
-    assert_eq!(seen(&run, Proc { pid, start_ticks: start_ticks + 1 }), None);
+    assert_eq!(seen(&mark, Proc { pid, start_ticks: start_ticks + 1 }), None);
 }

@@ -71,14 +71,14 @@ impl LiveWorld<'_> {
             waits: false,
         };
         let files = (output.try_clone()?, output.try_clone()?);
-        Ok(Launch::of(&invocation, &self.setup.environment, self.setup.dir.id(), files))
+        Ok(Launch::of(&invocation, &self.setup.environment, &self.setup.mark, files))
     }
 
     /// A command is over, or is to end: whatever it left behind ends too, and the next one begins, or it is said what
     /// came of the check.
     pub(super) async fn end_check(&mut self, stopped: bool) -> Result<(), SuperviseError> {
         let Some(mut checking) = self.checking.take() else { return Ok(()) };
-        let exit = checking.process.end(self.setup.dir.id()).await?;
+        let exit = checking.process.end(&self.setup.mark).await?;
         match exit {
             Exit::Code(0) if !stopped => self.begin_check(checking.number, checking.place + 1)?,
             Exit::Code(_) | Exit::Signal(_) | Exit::Unseen | Exit::NeverSpawned => {

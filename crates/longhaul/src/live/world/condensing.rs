@@ -58,7 +58,7 @@ impl LiveWorld<'_> {
         let no_room = |_| SpawnError::NoResources;
         let dir = self.setup.dir.attempt(plan.attempt).create_summary().map_err(no_room)?;
         let output = (dir.create_stream().map_err(no_room)?, dir.create_stderr().map_err(no_room)?);
-        let launch = Launch::of(&invocation, &self.setup.environment, self.setup.dir.id(), output);
+        let launch = Launch::of(&invocation, &self.setup.environment, &self.setup.mark, output);
         // For people.
         let _ = dir.write_argv(&launch.argv());
         let (process, proc) = Condenser::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
@@ -70,7 +70,7 @@ impl LiveWorld<'_> {
     /// Ends it if it lives, and whatever it left behind, and says what came of it.
     pub(super) async fn end_condensing(&mut self) -> Result<(), SuperviseError> {
         if let Some(Condensing { mut process, dir }) = self.condensing.take() {
-            let exit = process.end(self.setup.dir.id()).await?;
+            let exit = process.end(&self.setup.mark).await?;
             let evidence = self.read_condensed(dir, exit);
             self.events.push_back(Event::Condensed(Condensation::Ended(evidence)));
         }
@@ -79,7 +79,7 @@ impl LiveWorld<'_> {
 
     /// What a dead supervisor left of it, of which nothing goes on.
     pub(super) async fn look_at_condensing(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
-        sweep(self.setup.dir.id()).await?;
+        sweep(&self.setup.mark).await?;
         let dir = dir.summary();
         let exit = exit_of(&dir);
         Ok(self.read_condensed(dir, exit))

@@ -158,9 +158,9 @@ async fn end(
 mod tests {
     use super::end;
     use crate::Environment;
+    use crate::live::Mark;
     use crate::live::child::{Agent, Launch};
     use longhaul_agent::Invocation;
-    use longhaul_core::RunId;
     use std::fs::{self, File};
     use std::time::Duration;
 
@@ -183,8 +183,7 @@ mod tests {
                 waits: false,
             };
             let files = (log.try_clone().expect("a file"), log.try_clone().expect("a file"));
-            let run = RunId::from("kmzxqp");
-            let launch = Launch::of(&invocation, &Environment::default(), &run, files).unmarked();
+            let launch = Launch::of(&invocation, &Environment::default(), &Mark::stray(), files).unmarked();
             let failed = runtime.block_on(async {
                 let (mut agent, _) = Agent::start(launch, b"{}\n".to_vec()).expect("there is a shell");
                 agent.end_input(Vec::new());

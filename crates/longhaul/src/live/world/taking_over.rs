@@ -66,7 +66,7 @@ impl LiveWorld<'_> {
         if matches!(run.state().phase, Phase::Condensing { .. }) {
             return self.look_at_condensing(&dir).await.map(Found::Gone);
         }
-        if let Some(proc) = live_agent(self.setup.dir.id(), run) {
+        if let Some(proc) = live_agent(&self.setup.mark, run) {
             if let Some(busy) = self.lock_session(plan)? {
                 return Ok(Found::Gone(busy));
             }
@@ -82,7 +82,7 @@ impl LiveWorld<'_> {
         }
         // A dead agent's tools must not go on beside an agent that is about to be started.
         if matches!(run.state().phase, Phase::Launching | Phase::Checking { .. }) {
-            sweep(self.setup.dir.id()).await?;
+            sweep(&self.setup.mark).await?;
         }
         let evidence = self.read_again(&dir)?;
         self.recorder.complete(plan.attempt);
