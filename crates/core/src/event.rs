@@ -37,8 +37,13 @@ pub enum Event {
     Suspended(Span),
     /// Somebody wants the run to end.
     Cancelled(By),
-    /// A new supervisor took over a run whose supervisor died, and this is what it found.
-    Recovered(Found),
+    /// A new supervisor took over a run whose supervisor died.
+    Recovered {
+        /// What it found.
+        found: Found,
+        /// When the dead one had last written something down, if it had.
+        last_at: Option<Moment>,
+    },
 }
 
 /// What somebody who lets a run go on wants to be said to the agent.

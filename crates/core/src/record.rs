@@ -3,7 +3,8 @@
 
 use crate::{
     Ask, Because, By, Checked, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc,
-    Questions, Reach, Remedy, Rung, Say, SessionId, Silence, Span, SpawnPlan, StopLevel, Tally, TurnResult,
+    Questions, Reach, Remains, Remedy, Rung, Say, SessionId, Silence, Span, SpawnPlan, StopLevel, Tally,
+    TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -144,6 +145,17 @@ pub enum Record {
         until: Moment,
         /// What was heard and seen.
         silence: Silence,
+    },
+    /// A new supervisor took the run over from one that died. It decides nothing: what is done about what it found is in the
+    /// records that follow, if anything is.
+    Recovered {
+        /// When.
+        at: Moment,
+        /// What it found.
+        remains: Remains,
+        /// When the dead one had last written something down. It died then or later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_at: Option<Moment>,
     },
     /// The machine was asleep, or nobody supervised the run and its agent did nothing.
     Suspended {

@@ -275,6 +275,7 @@ impl Flight {
         coverage.kill(point);
         let world = &mut *course.world;
         world.lose_supervisor();
+        let died_at = world.now;
         let down = Span(world.dice.magnitude(world.mix.down));
         let up_at = world.now + down;
         world.pass(up_at);
@@ -298,7 +299,7 @@ impl Flight {
         course.pending = Some(if standing == Standing::New {
             Event::Started(course.session.clone())
         } else {
-            Event::Recovered(found)
+            Event::Recovered { found, last_at: Some(died_at) }
         });
         Ok(())
     }

@@ -215,6 +215,7 @@ impl Observed {
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
                 | Record::SilenceExcused { .. }
+                | Record::Recovered { .. }
                 | Record::Suspended { .. }
                 | Record::Swept { .. }
                 | Record::CancelOrdered { .. } => {}

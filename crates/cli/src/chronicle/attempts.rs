@@ -172,6 +172,7 @@ impl Attempt {
             | Record::Stopped { .. }
             | Record::Said { .. }
             | Record::InputEnded { .. }
+            | Record::Recovered { .. }
             | Record::Suspended { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }

@@ -1,8 +1,8 @@
 //! An entry of a run's timeline: one thing that mattered, as data. The words for it are in `output/timeline.rs`.
 
 use longhaul_core::{
-    Ask, Because, By, Checked, Condensed, Exit, Fault, Limit, Moment, Outcome, Reach, Remedy, Rung, Say,
-    SessionPlan, Silence, Span, StopWhy, TurnResult,
+    Ask, Because, By, Checked, Condensed, Exit, Fault, Limit, Moment, Outcome, Reach, Remains, Remedy, Rung,
+    Say, SessionPlan, Silence, Span, StopWhy, TurnResult,
 };
 use longhaul_store::rfc3339;
 use serde::{Serialize, Serializer};
@@ -46,6 +46,15 @@ pub enum What {
     SilenceExcused { attempt: u32, times: u32, silence: Silence },
     /// A watchdog ended the agent of a supervisor that had died.
     Orphaned { attempt: u32, silent_ms: Span, processes_ended: Option<u32> },
+    /// A supervisor had died, and a new one took the run over.
+    Recovered {
+        attempt: u32,
+        remains: Remains,
+        /// For how long nobody supervised the run, at most; nothing where the dead one had written nothing.
+        unsupervised_ms: Option<Span>,
+        /// For how long of that nothing ran.
+        idle_ms: Span,
+    },
     /// Nothing ran.
     Suspended { ms: Span },
     /// The work was judged.

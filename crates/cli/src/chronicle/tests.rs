@@ -111,6 +111,8 @@ fn a_wait_that_outlasts_its_plan_is_told() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the API is overloaded (status 529); resumed
                               after 2h, planned were 2s
             2026-11-23
+            00:00:00  +2h00m  the supervisor had died, and nobody supervised the run for up to 2h; a new one
+                              found the run waiting
             00:00:00  +2h00m  attempt 2 began: resumed
             next: the agent works, in attempt 2
                   longhaul logs kmzqbd --follow
@@ -358,7 +360,8 @@ fn a_run_that_nobody_supervises_says_so() {
             2026-11-22
             22:00:00  +0s     began, in a new session
             2026-11-23
-            02:00:00  +4h00m  nothing ran for 1h: the machine slept, or the run had no supervisor
+            02:00:00  +4h00m  the supervisor had died, and nobody supervised the run for up to 4h, 1h of it with
+                              nothing running; a new one found the agent alive and went on with it
             02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent says that it is done
             02:00:00  +4h00m  over: done, after 1 attempt in 4h (1h of it asleep or without a supervisor),
                               $0.3000

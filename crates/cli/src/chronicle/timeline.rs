@@ -5,7 +5,7 @@ use super::attempts::{Attempt, Ended, Told};
 use super::entry::{AttemptEnded, Entry, What, Work};
 use super::facts::Facts;
 use crate::output::words;
-use longhaul_core::{Because, Moment, Next, OutcomeKind, Record, Run, Rung, Say, Span, Tally};
+use longhaul_core::{Because, Moment, Next, OutcomeKind, Record, Remains, Run, Rung, Say, Span, Tally};
 use std::collections::BTreeMap;
 
 /// The timeline of the run that these records tell of. `attempts` are its attempts, `facts` what is known of them
@@ -82,6 +82,7 @@ impl Teller<'_> {
                     self.push(at, What::SilenceExcused { attempt, times: 1, silence: *silence });
                 }
             }
+            Record::Recovered { at, remains, last_at } => self.recover((*at, attempt), *remains, *last_at),
             Record::Suspended { span } => self.push(at, What::Suspended { ms: *span }),
             Record::AttemptEnded { .. } => {
                 self.tell_orphaned(attempt, Some(at));
@@ -127,6 +128,20 @@ impl Teller<'_> {
         let Some(attempt) = self.attempts.iter().find(|known| known.number == number) else { return };
         let Attempt { rung, because, say, .. } = *attempt;
         self.push(at, What::AttemptBegan { attempt: number, rung, because, say });
+    }
+
+    /// A new supervisor is there. What it was told first, for how long nothing ran, is a part of that.
+    fn recover(&mut self, (at, attempt): (Moment, u32), remains: Remains, last_at: Option<Moment>) {
+        let slept = self.entries.pop_if(|entry| {
+            matches!(entry.what, What::Suspended { .. }) && last_at.is_some_and(|last| entry.at > last)
+        });
+        let idle_ms = match slept {
+            Some(Entry { what: What::Suspended { ms }, .. }) => ms,
+            Some(_) | None => Span::ZERO,
+        };
+        let unsupervised_ms = last_at.map(|last| at.since(last));
+        self.tell_orphaned(attempt, Some(at));
+        self.push(at, What::Recovered { attempt, remains, unsupervised_ms, idle_ms });
     }
 
     fn stop(&mut self, at: Moment, attempt: u32, claimed: u32) {

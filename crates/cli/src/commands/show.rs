@@ -16,7 +16,7 @@ use crate::{home, output};
 use attempt::{Attempt, Check, checks_of};
 use figures::{Figures, figures};
 use files::{AgentSeen, Files, agent_seen, files_of};
-use longhaul_core::{Fault, Limit, OutcomeKind, Record, Run};
+use longhaul_core::{Fault, Limit, OutcomeKind, Record, Run, Span};
 use longhaul_store::{Journal, Plan, rfc3339};
 use serde::Serialize;
 
@@ -45,6 +45,10 @@ struct Shown {
     ended_at: Option<String>,
     #[serde(flatten)]
     figures: Figures,
+    /// How often a new supervisor took it over from one that had died.
+    recoveries: usize,
+    /// For how long nobody supervised it in all, at most.
+    unsupervised_ms: Span,
     checks: Vec<Check>,
     files: Files,
     /// Whether a process supervises it now.
@@ -73,6 +77,7 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
     let attempts = attempts_of(told.iter().copied());
     let facts = facts_of(&dir, &attempts);
     let began = told.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
+    let (recoveries, unsupervised_ms) = recoveries(&told);
     let clock = Clock::here();
     let shown = Shown {
         id: dir.id().to_string(),
@@ -90,6 +95,8 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
         began_at: began.map(|(at, _)| rfc3339(*at)),
         ended_at: outcome.map(|_| rfc3339(state.ended)),
         figures: figures(state, plan.policy.limits, as_of),
+        recoveries,
+        unsupervised_ms,
         checks: checks_of(&told, &dir),
         files: files_of(&dir),
         supervised: stand.is_supervised,
@@ -106,6 +113,18 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
         }
     }
     Ok(0)
+}
+
+/// How often a new supervisor took the run over, and for how long nobody had supervised it, at most.
+fn recoveries(told: &[Told<'_>]) -> (usize, Span) {
+    let (mut count, mut alone) = (0, Span::ZERO);
+    for (_, record) in told {
+        if let Record::Recovered { at, last_at, .. } = record {
+            count += 1;
+            alone = alone + last_at.map_or(Span::ZERO, |last| at.since(last));
+        }
+    }
+    (count, alone)
 }
 
 /// The beginning of the task, on one line.

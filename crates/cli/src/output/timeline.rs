@@ -11,6 +11,8 @@ use longhaul_core::{Ask, By, Moment, Outcome, Say, SessionPlan, Span, StopWhy, U
 const INDENT: usize = 18;
 // An agent takes so long to start, and to be told by its API that it is not served.
 const BRIEF: Span = Span::from_mins(1);
+// A supervisor that is replaced at once leaves no gap.
+const BRIEFLY: Span = Span::from_secs(1);
 
 /// The entries as text, each line ended.
 pub fn text(entries: &[Entry], clock: &Clock) -> String {
@@ -82,6 +84,17 @@ pub fn sentence(entry: &Entry, clock: &Clock) -> String {
                 .unwrap_or_default();
             format!(
                 "its supervisor had died, nobody had come back, and nothing was written for {silent_ms}: a watchdog ended the agent{ended}"
+            )
+        }
+        What::Recovered { remains, unsupervised_ms, idle_ms, .. } => {
+            let alone = unsupervised_ms.filter(|alone| *alone >= BRIEFLY);
+            let alone = alone.map(|alone| format!(", and nobody supervised the run for up to {alone}"));
+            let idle = (*idle_ms >= BRIEFLY).then(|| format!(", {idle_ms} of it with nothing running"));
+            format!(
+                "the supervisor had died{}{}; a new one {}",
+                alone.unwrap_or_default(),
+                idle.unwrap_or_default(),
+                words::recovered(*remains)
             )
         }
         What::Suspended { ms } => {

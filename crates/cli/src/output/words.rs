@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul::Untold;
 use longhaul_core::{
-    Because, Checked, Condensed, Fault, Limit, Moment, Next, Policy, Questions, Reach, Record, Rung, Say,
-    SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
+    Because, Checked, Condensed, Fault, Limit, Moment, Next, Policy, Questions, Reach, Record, Remains, Rung,
+    Say, SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
 };
 use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
 
@@ -41,6 +41,9 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
         }
         Record::Said { say: Say::WrapUp(_), .. } => Some("told the agent to save its work".to_owned()),
         Record::Stopped { claimed, .. } => Some(stopped(*claimed).to_owned()),
+        Record::Recovered { remains, .. } => {
+            Some(format!("the supervisor had died; a new one {}", recovered(*remains)))
+        }
         Record::Suspended { span } => {
             Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
         }
@@ -105,10 +108,26 @@ pub fn detailed(record: &Record) -> Option<String> {
         | Record::Stopped { .. }
         | Record::StopOrdered { .. }
         | Record::SilenceExcused { .. }
+        | Record::Recovered { .. }
         | Record::Suspended { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
         | Record::CancelOrdered { .. } => None,
+    }
+}
+
+/// What a new supervisor found of a run, and did at once.
+pub fn recovered(remains: Remains) -> &'static str {
+    match remains {
+        Remains::Alive => "found the agent alive and went on with it",
+        Remains::Finished => "found that the agent had finished alone",
+        Remains::Gone => "found the agent gone",
+        Remains::NotStarted => "found the attempt ordered and not started",
+        Remains::Condensing => "took what there was of a model's summary",
+        Remains::Checking => "found the work being judged",
+        Remains::Sweeping => "ended what was left of the attempt",
+        Remains::Waiting => "found the run waiting",
+        Remains::Over => "found it over, and told how it had ended",
     }
 }
 

@@ -123,6 +123,13 @@ fn a_live_agent_is_adopted() {
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
+        let told = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        let entries = told["entries"].as_array().expect("entries");
+        let recovered = entries.iter().find(|entry| entry["kind"] == "recovered").expect("it is on record");
+        assert_eq!((&recovered["attempt"], &recovered["remains"]), (&1.into(), &"alive".into()));
+        let text = recovered["text"].as_str().expect("a sentence");
+        assert!(text.ends_with("; a new one found the agent alive and went on with it"), "{text}");
     });
 }
 

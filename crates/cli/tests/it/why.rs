@@ -28,7 +28,9 @@ fn why(stage: &Stage) -> String {
     // A wait may be none.
     let whole = whole.replace("at once", "after 0s");
     let vague: String = whole.lines().map(|line| vague(line) + "\n").collect();
-    vague.replace(" (… of it waiting)", "")
+    // Nor may there have been time without a supervisor, or with nothing running.
+    let vague = vague.replace(", … of it with nothing running", "");
+    vague.replace(", and nobody supervised the run for up to …", "").replace(" (… of it waiting)", "")
 }
 
 /// A line without its times, spans and amounts.
@@ -153,6 +155,7 @@ fn a_run_that_was_recovered_is_told() {
 
             …
             … … began, in a new session
+            … … the supervisor had died; a new one found the agent gone
             … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent died (nobody saw how it ended); ended 2 processes that it left behind; resumed after …
             … … attempt 2: 3 turns, 2 tool calls in …, $…; the agent says that it is done
             … … over: done, after 2 attempts in …, $…

@@ -32,6 +32,7 @@ impl Run {
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::Swept { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
@@ -128,6 +129,8 @@ impl State {
                 }
             }
             Record::SilenceExcused { until, .. } => self.excused_until = Some(*until),
+            // It is told, and changes nothing.
+            Record::Recovered { .. } => {}
             Record::StopOrdered { at, why, level, .. } => {
                 self.phase = Phase::Stopping { since: *at, why: *why, level: *level };
                 self.kills += u32::from(*level == StopLevel::Kill);

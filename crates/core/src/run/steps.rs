@@ -4,6 +4,7 @@ use super::decide;
 use super::{Phase, Run, Seen, Why};
 use crate::condense::came_to;
 use crate::ladder::{self, history_of};
+use crate::remains::remains;
 use crate::{
     Action, Ask, Because, By, Checked, Condensation, Event, Evidence, Exit, Fault, Found, Moment, Next,
     Notice, Now, Outcome, OutcomeKind, Policy, Proc, Record, Rung, Say, SessionFound, SessionId, SessionPlan,
@@ -42,7 +43,7 @@ impl Run {
             Event::Ticked => self.ticked(policy, now, step),
             Event::Suspended(span) => self.suspended(span, step),
             Event::Cancelled(by) => self.cancelled(now.at, by, step),
-            Event::Recovered(found) => self.recovered(policy, now, found, step),
+            Event::Recovered { found, last_at } => self.recovered(policy, now, (found, last_at), step),
         }
     }
 
@@ -400,7 +401,16 @@ impl Run {
         }
     }
 
-    fn recovered(&mut self, policy: &Policy, now: Now, found: Found, step: &mut Step) {
+    fn recovered(
+        &mut self,
+        policy: &Policy,
+        now: Now,
+        (found, last_at): (Found, Option<Moment>),
+        step: &mut Step,
+    ) {
+        if let Some(remains) = remains(&self.state.phase, &found) {
+            self.record(step, Record::Recovered { at: now.at, remains, last_at });
+        }
         match (&self.state.phase, found) {
             // Ordered and never started: the order stands, unless somebody cancelled it.
             (Phase::Launching, Found::Gone(evidence))

@@ -74,6 +74,8 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<Note> {
             let note = Note::new("summary_failed", "no model told older work in a summary");
             vec![note.with("fault", fault.word())]
         }
+        // Told with what was found, before it is decided what that means.
+        Record::Recovered { .. } => Vec::new(),
         Record::CancelOrdered { by, .. } => {
             vec![Note::new("cancel", "somebody wants the run to end").with("by", word(by))]
         }

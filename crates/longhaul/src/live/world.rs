@@ -100,8 +100,8 @@ pub(crate) struct LiveWorld<'a> {
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Ends the agent if we die and nobody comes back.
     watchdog: Option<Watchdog>,
-    /// Whether the status has named us as the supervisor. Who takes over a run that goes on has nothing to
-    /// record, and a dead supervisor's watchdog waits for a sign.
+    /// Whether the status has named us as the supervisor. A first step may have nothing to record, and a dead
+    /// supervisor's watchdog waits for a sign.
     is_named: bool,
     /// Held until the run ends: a session that a run has used may be needed by it again.
     locks: Vec<(SessionId, SessionLock)>,

@@ -49,7 +49,7 @@ impl Watch {
         self.ladder.hear(event);
         self.limits.hear(now.at, event);
         self.keep_going.hear(event);
-        if !matches!(event, Event::Ticked | Event::Suspended(_) | Event::Recovered(_)) {
+        if !matches!(event, Event::Ticked | Event::Suspended(_) | Event::Recovered { .. }) {
             // What comes at this very moment comes next.
             let limited = self.limits.is_late(policy, &self.clocks, Moment(now.at.0 - 1));
             self.checks.overdue(now.at, policy, limited)?;
@@ -117,6 +117,7 @@ impl Watch {
             | Record::InputEnded { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
+            | Record::Recovered { .. }
             | Record::Suspended { .. }
             | Record::Swept { .. } => {}
         }

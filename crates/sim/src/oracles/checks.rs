@@ -93,6 +93,7 @@ impl CheckWatch {
             | Record::Said { .. }
             | Record::Stopped { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::Swept { .. } => {}

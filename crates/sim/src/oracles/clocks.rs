@@ -54,6 +54,7 @@ impl ClockWatch {
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::StopOrdered { .. }
             | Record::CancelOrdered { .. } => {}
         }

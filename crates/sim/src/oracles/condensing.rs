@@ -23,7 +23,7 @@ impl CondenseWatch {
     /// Takes in an event before the run does: what should have been decided by now, is.
     pub(crate) fn hear(&self, now: Moment, event: &Event, policy: &Policy) -> Verdict {
         // Nobody was there to decide, or what happened is not told yet.
-        if matches!(event, Event::Recovered(_) | Event::Suspended(_) | Event::Ticked) {
+        if matches!(event, Event::Recovered { .. } | Event::Suspended(_) | Event::Ticked) {
             return Ok(());
         }
         let Some(since) = self.since.filter(|_| self.stopped.is_none()) else { return Ok(()) };
@@ -71,6 +71,7 @@ impl CondenseWatch {
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::StopOrdered { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }

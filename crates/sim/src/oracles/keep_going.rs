@@ -57,11 +57,11 @@ impl KeepGoingWatch {
     pub(crate) fn hear(&mut self, event: &Event) {
         match event {
             Event::Noticed(notice) => self.heard.note(notice),
-            Event::Exited(evidence) | Event::Recovered(Found::Gone(evidence)) => {
+            Event::Exited(evidence) | Event::Recovered { found: Found::Gone(evidence), .. } => {
                 self.heard = Heard::of(evidence);
             }
             // It is told again from the beginning.
-            Event::Recovered(Found::Live(_)) => self.heard = Heard::default(),
+            Event::Recovered { found: Found::Live(_), .. } => self.heard = Heard::default(),
             Event::Started(_)
             | Event::Reopened(_)
             | Event::Inspected(_)
@@ -121,6 +121,7 @@ impl KeepGoingWatch {
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Checked { .. }

@@ -80,6 +80,7 @@ impl LadderWatch {
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::StopOrdered { .. }
             | Record::Suspended { .. }
             | Record::Swept { .. }

@@ -59,9 +59,11 @@ impl LimitWatch {
             Event::Noticed(Notice::ToolBegan) => self.tools += 1,
             Event::Noticed(Notice::ToolEnded) => self.tools = self.tools.saturating_sub(1),
             Event::Noticed(Notice::TurnEnded(result)) => self.end_turn(result),
-            Event::Exited(evidence) | Event::Recovered(Found::Gone(evidence)) if self.counts => {
+            Event::Exited(evidence) | Event::Recovered { found: Found::Gone(evidence), .. }
+                if self.counts =>
+            {
                 (self.tools, self.works) = (0, None);
-                let found = matches!(event, Event::Recovered(_));
+                let found = matches!(event, Event::Recovered { .. });
                 if self.leaving || found {
                     self.come_late(evidence.tally);
                 }
@@ -74,9 +76,9 @@ impl LimitWatch {
             // What passed in its sleep is decided next.
             Event::Suspended(_) => self.works = self.works.map(|_| now),
             // It is told again from the beginning.
-            Event::Recovered(Found::Live(_)) => self.begin(),
+            Event::Recovered { found: Found::Live(_), .. } => self.begin(),
             Event::Exited(_)
-            | Event::Recovered(Found::Gone(_))
+            | Event::Recovered { found: Found::Gone(_), .. }
             | Event::Noticed(_)
             | Event::Started(_)
             | Event::Reopened(_)
@@ -259,6 +261,7 @@ impl LimitWatch {
             | Record::SessionOpened { .. }
             | Record::Progressed { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Stopped { .. }

@@ -55,7 +55,7 @@ impl Patience {
                 self.overdue(now, policy)?;
                 self.note(now, notice);
             }
-            Event::Recovered(_) => self.begin_listening(now),
+            Event::Recovered { .. } => self.begin_listening(now),
             // What a sleep means is told by its record, which a kill may take with it.
             Event::Suspended(_) | Event::Ticked => {}
             Event::Examined(signs) => {
@@ -234,6 +234,7 @@ impl Patience {
             Record::Suspended { span } => self.sleep(*span),
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
+            | Record::Recovered { .. }
             | Record::RungTaken { .. }
             | Record::CondenseOrdered { .. }
             | Record::CondenseStopped { .. }

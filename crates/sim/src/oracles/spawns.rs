@@ -96,6 +96,7 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             | Record::Said { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::StopOrdered { .. }
             | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}

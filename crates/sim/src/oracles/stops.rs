@@ -62,6 +62,7 @@ impl StopWatch {
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }
             | Record::CancelOrdered { .. }

@@ -297,6 +297,7 @@ impl LedgerEntry {
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::SilenceExcused { .. }
+            | Record::Recovered { .. }
             | Record::Suspended { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }

@@ -46,6 +46,10 @@ pub fn told(policy: &Policy, trace: &str) -> String {
     format!("{}{}", text(&entries, &clock), next_text(&next))
 }
 
+fn is_sleep(record: &Record) -> bool {
+    matches!(record, Record::Suspended { .. })
+}
+
 struct Story<'a> {
     policy: &'a Policy,
     at: Moment,
@@ -109,10 +113,14 @@ impl Story<'_> {
                 (self.evidence.exit, self.facts().exit) = (exit, Some(exit));
                 Event::Exited(self.evidence.clone())
             }
-            "recover" => Event::Recovered(match rest {
-                "live" => Found::Live(Proc { pid: 7, start_ticks: 1 }),
-                _ => Found::Gone(Evidence { exit: Exit::Unseen, ..self.evidence.clone() }),
-            }),
+            "recover" => Event::Recovered {
+                found: match rest {
+                    "live" => Found::Live(Proc { pid: 7, start_ticks: 1 }),
+                    _ => Found::Gone(Evidence { exit: Exit::Unseen, ..self.evidence.clone() }),
+                },
+                // Before it is told that nothing ran.
+                last_at: self.journal.iter().rev().find(|(_, record)| !is_sleep(record)).map(|(at, _)| *at),
+            },
             "summary" => Event::Condensed(Condensation::Ended(Evidence {
                 result: Some(TurnResult::COMPLETED),
                 tally: Tally { messages: 1, cost: Usd(20_000), ..Tally::default() },

@@ -233,6 +233,7 @@ impl Observer for Watcher {
                 | Record::InputEnded { .. }
                 | Record::StopOrdered { .. }
                 | Record::SilenceExcused { .. }
+                | Record::Recovered { .. }
                 | Record::Suspended { .. }
                 | Record::Swept { .. }
                 | Record::CancelOrdered { .. }

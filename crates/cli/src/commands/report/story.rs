@@ -157,7 +157,9 @@ pub enum Cause {
     Fault(Fault),
     /// The pauses between attempts of which none had failed.
     BetweenAttempts,
-    /// The machine slept, or nobody supervised it.
+    /// Nobody supervised it, and nothing ran.
+    Unsupervised,
+    /// The machine slept; or nobody supervised it, by a journal that does not tell the two apart.
     Asleep,
     /// It was over, until somebody let it go on.
     Over,
@@ -169,6 +171,7 @@ impl Cause {
         match self {
             Cause::Fault(fault) => fault.word(),
             Cause::BetweenAttempts => "between_attempts",
+            Cause::Unsupervised => "unsupervised",
             Cause::Asleep => "asleep",
             Cause::Over => "over",
         }
@@ -179,6 +182,7 @@ impl Cause {
         match self {
             Cause::Fault(fault) => words::cause(fault),
             Cause::BetweenAttempts => "pauses between attempts",
+            Cause::Unsupervised => "nobody supervised the run",
             Cause::Asleep => "the machine slept, or nobody supervised the run",
             Cause::Over => "the run was over until somebody resumed it",
         }
@@ -221,6 +225,8 @@ struct Teller {
     story: Story,
     /// The part of the timeline that is not over.
     open: Option<Slice>,
+    /// What was slept through by the last record, and when that was said.
+    slept: Option<(Moment, Span)>,
     /// For how long the present attempt was silent when it was stopped for that.
     silent: Span,
 }
@@ -228,14 +234,16 @@ struct Teller {
 impl Teller {
     /// Takes in a record of a step that was taken then.
     fn take(&mut self, step_at: Moment, record: &Record) {
-        let before = self.run.state();
-        let (clocks, fault, ended) = (before.clocks, before.fault, before.ended);
-        let attempt = (before.attempt_began, before.progressed);
-        let waited = matches!(before.phase, Phase::Waiting { .. });
+        let state = self.run.state();
+        let (clocks, fault, ended) = (state.clocks, state.fault, state.ended);
+        let attempt = (state.attempt_began, state.progressed);
+        let waited = matches!(state.phase, Phase::Waiting { .. });
         self.run.apply(record);
         let now = self.run.state().clocks;
         let waiting = now.waiting - clocks.waiting;
-        self.lose_waiting(Cause::Asleep, now.suspended - clocks.suspended);
+        let slept = now.suspended - clocks.suspended;
+        self.lose_waiting(Cause::Asleep, slept);
+        let before = self.slept.take();
         self.lose_waiting(Cause::Over, now.over - clocks.over);
         self.wait(fault, waiting);
         match record {
@@ -294,8 +302,20 @@ impl Teller {
                 self.close(*at);
             }
             // What is slept during a wait is part of the wait.
-            Record::Suspended { span } if !waited => self.sleep(step_at, *span),
-            Record::Suspended { .. }
+            Record::Suspended { span } if !waited => {
+                self.slept = Some((step_at, slept));
+                self.sleep(step_at, *span);
+            }
+            // What a new supervisor is told first is for how long nothing ran.
+            Record::Recovered { last_at: Some(last), .. } => {
+                if let Some((_, slept)) = before.filter(|(at, _)| at > last) {
+                    let asleep = self.lost_to(Cause::Asleep);
+                    asleep.waiting = asleep.waiting - slept;
+                    self.lose_waiting(Cause::Unsupervised, slept);
+                }
+            }
+            Record::Recovered { last_at: None, .. }
+            | Record::Suspended { .. }
             | Record::RunStarted { .. }
             | Record::CondenseOrdered { .. }
             | Record::CondenseStopped { .. }

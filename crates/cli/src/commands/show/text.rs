@@ -48,6 +48,9 @@ pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> Strin
         }
         line(&mut out, "time", &time(shown));
     }
+    if shown.recoveries > 0 {
+        line(&mut out, "recovered", &recovered(shown));
+    }
     line(&mut out, "cost", &cost(shown));
     line(&mut out, "tokens", &tokens(shown));
     for (place, limit) in shown.figures.limits.iter().enumerate() {
@@ -90,6 +93,15 @@ fn time(shown: &Shown) -> String {
     let parts = parts.into_iter().filter(|(span, word)| *word == "active" || *span > Span::ZERO);
     let parts: Vec<String> = parts.map(|(span, word)| format!("{span} {word}")).collect();
     format!("{}: {}", figures.wall_ms, parts.join(", "))
+}
+
+fn recovered(shown: &Shown) -> String {
+    let times = match shown.recoveries {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        times => format!("{times} times"),
+    };
+    format!("{times}; nobody supervised it for up to {}", shown.unsupervised_ms)
 }
 
 fn cost(shown: &Shown) -> String {

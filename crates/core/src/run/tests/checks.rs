@@ -139,18 +139,18 @@ fn a_new_supervisor_judges_anew() {
         DONE,
         "recover never; check passes",
         expect![[r#"
-        recover never    > check 1
-        check passes     check passed; done; > finish 0
-    "#]],
+            recover never    recovered (checking); > check 1
+            check passes     check passed; done; > finish 0
+        "#]],
     );
     check_rest_with(
         &checked(10),
         DONE,
         "cancel term; recover never",
         expect![[r#"
-        cancel term      cancel by terminate; check stopped (cancelled); > end check
-        recover never    check stopped; cancelled; > finish 143
-    "#]],
+            cancel term      cancel by terminate; check stopped (cancelled); > end check
+            recover never    recovered (checking); check stopped; cancelled; > finish 143
+        "#]],
     );
 }
 

@@ -178,48 +178,48 @@ fn a_supervisor_that_dies_meanwhile_asks_nobody_again() {
     check(
         "recover summary killed; spawn",
         expect![[r#"
-        recover summary killed no summary (crashed) for 5 of 14; > spawn 2
-        spawn            spawned 7
-    "#]],
+            recover summary killed recovered (condensing); no summary (crashed) for 5 of 14; > spawn 2
+            spawn            spawned 7
+        "#]],
     );
     check(
         "recover summary ok; spawn",
         expect![[r#"
-        recover summary ok summary written for 5 of 14; > spawn 2, condensed
-        spawn            spawned 7
-    "#]],
+            recover summary ok recovered (condensing); summary written for 5 of 14; > spawn 2, condensed
+            spawn            spawned 7
+        "#]],
     );
     check(
         "recover never; spawn",
         expect![[r#"
-        recover never    no summary (crashed) for 0 of 9; > spawn 2
-        spawn            spawned 7
-    "#]],
+            recover never    recovered (condensing); no summary (crashed) for 0 of 9; > spawn 2
+            spawn            spawned 7
+        "#]],
     );
     check(
         "cancel term; recover summary killed; swept",
         expect![[r#"
-        cancel term      cancel by terminate; summary stopped (cancelled); > end condensing
-        recover summary killed no summary (crashed) for 5 of 14; crashed -> cancelled; > sweep
-        swept            swept 0; cancelled; > finish 143
-    "#]],
+            cancel term      cancel by terminate; summary stopped (cancelled); > end condensing
+            recover summary killed recovered (condensing); no summary (crashed) for 5 of 14; crashed -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 143
+        "#]],
     );
     // Nothing is told of it twice.
     check(
         "summary ok; recover never; summary ok; spawn",
         expect![[r#"
-        summary ok       summary written for 5 of 14; > spawn 2, condensed
-        recover never    > spawn 2, condensed
-        summary ok       -
-        spawn            spawned 7
-    "#]],
+            summary ok       summary written for 5 of 14; > spawn 2, condensed
+            recover never    recovered (not_started); > spawn 2, condensed
+            summary ok       -
+            spawn            spawned 7
+        "#]],
     );
     // A world that lets it live is told to end it.
     check(
         "recover live; summary killed",
         expect![[r#"
-        recover live     > end condensing
-        summary killed   no summary (interrupted) for 5 of 14; > spawn 2
-    "#]],
+            recover live     recovered (alive); > end condensing
+            summary killed   no summary (interrupted) for 5 of 14; > spawn 2
+        "#]],
     );
 }

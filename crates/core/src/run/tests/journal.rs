@@ -6,7 +6,7 @@ use expect_test::expect_file;
 
 /// A trace that writes every kind of record.
 const EVERYTHING: &str = "start; spawn; open; turn; retrying 1 529; tool; tool-ends; bill 120; ends 529; idle; exit 1; \
-    swept; tick; spawn; sleep 1h; ends unclear; bill 40; exit 1; swept 2; tick; spawn; tick; exit 143; swept; tick; \
+    swept; tick; spawn; sleep 1h; recover live; ends unclear; bill 40; exit 1; swept 2; tick; spawn; tick; exit 143; swept; tick; \
     spawn; limit until +2h; ends 429; exit 1; swept; tick; spawn; ends 400; exit 1; swept; spawn; bill 9; ends full; exit 1; \
     swept; tick; summary ok; spawn; cancel person; \
     ends aborted; exit 0; swept";

@@ -268,8 +268,8 @@ fn a_supervisor_that_dies_while_it_looks_looks_again() {
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
             found damaged    rung repair (damaged); > spawn 2
-            recover never    > spawn 2
-            recover never    > spawn 2
+            recover never    recovered (not_started); > spawn 2
+            recover never    recovered (not_started); > spawn 2
             spawn            spawned 7
         "#]],
     );
@@ -277,11 +277,11 @@ fn a_supervisor_that_dies_while_it_looks_looks_again() {
         "start resume s9; recover never; found elsewhere; recover never; cancel term; recover never; swept",
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > look for s9
-            recover never    > look for s9
+            recover never    recovered (not_started); > look for s9
             found elsewhere  rung place (elsewhere); > spawn 1
-            recover never    > spawn 1
+            recover never    recovered (not_started); > spawn 1
             cancel term      cancel by terminate
-            recover never    crashed -> cancelled; > sweep
+            recover never    recovered (not_started); crashed -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 143
         "#]],
     );

@@ -418,9 +418,9 @@ fn a_new_supervisor_counts_what_was_used_meanwhile() {
         "used 100; recover live; used 960000; recover live; ends aborted; turn; ends ok; idle; exit 0; swept",
         expect![[r#"
             used 100         -
-            recover live     -
+            recover live     recovered (alive)
             used 960000      reserve of budget; stop reserve interrupt; > interrupt
-            recover live     > interrupt
+            recover live     recovered (alive); > interrupt
             ends aborted     said wrap up (budget), left 1000000 of money; > say wrap up (budget)
             turn             -
             ends ok          progress
@@ -437,7 +437,7 @@ fn a_new_supervisor_counts_what_was_used_meanwhile() {
         expect![[r#"
             used 960000      reserve of budget; stop reserve interrupt; > interrupt
             ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
-            recover gone     interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
+            recover gone     recovered (gone); interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
             spawn            spawned 7

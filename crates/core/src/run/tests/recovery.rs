@@ -9,7 +9,7 @@ fn launching() {
         "start; recover never; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            recover never    > spawn 1
+            recover never    recovered (not_started); > spawn 1
             spawn            spawned 7
         "#]],
     );
@@ -17,7 +17,7 @@ fn launching() {
         "start; recover live; open",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            recover live     spawned 7
+            recover live     recovered (alive); spawned 7
             open             opened s1
         "#]],
     );
@@ -25,7 +25,7 @@ fn launching() {
         "start; unheard open; recover gone; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            recover gone     opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            recover gone     recovered (gone); opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
@@ -35,7 +35,7 @@ fn launching() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      cancel by terminate
-            recover never    crashed -> cancelled; > sweep
+            recover never    recovered (not_started); crashed -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 143
         "#]],
     );
@@ -44,7 +44,7 @@ fn launching() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      cancel by terminate
-            recover live     spawned 7; stop cancelled term; > term
+            recover live     recovered (alive); spawned 7; stop cancelled term; > term
             exit 143         interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 143
         "#]],
@@ -60,7 +60,7 @@ fn live() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            recover live     -
+            recover live     recovered (alive)
             open             -
             turn             -
             tool             -
@@ -78,7 +78,7 @@ fn live() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            recover gone     crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            recover gone     recovered (gone); crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept 3          swept 3
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
@@ -88,7 +88,7 @@ fn live() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            recover never    crashed -> resume in 2s: 2 new s2, task; > sweep
+            recover never    recovered (gone); crashed -> resume in 2s: 2 new s2, task; > sweep
             swept            swept 0
         "#]],
     );
@@ -107,7 +107,7 @@ fn what_was_done_unheard_was_done() {
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
-            recover gone     progress; well -> done; > sweep
+            recover gone     recovered (finished); progress; well -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -116,7 +116,7 @@ fn what_was_done_unheard_was_done() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            recover gone     opened s1; progress; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            recover gone     recovered (gone); opened s1; progress; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
         "#]],
     );
@@ -131,7 +131,7 @@ fn silence_before_a_recovery_is_no_silence() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            recover live     -
+            recover live     recovered (alive)
             stir             -
             tick             stop stalled term; > term
         "#]],
@@ -149,7 +149,7 @@ fn closing() {
             turn             -
             ends ok          progress
             idle             input ended; > end input
-            recover live     > end input
+            recover live     recovered (alive); > end input
             turn             -
             ends ok          -
             idle             -
@@ -165,7 +165,7 @@ fn closing() {
             turn             -
             ends ok          progress
             idle             input ended; > end input
-            recover gone     well -> done; > sweep
+            recover gone     recovered (finished); well -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -181,7 +181,7 @@ fn stopping() {
             open             opened s1
             turn             -
             tick             stop stalled term; > term
-            recover live     > term
+            recover live     recovered (alive); > term
             tick             stop stalled kill; > kill
             signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
             swept            swept 0
@@ -195,7 +195,7 @@ fn stopping() {
             open             opened s1
             turn             -
             tick             stop stalled term; > term
-            recover gone     stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+            recover gone     recovered (gone); stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
             swept            swept 0
         "#]],
     );
@@ -211,7 +211,7 @@ fn sweeping() {
             open             opened s1
             turn             -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            recover gone     > sweep
+            recover gone     recovered (sweeping); > sweep
             swept            swept 0
         "#]],
     );
@@ -230,7 +230,7 @@ fn waiting() {
             ends 429         -
             exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
             swept            swept 0
-            recover gone     -
+            recover gone     recovered (waiting)
             tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
         "#]],
     );
@@ -244,7 +244,7 @@ fn waiting() {
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
-            recover never    -
+            recover never    recovered (waiting)
             tick             attempt 2 resume s1, continue (overloaded); > spawn 2
         "#]],
     );
@@ -258,8 +258,8 @@ fn over() {
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn-fails missing agent_missing -> refused by agent_missing; > sweep
             swept            swept 0; refused by agent_missing; > finish 25
-            recover gone     > finish 25
-            recover never    > finish 25
+            recover gone     recovered (over); > finish 25
+            recover never    recovered (over); > finish 25
         "#]],
     );
 }

@@ -188,7 +188,7 @@ impl Story<'_> {
                 "hup" => By::HangUp,
                 _ => panic!("who cancels: `{rest}`?"),
             }),
-            "recover" => Event::Recovered(self.found(rest)),
+            "recover" => Event::Recovered { found: self.found(rest), last_at: Some(self.at) },
             // What the agent's files say besides notices.
             "refuses" => {
                 self.evidence.startup = Some(startup(rest));
@@ -349,6 +349,7 @@ impl Story<'_> {
                 let seen = silence.signs.map(seen).unwrap_or_default();
                 format!("silent for {}{seen}: excused for {}", silence.unheard, until.since(self.at))
             }
+            Record::Recovered { remains, .. } => format!("recovered ({})", word(remains)),
             Record::Suspended { span } => format!("slept {span}"),
             Record::AttemptEnded { fault, next, evidence, .. } => {
                 let kept = if evidence.is_some() { ", evidence kept" } else { "" };

@@ -38,7 +38,7 @@ impl LiveWorld<'_> {
         let idle = self.idle_for(run, last_at);
         let found = self.look_around(run).await?;
         self.diagnostic.recovered(run, self.clock.at(), &found);
-        let found = Event::Recovered(found);
+        let found = Event::Recovered { found, last_at };
         if idle < IDLE_MIN {
             return Ok(found);
         }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::commands::report::story::Cause;
-use longhaul_core::{Ask, Checked, Silence, StopLevel, StopWhy};
+use longhaul_core::{Ask, Checked, Remains, Silence, StopLevel, StopWhy};
 
 /// The parts of the timeline in seconds after the beginning, then what was lost, waiting and in vain.
 fn told(tale: &Tale, now: u64) -> String {
@@ -78,6 +78,22 @@ fn sleep_checks_and_ends_are_parts_of_it() {
         ),
         "0-100 Failed crashed, 100-300 Asleep, 300-400 Failed crashed, 400-410 Waiting crashed, 410-420 Working; \
          lost crashed 10+200, asleep 200+0; 210 of 420",
+    );
+    // The first that a new supervisor says of a run is for how long nothing ran; what was slept before is sleep.
+    let recovered =
+        |until, last| Record::Recovered { at: at(until), remains: Remains::Alive, last_at: Some(at(last)) };
+    check(
+        suspended(suspended(Tale::begun(), 40, 10), 300, 200).and(300, recovered(300, 90)).over(
+            400,
+            None,
+            Outcome::DONE,
+        ),
+        "0-30 Working, 30-40 Asleep, 40-100 Working, 100-300 Asleep, 300-400 Working; \
+         lost unsupervised 200+0, asleep 10+0; 190 of 400",
+    );
+    check(
+        suspended(Tale::begun(), 300, 200).and(300, recovered(300, 300)).over(400, None, Outcome::DONE),
+        "0-100 Working, 100-300 Asleep, 300-400 Working; lost asleep 200+0; 200 of 400",
     );
     // Sleep during a wait is part of the wait.
     check(
