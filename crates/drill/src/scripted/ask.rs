@@ -14,7 +14,7 @@ use super::http::Plug;
 use super::inbox::Happening;
 use super::message::Message;
 use super::turn::Turn;
-use super::{init, retry};
+use super::{VERSION, init, retry};
 
 /// How often a long wait is announced again.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(30);
@@ -264,11 +264,12 @@ impl Agent {
 
     fn request(&self, stream: bool) -> Option<Request> {
         let base = self.environment.base.clone()?;
+        let user_agent = format!("claude-cli/{VERSION} (drill {})", env!("CARGO_PKG_VERSION"));
         let mut headers: Vec<(String, String)> = [
             ("content-type", "application/json"),
             ("accept", "application/json"),
             ("anthropic-version", "2023-06-01"),
-            ("user-agent", concat!("claude-cli/2.1.330 (drill ", env!("CARGO_PKG_VERSION"), ")")),
+            ("user-agent", &user_agent),
             ("x-claude-code-session-id", &self.session.id),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

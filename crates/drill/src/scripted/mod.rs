@@ -35,6 +35,8 @@ mod start;
 mod tools;
 mod turn;
 
+use longhaul_agent::claude::surroundings::VERSION_TESTED;
+
 pub use replay::{FLOOD, INSTANT, REPLAY, REPLAY_EXIT};
 pub use start::main;
 
@@ -43,4 +45,4 @@ pub const TIME_SCALE: &str = "LONGHAUL_DRILL_TIME_SCALE";
 /// Makes the agent's ids and jitter repeatable; without it they differ from run to run.
 pub const SEED: &str = "LONGHAUL_DRILL_SEED";
 /// The version it claims to be.
-pub(crate) const VERSION: &str = "2.1.330";
+pub(crate) const VERSION: &str = VERSION_TESTED;
