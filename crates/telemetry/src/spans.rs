@@ -182,6 +182,9 @@ impl Spans {
                     [KeyValue::new(names::WHY, word(why)), KeyValue::new("longhaul.stop.level", word(level))];
                 self.note("longhaul.stop", *at, why.to_vec());
             }
+            Record::Recovered { at, remains, .. } => {
+                self.note("longhaul.recovered", *at, vec![KeyValue::new(names::WHY, word(remains))]);
+            }
             Record::SilenceExcused { at, .. } => self.note("longhaul.silence_excused", *at, Vec::new()),
             Record::LimitReached { at, limit, .. } => {
                 self.note("longhaul.limit", *at, vec![KeyValue::new(names::WHY, limit.word())]);

@@ -7,6 +7,7 @@ use crate::output::clock::Clock;
 use crate::output::columns::{Column, table};
 use crate::output::pager::page;
 use crate::output::text::grouped;
+use crate::output::words::dollars;
 use crate::{home, ledger, output};
 use longhaul_core::{Moment, Tokens};
 use longhaul_store::{CostBy, CostRow, LedgerSpend, rfc3339};
@@ -170,10 +171,6 @@ fn text(costs: &Costs) -> String {
     table(&cells, &columns, usize::MAX) + &format!("\n{BASIS}{unpriced}\n")
 }
 
-fn dollars(amount: f64) -> String {
-    format!("${amount:.2}")
-}
-
 /// A line of names, then the rows; the total is for whoever adds up.
 fn csv(costs: &Costs) -> String {
     let mut out = format!(
@@ -242,10 +239,10 @@ mod tests {
     #[test]
     fn costs_for_people() {
         expect![[r#"
-            model                    stated  estimated    total  messages  input  output  cache read  cache written
-            claude-large, the "new"  $12.34      $0.00   $12.34         6  1,000      20   3,000,000              4
-            (not said)                $0.05      $0.06   >$0.11         6  1,000      20   3,000,000              4
-            total                    $12.39      $0.06  >$12.45        12  2,000      40   6,000,000              8
+            model                     stated  estimated     total  messages  input  output  cache read  cache written
+            claude-large, the "new"   $12.34         $0    $12.34         6  1,000      20   3,000,000              4
+            (not said)               $0.0500    $0.0600  >$0.1100         6  1,000      20   3,000,000              4
+            total                     $12.39    $0.0600   >$12.45        12  2,000      40   6,000,000              8
 
             what the use costs at the prices of the API; a subscription is not billed for it; more than that where it says >: some models have no price
         "#]].assert_eq(&text(&costs()));

@@ -1,7 +1,7 @@
 //! `longhaul gc`: removes the directories of runs that have long been over. Never one that is not over, that cannot be
 //! read, that is kept elsewhere, or in which somebody worked, unless that was asked for.
 
-use super::runs::{Row, Standing};
+use super::runs::{Row, RowState};
 use crate::args::{GcArgs, Global, OutputFormat, StateAsked};
 use crate::failure::Failure;
 use crate::home::{self, of_store};
@@ -74,10 +74,10 @@ fn why_kept(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'sta
     let dir = row.known.run_dir();
     let is_named = |asked: &StateAsked| match asked {
         StateAsked::Ended(kind) => row.outcome == Some(*kind),
-        StateAsked::Over => row.state == Standing::Over,
+        StateAsked::Over => row.state == RowState::Over,
         StateAsked::Running | StateAsked::Waiting | StateAsked::Orphaned | StateAsked::Unreadable => false,
     };
-    if row.state != Standing::Over {
+    if row.state != RowState::Over {
         Some("not over, by its journal")
     } else if place < args.keep_last {
         Some("among the newest")

@@ -18,9 +18,12 @@ mod tests;
 
 use crate::args::{Global, OutputFormat, ReportArgs};
 use crate::failure::Failure;
+use crate::output::clock::Clock;
+use crate::output::text::short_count;
+use crate::output::words::{counted, money};
 use crate::{home, output};
 use destination::Destination;
-use figures::{Clock, cost, counted, money, short_count};
+use figures::cost;
 use jiff::Zoned;
 use longhaul_core::{Moment, Span, Usd};
 use model::{Asked, Report, ReportRun};
@@ -54,7 +57,7 @@ pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
         None => (Asked { run: None, since: Some(since) }, gather::since(&home, since, at)?),
     };
     let report = Report::of(asked, read, at, now.time_zone());
-    let clock = Clock::new(now.time_zone().clone());
+    let clock = Clock::here();
     let written = match form {
         Form::Page => html::page(&report, &clock),
         Form::Text => text::text(&report, &clock),
@@ -91,11 +94,11 @@ fn about(report: &Report, clock: &Clock) -> String {
     let runs = match (&report.run, report.since) {
         (Some(run), _) => format!("Run {run}"),
         (None, Some(since)) => {
-            format!("{} active since {}", counted(report.summary.runs.into(), "run"), clock.full(since))
+            format!("{} active since {}", counted(report.summary.runs.into(), "run"), clock.minute(since))
         }
         (None, None) => counted(report.summary.runs.into(), "run"),
     };
-    format!("{runs}; made {}.", clock.full(report.made_at))
+    format!("{runs}; made {}.", clock.minute(report.made_at))
 }
 
 /// What must be known to read the money of the summary.

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::pager::page;
 use crate::{home, ledger, output};
 use longhaul_store::{RunFilter, RunState};
-pub use row::{Row, Standing};
+pub use row::{Row, RowState};
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -87,11 +87,11 @@ fn project(named: &Path) -> String {
 /// Whether a row is in one of the states that were asked for, now that it is known who has it.
 fn is_meant(asked: &[StateAsked], row: &Row) -> bool {
     let is = |asked: &StateAsked| match asked {
-        StateAsked::Running => row.state == Standing::Running,
-        StateAsked::Waiting => row.state == Standing::Waiting,
-        StateAsked::Orphaned => row.state == Standing::Orphaned,
-        StateAsked::Unreadable => row.state == Standing::Unreadable,
-        StateAsked::Over => row.state == Standing::Over,
+        StateAsked::Running => row.state == RowState::Running,
+        StateAsked::Waiting => row.state == RowState::Waiting,
+        StateAsked::Orphaned => row.state == RowState::Orphaned,
+        StateAsked::Unreadable => row.state == RowState::Unreadable,
+        StateAsked::Over => row.state == RowState::Over,
         StateAsked::Ended(kind) => row.outcome == Some(*kind),
     };
     asked.is_empty() || asked.iter().any(is)

@@ -1,6 +1,6 @@
 //! `longhaul status`: the runs that go on or wait, and those that nobody supervises any more.
 
-use super::runs::{Row, Standing, table};
+use super::runs::{Row, RowState, table};
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
 use crate::output::pager::page;
@@ -37,14 +37,14 @@ pub fn status(global: &Global) -> Result<u8, Failure> {
         .into_iter()
         .map(Row::new)
         // One may have ended since the ledger was asked.
-        .filter(|row| row.state != Standing::Over)
+        .filter(|row| row.state != RowState::Over)
         .map(|row| Going { now: table::doing(&row, now), row })
         .collect();
     let count = |state| runs.iter().filter(|going| going.row.state == state).count();
     let status = Status {
-        running: count(Standing::Running),
-        waiting: count(Standing::Waiting),
-        orphaned: count(Standing::Orphaned),
+        running: count(RowState::Running),
+        waiting: count(RowState::Waiting),
+        orphaned: count(RowState::Orphaned),
         runs,
     };
     match output::format(global) {

@@ -1,10 +1,14 @@
 //! Moments for people, in one time zone: clock times, the day where it is another one, and how long something took.
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
 use longhaul_core::{Moment, Span};
 
+// What is further away is told with its date: its clock time alone may be that of another day.
+const FAR: Span = Span::from_hours(20);
+
 /// A clock in a time zone.
+#[derive(Clone, Debug)]
 pub struct Clock(TimeZone);
 
 impl Clock {
@@ -19,19 +23,54 @@ impl Clock {
         Clock(TimeZone::UTC)
     }
 
+    /// That of this zone.
+    #[cfg(test)]
+    pub fn of(zone: TimeZone) -> Clock {
+        Clock(zone)
+    }
+
     /// `22:04:10`.
     pub fn time(&self, moment: Moment) -> String {
-        self.zoned(moment).map_or_else(never, |at| at.strftime("%H:%M:%S").to_string())
+        self.show(moment, "%H:%M:%S")
+    }
+
+    /// The same of a time that an agent wrote down; as it is where that is none.
+    pub fn time_written(&self, written: &str) -> String {
+        match written.parse::<Timestamp>() {
+            Ok(at) => at.to_zoned(self.0.clone()).strftime("%H:%M:%S").to_string(),
+            Err(_) => written.to_owned(),
+        }
     }
 
     /// `2026-11-22`.
     pub fn day(&self, moment: Moment) -> String {
-        self.zoned(moment).map_or_else(never, |at| at.strftime("%Y-%m-%d").to_string())
+        self.show(moment, "%Y-%m-%d")
     }
 
     /// `2026-11-22 22:04:10`.
     pub fn whole(&self, moment: Moment) -> String {
-        self.zoned(moment).map_or_else(never, |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string())
+        self.show(moment, "%Y-%m-%d %H:%M:%S")
+    }
+
+    /// `2026-11-22 22:04`.
+    pub fn minute(&self, moment: Moment) -> String {
+        self.show(moment, "%Y-%m-%d %H:%M")
+    }
+
+    /// `Nov 22 22:04`: where the year is said once.
+    pub fn short(&self, moment: Moment) -> String {
+        self.show(moment, "%b %-d %H:%M")
+    }
+
+    /// The zone at that moment, such as `UTC` or `CEST`.
+    pub fn zone(&self, moment: Moment) -> String {
+        self.show(moment, "%Z")
+    }
+
+    /// The time of a moment to come, with its date if it is not within a day.
+    pub fn coming(&self, moment: Moment, now: Moment) -> String {
+        let far = moment.since(now).max(now.since(moment)) >= FAR;
+        if far { self.minute(moment) } else { self.time(moment) }
     }
 
     /// The time, with its day if that is not the day of `other`.
@@ -46,15 +85,16 @@ impl Clock {
         u64::try_from(at.timestamp().as_millisecond()).ok().map(Moment)
     }
 
-    fn zoned(&self, moment: Moment) -> Option<Zoned> {
-        let at = i64::try_from(moment.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok())?;
-        Some(at.to_zoned(self.0.clone()))
+    fn show(&self, moment: Moment, form: &str) -> String {
+        let at = i64::try_from(moment.0).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
+        // Beyond the calendar: a wait that never ends.
+        at.map_or_else(|| "never".to_owned(), |at| at.to_zoned(self.0.clone()).strftime(form).to_string())
     }
 }
 
-// Beyond the calendar: a wait that never ends.
-fn never() -> String {
-    "never".to_owned()
+/// A moment to come, by the clock of whoever reads this now.
+pub fn coming(moment: Moment) -> String {
+    Clock::here().coming(moment, super::now())
 }
 
 /// Time since a beginning, in one word: `+12s`, `+46m`, `+1h02m`, `+2d03h`.
@@ -71,6 +111,7 @@ pub fn elapsed(span: Span) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Clock, elapsed};
+    use jiff::tz::TimeZone;
     use longhaul_core::{Moment, Span};
 
     #[test]
@@ -96,5 +137,20 @@ mod tests {
         assert_eq!(clock.near(at("2026-11-23 00:01"), late), "2026-11-23 00:01:00");
         assert_eq!(clock.near(Moment::MAX, late), "never");
         assert_eq!(clock.read("yesterday"), None);
+        assert_eq!(clock.coming(at("2026-11-23 00:01"), late), "00:01:00");
+        assert_eq!(clock.coming(at("2026-11-23 22:00"), late), "2026-11-23 22:00");
+        assert_eq!(clock.coming(Moment::MAX, late), "never");
+    }
+
+    #[test]
+    fn a_clock_is_that_of_its_zone() {
+        let clock = Clock::of(TimeZone::get("Europe/Berlin").expect("it is a zone"));
+        let at = Moment(1_767_225_600_000);
+        assert_eq!(clock.minute(at), "2026-01-01 01:00");
+        assert_eq!(clock.short(at), "Jan 1 01:00");
+        assert_eq!(clock.time_written("2026-01-01T00:00:05.123Z"), "01:00:05");
+        assert_eq!(clock.time_written("soon"), "soon");
+        assert_eq!(clock.zone(at), "CET");
+        assert_eq!(clock.minute(Moment::MAX), "never");
     }
 }

@@ -1,5 +1,6 @@
 //! A conversation for people: who said what, which tools were called, and how what they brought begins.
 
+use super::words;
 use longhaul_agent::message::{Kind, Message, Origin};
 
 // What a tool brought is folded to its beginning; the transcript has more.
@@ -60,7 +61,7 @@ fn ended(message: &Message) -> String {
     let Some(outcome) = &message.outcome else { return String::new() };
     // A difference of two statements: one of nothing may be a hair less than that.
     let cost = outcome.cost_usd.filter(|cost| *cost >= 0.000_05);
-    let cost = cost.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+    let cost = cost.map(|cost| format!(", {}", words::dollars(cost))).unwrap_or_default();
     let how = outcome.terminal_reason.as_deref().unwrap_or(&outcome.subtype);
     format!("turn ended: {how}{cost}")
 }

@@ -1,7 +1,7 @@
 //! What a person sees while a run is under way: decisions as lines, and on a terminal a live line
 //! with the agent's activity, the attempt, the next wait, the spend and the elapsed time.
 
-use super::words;
+use super::{clock, words};
 use crate::args::Global;
 use indicatif::{ProgressBar, ProgressStyle};
 use longhaul::{Observer, Untold, View};
@@ -132,7 +132,7 @@ impl Screen {
                 let cause = self.waiting_for.map_or("waiting", words::cause);
                 format!(
                     "{cause}; waiting until {}{}",
-                    words::clock(*until),
+                    clock::coming(*until),
                     tries(view.policy, state.streak, state.wall_waits)
                 )
             }
@@ -144,7 +144,7 @@ impl Screen {
         let spent = state.tally.cost + state.tally.cost_estimated;
         let now =
             view.glance.map(|glance| glance.tally.cost + glance.tally.cost_estimated).unwrap_or_default();
-        parts.push((spent + now).to_string());
+        parts.push(words::money(spent + now));
         parts.join(" · ")
     }
 }

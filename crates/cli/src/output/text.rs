@@ -34,7 +34,7 @@ fn write_text(out: &mut String, envelope: &Envelope) -> std::fmt::Result {
     let usage = &envelope.usage;
     writeln!(out, "Tokens: {} input / {} output", grouped(usage.input_tokens), grouped(usage.output_tokens))?;
     let estimated = if usage.estimated_cost_usd > 0.0 { " (partly estimated)" } else { "" };
-    writeln!(out, "Cost: ${:.4}{estimated}", usage.total_cost_usd)?;
+    writeln!(out, "Cost: {}{estimated}", words::dollars(usage.total_cost_usd))?;
     writeln!(out, "Duration: {}ms", grouped(envelope.duration_ms))?;
     let run = &envelope.run;
     if let Some(id) = &run.id {
@@ -73,4 +73,33 @@ pub fn grouped(number: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `950`, `12.3k`, `4.5M`.
+pub fn short_count(count: u64) -> String {
+    let (unit, sign) = match count {
+        0..10_000 => return count.to_string(),
+        10_000..1_000_000 => (1_000.0, "k"),
+        1_000_000..1_000_000_000 => (1_000_000.0, "M"),
+        1_000_000_000.. => (1_000_000_000.0, "G"),
+    };
+    format!("{:.1}{sign}", count as f64 / unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{grouped, short_count};
+
+    #[test]
+    fn numbers_are_readable() {
+        for (count, text, short) in [
+            (0, "0", "0"),
+            (9_999, "9,999", "9999"),
+            (10_000, "10,000", "10.0k"),
+            (1_250_000, "1,250,000", "1.2M"),
+            (2_000_000_000, "2,000,000,000", "2.0G"),
+        ] {
+            assert_eq!((grouped(count), short_count(count)), (text.to_owned(), short.to_owned()));
+        }
+    }
 }

@@ -6,12 +6,11 @@ mod remedies;
 pub use faults::{advice, cause, cause_of, evidence};
 pub use remedies::{about_to, remedied, remedy_words};
 
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
+use super::clock;
 use longhaul::Untold;
 use longhaul_core::{
-    Because, Checked, Condensed, Fault, Limit, Moment, Next, Policy, Questions, Reach, Record, Remains, Rung,
-    Say, SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
+    Because, Checked, Condensed, Fault, Limit, Next, Policy, Questions, Reach, Record, Remains, Rung, Say,
+    SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
 };
 use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
 
@@ -27,7 +26,7 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
         Record::StopOrdered { why, level, silence, .. } => stop_words(*why, *level, *silence, policy),
         Record::SilenceExcused { at, until, silence } => {
             let words = silence.words(StopWhy::Stalled);
-            Some(format!("{words}; waiting until {} (for {})", clock(*until), until.since(*at)))
+            Some(format!("{words}; waiting until {} (for {})", clock::coming(*until), until.since(*at)))
         }
         Record::Swept { ended: ended @ 1.., .. } => Some(format!(
             "ended {ended} {} that the agent left behind",
@@ -312,9 +311,18 @@ pub fn limit_name(limit: Limit) -> &'static str {
     }
 }
 
-/// An amount of money as people say it: cents from a dollar on, else what tells small runs apart.
+/// An amount of money as people say it: cents where there are dollars; of less, as much as tells two small runs apart.
 pub fn money(amount: Usd) -> String {
-    if amount >= Usd(1_000_000) { format!("${:.2}", amount.dollars()) } else { amount.to_string() }
+    match amount.0 {
+        0 => "$0".to_owned(),
+        1..1_000_000 => format!("${:.4}", amount.dollars()),
+        1_000_000.. => format!("${:.2}", amount.dollars()),
+    }
+}
+
+/// The same of dollars that were a number already.
+pub fn dollars(amount: f64) -> String {
+    Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), money)
 }
 
 /// That a command of `--notify` did not tell anybody.
@@ -334,19 +342,27 @@ pub fn bytes(bytes: u64) -> String {
     )
 }
 
-/// A moment as a local clock time; with its date if it is not within a day.
-pub fn clock(moment: Moment) -> String {
-    match Timestamp::from_millisecond(moment.0 as i64) {
-        Ok(timestamp) => {
-            let here = timestamp.to_zoned(TimeZone::system());
-            let far = timestamp.duration_since(Timestamp::now()).as_hours().abs() >= 20;
-            here.strftime(if far { "%Y-%m-%d %H:%M" } else { "%H:%M:%S" }).to_string()
-        }
-        // Beyond the calendar: a wait that never ends.
-        Err(_) => "never".to_owned(),
-    }
-}
-
 pub fn plural<'a>(count: u32, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
+}
+
+/// `1 run`, `2 runs`.
+pub fn counted(count: u64, one: &str) -> String {
+    let many = if count == 1 { "" } else { "s" };
+    format!("{count} {one}{many}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counted, dollars, money};
+    use longhaul_core::Usd;
+
+    #[test]
+    fn amounts_are_short() {
+        for (micros, text) in [(0, "$0"), (1_234, "$0.0012"), (999_999, "$1.0000"), (12_345_678, "$12.35")] {
+            assert_eq!(money(Usd(micros)), text);
+        }
+        assert_eq!((dollars(0.0076).as_str(), dollars(-1.0).as_str()), ("$0.0076", "?"));
+        assert_eq!((counted(1, "run"), counted(0, "run")), ("1 run".to_owned(), "0 runs".to_owned()));
+    }
 }

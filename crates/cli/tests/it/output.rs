@@ -167,7 +167,7 @@ fn text_of_a_run_that_failed_says_what_to_do() {
           - Failed to authenticate. API Error: 403 Your API key does not have permission to use the specified resource.
         Session: 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
         Tokens: 0 input / 0 output
-        Cost: $0.0000
+        Cost: $0
         Duration: …
         Run: …
         Hint: check the key or log in with `claude`, then resume the session
@@ -321,6 +321,7 @@ fn openclawpack_hears_of_the_life_of_its_run() {
         error: find the agent /nowhere: there is no such file
           hint: check --agent-path
         recovered
+        the supervisor had died; a new one found it over, and told how it had ended
         event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
         resumed
         event: {"type":"decision_needed","data":{"command":"plan_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}

@@ -1,7 +1,7 @@
 //! What runs that were begun before tell: their index, those that nobody has any more, and the clock.
 
 use super::finding::Finding;
-use crate::commands::runs::{Row, Standing};
+use crate::commands::runs::{Row, RowState};
 use crate::home;
 use longhaul_core::{Moment, Span};
 use longhaul_store::{Home, Ledger, LedgerError, LedgerRun, RunFilter, RunState, rfc3339};
@@ -47,7 +47,7 @@ impl Told {
         let states = vec![RunState::Running, RunState::Waiting];
         let going = ledger.runs(&RunFilter { states, ..RunFilter::default() })?;
         let newest = ledger.runs(&RunFilter { limit: Some(1), ..RunFilter::default() })?;
-        let lost = going.into_iter().map(Row::new).filter(|row| row.state == Standing::Orphaned);
+        let lost = going.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
         Ok(Told { lost: lost.map(|row| row.id).collect(), last: newest.first().and_then(last_sign) })
     }
 }

@@ -4,12 +4,13 @@ mod drawings;
 mod writer;
 
 use super::calls::{CallEnd, Calls};
-use super::figures::{Clock, cost, counted, money, short_count};
+use super::figures::cost;
 use super::model::{Bounds, LostRow, ModelRow, Report, ReportRun, Summary};
 use super::standing::Standing;
 use super::story::Attempt;
-use crate::output::text::grouped;
-use crate::output::words;
+use crate::output::clock::Clock;
+use crate::output::text::{grouped, short_count};
+use crate::output::words::{self, counted, money};
 use longhaul_core::{Span, Usd};
 use writer::Html;
 
@@ -27,7 +28,7 @@ pub fn page(report: &Report, clock: &Clock) -> String {
             html.void("meta", &[("name", "referrer"), ("content", "no-referrer")]);
             html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
             html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
-            html.leaf("title", &[], &format!("Longhaul report of {}", clock.full(report.made_at)));
+            html.leaf("title", &[], &format!("Longhaul report of {}", clock.minute(report.made_at)));
             html.style(SHEET);
         });
         html.line();
@@ -414,7 +415,11 @@ fn calls(html: &mut Html, calls: &Calls, clock: &Clock) {
             for call in &calls.last {
                 html.element("tr", &[], |html| {
                     html.leaf("td", &[], &call.attempt.to_string());
-                    html.leaf("td", &[], &call.at.as_deref().map(|at| clock.time(at)).unwrap_or_default());
+                    html.leaf(
+                        "td",
+                        &[],
+                        &call.at.as_deref().map(|at| clock.time_written(at)).unwrap_or_default(),
+                    );
                     let by = if call.subagent { " (sub-agent)" } else { "" };
                     html.leaf("td", &[("class", "tool")], &format!("{}{by}", call.tool));
                     html.leaf("td", &[("class", "long call")], &call.argument);

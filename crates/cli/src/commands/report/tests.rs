@@ -4,11 +4,11 @@ mod pages;
 mod stories;
 
 use super::calls::{CallEnd, Calls, ToolCall};
-use super::figures::Clock;
 use super::model::{Asked, Read, Report};
 use super::standing::Standing;
 use super::story::Story;
 use super::{html, text};
+use crate::output::clock::Clock;
 use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul_core::{
@@ -202,7 +202,7 @@ fn report_of(read: Vec<Read>) -> Report {
 }
 
 fn clock() -> Clock {
-    Clock::new(TimeZone::UTC)
+    Clock::utc()
 }
 
 #[test]

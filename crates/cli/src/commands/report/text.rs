@@ -1,11 +1,12 @@
 //! A report as text of 100 columns, which says what the page says.
 
-use super::figures::{Clock, cost, counted, money, plain, short_count};
+use super::figures::{cost, plain};
 use super::model::{Bounds, Report, ReportRun, Summary};
 use super::standing::Standing;
 use super::story::SliceKind;
-use crate::output::text::cut;
-use crate::output::words;
+use crate::output::clock::Clock;
+use crate::output::text::{cut, short_count};
+use crate::output::words::{self, counted, money};
 use longhaul_core::{Span, Usd};
 use std::fmt::{Result, Write};
 
@@ -216,7 +217,7 @@ fn one(out: &mut String, run: &ReportRun, clock: &Clock) -> Result {
         writeln!(out, "  {}", super::calls_heading(run))?;
     }
     for call in &run.calls.last {
-        let at = call.at.as_deref().map(|at| clock.time(at)).unwrap_or_default();
+        let at = call.at.as_deref().map(|at| clock.time_written(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
         let told = format!("{:>8}  {:<9} {}{by} {}", at, call.ended.told(), call.tool, call.argument);
         writeln!(out, "    {}", line(&told, COLUMNS - 4))?;

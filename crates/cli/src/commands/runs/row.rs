@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct Row {
     pub id: String,
     pub name: Option<String>,
-    pub state: Standing,
+    pub state: RowState,
     pub outcome: Option<OutcomeKind>,
     /// Why it waits, or why it ended so.
     pub fault: Option<Fault>,
@@ -49,7 +49,7 @@ pub struct Row {
 /// Where a run stands, and whether somebody has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum RowState {
     Running,
     Waiting,
     /// It is not over, and nobody supervises it.
@@ -94,34 +94,34 @@ impl Row {
     /// What the list says of it in a word.
     pub fn word(&self) -> &'static str {
         match (self.state, self.outcome) {
-            (Standing::Over, Some(outcome)) => outcome.word(),
-            (Standing::Over, None) => "over",
-            (Standing::Running, _) => "running",
-            (Standing::Waiting, _) => "waiting",
-            (Standing::Orphaned, _) => "orphaned",
-            (Standing::Unreadable, _) => "unreadable",
+            (RowState::Over, Some(outcome)) => outcome.word(),
+            (RowState::Over, None) => "over",
+            (RowState::Running, _) => "running",
+            (RowState::Waiting, _) => "waiting",
+            (RowState::Orphaned, _) => "orphaned",
+            (RowState::Unreadable, _) => "unreadable",
         }
     }
 }
 
-fn standing(run: &LedgerRun) -> Standing {
+fn standing(run: &LedgerRun) -> RowState {
     let held = || Journal::is_held(&run.run_dir().journal_path()).unwrap_or(false);
     match run.state {
-        RunState::Over => Standing::Over,
-        RunState::Unreadable => Standing::Unreadable,
-        RunState::Running | RunState::Waiting if !held() => Standing::Orphaned,
-        RunState::Running => Standing::Running,
-        RunState::Waiting => Standing::Waiting,
+        RunState::Over => RowState::Over,
+        RunState::Unreadable => RowState::Unreadable,
+        RunState::Running | RunState::Waiting if !held() => RowState::Orphaned,
+        RunState::Running => RowState::Running,
+        RunState::Waiting => RowState::Waiting,
     }
 }
 
-fn next(run: &LedgerRun, state: Standing) -> Option<String> {
+fn next(run: &LedgerRun, state: RowState) -> Option<String> {
     let id = &run.id;
     match state {
-        Standing::Orphaned => Some(format!("longhaul recover {id}")),
-        Standing::Unreadable => None,
-        Standing::Running | Standing::Waiting => Some(format!("longhaul attach {id}")),
-        Standing::Over => match run.outcome? {
+        RowState::Orphaned => Some(format!("longhaul recover {id}")),
+        RowState::Unreadable => None,
+        RowState::Running | RowState::Waiting => Some(format!("longhaul attach {id}")),
+        RowState::Over => match run.outcome? {
             // How much more it needs, of what, is shown there.
             OutcomeKind::OverBudget | OutcomeKind::OutOfTime => Some(format!("longhaul show {id}")),
             kind @ (OutcomeKind::Done

@@ -1,8 +1,8 @@
 //! Lists of runs for people.
 
-use super::{Row, Standing};
+use super::{Row, RowState};
 use crate::output::columns::{Column, table};
-use crate::output::words;
+use crate::output::{clock, words};
 use crate::when::ago;
 use longhaul_core::Moment;
 
@@ -29,7 +29,7 @@ pub fn runs(rows: &[Row], now: Moment, width: usize) -> String {
 
 fn cost(row: &Row) -> String {
     let at_least = if row.unpriced { ">" } else { "" };
-    format!("{at_least}${:.2}", row.total_cost_usd)
+    format!("{at_least}{}", words::dollars(row.total_cost_usd))
 }
 
 /// The runs that go on, each with what it does or waits for.
@@ -46,16 +46,16 @@ pub fn going_on(rows: &[(Row, String)], now: Moment, width: usize) -> String {
 pub fn doing(row: &Row, now: Moment) -> String {
     let why = row.known.fault.map(|fault| format!("{}; ", words::cause(fault))).unwrap_or_default();
     match (row.state, row.known.until) {
-        (Standing::Orphaned, _) => {
+        (RowState::Orphaned, _) => {
             format!("nobody supervises it; go on with: longhaul recover {}", row.id)
         }
-        (Standing::Waiting, Some(until)) => {
+        (RowState::Waiting, Some(until)) => {
             format!("{why}attempt {} {}", row.attempts + 1, at(until, now))
         }
-        (Standing::Waiting, None) => format!("{why}waiting"),
-        (Standing::Running, _) => format!("attempt {}", row.attempts.max(1)),
-        (Standing::Over, _) => row.word().to_owned(),
-        (Standing::Unreadable, _) => row.complaint.clone().unwrap_or_default(),
+        (RowState::Waiting, None) => format!("{why}waiting"),
+        (RowState::Running, _) => format!("attempt {}", row.attempts.max(1)),
+        (RowState::Over, _) => row.word().to_owned(),
+        (RowState::Unreadable, _) => row.complaint.clone().unwrap_or_default(),
     }
 }
 
@@ -63,7 +63,7 @@ fn at(until: Moment, now: Moment) -> String {
     if until <= now {
         "now".to_owned()
     } else {
-        format!("at {} (in {})", words::clock(until), until.since(now))
+        format!("at {} (in {})", clock::coming(until), until.since(now))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::output::text::grouped;
 use crate::output::timeline::outcome_words;
 use crate::output::words::{self, plural};
 use crate::output::wrap::wrap;
-use longhaul_core::{Because, Limit, Moment, Outcome, Rung, SessionFound, Span, Usd};
+use longhaul_core::{Because, Limit, Moment, Outcome, Rung, SessionFound, Span};
 use std::fmt::Write;
 
 // `  directory   `.
@@ -106,12 +106,13 @@ fn recovered(shown: &Shown) -> String {
 
 fn cost(shown: &Shown) -> String {
     let figures = &shown.figures;
-    let mut cost = format!("${:.4}", shown.total_cost_usd);
+    let mut cost = words::dollars(shown.total_cost_usd);
     if figures.estimated_cost_usd > 0.0 {
         write!(
             cost,
-            ": ${:.4} stated, ${:.4} estimated",
-            figures.stated_cost_usd, figures.estimated_cost_usd
+            ": {} stated, {} estimated",
+            words::dollars(figures.stated_cost_usd),
+            words::dollars(figures.estimated_cost_usd)
         )
         .expect("a string takes all");
     }
@@ -141,7 +142,7 @@ fn tokens(shown: &Shown) -> String {
 
 fn limit_line(used: &LimitUsed) -> String {
     let amount = |amount: f64| match used.limit {
-        Limit::Budget => Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), words::money),
+        Limit::Budget => words::dollars(amount),
         Limit::Tokens | Limit::Turns => grouped(amount as u64),
         Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
     };
@@ -187,11 +188,11 @@ fn table(out: &mut String, shown: &Shown, times: &Times<'_>) {
             &took,
             &cut(&ended_by(attempt), ENDED_BY_CHARS),
             &cut(&then(attempt, told, times), THEN_CHARS),
-            &format!("${:.4}", attempt.total_cost_usd),
+            &words::dollars(attempt.total_cost_usd),
         ]);
         if let Some(summary) = &attempt.summary {
             let words = words::summary(summary.outcome);
-            row(["", "", "", "", &words, "", &format!("${:.4}", summary.total_cost_usd)]);
+            row(["", "", "", "", &words, "", &words::dollars(summary.total_cost_usd)]);
         }
     }
 }

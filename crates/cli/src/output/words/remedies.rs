@@ -5,7 +5,7 @@ use longhaul_core::{Moment, Nudge, Remedy, Span};
 
 /// What is about to be done, from `at` on, not before `until`.
 pub fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
-    about_to(remedy, &clock(until), until.since(at))
+    about_to(remedy, &clock::coming(until), until.since(at))
 }
 
 /// The same, at a time that is written so, after a wait of so long.

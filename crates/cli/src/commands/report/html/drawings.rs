@@ -1,10 +1,12 @@
 //! What a page draws: timelines, bars, what was spent when. Each drawing has a text that says the same, colours stand
 //! beside shapes, and no drawing has more parts than can be told apart.
 
-use super::super::figures::{Clock, cost, counted};
+use super::super::figures::cost;
 use super::super::spend::Bucket;
 use super::super::story::{Slice, SliceKind};
 use super::writer::Html;
+use crate::output::clock::Clock;
+use crate::output::words::{counted, money};
 use longhaul_core::{Span, Usd};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -161,11 +163,8 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &Clock) {
     let total = |bar: &Bucket| bar.cost + bar.cost_estimated;
     let most = bars.iter().map(total).max().unwrap_or_default();
     let length = first.to.since(first.from);
-    let label = format!(
-        "{} of {length} each; the most in one is {}",
-        counted(bars.len() as u64, "bar"),
-        super::super::figures::money(most)
-    );
+    let label =
+        format!("{} of {length} each; the most in one is {}", counted(bars.len() as u64, "bar"), money(most));
     // Few bars across a whole screen are walls.
     let class = if bars.len() <= FEW_BARS { "few" } else { "many" };
     html.element("figure", &[("class", class)], |html| {
