@@ -1,0 +1,122 @@
+//! Listens: to the agent's stream, to whoever wants the run to end, to the end of processes, and to what the kernel tells of
+//! those that are silent. All of it becomes events.
+
+use super::{LiveWorld, checking, condensing};
+use crate::SuperviseError;
+use crate::live::child::is_halted;
+use crate::live::requests::Requests;
+use crate::live::resident::resident;
+use crate::live::room;
+use crate::live::signs::examine;
+use crate::live::watch::Changes;
+use longhaul_core::{By, Event, Moment, Notice};
+use std::time::Duration;
+
+// The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
+// looking up now and then finds out.
+const LOOK_UP: Duration = Duration::from_secs(30);
+const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
+
+impl LiveWorld<'_> {
+    pub(super) fn cancelled(&mut self) -> Option<By> {
+        let by_channel = self.setup.cancels.try_recv().ok();
+        by_channel.or_else(|| self.requests.as_mut()?.take())
+    }
+
+    /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
+    pub(super) async fn examine(&mut self) -> Result<(), SuperviseError> {
+        let signs = match &self.attempt {
+            Some(attempt) => examine(&self.setup.mark, attempt.proc).await,
+            None => None,
+        };
+        self.read_stream()?;
+        // A machine that fell asleep meanwhile was not silent.
+        self.events.extend(self.clock.slept().map(Event::Suspended));
+        self.events.push_back(Event::Examined(signs));
+        Ok(())
+    }
+
+    /// Reads one chunk of the stream; whether there was one.
+    pub(super) fn read_stream(&mut self) -> Result<bool, SuperviseError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(false) };
+        let bytes = attempt.tail.read()?;
+        if bytes.is_empty() {
+            self.answer();
+            return Ok(false);
+        }
+        self.setup.observer.streamed(bytes);
+        self.recorder.feed(bytes);
+        let mut notices = Vec::new();
+        attempt.decoder.feed(bytes, &mut notices);
+        // One look a chunk: an adopted agent's stream may tell of many turns at once.
+        let has_ended = notices.iter().any(|notice| matches!(notice, Notice::TurnEnded(_)));
+        let workspace = has_ended.then(|| self.survey()).flatten();
+        for notice in notices {
+            let surveyed = workspace.filter(|_| matches!(notice, Notice::TurnEnded(_)));
+            self.events.push_back(Event::Noticed(notice));
+            self.events.extend(surveyed.map(|workspace| Event::Noticed(Notice::Surveyed(workspace))));
+        }
+        Ok(true)
+    }
+
+    /// Answers what the agent waits for, now that all is read that it has said: an adopted one may have been
+    /// answered before.
+    fn answer(&mut self) {
+        let Some(attempt) = &mut self.attempt else { return };
+        for answer in attempt.decoder.take_answers() {
+            attempt.agent.say(answer);
+        }
+    }
+
+    /// Waits until something may have happened.
+    pub(super) async fn pause(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
+        let look_up = if self.attempt.is_some() || self.condensing.is_some() || self.checking.is_some() {
+            LOOK_UP_LIVE
+        } else {
+            LOOK_UP
+        };
+        let remaining = until.map_or(look_up, |until| until.since(self.clock.at()).to_std().min(look_up));
+        let timer = tokio::time::sleep(remaining);
+        // A closed channel matches no branch, and is then left out: nobody can cancel any more.
+        let cancelled = self.setup.cancels.recv();
+        let changed = self.watch.changed();
+        match &mut self.attempt {
+            Some(attempt) => tokio::select! {
+                () = timer => {
+                    let halted = is_halted(attempt.proc.pid);
+                    if halted && !attempt.halted {
+                        self.events.push_back(Event::Noticed(Notice::Halted));
+                    }
+                    attempt.halted = halted;
+                    let most = self.setup.memory_limit.unwrap_or(u64::MAX);
+                    if most < u64::MAX && resident(&self.setup.mark) > most {
+                        self.events.push_back(Event::Noticed(Notice::Swollen));
+                    }
+                    // Once may be a build that cleans up after itself.
+                    match room::check(&self.setup.dir) {
+                        Err(error) if attempt.unheard => return Err(error.into()),
+                        looked => attempt.unheard = looked.is_err(),
+                    }
+                }
+                Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+                changes = changed => note(&mut self.requests, changes?),
+                exit = attempt.agent.exited(), if attempt.exit.is_none() => attempt.exit = Some(exit?),
+            },
+            None => tokio::select! {
+                () = timer => {}
+                Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+                changes = changed => note(&mut self.requests, changes?),
+                gone = condensing::gone(&mut self.condensing) => gone?,
+                over = checking::over(&mut self.checking) => over?,
+            },
+        }
+        Ok(())
+    }
+}
+
+/// Requests are looked at when there may be one: a stream that grows is no reason.
+fn note(requests: &mut Option<Requests>, changes: Changes) {
+    if let Some(requests) = requests.as_mut().filter(|_| changes.names) {
+        requests.arrived();
+    }
+}
