@@ -137,3 +137,15 @@ fn a_run_of_an_older_version_is_found_by_its_id() {
     let_go(&neighbour);
     done_alone(&neighbour, &other.end().envelope(0));
 }
+
+/// So that copies of its directory can go on at the same time.
+#[test]
+fn a_run_that_is_over_gets_a_new_mark_when_it_is_resumed() {
+    let (stage, server) = (Stage::new(), Server::plays(crate::server::WORK));
+    run(&stage, &stage.agent(), &server).end().envelope(0);
+    let mark = || Mark::of(&stage.only_run()).expect("a plan");
+    let first = mark();
+    stage.longhaul(["resume", "@", "once more"]).against(&server).end().envelope(0);
+    assert_ne!(mark(), first);
+    assert_eq!(mark().run().as_str(), ID);
+}
