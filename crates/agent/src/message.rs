@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 /// One thing that was said or done: a message of the conversation, or one part of a message that has several.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
     /// What the harnesses call it.
     #[serde(rename = "type")]
@@ -48,6 +49,7 @@ pub struct Message {
     pub tool_use_id: Option<String>,
     /// The arguments of a call, as the model wrote them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub input: Option<Box<RawValue>>,
     /// How many bytes of the content or the input were left out, where a mark stands in their place.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -72,6 +74,7 @@ pub struct Message {
     pub usage: Option<MessageUsage>,
     /// What the message cost by our table of prices, in dollars; nothing for a model that is not in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub estimated_cost_usd: Option<f64>,
     /// Of a result: everything that only results have.
     #[serde(flatten)]
@@ -80,6 +83,7 @@ pub struct Message {
 
 /// What only a result says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnOutcome {
     /// The vendor's kind of ending.
     pub subtype: String,
@@ -95,13 +99,16 @@ pub struct TurnOutcome {
     /// What the vendor counts as its turns.
     pub num_turns: Option<u64>,
     /// What was spent since the last result of the process, as the vendor states it, in dollars.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cost_usd: Option<f64>,
     /// What the vendor states for the session so far: it counts on when a session is resumed.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub total_cost_usd: Option<f64>,
 }
 
 /// Tokens of one message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageUsage {
     /// Input that no cache served.
     pub input_tokens: u64,
@@ -115,6 +122,7 @@ pub struct MessageUsage {
 
 /// What the harnesses call a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Class {
     /// Said to the model, the results of its calls included.
     UserMessage,
@@ -128,6 +136,7 @@ pub enum Class {
 
 /// In whose turn of the conversation something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The side that asks.
@@ -140,6 +149,7 @@ pub enum Role {
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// What the agent was asked.
@@ -162,6 +172,7 @@ pub enum Kind {
 
 /// Who wrote a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Whoever asked for the work.

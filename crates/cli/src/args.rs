@@ -20,6 +20,7 @@ mod research;
 mod resume;
 mod run;
 mod runs;
+mod schema;
 mod seed;
 mod simulate;
 mod why;
@@ -44,6 +45,7 @@ pub use research::ResearchArgs;
 pub use resume::ResumeArgs;
 pub use run::RunArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
+pub use schema::SchemaArgs;
 pub use seed::SeedArgs;
 pub use simulate::SimulateArgs;
 pub use why::WhyArgs;
@@ -151,6 +153,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Show, check and begin configuration files
     Config(ConfigArgs),
+    /// Print the JSON Schema of what a command prints, or list the schemas
+    Schema(SchemaArgs),
     /// Print completions for a shell
     #[command(after_help = completions::INSTALL)]
     Completions(CompletionsArgs),

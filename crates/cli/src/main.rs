@@ -20,6 +20,7 @@ mod output;
 mod policy;
 mod prompt;
 mod runtime;
+mod schemas;
 mod shell;
 mod signals;
 mod tables;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => commands::simulate::simulate(&cli.global, &args),
         Command::Doctor(args) => commands::doctor::doctor(&cli.global, &args),
         Command::Config(args) => commands::config::config(&cli.global, &args),
+        Command::Schema(args) => commands::schema::schema(&cli.global, &args),
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),
         Command::Watchdog(args) => commands::watchdog::watchdog(&args),

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the work of a run is judged. Which commands do it, the plan says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checking {
     /// After so many checks in vain the run ends.
     pub attempts_max: u32,
@@ -14,6 +15,7 @@ pub struct Checking {
 
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Checked {
     /// Every command exited with 0.

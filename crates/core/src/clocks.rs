@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The clocks of a run. Wall = active + waiting + suspended. Time in which it was over is in none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clocks {
     /// When the run began.
     pub started: Moment,

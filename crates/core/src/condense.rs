@@ -16,6 +16,7 @@ pub enum Condensation {
 
 /// What came of an order to condense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Condensed {
     /// There is a summary.

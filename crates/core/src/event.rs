@@ -48,6 +48,7 @@ pub enum Event {
 
 /// What somebody who lets a run go on wants to be said to the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// What ended the run, and to continue.
@@ -70,6 +71,7 @@ pub enum Found {
 
 /// A process, so named that another one of the same number is not mistaken for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proc {
     /// The process id.
     pub pid: u32,
@@ -79,6 +81,7 @@ pub struct Proc {
 
 /// Why a process could not be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SpawnError {
     /// The program does not exist.
@@ -150,6 +153,7 @@ pub enum Notice {
 
 /// A statement on the account's usage window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateLimit {
     /// Whether requests pass.
     pub status: RateLimitStatus,
@@ -159,6 +163,7 @@ pub struct RateLimit {
 
 /// Whether a usage window lets requests pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimitStatus {
     /// They pass.

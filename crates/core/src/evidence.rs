@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
     /// It exited with this code.
@@ -22,6 +23,7 @@ pub enum Exit {
 /// Everything that decides what an attempt's ending means. Later evidence never overrides earlier:
 /// `classify` reads the fields from top to bottom.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Why we stopped it ourselves, if we did. Filled in by the run, not by the dialect.
     pub stopped: Option<StopWhy>,
@@ -97,6 +99,7 @@ impl Evidence {
 
 /// Questions that an agent would have asked a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Questions {
     /// How many were answered.
     pub answered: u32,
@@ -130,6 +133,7 @@ impl Questions {
 
 /// A start that failed or was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StartupError {
     /// The program does not exist.
@@ -146,6 +150,7 @@ pub enum StartupError {
 
 /// The vendor's statement at the end of a turn, in closed words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnResult {
     /// The vendor's own verdict. On its own it proves nothing.
     pub is_error: bool,
@@ -189,6 +194,7 @@ impl TurnResult {
 
 /// Why a turn ended (`terminal_reason` of Claude Code 2.1.330).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// By itself.
@@ -215,6 +221,7 @@ pub enum Ending {
 
 /// The vendor's typed API error (`api_error` of Claude Code 2.1.330).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApiError {
     /// A usage window is exhausted.
@@ -237,6 +244,7 @@ pub enum ApiError {
 
 /// The error word on a synthetic message (`assistant.error` of Claude Code 2.1.330).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageError {
     /// `authentication_failed` and its kin.
@@ -261,6 +269,7 @@ pub enum MessageError {
 
 /// Why the model stopped (`stop_reason` of the Messages API).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was finished.
@@ -275,6 +284,7 @@ pub enum StopReason {
 
 /// What one attempt used, as far as its stream tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tally {
     /// Tokens of completed messages, each message once.
     pub tokens: Tokens,

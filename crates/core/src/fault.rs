@@ -9,6 +9,7 @@ macro_rules! faults {
     ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
         /// Why an attempt failed. The words are the same in JSON, drills, tools and `why`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Fault {
             $($(#[$doc])* $name,)*

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How an agent is kept going that stops by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeepGoing {
     /// Whether it is asked for more than the task: to improve the work until there is nothing to improve.
     pub extended: bool,
@@ -16,6 +17,7 @@ pub struct KeepGoing {
 
 /// What an agent is told that stopped by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Push {
     /// Its how manieth stop it was.
     pub stop: u32,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A rung of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
     /// The session as it is.
@@ -43,6 +44,7 @@ impl Rung {
 
 /// What was found of a session that is to be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionFound {
     /// Its file is where the agent looks, and whole. Also where nobody but the agent can look.
@@ -61,6 +63,7 @@ pub enum SessionFound {
 
 /// Why a rung is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
     /// For what was found of the session.
@@ -73,6 +76,7 @@ pub enum Because {
 
 /// Whether the conversation in which an attempt ended is the one that it was to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Continuity {
     /// What was said since follows the end of what was there before.

@@ -28,6 +28,8 @@ mod remains;
 mod remedy;
 mod run;
 mod schedule;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod silence;
 mod step;
 mod time;

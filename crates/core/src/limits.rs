@@ -21,6 +21,7 @@ const ANSWERS: u32 = 3;
 
 /// What a run may use in all its attempts together. Nothing is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// What it may cost.
@@ -45,6 +46,7 @@ pub struct Limits {
 
 /// What is held back of a limit, so that the agent can save its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WrapUp {
     /// How much of a limit on time; nothing is a tenth of it, from 30 s to 5 min.
     #[serde(default)]
@@ -53,6 +55,7 @@ pub struct WrapUp {
 
 /// A limit that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// On money.
@@ -69,6 +72,7 @@ pub enum Limit {
 
 /// How far a run has come towards a limit that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// Only what is held back is left.
@@ -98,6 +102,7 @@ pub struct Used {
 
 /// What is left of a run's limits, where there are any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Left {
     /// Of its money.

@@ -7,6 +7,7 @@ use std::ops::{Add, AddAssign};
 
 /// An amount of US dollars, in micro-dollars (one millionth).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Usd(pub u64);
 

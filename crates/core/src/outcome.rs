@@ -6,6 +6,7 @@ use std::fmt;
 
 /// The closed list of endings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
     /// The work is finished.
@@ -74,6 +75,7 @@ impl fmt::Display for OutcomeKind {
 
 /// Who asked for the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum By {
     /// A person, with Ctrl-C: interrupt first, keep the result and its cost.
@@ -99,6 +101,7 @@ impl By {
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
     /// Which of the closed list.
     pub kind: OutcomeKind,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a run behaves. It is fixed when the run starts and written into its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Policy {
     /// What the run may use, in all its attempts together.
     #[serde(default)]
@@ -84,6 +85,7 @@ pub(crate) const fn condense_timeout() -> Span {
 
 /// A schedule of waits: `jitter(min(cap, base · 2^n))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backoff {
     /// The first wait.
     pub base: Span,
@@ -95,6 +97,7 @@ pub struct Backoff {
 
 /// How chance spreads a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
     /// Anywhere from nothing to the whole: a fleet spreads best.
@@ -107,6 +110,7 @@ pub enum Jitter {
 
 /// What bounds the waiting against a server that does not serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ServerBound {
     /// The time since the wall began, progress ending a wall; nothing is unlimited.
@@ -117,6 +121,7 @@ pub enum ServerBound {
 
 /// What happens when the agent does not know a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionLoss {
     /// One that the user named is refused; one lost during the run follows the resume ladder.
@@ -131,6 +136,7 @@ pub enum SessionLoss {
 
 /// What an attempt's timeout means for the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutRule {
     /// The run goes on as long as each attempt makes progress.

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 /// A named policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// Waits as long as it takes, resumes whatever can be resumed.

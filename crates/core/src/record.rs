@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A decision in the journal. Only `Run::apply` turns one into state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
     /// The run began.
@@ -237,6 +238,7 @@ pub(crate) fn is_zero(count: &u32) -> bool {
 
 /// What follows an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Next {
     /// Another attempt, not before `at`.
@@ -256,6 +258,7 @@ pub enum Next {
 
 /// Why we stopped an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopWhy {
     /// It was silent for too long with no tool running.

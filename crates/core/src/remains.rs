@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a new supervisor found of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Remains {
     /// The agent lives, and is followed.

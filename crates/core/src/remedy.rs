@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What to do about a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Remedy {
     /// Wait as long as the server needs, then resume. Bounded by time, not by attempts.

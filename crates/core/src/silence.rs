@@ -15,6 +15,7 @@ pub const EXCUSED_TIMES_MAX: u64 = 9;
 
 /// A silence, as it was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Silence {
     /// How long nothing at all was heard.
     pub unheard: Span,
@@ -30,6 +31,7 @@ pub struct Silence {
 
 /// What the processes of a run were seen to do, over a second or so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Signs {
     /// What the agent's own process did.
     pub agent: Posture,
@@ -43,6 +45,7 @@ pub struct Signs {
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Posture {
     /// It waits for something.

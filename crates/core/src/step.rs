@@ -45,6 +45,7 @@ pub enum Action {
 
 /// How hard to stop; each level follows the one before when that is not heeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopLevel {
     /// Ask through the control protocol; a result with its cost follows.
@@ -57,6 +58,7 @@ pub enum StopLevel {
 
 /// How to start one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpawnPlan {
     /// Which attempt of the run this is, from 1.
     pub attempt: u32,
@@ -85,6 +87,7 @@ impl SpawnPlan {
 
 /// On which session an attempt works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionPlan {
     /// A new session of this id.
@@ -111,6 +114,7 @@ impl SessionPlan {
 
 /// What to tell the agent at the start of an attempt. The words are the dialect's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Say {
     /// The task, in full.
@@ -137,6 +141,7 @@ pub enum Say {
 
 /// A push on the same session, without a fault of the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Nudge {
     /// The answer is missing.

@@ -5,6 +5,7 @@ use std::ops::{Add, AddAssign};
 
 /// Tokens of one or more API messages, by how they are billed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tokens {
     /// Input that no cache served.
     pub input: u64,

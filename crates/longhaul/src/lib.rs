@@ -79,6 +79,8 @@ pub use condense::{CondenseError, condense};
 pub use driver::drive;
 pub use follow::{Followed, follow};
 pub use live::{MARK_VARIABLE, Mark, RUN_VARIABLE, marked, sweep};
+#[cfg(feature = "schema")]
+pub use news::Told;
 pub use news::{NewsKind, Untold};
 pub use observer::{Observer, Unobserved, View};
 pub use recover::{recover, recoverable};

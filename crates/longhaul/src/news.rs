@@ -14,6 +14,7 @@ const TASK_CHARS_MAX: usize = 200;
 
 /// What it is that is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NewsKind {
     /// The run is over.
@@ -56,20 +57,38 @@ pub struct Untold {
     pub log: PathBuf,
 }
 
-#[derive(Serialize)]
-struct Told {
+/// What a command reads. Money is in US dollars, times are in UTC.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Told {
+    /// What it is that is told.
     kind: NewsKind,
+    /// The run's id.
     run: RunId,
+    /// When the run ended, or began to wait.
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
+    /// How it ended; nothing while it waits.
     outcome: Option<OutcomeKind>,
+    /// The same as a number.
     exit_code: Option<u8>,
+    /// What decided that, or what it waits out.
     fault: Option<Fault>,
+    /// The limit that ended it.
     limit: Option<Limit>,
+    /// When it goes on by itself; of an outcome, when trying again makes sense.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     until: Option<String>,
+    /// How many attempts there were.
     attempts: u32,
+    /// What the run cost so far, estimates included.
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     total_cost_usd: f64,
+    /// The beginning of the prompt.
     task: String,
+    /// The run's directory.
     dir: String,
+    /// A command that makes sense now.
     next: String,
 }
 

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 /// Distributions over simulated runs. Times are in milliseconds, money in micro-dollars.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forecast {
     /// Runs simulated.
     pub runs: u64,

@@ -16,6 +16,7 @@ const BUILT_IN: &[(&str, &str)] = &[
 
 /// What the world of a run is like. Pairs are the least and the most; small values are more likely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// What it stands for, for people.
@@ -41,6 +42,7 @@ pub struct Profile {
 
 /// How often a fault strikes. Both may be given, and add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
     /// Times an hour of work, waits not counted.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// What one run in ten stays below, one in two, nine in ten, and the most of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantiles<T> {
     /// One in ten is at most this.
     pub p10: T,

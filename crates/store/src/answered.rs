@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A question that was answered. Long texts are cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnsweredQuestion {
     /// What was asked.
     pub question: String,

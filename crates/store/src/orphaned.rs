@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 /// An ending that nobody saw but the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Orphaned {
     /// When the watchdog began to end it.
     #[serde(with = "stamp")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
     /// For how long nothing had been written by then, in milliseconds in which the machine was awake.
     pub silent_ms: Span,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A path or an argument. In JSON it is a string, or `{"unix_bytes": […]}` if it is not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Wire", into = "Wire")]
 pub struct OsText(OsString);
 
@@ -24,10 +25,14 @@ impl OsText {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Wire {
     Text(String),
-    Bytes { unix_bytes: Vec<u8> },
+    Bytes {
+        /// What it is, byte by byte: it is no UTF-8.
+        unix_bytes: Vec<u8>,
+    },
 }
 
 impl From<Wire> for OsText {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a run stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
     /// Which run.
     pub run_id: RunId,
@@ -21,12 +22,14 @@ pub struct Status {
     pub fault: Option<Fault>,
     /// When something happens by itself.
     #[serde(with = "stamp::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub until: Option<Moment>,
     /// What happens then: `next_attempt`, `condense_timeout`, `check_timeout`, `stall`, `no_progress`, `attempt_timeout`,
     /// `limit`, `background_over`, `settle`, `linger` or `stop_harder`.
     pub then: Option<String>,
     /// When trying again makes sense (`retry_later`).
     #[serde(with = "stamp::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<Moment>,
     /// The present or last attempt, from 1; 0 before the first.
     pub attempt: u32,
@@ -37,6 +40,7 @@ pub struct Status {
     pub session_id: Option<SessionId>,
     /// What the ended attempts and summaries cost, estimates included.
     #[serde(with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: Usd,
     /// The agent's process, while there is one.
     pub pid: Option<u32>,
@@ -44,11 +48,13 @@ pub struct Status {
     pub supervisor_pid: u32,
     /// When this was written.
     #[serde(with = "stamp")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub updated_at: Moment,
 }
 
 /// The core's phases as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StatusPhase {
     /// Not started.

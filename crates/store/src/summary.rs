@@ -8,30 +8,39 @@ use serde::{Deserialize, Serialize};
 
 /// `logs/cost_summary.json`. Dollars are decimal numbers here and nowhere else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostSummary {
     /// What the run may cost; nothing without a limit.
     #[serde(with = "dollars::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub budget_limit_usd: Option<Usd>,
     /// Everything the run cost: what the vendor stated and what we priced.
     #[serde(with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: Usd,
     /// What of it was spent since somebody let the run go on last, or since it began.
     #[serde(with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub session_cost_usd: Usd,
     /// What was spent before that.
     #[serde(with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub inherited_cost_usd: Usd,
     /// What of the total we priced ourselves, because no statement of the vendor covers it.
     #[serde(with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub pending_estimated_cost_usd: Usd,
     /// The total, where no sub-agent was begun; nothing else, because nobody states the parts.
     #[serde(with = "dollars::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub main_agent_cost_usd: Option<Usd>,
     /// Zero, where no sub-agent was begun.
     #[serde(with = "dollars::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub subagent_cost_usd: Option<Usd>,
     /// What is left of the limit.
     #[serde(with = "dollars::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub remaining_budget_usd: Option<Usd>,
     /// Whether some tokens could not be priced: the cost is then a lower bound.
     pub unpriced: bool,
@@ -57,6 +66,7 @@ pub struct CostSummary {
 
 /// Tokens of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TotalTokens {
     /// As they are billed.
     #[serde(flatten)]
@@ -67,23 +77,31 @@ pub struct TotalTokens {
 
 /// Where the time of a run went, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSummary {
     /// All of it.
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub wall_clock_seconds: f64,
     /// Without waits and sleep.
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub active_seconds: f64,
     /// Waits with no process resident.
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub retry_seconds: f64,
     /// The machine's sleep.
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub suspended_seconds: f64,
     /// How long the run may be active; nothing without a limit.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Seconds>"))]
     pub time_limit_seconds: Option<f64>,
     /// What is left of that.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Seconds>"))]
     pub remaining_seconds: Option<f64>,
 }
 
 /// What one message of the main conversation used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnCost {
     /// From 1.
     pub turn_number: u64,
@@ -103,9 +121,11 @@ pub struct TurnCost {
     pub reasoning_tokens: Option<u64>,
     /// By the table of prices; nothing for a model that is not in it.
     #[serde(with = "dollars::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cost_usd: Option<Usd>,
     /// All turns so far, as long as each has a price.
     #[serde(with = "dollars::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cumulative_cost_usd: Option<Usd>,
     /// How long it was written; nobody states it.
     pub duration_ms: Option<u64>,
@@ -115,6 +135,7 @@ pub struct TurnCost {
 
 /// One sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubagentCost {
     /// The call that began it.
     pub tool_use_id: String,
@@ -126,6 +147,7 @@ pub struct SubagentCost {
     pub turns: u64,
     /// What it cost; nobody states it.
     #[serde(with = "dollars::option")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cost_usd: Option<Usd>,
 }
 
@@ -213,6 +235,7 @@ fn time(clocks: &Clocks, limits: Limits, at: Moment) -> TimeSummary {
 
 /// `logs/session.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionSummary {
     /// The session that can be resumed.
     pub session_id: Option<SessionId>,
@@ -220,6 +243,7 @@ pub struct SessionSummary {
     pub status: OutcomeKind,
     /// When.
     #[serde(with = "stamp")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub end_time: Moment,
 }
 

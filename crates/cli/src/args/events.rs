@@ -41,6 +41,7 @@ impl Command {
             | Command::Ledger(_)
             | Command::Doctor(_)
             | Command::Config(_)
+            | Command::Schema(_)
             | Command::Completions(_)
             | Command::Man(_)
             | Command::Logs(_)

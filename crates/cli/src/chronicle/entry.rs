@@ -9,14 +9,17 @@ use serde::{Serialize, Serializer};
 
 /// One thing that mattered. Keys are only ever added.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Entry {
     #[serde(flatten)]
     pub what: What,
     /// When it happened; of what happened several times, the first time.
     #[serde(serialize_with = "stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
     /// The last time, or until the run went on; the same as `at` for what happened once.
     #[serde(serialize_with = "stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub until: Moment,
     /// From the start of the run on.
     pub elapsed_ms: Span,
@@ -24,31 +27,96 @@ pub struct Entry {
 
 /// What happened.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
     /// The run began.
-    Began { session: SessionPlan },
+    Began {
+        /// On which session.
+        session: SessionPlan,
+    },
     /// Somebody let a run go on that was over.
-    Reopened { ask: Ask, over_ms: Span },
+    Reopened {
+        /// What is to be said to the agent.
+        ask: Ask,
+        /// How long it had been over.
+        over_ms: Span,
+    },
     /// An attempt began by a rung that is worth a word, or is still under way.
-    AttemptBegan { attempt: u32, rung: Option<Rung>, because: Option<Because>, say: Say },
+    AttemptBegan {
+        /// Which one, from 1.
+        attempt: u32,
+        /// How the history of the conversation reached it.
+        rung: Option<Rung>,
+        /// Why by that rung.
+        because: Option<Because>,
+        /// What it is told.
+        say: Say,
+    },
     /// A model was asked for a summary of older work.
-    Summary { attempt: u32, outcome: Condensed, took_ms: Span, total_cost_usd: f64 },
+    Summary {
+        /// For which attempt.
+        attempt: u32,
+        /// What came of it.
+        outcome: Condensed,
+        /// How long it took.
+        took_ms: Span,
+        /// What it cost.
+        #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
+        total_cost_usd: f64,
+    },
     /// An attempt ended, or several in a row that ended alike and came no further.
     AttemptEnded(Box<AttemptEnded>),
     /// A limit of the run is reached.
-    LimitReached { attempt: u32, limit: Limit, reach: Reach },
+    LimitReached {
+        /// In which attempt.
+        attempt: u32,
+        /// Which limit.
+        limit: Limit,
+        /// How far.
+        reach: Reach,
+    },
     /// The agent was told something in the session that it has open.
-    Told { attempt: u32, say: Say },
+    Told {
+        /// In which attempt.
+        attempt: u32,
+        /// What.
+        say: Say,
+    },
     /// The agent stopped by itself, so many times in a row, and was told to go on.
-    Stops { attempt: u32, stops: u32, claims: u32, told: u32 },
+    Stops {
+        /// In which attempt.
+        attempt: u32,
+        /// How often it stopped.
+        stops: u32,
+        /// How often it said then that the work is finished.
+        claims: u32,
+        /// How often it was told to go on.
+        told: u32,
+    },
     /// The agent was silent for too long while something of it worked.
-    SilenceExcused { attempt: u32, times: u32, silence: Silence },
+    SilenceExcused {
+        /// In which attempt.
+        attempt: u32,
+        /// How often.
+        times: u32,
+        /// What was heard and seen, the last time.
+        silence: Silence,
+    },
     /// A watchdog ended the agent of a supervisor that had died.
-    Orphaned { attempt: u32, silent_ms: Span, processes_ended: Option<u32> },
+    Orphaned {
+        /// In which attempt.
+        attempt: u32,
+        /// For how long nothing had been heard by then.
+        silent_ms: Span,
+        /// How many processes were ended; nothing if the watchdog did not live to see them gone.
+        processes_ended: Option<u32>,
+    },
     /// A supervisor had died, and a new one took the run over.
     Recovered {
+        /// In which attempt.
         attempt: u32,
+        /// What it found.
         remains: Remains,
         /// For how long nobody supervised the run, at most; nothing where the dead one had written nothing.
         unsupervised_ms: Option<Span>,
@@ -56,24 +124,45 @@ pub enum What {
         idle_ms: Span,
     },
     /// Nothing ran.
-    Suspended { ms: Span },
+    Suspended {
+        /// For how long.
+        ms: Span,
+    },
     /// The work was judged.
-    Checked { check: u32, result: Checked, took_ms: Span },
+    Checked {
+        /// For the so manieth time, from 1.
+        check: u32,
+        /// What came of it.
+        result: Checked,
+        /// How long it took.
+        took_ms: Span,
+    },
     /// Somebody asked for the end.
-    Cancelled { by: By },
+    Cancelled {
+        /// Who.
+        by: By,
+    },
     /// The run is over.
     Over {
+        /// How it ended.
         outcome: Outcome,
+        /// How many attempts it had.
         attempts: u32,
+        /// How long it took.
         wall_ms: Span,
+        /// How long of that it waited.
         waiting_ms: Span,
+        /// How long of that nothing ran.
         suspended_ms: Span,
+        /// What it cost.
+        #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
         total_cost_usd: f64,
     },
 }
 
 /// One or more attempts that ended.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AttemptEnded {
     /// The first of them, from 1.
     pub attempt: u32,
@@ -81,6 +170,7 @@ pub struct AttemptEnded {
     pub last_attempt: u32,
     /// When the first of them began.
     #[serde(serialize_with = "stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub since: Moment,
     /// Why they failed; nothing if they did not.
     pub fault: Option<Fault>,
@@ -109,6 +199,7 @@ pub struct AttemptEnded {
     pub waited_ms: Option<Span>,
     /// Until when it waits, as long as it does.
     #[serde(serialize_with = "stamp_if_any")]
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub waits_until: Option<Moment>,
     /// Whether the work was then to be judged.
     pub checks: bool,
@@ -118,6 +209,7 @@ pub struct AttemptEnded {
 
 /// What was done in one or more attempts.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Work {
     /// Answers of the model in the main conversation.
     pub turns: u32,
@@ -125,8 +217,10 @@ pub struct Work {
     pub tool_calls: Option<u64>,
     pub took_ms: Span,
     /// Stated by the agent plus estimated by us.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
     /// What of it is estimated.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Next {
     /// In words.
     pub text: String,

@@ -9,11 +9,38 @@ use crate::config::{Whose, schema, template};
 use crate::failure::Failure;
 use crate::output;
 use clap::CommandFactory;
-use serde_json::json;
+use serde::Serialize;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+/// Where configuration files are looked for, as it is printed. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Places {
+    /// The user's own file; nothing where there is no place for one.
+    user: Option<Place>,
+    /// The project's; nothing where there is none here or above.
+    project: Option<Place>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Place {
+    /// Whether it is there.
+    exists: bool,
+    /// The file.
+    path: PathBuf,
+}
+
+/// What `config init` did, as it is printed. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Begun {
+    /// The file that was written.
+    written: PathBuf,
+}
 
 /// Carries out the command and returns its exit code.
 pub fn config(global: &Global, args: &ConfigArgs) -> Result<u8, Failure> {
@@ -51,9 +78,9 @@ fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
     let exists = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
     output::print_text(&match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let user = user.map(|path| json!({ "exists": exists(&path), "path": path }));
-            let project = project.map(|path| json!({ "exists": true, "path": path }));
-            format!("{:#}\n", json!({ "user": user, "project": project }))
+            let user = user.map(|path| Place { exists: exists(&path), path });
+            let project = project.map(|path| Place { exists: true, path });
+            output::pretty(&Places { user, project })
         }
         OutputFormat::Text => {
             let user = match &user {
@@ -92,7 +119,7 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         Failure::usage(format!("write {}: {error}", path.display()), hint)
     })?;
     output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => format!("{:#}\n", json!({ "written": path })),
+        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&Begun { written: path }),
         OutputFormat::Text => format!("{}\n", path.display()),
     });
     Ok(0)

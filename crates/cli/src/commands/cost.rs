@@ -23,31 +23,47 @@ const BASIS: &str = "what the use costs at the prices of the API; a subscription
 
 /// What is printed.
 #[derive(Debug, Serialize)]
-struct Costs {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Costs {
+    /// What each row is for: `day`, `model`, `project`, `run` or `agent`.
     by: &'static str,
     /// Since when; nothing for all.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     since: Option<String>,
+    /// What the prices are, in words.
     basis: &'static str,
+    /// What was spent on each; of days the last one first.
     rows: Vec<Row>,
+    /// All of it.
     total: Row,
 }
 
 /// What was spent on one thing.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Row {
     /// On what; nothing where nobody said which, and for the total.
     key: Option<String>,
     /// As the agent states it.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     stated_cost_usd: f64,
     /// As we price what no statement covers.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     estimated_cost_usd: f64,
+    /// Both.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     total_cost_usd: f64,
     /// Whether some of it has no price: the cost is then a lower bound.
     unpriced: bool,
+    /// Completed messages of models.
     messages: u64,
+    /// Input that no cache served.
     input_tokens: u64,
+    /// Output, thinking included.
     output_tokens: u64,
+    /// Input served from the prompt cache.
     cache_read_input_tokens: u64,
+    /// Input written to the prompt cache.
     cache_creation_input_tokens: u64,
     /// Tokens of messages that were cut, estimated; not among the others.
     cut_tokens: u64,

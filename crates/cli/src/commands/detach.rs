@@ -21,13 +21,18 @@ const SUPERVISOR_FLAG: &str = "--detached";
 
 /// What is said of a run that is on its way.
 #[derive(Debug, Serialize, Deserialize)]
-struct Announcement {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Announcement {
+    /// The run that has begun.
     run: Begun,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Begun {
+    /// Its id.
     id: String,
+    /// Its directory.
     dir: PathBuf,
 }
 

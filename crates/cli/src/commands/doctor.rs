@@ -22,9 +22,13 @@ use std::env;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
-struct Examined<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Examined<'a> {
+    /// How many checks found what keeps runs from being begun, or from their end.
     problems: usize,
+    /// How many found what may not be as it is meant.
     warnings: usize,
+    /// What each check found.
     findings: &'a [Finding],
 }
 

@@ -5,6 +5,7 @@ mod scorecard;
 mod table;
 
 pub use play::AGENT_SUBCOMMAND;
+pub use scorecard::Scorecard;
 
 use crate::args::{DrillAgentKind, DrillArgs, Global, OutputFormat};
 use crate::failure::Failure;
@@ -47,7 +48,7 @@ pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
         OutputFormat::Text => {}
     }
     // A drill that does not agree is a failure of ours, whatever the scenario expects.
-    Ok(if cards.iter().all(scorecard::Scorecard::agrees) { 0 } else { 20 })
+    Ok(if cards.iter().all(Scorecard::agrees) { 0 } else { 20 })
 }
 
 fn chosen(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {

@@ -7,8 +7,90 @@ use longhaul::{MARK_VARIABLE, SessionChoice};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Dialect, Guards, Invocation, Order, Past, ToolPattern};
 use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan, Used};
-use serde_json::json;
+use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a run would do, as it is printed. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DryRun<'a> {
+    /// How the agent would be called.
+    command: Command<'a>,
+    /// What is different in the agent's environment.
+    env: Env<'a>,
+    /// What would be written to the agent's standard input.
+    stdin: String,
+    /// What would be asked of a model where a new session is told older work; nothing where none is to be asked.
+    seed_summary: Option<SeedSummary<'a>>,
+    /// What the agent may not do, and what its questions are answered: lists by what each is called in a plan.
+    guards: BTreeMap<&'static str, Vec<String>>,
+    /// The commands that would judge the work.
+    checks: &'a [String],
+    /// The policy that the run would start from.
+    preset: &'static str,
+    /// What would hold.
+    policy: &'a Policy,
+    /// Where the values of the policy come from that somebody set.
+    changed: &'a BTreeMap<String, String>,
+    /// What it may come to.
+    worst_case: Worst,
+}
+
+/// A program, its arguments and where it would run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Command<'a> {
+    /// The program.
+    program: &'a Path,
+    /// Its arguments.
+    args: &'a [String],
+    /// The directory that it would work in.
+    cwd: &'a Path,
+}
+
+/// What the agent's environment has that ours has not, and the other way round.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Env<'a> {
+    /// The variables that it gets besides.
+    set: Vec<Variable<'a>>,
+    /// The names of those that it does not get.
+    removed: &'a [&'static str],
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Variable<'a> {
+    /// Its name.
+    name: &'a str,
+    /// Its value.
+    value: &'a str,
+}
+
+/// How a model would be asked to condense older work.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SeedSummary<'a> {
+    /// The model that would be asked.
+    model: &'a str,
+    /// As it would be typed.
+    command: &'a str,
+    /// How long it would have.
+    timeout_ms: Span,
+}
+
+/// What the run would do at the most without coming further.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Worst {
+    /// Requests to the API; nothing where they are unlimited.
+    requests_without_progress: Option<u64>,
+    /// The longest wait between two attempts.
+    longest_backoff_ms: Span,
+    /// The longest wait for the reset of a usage window; nothing where it is unlimited.
+    longest_park_ms: Option<Span>,
+}
 
 /// Prints what a run would do.
 pub fn print(
@@ -40,28 +122,27 @@ pub fn print(
     let worst = resolved.policy.worst_case();
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let value = json!({
-                "command": { "program": invocation.program, "args": invocation.args, "cwd": order.cwd },
-                "env": {
-                    "set": invocation.env_set.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect::<Vec<_>>(),
-                    "removed": invocation.env_remove,
+            let variables = invocation.env_set.iter().map(|(name, value)| Variable { name, value });
+            crate::output::pretty(&DryRun {
+                command: Command { program: &invocation.program, args: &invocation.args, cwd: &order.cwd },
+                env: Env { set: variables.collect(), removed: &invocation.env_remove },
+                stdin: String::from_utf8_lossy(&invocation.stdin).into_owned(),
+                seed_summary: summary.as_ref().map(|(model, command, timeout)| SeedSummary {
+                    model,
+                    command,
+                    timeout_ms: *timeout,
+                }),
+                guards,
+                checks: &order.checks,
+                preset: resolved.preset.word(),
+                policy: &resolved.policy,
+                changed: &resolved.origins,
+                worst_case: Worst {
+                    requests_without_progress: worst.requests,
+                    longest_backoff_ms: worst.longest_backoff,
+                    longest_park_ms: worst.longest_park,
                 },
-                "stdin": String::from_utf8_lossy(&invocation.stdin),
-                "seed_summary": summary.map(|(model, command, timeout)| json!({
-                    "model": model, "command": command, "timeout_ms": timeout.millis(),
-                })),
-                "guards": guards,
-                "checks": order.checks,
-                "preset": resolved.preset.word(),
-                "policy": resolved.policy,
-                "changed": resolved.origins,
-                "worst_case": {
-                    "requests_without_progress": worst.requests,
-                    "longest_backoff_ms": worst.longest_backoff.millis(),
-                    "longest_park_ms": worst.longest_park.map(Span::millis),
-                },
-            });
-            format!("{value:#}\n")
+            })
         }
         OutputFormat::Text => {
             let env: Vec<String> = invocation

@@ -6,14 +6,42 @@ use crate::home;
 use crate::output::text::grouped;
 use crate::output::{self, talk};
 use longhaul::agents::AgentError;
-use longhaul::moving::{Exported, Manifest, MoveError, NoWorkspace, export as pack};
-use longhaul_core::Fault;
+use longhaul::moving::{
+    CarriedSession, Exported, Manifest, MoveError, NoWorkspace, Workspace, export as pack,
+};
+use longhaul_core::{Fault, OutcomeKind, RunId};
 use longhaul_store::OsText;
-use serde_json::json;
+use serde::Serialize;
 use std::path::PathBuf;
 
 // As many as fit a line or two.
 const NAMES_MAX: usize = 8;
+
+/// What is printed. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Written<'a> {
+    /// Where the run is now, too.
+    file: String,
+    /// The size of the file.
+    bytes: u64,
+    /// The run that is in the file.
+    run: ExportedRun<'a>,
+    /// The agent's sessions that the run has worked on.
+    sessions: &'a [CarriedSession],
+    /// The state of the workspace; nothing if it is not in the file.
+    workspace: Option<&'a Workspace>,
+}
+
+/// The run that is in the file.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ExportedRun<'a> {
+    /// Its id.
+    id: &'a RunId,
+    /// How it ended; nothing if it has not.
+    outcome: Option<OutcomeKind>,
+}
 
 /// Carries out the command and returns its exit code.
 pub fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
@@ -37,14 +65,14 @@ fn print(exported: &Exported, format: OutputFormat) {
             format!("File: {} ({} bytes)\nRun: {}\n", file.display(), grouped(*bytes), manifest.run)
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let value = json!({
-                "file": file.display().to_string(),
-                "bytes": bytes,
-                "run": { "id": manifest.run, "outcome": outcome.map(|outcome| outcome.kind) },
-                "sessions": manifest.sessions,
-                "workspace": manifest.workspace,
-            });
-            format!("{value:#}\n")
+            let run = ExportedRun { id: &manifest.run, outcome: outcome.map(|outcome| outcome.kind) };
+            output::pretty(&Written {
+                file: file.display().to_string(),
+                bytes: *bytes,
+                run,
+                sessions: &manifest.sessions,
+                workspace: manifest.workspace.as_ref(),
+            })
         }
     };
     output::print_text(&text);

@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
-struct Collected {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Collected {
+    /// Whether nothing was removed: the rest is what would be.
     dry_run: bool,
     /// What was removed, or would be, the newest first.
     runs: Vec<Removed>,
@@ -27,11 +29,18 @@ struct Collected {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Removed {
+    /// The run's id.
     id: String,
+    /// How it ended.
     outcome: &'static str,
+    /// When it was over.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     ended_at: Option<String>,
+    /// What its directory took of the disk.
     bytes: u64,
+    /// How its task begins.
     task: String,
     #[serde(skip)]
     ended: Moment,

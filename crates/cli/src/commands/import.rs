@@ -5,9 +5,52 @@ use crate::args::{Global, ImportArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::home;
 use crate::output::{self, talk};
-use longhaul::moving::{Arrival, Destination, Imported, import as unpack};
-use longhaul_core::OutcomeKind;
-use serde_json::json;
+use longhaul::moving::{Arrival, CarriedSession, Destination, Imported, import as unpack};
+use longhaul_core::{OutcomeKind, RunId};
+use serde::Serialize;
+
+/// What is printed. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TakenIn<'a> {
+    /// The run that was taken in.
+    run: ImportedRun<'a>,
+    /// The directory that the agent works in from now on.
+    cwd: String,
+    /// How the workspace got there.
+    workspace: ArrivalWord,
+    /// The agent's sessions that the run has worked on.
+    sessions: &'a [CarriedSession],
+    /// The command that goes on with the run, or tells how it ended.
+    next: String,
+}
+
+/// The run that was taken in.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ImportedRun<'a> {
+    /// Its id.
+    id: &'a RunId,
+    /// The run's directory here.
+    dir: String,
+    /// How it ended; nothing if it has not.
+    outcome: Option<OutcomeKind>,
+}
+
+/// How the workspace got there, in one word for programs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum ArrivalWord {
+    /// It came with the file.
+    Unpacked,
+    /// What is there is what was exported.
+    Same,
+    /// What is there is not what was exported.
+    Different,
+    /// Git cannot tell.
+    Unknown,
+}
 
 /// Carries out the command and returns its exit code.
 pub fn import(global: &Global, args: &ImportArgs) -> Result<u8, Failure> {
@@ -33,15 +76,14 @@ fn print(imported: &Imported, format: OutputFormat) {
             format!("Run: {}\nDirectory: {}\nNext: {next}\n", dir.id(), cwd.display())
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let value = json!({
-                "run": { "id": dir.id(), "dir": dir.path().display().to_string(),
-                         "outcome": outcome.map(|outcome| outcome.kind) },
-                "cwd": cwd.display().to_string(),
-                "workspace": arrival(*workspace),
-                "sessions": manifest.sessions,
-                "next": next,
-            });
-            format!("{value:#}\n")
+            let outcome = outcome.map(|outcome| outcome.kind);
+            output::pretty(&TakenIn {
+                run: ImportedRun { id: dir.id(), dir: dir.path().display().to_string(), outcome },
+                cwd: cwd.display().to_string(),
+                workspace: arrival(*workspace),
+                sessions: &manifest.sessions,
+                next,
+            })
         }
     };
     output::print_text(&text);
@@ -54,13 +96,12 @@ fn next(imported: &Imported) -> String {
     format!("longhaul {command} {}", imported.dir.id())
 }
 
-/// How the workspace got there, in one word for programs.
-fn arrival(arrival: Arrival) -> &'static str {
+fn arrival(arrival: Arrival) -> ArrivalWord {
     match arrival {
-        Arrival::Unpacked => "unpacked",
-        Arrival::Same => "same",
-        Arrival::Different => "different",
-        Arrival::Unknown => "unknown",
+        Arrival::Unpacked => ArrivalWord::Unpacked,
+        Arrival::Same => ArrivalWord::Same,
+        Arrival::Different => ArrivalWord::Different,
+        Arrival::Unknown => ArrivalWord::Unknown,
     }
 }
 

@@ -4,6 +4,7 @@ use crate::args::{Global, LedgerArgs, LedgerCommand, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED};
 use crate::output::text::grouped;
 use crate::{home, ledger, output};
+use longhaul_core::Span;
 use longhaul_store::{Home, Ledger, LedgerError};
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -22,10 +23,15 @@ pub fn ledger(global: &Global, args: &LedgerArgs) -> Result<u8, Failure> {
 
 /// What making it anew came to.
 #[derive(Debug, Serialize)]
-struct Rebuilt {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Rebuilt {
+    /// How many runs are in it.
     runs: u64,
+    /// How many runs it had whose directories are gone.
     removed: u64,
-    seconds: f64,
+    /// How long that took.
+    took_ms: Span,
+    /// The file.
     ledger: String,
 }
 
@@ -43,14 +49,14 @@ fn rebuild(global: &Global, home: &Home) -> Result<u8, Failure> {
     let rebuilt = Rebuilt {
         runs: made.derived,
         removed: made.removed,
-        seconds: begun.elapsed().as_secs_f64(),
+        took_ms: Span(begun.elapsed().as_millis() as u64),
         ledger: Ledger::path_in(home).display().to_string(),
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&format!(
             "{} runs in {:.1} s: {}\n",
             grouped(rebuilt.runs),
-            rebuilt.seconds,
+            rebuilt.took_ms.millis() as f64 / 1_000.0,
             rebuilt.ledger
         )),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&rebuilt),
@@ -60,8 +66,11 @@ fn rebuild(global: &Global, home: &Home) -> Result<u8, Failure> {
 
 /// What comparing it found.
 #[derive(Debug, Serialize)]
-struct Verified {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Verified {
+    /// How many runs were compared.
     runs: u64,
+    /// What is different, in words.
     differences: Vec<String>,
 }
 

@@ -23,6 +23,7 @@ pub mod research;
 pub mod resume;
 pub mod run;
 pub mod runs;
+pub mod schema;
 pub mod seed;
 pub mod show;
 pub mod simulate;

@@ -15,6 +15,8 @@ mod text;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub use model::Report as Printed;
 
 use crate::args::{Global, OutputFormat, ReportArgs};
 use crate::failure::Failure;

@@ -15,11 +15,23 @@ use std::collections::BTreeSet;
 // A night, and the evening before it.
 const SINCE_MS: u64 = 24 * 3_600_000;
 
+/// What `--dry-run` prints. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Listed {
+    /// What would be carried out, in this order.
+    runs: Vec<Wanted>,
+}
+
 /// A task that would be carried out once more.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Wanted {
+    /// The run that it was carried out by.
     id: String,
+    /// The directory that it worked in, and would work in again.
     cwd: String,
+    /// The whole prompt.
     task: String,
 }
 
@@ -117,7 +129,7 @@ fn tell(global: &Global, dirs: &[RunDir]) -> Result<u8, Failure> {
             };
             output::print_text(&wanted.iter().map(line).collect::<String>());
         }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&wanted),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Listed { runs: wanted }),
     }
     Ok(0)
 }

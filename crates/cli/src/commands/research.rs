@@ -18,13 +18,30 @@ use longhaul_agent::{About, Reason, SEED_TOKENS_MAX, UrlPattern, estimated_token
 use longhaul_core::{Preset, Span, Usd};
 use longhaul_store::Inherited;
 use past::Past;
-use serde_json::json;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use task::Task;
 
 // ResearchGym's own defaults.
 const HOURS: Span = Span::from_mins(15);
 const BUDGET: Usd = Usd(10_000_000);
+
+/// What the going on of a run would be, as it is printed. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GoingOn {
+    /// The command that would be carried out in its place.
+    command: Typed,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Typed {
+    /// The program.
+    program: &'static str,
+    /// Its arguments.
+    args: Vec<String>,
+}
 
 /// The part of the run's workspace that the agent works in, as ResearchGym calls it.
 const INPUT: &str = "input";
@@ -202,7 +219,7 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     words.extend(resume.prompt.clone());
     output::print_text(&match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
-            format!("{:#}\n", json!({ "command": { "program": "longhaul", "args": words } }))
+            output::pretty(&GoingOn { command: Typed { program: "longhaul", args: words } })
         }
         OutputFormat::Text => {
             let words: Vec<_> = words.iter().map(|word| dry_run::quoted(word)).collect();

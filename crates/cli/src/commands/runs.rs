@@ -15,7 +15,9 @@ use std::path::Path;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
-struct Listed<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Listed<'a> {
+    /// The runs, the newest first.
     runs: &'a [Row],
     /// Whether there are more than were asked for.
     more: bool,

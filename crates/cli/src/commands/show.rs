@@ -24,24 +24,37 @@ const TASK_CHARS_MAX: usize = 200;
 
 /// A run, as it is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
-struct Shown {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Shown {
+    /// The run's id.
     id: String,
     /// How it ended; nothing if it has not.
     outcome: Option<OutcomeKind>,
+    /// What decided that.
     fault: Option<Fault>,
     /// The limit that ended it, if one did.
     limit: Option<Limit>,
     /// When trying again makes sense (`retry_later`).
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     retry_at: Option<String>,
+    /// How the prompt begins, on one line.
     task: String,
+    /// The directory that the agent works in.
     cwd: String,
+    /// The session that can be resumed.
     session_id: Option<String>,
+    /// The run's directory.
     dir: String,
     /// Stated by the agent plus estimated by us.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     total_cost_usd: f64,
+    /// Its attempts, the first one first.
     attempts: Vec<Attempt>,
+    /// Who worked.
     agent: AgentSeen,
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     began_at: Option<String>,
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     ended_at: Option<String>,
     #[serde(flatten)]
     figures: Figures,
@@ -49,10 +62,13 @@ struct Shown {
     recoveries: usize,
     /// For how long nobody supervised it in all, at most.
     unsupervised_ms: Span,
+    /// How often its work was judged, and what came of it.
     checks: Vec<Check>,
+    /// How large its files are.
     files: Files,
     /// Whether a process supervises it now.
     supervised: bool,
+    /// What comes next.
     next: Next,
 }
 

@@ -5,16 +5,35 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::text::grouped;
 use crate::policy::{ResolvedPolicy, resolve};
-use longhaul_core::{Record, Span, Usd};
+use longhaul_core::{Policy, Record, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
 use longhaul_store::{Home, Journal};
-use serde_json::json;
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::{env, fs};
 
 // As many past runs as tell what is usual; reading more takes longer and says the same.
 const HISTORY_RUNS_MAX: usize = 1_000;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Simulated<'a> {
+    /// The policy that was started from.
+    preset: &'static str,
+    /// What held.
+    policy: &'a Policy,
+    /// Where the values of the policy come from that somebody set.
+    changed: &'a BTreeMap<String, String>,
+    /// The faults that were met.
+    profile: &'a Profile,
+    /// What everything was drawn from.
+    seed: u64,
+    /// How the runs ended, how long they took and what they cost. Times are in milliseconds, money is in millionths of a US dollar.
+    forecast: &'a Forecast,
+}
 
 /// Carries out the command and returns its exit code.
 pub fn simulate(global: &Global, args: &SimulateArgs) -> Result<u8, Failure> {
@@ -24,17 +43,14 @@ pub fn simulate(global: &Global, args: &SimulateArgs) -> Result<u8, Failure> {
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
     let text = match output::format(global) {
         OutputFormat::Text => text(args, &resolved, &profile, &forecast),
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            let value = json!({
-                "preset": resolved.preset.word(),
-                "policy": resolved.policy,
-                "changed": resolved.origins,
-                "profile": profile,
-                "seed": args.seed,
-                "forecast": forecast,
-            });
-            format!("{value:#}\n")
-        }
+        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&Simulated {
+            preset: resolved.preset.word(),
+            policy: &resolved.policy,
+            changed: &resolved.origins,
+            profile: &profile,
+            seed: args.seed,
+            forecast: &forecast,
+        }),
     };
     output::print_text(&text);
     match forecast.broken_first {

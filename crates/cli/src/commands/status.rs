@@ -10,15 +10,21 @@ use serde::Serialize;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
-struct Status {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Status {
+    /// How many work.
     running: usize,
+    /// How many wait.
     waiting: usize,
+    /// How many have lost their supervisor.
     orphaned: usize,
+    /// All of them, the newest first.
     runs: Vec<Going>,
 }
 
 /// A run that is not over.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Going {
     #[serde(flatten)]
     row: Row,

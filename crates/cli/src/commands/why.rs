@@ -14,20 +14,27 @@ use serde::Serialize;
 
 /// The timeline, as it is printed as JSON.
 #[derive(Debug, Serialize)]
-struct Why<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Why<'a> {
+    /// The run's id.
     id: String,
     /// How it ended; nothing if it has not.
     outcome: Option<OutcomeKind>,
+    /// What decided that.
     fault: Option<Fault>,
+    /// What mattered, the first thing first.
     entries: Vec<Worded<'a>>,
+    /// What comes next.
     next: Next,
 }
 
 /// An entry with its sentence.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Worded<'a> {
     #[serde(flatten)]
     entry: &'a Entry,
+    /// The same in words.
     text: String,
 }
 

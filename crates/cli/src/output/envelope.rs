@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// What `longhaul run` prints as JSON.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Envelope {
     /// Whether the work is done. False for every outcome but `done`.
     pub success: bool,
@@ -25,14 +26,21 @@ pub struct Envelope {
 
 /// Tokens and money. Money stays in here.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Usage {
+    /// Input that no cache served.
     pub input_tokens: u64,
+    /// Output, thinking included.
     pub output_tokens: u64,
+    /// Input served from the prompt cache.
     pub cache_read_input_tokens: u64,
+    /// Input written to the prompt cache.
     pub cache_creation_input_tokens: u64,
     /// Stated by the agent plus estimated by us.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
     /// The part of it that is our estimate, for processes that ended without a statement.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
     /// Tokens of messages that were cut in mid-flight, estimated, not contained in the counts above.
     pub cut_tokens: u64,
@@ -41,25 +49,36 @@ pub struct Usage {
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunPart {
+    /// The run's id; nothing if none was begun.
     pub id: Option<String>,
+    /// How it ended.
     pub outcome: OutcomeKind,
+    /// The same as a number: the exit code of the command that carried it out.
     pub exit_code: u8,
     /// The fault that decided the outcome.
     pub fault: Option<Fault>,
     /// The limit that decided it: `budget`, `tokens`, `time`, `wall` or `turns`.
     pub limit: Option<Limit>,
+    /// How many attempts it had.
     pub attempts: u32,
     /// How many of the agent's tool calls our guards denied.
     pub denied: u32,
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// When trying again makes sense (`retry_later`), as an RFC 3339 time.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,
+    /// Time in which it worked.
     pub active_ms: u64,
+    /// Time in which it waited with no process resident.
     pub waiting_ms: u64,
+    /// Time in which nothing ran: the machine slept, or the run had no supervisor.
     pub suspended_ms: u64,
+    /// The model that worked, as the agent stated it.
     pub model: Option<String>,
+    /// The run's directory.
     pub dir: Option<String>,
     /// A command that goes on with the work, where that makes sense.
     pub resume: Option<String>,

@@ -2,7 +2,7 @@
 //! nothing and delays nothing.
 
 mod destination;
-mod line;
+pub mod line;
 mod sink;
 mod writer;
 

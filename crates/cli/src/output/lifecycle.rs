@@ -21,22 +21,32 @@ pub struct Lifecycle {
 }
 
 #[derive(Serialize)]
-struct Event<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Event<'a> {
+    /// Which event.
     r#type: &'static str,
+    /// What there is to tell.
     data: Data<'a>,
 }
 
 #[derive(Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Data<'a> {
+    /// What was asked for: `create_project`, `plan_phase`, `execute_phase` or `run`.
     command: &'static str,
+    /// Which phase: a number, or a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<&'a Value>,
+    /// Why a decision is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
+    /// The same in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'static str>,
+    /// `complete`.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
+    /// What went wrong, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<&'a [String]>,
 }

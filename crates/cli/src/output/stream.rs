@@ -1,8 +1,9 @@
 //! `--output-format stream-json`: the agent's events as they come, and ours between them, line by line.
 
+use super::events::line;
 use longhaul::{Observer, Untold, View};
-use longhaul_core::{Record, RunId, Step};
-use serde::Serialize;
+use longhaul_core::{RunId, Step};
+use longhaul_store::Entry;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -10,22 +11,15 @@ use std::path::Path;
 pub struct Stream<'a> {
     inner: &'a mut dyn Observer,
     run: String,
+    /// How many records there were.
+    seq: u64,
     /// The beginning of a line whose end has not come yet.
     partial: Vec<u8>,
 }
 
-#[derive(Serialize)]
-struct OurLine<'a> {
-    r#type: &'static str,
-    run: &'a str,
-    at: u64,
-    #[serde(flatten)]
-    record: &'a Record,
-}
-
 impl<'a> Stream<'a> {
     pub fn new(inner: &'a mut dyn Observer) -> Stream<'a> {
-        Stream { inner, run: String::new(), partial: Vec::new() }
+        Stream { inner, run: String::new(), seq: 0, partial: Vec::new() }
     }
 }
 
@@ -35,13 +29,16 @@ impl Observer for Stream<'_> {
         self.inner.began(run, dir);
     }
 
+    fn replayed(&mut self, entry: &Entry) {
+        self.seq += entry.records.len() as u64;
+        self.inner.replayed(entry);
+    }
+
     fn stepped(&mut self, view: View<'_>, step: &Step) {
         let mut stdout = io::stdout().lock();
         for record in &step.records {
-            let line = OurLine { r#type: "longhaul", run: &self.run, at: view.at.0, record };
-            if serde_json::to_writer(&mut stdout, &line).is_ok() {
-                let _ = stdout.write_all(b"\n");
-            }
+            self.seq += 1;
+            let _ = stdout.write_all(&line::among_others(&self.run, self.seq, view.at, record));
         }
         self.inner.stepped(view, step);
     }

@@ -189,7 +189,13 @@ fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
     // Whose event comes first at the same moment is chance; each side's order is not.
     let (ours, theirs): (Vec<&Value>, Vec<&Value>) =
         events.iter().partition(|event| event["type"] == "longhaul");
-    assert!(ours.iter().all(|event| event["run"] == last["run"]["id"] && event["at"].is_u64()), "{ours:?}");
+    assert!(ours.iter().all(|event| event["run"] == last["run"]["id"]), "{ours:?}");
+    let numbers: Vec<u64> = ours.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!(numbers, Vec::from_iter(1..=ours.len() as u64));
+    // A key that is there twice is one of them for one reader and the other for another.
+    let twice =
+        ended.stdout.lines().find(|line| line.contains("longhaul") && line.matches(r#""at":"#).count() > 1);
+    assert_eq!(twice, None);
     let records: Vec<&str> = ours.iter().filter_map(|event| event["record"].as_str()).collect();
     expect![[r#"
         run_started

@@ -20,6 +20,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
     ("docs/doctor.md", include_str!("../../../../docs/doctor.md")),
     ("docs/events.md", include_str!("../../../../docs/events.md")),
+    ("docs/schemas/README.md", include_str!("../../../../docs/schemas/README.md")),
 ];
 /// Where developers' commands are told apart.
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
@@ -94,7 +95,7 @@ fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
         "drill", "recover", "resume", "rerun", "research", "runs", "status", "cost", "gc", "show", "why",
-        "logs", "report", "attach", "cancel", "seed", "export", "import", "doctor", "man",
+        "logs", "report", "attach", "cancel", "seed", "export", "import", "doctor", "schema", "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));

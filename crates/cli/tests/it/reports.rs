@@ -64,7 +64,7 @@ fn a_run_is_told_on_a_page_in_text_and_in_json() {
         ] {
             let json: Value = serde_json::from_str(&report(stage, args).stdout).expect("JSON");
             let cost = |name: &str| json["summary"][name].as_f64().expect("a cost");
-            let all = cost("cost_usd") + cost("estimated_cost_usd");
+            let all = cost("stated_cost_usd") + cost("estimated_cost_usd");
             assert!(
                 (all - envelope["usage"]["total_cost_usd"].as_f64().expect("a cost")).abs() < 1e-6,
                 "{json}"

@@ -177,7 +177,7 @@ fn every_key_is_there() {
         let first = shown["attempts"][0].as_object().expect("an attempt");
         let keys: Vec<&str> = first.keys().map(String::as_str).collect();
         expect![[r#"
-            answers because continuity denied ended_at estimated_cost_usd evidence exit fault left_behind number orphaned planned_wait_ms questions remedy rung session silence silences_excused started_at stopped summary took_ms total_cost_usd turns waited_ms
+            answers because began_at continuity denied ended_at estimated_cost_usd evidence exit fault left_behind number orphaned planned_wait_ms questions remedy rung session silence silences_excused stopped summary took_ms total_cost_usd turns waited_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
 
         // The same figures as everywhere.

@@ -22,6 +22,7 @@ const UNPACKED_BYTES_MAX: u64 = 256 << 30;
 
 /// What is in an exported run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// See [`FORMAT`].
     pub format: u32,
@@ -44,6 +45,7 @@ pub struct Manifest {
 
 /// A session of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CarriedSession {
     /// Its id.
     pub id: String,
@@ -55,6 +57,7 @@ pub struct CarriedSession {
 /// ignore, as they were), `refs/longhaul/staged` (what was staged) and `refs/longhaul/head` with its whole
 /// history; the last two only where there is such a thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workspace {
     /// The commit that was checked out; nothing before the first one.
     pub head: Option<String>,
@@ -80,6 +83,7 @@ pub struct Workspace {
 
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Member {
     /// Its name, relative, with `/` between the parts.
     pub name: String,

@@ -4,9 +4,11 @@ use serde::Serialize;
 
 /// What one check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The check, by a word for programs that stays the same.
     pub check: &'static str,
+    /// How bad it is.
     pub state: State,
     /// What there is, in words.
     pub found: String,
@@ -16,6 +18,7 @@ pub struct Finding {
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     Ok,

@@ -14,47 +14,75 @@ const ERROR_MAX: f64 = 0.02;
 /// The figures of one drill. Nothing in it is typed in: expected values come from the scenario,
 /// actual ones from the run, the API and the workspace.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scorecard {
+    /// What was played.
     pub scenario: String,
+    /// Who played it: `scripted` or `claude`.
     pub agent: &'static str,
+    /// What the faults were drawn from.
     pub seed: u64,
+    /// The run's id.
     pub run: String,
+    /// How it ended.
     pub outcome: Compared<String>,
+    /// The fault that decided that.
     pub fault: Compared<Option<String>>,
+    /// The same as a number.
     pub exit_code: Compared<u8>,
+    /// How often each fault was made.
     pub faults_injected: BTreeMap<String, u32>,
+    /// The faults that did not end the run, in their order.
     pub faults_survived: Vec<Survived>,
     /// Faults that the scenario demands to be met and that were not.
     pub faults_not_met: Vec<String>,
+    /// How many attempts it had.
     pub attempts: u32,
+    /// How often it waited.
     pub waits: u32,
+    /// How long, in all.
     pub waited_ms: u64,
+    /// How long it took.
     pub wall_ms: u64,
+    /// Requests that the API was sent.
     pub requests: usize,
+    /// Messages by both accounts.
     pub messages: Messages,
+    /// Tokens by both accounts.
     pub tokens: Counted,
+    /// Money by both accounts, in millionths of a US dollar.
     pub cost_micro_usd: Totals,
     /// Billed for messages that the finished conversation does not need.
     pub wasted_tokens: u64,
+    /// What is in the workspace, as one number.
     pub workspace: Option<Compared<String>>,
+    /// The files that are not as they should be.
     pub workspace_differences: Vec<String>,
     /// Steps of the work that were not done exactly once.
     pub effects_amiss: Vec<String>,
+    /// Processes of the run that outlived it.
     pub processes_left: usize,
+    /// Whether everything is as the scenario expects, and both accounts are the same.
     pub agrees: bool,
 }
 
 /// A fault that did not end the run, and what was done.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Survived {
+    /// Which one.
     pub fault: Fault,
+    /// What was done about it.
     pub remedy: Remedy,
 }
 
 /// An expected and an actual value.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Compared<T> {
+    /// As the scenario has it.
     pub expected: T,
+    /// As it was.
     pub actual: T,
 }
 
@@ -66,6 +94,7 @@ impl<T: PartialEq> Compared<T> {
 
 /// Messages by how sure their usage is.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Messages {
     /// Completed, by the API's account.
     pub completed_by_api: u32,
@@ -77,6 +106,7 @@ pub struct Messages {
 
 /// Tokens by two accounts.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counted {
     /// Of completed messages, by the API.
     pub completed_by_api: u64,
@@ -88,6 +118,7 @@ pub struct Counted {
 
 /// One total by two accounts.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Totals {
     /// All that was billed.
     pub by_api: u64,

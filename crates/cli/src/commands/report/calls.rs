@@ -10,6 +10,7 @@ const ARGUMENT_CHARS_MAX: usize = 120;
 
 /// Tool calls, the first one first.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Calls {
     /// The last ones.
     pub last: Vec<ToolCall>,
@@ -19,10 +20,12 @@ pub struct Calls {
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// In which attempt.
     pub attempt: u32,
     /// When, as the agent states it.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub at: Option<String>,
     /// The tool.
     pub tool: String,
@@ -36,6 +39,7 @@ pub struct ToolCall {
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallEnd {
     /// Nobody wrote that down, or not yet.

@@ -20,14 +20,17 @@ const TASK_CHARS_MAX: usize = 300;
 
 /// A report of one run or of several.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// When it was made.
     #[serde(serialize_with = "stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub made_at: Moment,
     /// The one run that it was asked of.
     pub run: Option<String>,
     /// From when on runs were looked for.
     #[serde(serialize_with = "stamp_or_null")]
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub since: Option<Moment>,
     /// All of it in a few numbers.
     pub summary: Summary,
@@ -45,6 +48,7 @@ pub struct Report {
 
 /// All runs in a few numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
     /// How many there are.
     pub runs: u32,
@@ -61,17 +65,21 @@ pub struct Summary {
     /// How many attempts they had.
     pub attempts: u32,
     /// What vendors stated that they cost.
-    #[serde(rename = "cost_usd", serialize_with = "dollars")]
+    #[serde(rename = "stated_cost_usd", serialize_with = "dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_estimated: Usd,
     /// Whether some of it has no price: the money is then a lower bound.
     pub unpriced: bool,
     /// What of both was spent before the report begins, by runs that were begun before it.
     #[serde(rename = "cost_before_usd", serialize_with = "dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_before: Usd,
     /// All tokens.
+    #[serde(rename = "total_tokens")]
     pub tokens: u64,
     /// How long they worked.
     #[serde(rename = "active_ms")]
@@ -83,6 +91,7 @@ pub struct Summary {
 
 /// A run as it is told.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReportRun {
     /// Its id.
     pub id: String,
@@ -91,6 +100,7 @@ pub struct ReportRun {
     /// How its task begins.
     pub task: String,
     /// The directory that it works in.
+    #[serde(rename = "cwd")]
     pub project: String,
     /// Its own directory.
     pub dir: String,
@@ -114,12 +124,15 @@ pub struct ReportRun {
     pub advice: Option<String>,
     /// When it was created.
     #[serde(serialize_with = "stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub began_at: Moment,
     /// When it was over.
     #[serde(serialize_with = "stamp_or_null")]
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<Moment>,
     /// When trying again makes sense, or the next attempt has its time.
     #[serde(serialize_with = "stamp_or_null")]
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<Moment>,
     /// How long it took so far.
     #[serde(rename = "wall_ms")]
@@ -131,14 +144,17 @@ pub struct ReportRun {
     #[serde(rename = "lost_ms")]
     pub lost: Span,
     /// What vendors stated that it cost.
-    #[serde(rename = "cost_usd", serialize_with = "dollars")]
+    #[serde(rename = "stated_cost_usd", serialize_with = "dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_estimated: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,
     /// All tokens.
+    #[serde(rename = "total_tokens")]
     pub tokens: u64,
     /// How many attempts it had.
     pub attempts_total: u32,
@@ -152,6 +168,7 @@ pub struct ReportRun {
 
 /// Why attempts failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FaultRow {
     /// Why.
     pub fault: Fault,
@@ -165,9 +182,11 @@ pub struct FaultRow {
 
 /// What kept the runs from working.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LostRow {
     /// What.
     #[serde(serialize_with = "cause")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub cause: Cause,
     /// Between attempts.
     #[serde(rename = "waiting_ms")]
@@ -181,6 +200,7 @@ pub struct LostRow {
 
 /// What was used of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelRow {
     /// Which one; empty where nobody said.
     pub model: String,
@@ -191,10 +211,12 @@ pub struct ModelRow {
     /// Completed messages.
     pub messages: u64,
     /// What the vendor stated.
-    #[serde(rename = "cost_usd", serialize_with = "dollars")]
+    #[serde(rename = "stated_cost_usd", serialize_with = "dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_estimated: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,

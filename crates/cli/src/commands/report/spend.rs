@@ -27,18 +27,23 @@ const STEPS: &[(Unit, i64)] = &[
 
 /// What was spent within some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// From when.
     #[serde(serialize_with = "super::model::stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub from: Moment,
     /// Until when.
     #[serde(serialize_with = "super::model::stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub to: Moment,
     /// What vendors stated.
-    #[serde(rename = "cost_usd", serialize_with = "super::model::dollars")]
+    #[serde(rename = "stated_cost_usd", serialize_with = "super::model::dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "super::model::dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_estimated: Usd,
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// What a person thinks of first, of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Only a person can go on with it.

@@ -26,14 +26,17 @@ pub struct Story {
 
 /// One attempt.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Attempt {
     /// Which one, from 1.
     pub number: u32,
     /// When it was ordered.
     #[serde(serialize_with = "super::model::stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub began_at: Moment,
     /// When it was over.
     #[serde(serialize_with = "super::model::stamp_or_null")]
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<Moment>,
     /// How the history of the conversation reached it.
     pub rung: Option<Rung>,
@@ -47,10 +50,12 @@ pub struct Attempt {
     #[serde(rename = "waited_ms")]
     pub waited: Span,
     /// What the vendor stated that it cost, a summary of older work for it included.
-    #[serde(rename = "cost_usd", serialize_with = "super::model::dollars")]
+    #[serde(rename = "stated_cost_usd", serialize_with = "super::model::dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "super::model::dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_estimated: Usd,
 }
 
@@ -81,6 +86,7 @@ fn stopped(why: StopWhy) -> &'static str {
 
 /// A part of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Slice {
     /// What the run did.
     pub kind: SliceKind,
@@ -88,14 +94,17 @@ pub struct Slice {
     pub fault: Option<Fault>,
     /// From when.
     #[serde(serialize_with = "super::model::stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub from: Moment,
     /// Until when.
     #[serde(serialize_with = "super::model::stamp")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub to: Moment,
 }
 
 /// What a run does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SliceKind {
     /// An attempt, which did not fail.

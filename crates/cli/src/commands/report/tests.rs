@@ -372,7 +372,7 @@ fn the_json_has_every_run() {
               }
             ]
           },
-          "cost_usd": 0.0,
+          "cwd": "/home/me/project",
           "dir": "/runs/2026-01-01/eee-bad",
           "ended_at": null,
           "estimated_cost_usd": 0.0,
@@ -384,12 +384,12 @@ fn the_json_has_every_run() {
           "name": "nightly",
           "next": null,
           "outcome": null,
-          "project": "/home/me/project",
           "retry_at": null,
           "standing": "needs_person",
+          "stated_cost_usd": 0.0,
           "task": "something",
           "timeline": [],
-          "tokens": 0,
+          "total_tokens": 0,
           "unpriced": false,
           "wall_ms": 0
         }

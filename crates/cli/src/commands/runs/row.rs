@@ -7,36 +7,57 @@ use serde::Serialize;
 
 /// One run, as it is printed.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
+    /// Its id.
     pub id: String,
+    /// What the user called it.
     pub name: Option<String>,
+    /// Where it stands.
     pub state: RowState,
+    /// How it ended; nothing if it has not.
     pub outcome: Option<OutcomeKind>,
     /// Why it waits, or why it ended so.
     pub fault: Option<Fault>,
     /// Until when it waits.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub until: Option<String>,
     /// When trying again makes sense.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,
+    /// When it was created.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub began_at: String,
+    /// When it was over.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<String>,
     /// How long it worked; nothing while it goes on.
-    pub active_seconds: Option<f64>,
+    pub active_ms: Option<Span>,
     /// How long it waited between its attempts.
-    pub waiting_seconds: f64,
+    pub waiting_ms: Span,
+    /// How many attempts it had.
     pub attempts: u32,
     /// How often somebody let it go on after it had been over.
     pub resume_generation: u32,
     /// Stated by the agent plus estimated by us, of the attempts that are over.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
+    /// What of that we estimated.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
     /// Whether some of it has no price: the cost is then a lower bound.
     pub unpriced: bool,
+    /// All tokens, those of cut messages included.
     pub total_tokens: u64,
+    /// The agent.
     pub agent: String,
+    /// The model that was asked for.
     pub model: Option<String>,
+    /// The directory that the agent works in.
     pub cwd: String,
+    /// How its task begins.
     pub task: String,
+    /// The run's directory.
     pub dir: String,
     /// Why nothing more is known.
     pub complaint: Option<String>,
@@ -48,6 +69,7 @@ pub struct Row {
 
 /// Where a run stands, and whether somebody has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
     Running,
@@ -61,7 +83,6 @@ pub enum RowState {
 impl Row {
     pub fn new(run: LedgerRun) -> Row {
         let state = standing(&run);
-        let seconds = |span: Span| span.0 as f64 / 1_000.0;
         Row {
             id: run.id.to_string(),
             name: run.name.clone(),
@@ -72,8 +93,8 @@ impl Row {
             retry_at: run.retry_at.map(rfc3339),
             began_at: rfc3339(run.began_at),
             ended_at: run.ended_at.map(rfc3339),
-            active_seconds: run.active.map(seconds),
-            waiting_seconds: seconds(run.waiting),
+            active_ms: run.active,
+            waiting_ms: run.waiting,
             attempts: run.attempts,
             resume_generation: run.reopened,
             total_cost_usd: (run.cost + run.cost_estimated).dollars(),

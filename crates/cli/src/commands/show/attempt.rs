@@ -12,14 +12,23 @@ use std::collections::BTreeMap;
 
 /// One attempt.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Attempt {
+    /// Which one, from 1.
     pub number: u32,
-    pub started_at: String,
+    /// When it was ordered.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
+    pub began_at: String,
+    /// On which session it worked.
     pub session: SessionPlan,
     /// How the history of the conversation reached it; nothing where there was none.
     pub rung: Option<Rung>,
+    /// Why by that rung.
     pub because: Option<Because>,
+    /// When it was over; nothing as long as it is not.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<String>,
+    /// Why it failed; nothing if it did not.
     pub fault: Option<Fault>,
     /// Whether it continued the conversation that it was to continue, where that could be read.
     pub continuity: Option<Continuity>,
@@ -32,6 +41,7 @@ pub struct Attempt {
     /// What was done about the fault.
     pub remedy: Option<Remedy>,
     /// Of the attempt itself.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
     /// What came of asking a model for a summary of older work; nothing if none was asked.
     pub summary: Option<Summary>,
@@ -50,6 +60,7 @@ pub struct Attempt {
     /// Answers of the model in the main conversation.
     pub turns: u32,
     /// What of its cost is estimated.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
     /// How long it took, without what was slept through; nothing as long as it does.
     pub took_ms: Option<Span>,
@@ -63,8 +74,12 @@ pub struct Attempt {
 
 /// A summary that an attempt was to be told.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
+    /// What came of it.
     pub outcome: Condensed,
+    /// What that cost.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
 }
 
@@ -76,7 +91,7 @@ impl Attempt {
         let tally = ended.map(|ended| ended.tally).unwrap_or_default();
         Attempt {
             number: told.number,
-            started_at: rfc3339(told.ordered),
+            began_at: rfc3339(told.ordered),
             session: told.session.clone(),
             rung: told.rung,
             because: told.because,
@@ -113,11 +128,16 @@ impl Attempt {
 
 /// One time that the work was judged.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
+    /// Which one, from 1.
     pub number: u32,
+    /// When it was ordered.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: String,
     /// What came of it; nothing as long as it is under way.
     pub result: Option<Checked>,
+    /// How long it took.
     pub took_ms: Option<Span>,
     /// What its commands said.
     pub output: String,

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 /// The figures of a run. Money and tokens are those of the attempts that have ended.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Figures {
     /// Time since it began, as long as it was not over.
     pub wall_ms: Span,
@@ -15,24 +16,34 @@ pub struct Figures {
     /// Time in which nothing ran: the machine slept, or the run had no supervisor.
     pub suspended_ms: Span,
     /// What the agent stated.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub stated_cost_usd: f64,
     /// What is priced by the table, where the agent did not state it.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
     /// Whether some tokens have no known price: the costs are then lower bounds.
     pub unpriced: bool,
+    /// Answers of the model in the main conversation.
     pub turns: u32,
+    /// Tokens of completed messages.
     pub tokens: Tokens,
     /// Tokens of messages that were cut, estimated, and not among the others.
     pub cut_tokens: u64,
+    /// Each limit that it has.
     pub limits: Vec<LimitUsed>,
 }
 
 /// One limit: money in dollars, time in milliseconds, all else counted.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LimitUsed {
+    /// Which one.
     pub limit: Limit,
+    /// How much the run may use.
     pub of: f64,
+    /// How much it has used.
     pub used: f64,
+    /// How much is left.
     pub left: f64,
 }
 

@@ -16,11 +16,15 @@ const WINDOW_EVENT: &str = "rate_limit_event";
 
 /// Who worked. What nobody said is nothing.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgentSeen {
+    /// Which agent.
     pub name: String,
+    /// Its program.
     pub program: String,
     /// As it stated it in the last attempt that said anything.
     pub version: Option<String>,
+    /// The model that worked, as it stated it.
     pub model: Option<String>,
     /// The model that was asked for.
     pub model_asked: Option<String>,
@@ -68,9 +72,13 @@ fn head_of(path: &Path) -> Option<Vec<u8>> {
 
 /// The files of a run, with their sizes in bytes; nothing for one that is not there.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Files {
+    /// `plan.json`.
     pub plan_bytes: Option<u64>,
+    /// `journal.jsonl`.
     pub journal_bytes: Option<u64>,
+    /// `logs/transcript.jsonl`.
     pub transcript_bytes: Option<u64>,
     /// The agent's output, each attempt's.
     pub streams: Vec<StreamSize>,
@@ -80,8 +88,11 @@ pub struct Files {
 
 /// One attempt's stream.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StreamSize {
+    /// Which attempt, from 1.
     pub attempt: u32,
+    /// How large it is.
     pub bytes: u64,
 }
 

@@ -5,8 +5,13 @@ use longhaul_store::rfc3339;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+// What stands for the type of an event where the agent's own stand beside it.
+const TYPE: &str = "longhaul";
+
 #[derive(Serialize)]
 struct Line<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'static str>,
     run: &'a str,
     seq: u64,
     at: String,
@@ -17,10 +22,13 @@ struct Line<'a> {
 
 /// That events are missing before the next one.
 #[derive(Serialize)]
-struct Gap<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Gap<'a> {
+    /// The run's id.
     run: &'a str,
     /// The last of them.
     seq: u64,
+    /// How many they are.
     left_out: u64,
 }
 
@@ -33,12 +41,21 @@ pub struct Sign {
 
 /// The record of this number, counted from 1 over the whole run, that was decided `at`.
 pub fn of(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
+    of_type(None, (run, seq), at, record)
+}
+
+/// The same among an agent's own events, by whose `type` ours can be told.
+pub fn among_others(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
+    of_type(Some(TYPE), (run, seq), at, record)
+}
+
+fn of_type(r#type: Option<&'static str>, (run, seq): (&str, u64), at: Moment, record: &Record) -> Vec<u8> {
     let Ok(Value::Object(mut rest)) = serde_json::to_value(record) else {
         unreachable!("a record is an object with string keys")
     };
     let own = rest.remove("at").and_then(|at| at.as_u64());
     let record = rest.remove("record").unwrap_or_default();
-    line(&Line { run, seq, at: rfc3339(own.map_or(at, Moment)), record, rest })
+    line(&Line { r#type, run, seq, at: rfc3339(own.map_or(at, Moment)), record, rest })
 }
 
 /// That the events from one number to another could not be told.
@@ -54,7 +71,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{left_out, of};
+    use super::{among_others, left_out, of};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Record, SessionId, Span};
 
@@ -70,6 +87,12 @@ mod tests {
             &of("kmzxqp", 4, Moment(0), &record),
             &expect![[r#"
                 {"run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
+            "#]],
+        );
+        check(
+            &among_others("kmzxqp", 4, Moment(0), &record),
+            &expect![[r#"
+                {"type":"longhaul","run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
         // What has no time of its own was decided with its step.

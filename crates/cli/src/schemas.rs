@@ -1,0 +1,67 @@
+//! The JSON Schemas of everything that is printed or handed out, as they are checked in below `docs/schemas`. They are
+//! derived from the types that are printed, by tests alone, and every output of the end-to-end tests is held to them.
+
+#[cfg(test)]
+mod derived;
+
+/// A schema.
+pub struct Described {
+    /// The name of its file, and what `longhaul schema` takes for it: the command's, where one prints it.
+    pub name: &'static str,
+    /// What it describes.
+    pub about: &'static str,
+    /// The schema itself.
+    pub text: &'static str,
+}
+
+/// Their names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|schema| schema.name)
+}
+
+macro_rules! described {
+    ($($name:literal: $about:literal,)*) => {
+        /// Every schema: first what commands print, in the order of their help, then what else there is to read.
+        pub const ALL: &[Described] = &[$(Described {
+            name: $name,
+            about: $about,
+            text: include_str!(concat!("../../../docs/schemas/", $name, ".schema.json")),
+        },)*];
+    };
+}
+
+described! {
+    "run": "How a run ended: the envelope of run, resume, rerun, research, recover, attach and cancel",
+    "run-detached": "What run --detach and resume --detach print",
+    "run-dry-run": "What run --dry-run prints",
+    "rerun-dry-run": "What rerun --dry-run prints",
+    "research-dry-run": "What research --dry-run prints",
+    "runs": "The list of runs",
+    "status": "The runs that go on, wait, or have lost their supervisor",
+    "cost": "What was spent",
+    "show": "One run, and what was decided in each of its attempts",
+    "why": "What happened in a run, and what comes next",
+    "logs": "What was said and done in a run",
+    "report": "What runs did, cost and need",
+    "export": "What was packed into a file",
+    "import": "What was taken in from one",
+    "gc": "What was removed",
+    "ledger-rebuild": "What making the index anew came to",
+    "ledger-verify": "What comparing the index with the journals found",
+    "drill": "The scorecards of practice runs",
+    "simulate": "The forecast of what a policy does under faults",
+    "doctor": "Whether runs can be begun here",
+    "config-show": "What is configured",
+    "config-path": "Where configuration files are looked for",
+    "config-init": "The configuration file that was written",
+    "schema": "The list of these schemas",
+    "events": "A line of --events",
+    "stream-json": "A line of ours in --output-format stream-json, between the agent's own",
+    "notify": "What the commands of --notify read",
+    "lifecycle": "An event of --preset openclawpack on stderr, behind `event: `",
+    "message": "A line of logs/transcript.jsonl, and of logs --output-format stream-json",
+    "journal": "A line of journal.jsonl",
+    "status-file": "status.json in a run's directory",
+    "cost-summary": "logs/cost_summary.json in a run's directory",
+    "session": "logs/session.json in a run's directory",
+}

@@ -1,0 +1,306 @@
+//! The schemas as the types have them. What is checked in must be these: `UPDATE_EXPECT=1` writes them.
+
+use super::{ALL, Described};
+use crate::args::Cli;
+use crate::commands::{
+    config, cost, detach, doctor, drill, dry_run, export, gc, import, ledger, report, rerun, research, runs,
+    schema, show, simulate, status, why,
+};
+use crate::config::keys::{Key, Keys, Kind};
+use crate::output::envelope::Envelope;
+use crate::output::events::line::Gap;
+use crate::output::lifecycle;
+use clap::{Command, CommandFactory};
+use expect_test::expect_file;
+use longhaul_agent::message::Message;
+use longhaul_core::schema::Rfc3339;
+use longhaul_core::{Moment, Record, RunId};
+use longhaul_store::{CostSummary, SessionSummary, Status};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// A decision of the run: a record of its journal, and whose it is. There may be new kinds of records: pass over what
+/// you do not know. What is not named here is as it is in `journal.jsonl`: moments in milliseconds since 1970, lengths
+/// of time in milliseconds, money in millionths of a US dollar.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is only described")]
+struct Event {
+    /// The run's id.
+    run: RunId,
+    /// Which record of the run it is, from 1; each number once.
+    seq: u64,
+    /// When it was decided.
+    at: Rfc3339,
+    #[serde(flatten)]
+    record: Record,
+}
+
+/// A line of events.
+#[derive(JsonSchema)]
+#[expect(dead_code, clippy::large_enum_variant, reason = "it is only described")]
+#[serde(untagged)]
+enum EventLine<'a> {
+    Event(Event),
+    Gap(Gap<'a>),
+}
+
+/// A decision of the run between the agent's own events.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is only described")]
+struct StreamLine {
+    /// What tells it from the agent's own.
+    #[serde(rename = "type")]
+    class: StreamType,
+    #[serde(flatten)]
+    event: Event,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is only described")]
+#[serde(rename_all = "snake_case")]
+enum StreamType {
+    Longhaul,
+}
+
+/// One step of a run: what was decided at once. Moments are in milliseconds since 1970, lengths of time in milliseconds,
+/// money in millionths of a US dollar.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is only described")]
+struct JournalLine {
+    /// Which step it is, from 0.
+    seq: u64,
+    /// When it was decided.
+    at: Moment,
+    /// What, in its order.
+    records: Vec<Record>,
+}
+
+/// What would be done: a run of its own, or the going on of one.
+#[derive(JsonSchema)]
+#[expect(dead_code, clippy::large_enum_variant, reason = "it is only described")]
+#[serde(untagged)]
+enum ResearchDryRun<'a> {
+    Begin(dry_run::DryRun<'a>),
+    GoOn(research::GoingOn),
+}
+
+fn derived(name: &str) -> Value {
+    match name {
+        "run" => of::<Envelope>(),
+        "run-detached" => of::<detach::Announcement>(),
+        "run-dry-run" => of::<dry_run::DryRun<'_>>(),
+        "rerun-dry-run" => of::<rerun::Listed>(),
+        "research-dry-run" => of::<ResearchDryRun<'_>>(),
+        "runs" => of::<runs::Listed<'_>>(),
+        "status" => of::<status::Status>(),
+        "cost" => of::<cost::Costs>(),
+        "show" => of::<show::Shown>(),
+        "why" => of::<why::Why<'_>>(),
+        "logs" => of::<Vec<Message>>(),
+        "report" => of::<report::Printed>(),
+        "export" => of::<export::Written<'_>>(),
+        "import" => of::<import::TakenIn<'_>>(),
+        "gc" => of::<gc::Collected>(),
+        "ledger-rebuild" => of::<ledger::Rebuilt>(),
+        "ledger-verify" => of::<ledger::Verified>(),
+        "drill" => of::<Vec<drill::Scorecard>>(),
+        "simulate" => of::<simulate::Simulated<'_>>(),
+        "doctor" => of::<doctor::Examined<'_>>(),
+        "config-show" => of_configuration(),
+        "config-path" => of::<config::Places>(),
+        "config-init" => of::<config::Begun>(),
+        "schema" => of::<schema::Listed>(),
+        "events" => of::<EventLine<'_>>(),
+        "stream-json" => of::<StreamLine>(),
+        "notify" => of::<longhaul::Told>(),
+        "lifecycle" => of::<lifecycle::Event<'_>>(),
+        "message" => of::<Message>(),
+        "journal" => of::<JournalLine>(),
+        "status-file" => of::<Status>(),
+        "cost-summary" => of::<CostSummary>(),
+        "session" => of::<SessionSummary>(),
+        other => panic!("`{other}` is in the list of schemas: say here which type it is derived from"),
+    }
+}
+
+/// As it is written, which is what readers meet: keys that are always there are required.
+fn of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Its keys are those of the flags; with `--origin` each has an object with its value.
+fn of_configuration() -> Value {
+    let keys = Keys::of(&Cli::command());
+    let properties: Map<String, Value> = keys.all().map(|key| (key.path(), of_key(key))).collect();
+    let required: Vec<String> = keys.all().map(Key::path).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "description": "What holds for a run in a directory, key by key; null where nothing is set and there is no default",
+        "type": "object",
+        "properties": properties,
+        "required": required,
+    })
+}
+
+fn of_key(key: &Key) -> Value {
+    let value = match key.kind {
+        Kind::Switch => json!({ "type": "boolean" }),
+        Kind::Count => json!({ "type": ["integer", "string", "null"] }),
+        Kind::Amount => json!({ "type": ["number", "string", "null"] }),
+        Kind::Text | Kind::Path => json!({ "type": ["string", "null"] }),
+        Kind::List => json!({ "type": ["array", "null"], "items": { "type": "string" } }),
+    };
+    let origin =
+        json!({ "description": "The file, the variable or the preset that it comes from", "type": "string" });
+    let told = json!({
+        "description": "With --origin",
+        "type": "object",
+        "properties": { "value": { "description": "What holds", "anyOf": [value.clone()] }, "origin": origin },
+        "required": ["value", "origin"],
+    });
+    json!({ "description": key.about(), "anyOf": [value, told] })
+}
+
+/// With a name, and without what no validator knows.
+fn named(schema: &Described) -> Value {
+    let mut value = derived(schema.name);
+    plain(&mut value, schema.name == "events" || schema.name == "stream-json");
+    value["$id"] = format!("urn:longhaul:schema:{}", schema.name).into();
+    value["title"] = schema.about.into();
+    value
+}
+
+/// Leaves out the formats that are Rust's alone, that there are no other keys, and of `told` records their own time, which stands beside them.
+fn plain(value: &mut Value, told: bool) {
+    match value {
+        Value::Object(object) => {
+            if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "date-time") {
+                object.remove("format");
+            }
+            // Whoever reads it may meet new keys.
+            if object.get("additionalProperties") == Some(&Value::Bool(false)) {
+                object.remove("additionalProperties");
+            }
+            if told
+                && object
+                    .get("properties")
+                    .is_some_and(|properties| properties["record"]["const"].is_string())
+            {
+                if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
+                    properties.remove("at");
+                }
+                if let Some(required) = object.get_mut("required").and_then(Value::as_array_mut) {
+                    required.retain(|name| name != "at");
+                }
+            }
+            object.values_mut().for_each(|value| plain(value, told));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| plain(value, told)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn the_schemas_that_are_checked_in_are_those_of_the_types() {
+    for schema in ALL {
+        let path = format!("../../../../docs/schemas/{}.schema.json", schema.name);
+        expect_file![path].assert_eq(&format!("{:#}\n", named(schema)));
+    }
+}
+
+#[test]
+fn every_key_is_described() {
+    for schema in ALL {
+        let value = named(schema);
+        let mut without = Vec::new();
+        undescribed(&value, &value, &mut without);
+        assert_eq!(without, Vec::<&str>::new(), "{}: without a comment on the field", schema.name);
+    }
+}
+
+/// The keys of which nothing is said, neither beside them nor where their type is described.
+fn undescribed<'a>(root: &Value, value: &'a Value, without: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::Object(properties)) = object.get("properties") {
+                // The one key of a variant is what is said of the variant.
+                let is_variant = properties.len() == 1 && is_described(root, value);
+                let names =
+                    properties.iter().filter(|(_, property)| !is_variant && !is_described(root, property));
+                without.extend(names.map(|(name, _)| name.as_str()));
+            }
+            object.values().for_each(|value| undescribed(root, value, without));
+        }
+        Value::Array(items) => items.iter().for_each(|value| undescribed(root, value, without)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_described(root: &Value, value: &Value) -> bool {
+    let by_name = || root.pointer(value["$ref"].as_str()?.strip_prefix('#')?);
+    let is_so = |value: &Value| value["description"].is_string() || value["const"].is_string();
+    let parts = value["anyOf"].as_array();
+    is_so(value)
+        || by_name().is_some_and(is_so)
+        || parts.is_some_and(|parts| parts.iter().any(|part| is_described(root, part)))
+}
+
+#[test]
+fn no_schema_is_left_over() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
+    for entry in folder.read_dir().expect("the schemas are there") {
+        let name = entry.expect("the schemas are there").file_name().into_string().expect("text");
+        let Some(name) = name.strip_suffix(".schema.json") else { continue };
+        assert!(
+            super::names().any(|known| known == name),
+            "docs/schemas/{name}.schema.json: nothing is described so"
+        );
+    }
+}
+
+#[test]
+fn the_documentation_has_every_schema_in_their_order() {
+    let text = include_str!("../../../../docs/schemas/README.md");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| [")?.split_once(']'));
+    assert_eq!(rows.map(|(name, _)| name).collect::<Vec<_>>(), super::names().collect::<Vec<_>>());
+}
+
+/// What ends with the envelope of a run.
+const CARRY_A_RUN: &[&str] = &["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
+/// What prints no JSON of ours, whatever is asked for.
+const PRINT_TEXT: &[&str] = &["seed", "config-schema", "completions", "man"];
+
+#[test]
+fn every_command_that_prints_json_has_a_schema() {
+    let mut root = Cli::command();
+    root.build();
+    let mut names = Vec::new();
+    leaves(&root, "", &mut names);
+    assert!(names.contains(&"ledger-rebuild".to_owned()), "{names:?}");
+    for name in names {
+        let has_its_own = super::names().any(|known| known == name);
+        assert!(
+            has_its_own || CARRY_A_RUN.contains(&name.as_str()) || PRINT_TEXT.contains(&name.as_str()),
+            "`longhaul {0}` takes --output-format, and there is no schema of what it prints: add `{0}` to \
+             crates/cli/src/schemas.rs with an empty docs/schemas/{0}.schema.json, say in schemas/derived.rs which type it \
+             is derived from, and run this test with UPDATE_EXPECT=1",
+            name.replace(' ', "-"),
+        );
+    }
+}
+
+/// The commands that can be typed, with `-` between the words of one.
+fn leaves(command: &Command, above: &str, names: &mut Vec<String>) {
+    let takes_format = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "output_format");
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        let name = format!("{above}{}", below.get_name());
+        if below.has_subcommands() {
+            leaves(below, &format!("{name}-"), names);
+        } else if takes_format(below) {
+            names.push(name);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Values that are written in another form than they are kept in, for the schemas of what is printed. Only tests have this.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+
+/// A moment as it is told: a text.
+#[derive(Debug)]
+pub enum Rfc3339 {}
+
+impl JsonSchema for Rfc3339 {
+    fn schema_name() -> Cow<'static, str> {
+        "Rfc3339".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A point in time in UTC, in RFC 3339, such as 2026-11-22T15:08:38.120Z",
+            "type": "string",
+            "format": "date-time",
+            "pattern": "^[0-9-]{10}T[0-9:.]{8,}Z$",
+        })
+    }
+}
+
+/// Money as it is told: a decimal number.
+#[derive(Debug)]
+pub enum Dollars {}
+
+impl JsonSchema for Dollars {
+    fn schema_name() -> Cow<'static, str> {
+        "Dollars".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "US dollars", "type": "number", "minimum": 0 })
+    }
+}
+
+/// A length of time as benchmarks tell it: a decimal number.
+#[derive(Debug)]
+pub enum Seconds {}
+
+impl JsonSchema for Seconds {
+    fn schema_name() -> Cow<'static, str> {
+        "Seconds".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "description": "A length of time in seconds", "type": "number", "minimum": 0 })
+    }
+}
