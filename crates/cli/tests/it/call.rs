@@ -1,11 +1,14 @@
 //! A program being called: started, told things, signalled, waited for, and what it printed. Nothing waits for ever.
 
+use crate::schemas::Called;
 use crate::server::Server;
+use crate::stage::LONGHAUL;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -51,6 +54,7 @@ impl Call {
     }
 
     pub fn start(mut self) -> Started {
+        let called = (self.command.get_program() == LONGHAUL).then(|| self.called());
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("stdin is piped");
@@ -59,11 +63,16 @@ impl Call {
         drop(stdin);
         let stdout = collect(child.stdout.take().expect("stdout is piped"));
         let stderr = collect(child.stderr.take().expect("stderr is piped"));
-        Started { child: Some(child), stdout: Some(stdout), stderr: Some(stderr), at: Instant::now() }
+        Started { child: Some(child), stdout: Some(stdout), stderr: Some(stderr), at: Instant::now(), called }
     }
 
     pub fn end(self) -> Ended {
         self.start().end()
+    }
+
+    fn called(&self) -> Called {
+        let args = self.command.get_args().map(|arg| arg.to_string_lossy().into_owned());
+        Called::new(args, self.command.get_current_dir().unwrap_or(Path::new(".")).to_owned())
     }
 }
 
@@ -86,6 +95,8 @@ pub struct Started {
     stdout: Option<JoinHandle<Vec<u8>>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
     at: Instant,
+    /// What was called, if that was the binary under test.
+    called: Option<Called>,
 }
 
 impl Started {
@@ -134,6 +145,9 @@ impl Started {
             took,
         };
         assert!(status.code().is_some(), "ended by {status} after {took:?}: {ended:?}");
+        if let Some(called) = &self.called {
+            called.check(ended.code, &ended.stdout, &ended.stderr);
+        }
         Some(ended)
     }
 }

@@ -42,6 +42,7 @@ mod recovering;
 mod reports;
 mod research;
 mod resuming;
+mod schemas;
 mod security;
 mod server;
 mod show;

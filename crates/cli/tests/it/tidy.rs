@@ -1,6 +1,7 @@
 //! What must hold after every test, whatever it was about: no process, nothing half-written, nothing for other eyes.
 
 use crate::call::poll;
+use crate::schemas;
 use crate::stage::Stage;
 use longhaul_core::{Outcome, Run};
 use longhaul_store::{Journal, RunDir};
@@ -17,6 +18,7 @@ pub fn check(stage: &Stage) {
     assert!(poll(|| left().is_empty().then_some(())).is_some(), "processes are left: {:?}", are_left());
     let home = stage.home();
     if home.is_dir() {
+        schemas::check_runs(stage);
         whole(&home);
         private(&home);
     }

@@ -1,0 +1,346 @@
+//! Everything that the binary prints or hands out is held to its schema in `docs/schemas`, whatever a test is about: each
+//! call is looked at when it has ended, and the runs of a stage at its end. What is published lets readers meet new keys; here
+//! a key that is in no schema is an error.
+
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use jsonschema::Validator;
+use longhaul_store::Journal;
+use serde_json::{Deserializer, Map, Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex};
+
+type Validators = BTreeMap<String, Arc<Validator>>;
+static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
+
+/// What ends with the envelope of a run.
+const CARRY_A_RUN: [&str; 7] = ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
+/// What prints text, or JSON that is not an output of ours.
+const PRINT_TEXT: [&str; 8] =
+    ["seed", "completions", "man", "config-schema", "drill-agent", "watchdog", "finish-tool", "help"];
+
+/// A call of the binary, as far as it says what is printed.
+pub struct Called {
+    args: Vec<String>,
+    folder: PathBuf,
+}
+
+impl Called {
+    pub fn new(args: impl Iterator<Item = String>, folder: PathBuf) -> Called {
+        // What stands behind `--` is the agent's.
+        Called { args: args.take_while(|arg| arg != "--").collect(), folder }
+    }
+
+    fn has(&self, flags: &[&str]) -> bool {
+        self.args.iter().any(|arg| flags.contains(&arg.as_str()))
+    }
+
+    fn value(&self, flag: &str) -> Option<&str> {
+        let behind = |pair: &[String]| pair[0] == flag;
+        let apart = self.args.windows(2).find(|pair| behind(pair)).map(|pair| pair[1].as_str());
+        apart.or_else(|| self.args.iter().find_map(|arg| arg.strip_prefix(flag)?.strip_prefix('=')))
+    }
+
+    /// The command's words, with `-` between them.
+    fn command(&self) -> Option<String> {
+        // A new one has no schema yet, and is to be told so.
+        let known = self.args.iter().position(|arg| is_command(arg));
+        let at = known.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
+        let command = &self.args[at];
+        let is_of_several = matches!(command.as_str(), "config" | "ledger");
+        let below = self.args[at + 1..].iter().find(|arg| is_of_several && !arg.starts_with('-'));
+        Some(below.map_or_else(|| command.clone(), |below| format!("{command}-{below}")))
+    }
+
+    /// Holds what was printed, and the events that were told, to their schemas.
+    pub fn check(&self, code: i32, stdout: &str, stderr: &str) {
+        for line in stderr.lines().filter_map(|line| line.strip_prefix("event: ")) {
+            validate("lifecycle", &parsed(line));
+        }
+        let events = self.value("--events").filter(|path| !path.starts_with("fd:"));
+        let file = events.filter(|path| *path != "-").map(|path| self.folder.join(path));
+        if let Some(file) = file.filter(|file| file.is_file()) {
+            lines("events", &fs::read_to_string(file).expect("events are text"));
+        }
+        let Some(command) = self.command() else { return };
+        let is_text = PRINT_TEXT.contains(&command.as_str())
+            || self.value("--output-format") == Some("text")
+            || self.has(&["--help", "-h", "--version", "-V", "--list", "--print", "--csv", "--text"]);
+        // Text may also be configured, which is not said here.
+        let is_asked_for = self.value("--output-format").is_some();
+        let is_json = is_asked_for || stdout.starts_with(['{', '[']);
+        if is_text || stdout.is_empty() || !is_json {
+            return;
+        }
+        if events == Some("-") {
+            return lines("events", stdout);
+        }
+        let is_lines = self.value("--output-format") == Some("stream-json");
+        match command.as_str() {
+            "logs" if self.has(&["--raw"]) => {}
+            "logs" if is_lines => lines("message", stdout),
+            "logs" if self.has(&["--transcript-json"]) || is_asked_for => {
+                only("logs", stdout);
+            }
+            "logs" => {}
+            "report" if !is_asked_for => {}
+            // The schema of something else.
+            "schema" if stdout.contains("\"$id\"") => {}
+            command if CARRY_A_RUN.contains(&command) => self.check_run(command, is_lines, code, stdout),
+            _ if code != 0 && is_envelope(stdout) => only("run", stdout),
+            command => only(command, stdout),
+        }
+    }
+
+    fn check_run(&self, command: &str, is_lines: bool, code: i32, stdout: &str) {
+        let dry_run = format!("{command}-dry-run");
+        for value in Deserializer::from_str(stdout).into_iter::<Value>() {
+            let value = value.unwrap_or_else(|error| panic!("{error} in what `{command}` prints: {stdout}"));
+            if value["success"].is_boolean() && value["run"].is_object() {
+                validate("run", &value);
+            } else if code == 0 && self.has(&["--dry-run", "--dry_run"]) {
+                validate(&dry_run, &value);
+            } else if self.has(&["--detach", "--detached"]) && value["run"].is_object() {
+                validate("run-detached", &value);
+            } else if is_lines && value["type"] == "longhaul" {
+                validate("stream-json", &value);
+            } else {
+                // The agent's own.
+                assert!(is_lines, "`{command}` prints what no schema describes: {value}");
+            }
+        }
+    }
+}
+
+/// What a run's directory has for other programs is as it is described, whatever became of the run.
+pub fn check_runs(stage: &Stage) {
+    for run in stage.runs() {
+        for (name, path) in [
+            ("status-file", run.status_path()),
+            ("cost-summary", run.logs_path().join("cost_summary.json")),
+            ("session", run.logs_path().join("session.json")),
+        ] {
+            // A test may have broken it, or put something else in its place.
+            let found = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+            found.iter().filter(|value: &&Value| value.is_object()).for_each(|value| validate(name, value));
+        }
+        // What the commands of `--notify` were told.
+        for told in fs::read_dir(run.path().join("told")).into_iter().flatten().flatten() {
+            only("notify", &fs::read_to_string(told.path()).expect("it is text"));
+        }
+        // One that a test made unreadable is like nothing.
+        if Journal::load(&run.journal_path()).is_ok() {
+            whole_lines("journal", &run.journal_path());
+        }
+        whole_lines("message", &run.transcript_path());
+    }
+}
+
+fn whole_lines(name: &str, path: &Path) {
+    let text = fs::read(path).unwrap_or_default();
+    let whole = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    whole.filter(Value::is_object).for_each(|value| validate(name, &value));
+}
+
+fn is_command(word: &str) -> bool {
+    CARRY_A_RUN.contains(&word)
+        || PRINT_TEXT.contains(&word)
+        || matches!(word, "config" | "ledger")
+        || schema_path(word).is_file()
+}
+
+fn is_envelope(stdout: &str) -> bool {
+    serde_json::from_str(stdout)
+        .is_ok_and(|value: Value| value["success"] == false && value["run"].is_object())
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
+}
+
+fn only(name: &str, stdout: &str) {
+    validate(name, &parsed(stdout));
+}
+
+fn lines(name: &str, text: &str) {
+    // The last one may be on its way.
+    let end = text.rfind('\n').map_or(0, |end| end + 1);
+    text[..end].lines().for_each(|line| validate(name, &parsed(line)));
+}
+
+/// Asserts that a value is what is described by this name, and nothing besides.
+pub fn validate(name: &str, value: &Value) {
+    let validator = validator(name);
+    let errors: Vec<String> =
+        validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(
+        errors.is_empty(),
+        "docs/schemas/{name}.schema.json does not describe what is printed; where that is meant, \
+         `UPDATE_EXPECT=1 cargo test -p longhaul-cli --bin longhaul schemas` writes it anew:\n{}\n{value:#}",
+        errors.join("\n")
+    );
+}
+
+fn validator(name: &str) -> Arc<Validator> {
+    let mut validators = VALIDATORS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let found = validators.entry(name.to_owned());
+    found.or_insert_with(|| Arc::new(compiled(&strict(published(name))))).clone()
+}
+
+fn compiled(schema: &Value) -> Validator {
+    let built = jsonschema::draft202012::options().should_validate_formats(true).build(schema);
+    built.unwrap_or_else(|error| panic!("{error} in {schema:#}"))
+}
+
+fn schema_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schemas/{name}.schema.json"))
+}
+
+fn published(name: &str) -> Value {
+    let text = fs::read_to_string(schema_path(name));
+    parsed(&text.unwrap_or_else(|error| {
+        panic!(
+            "docs/schemas/{name}.schema.json: {error}. Each command that prints JSON has a schema: see \
+             crates/cli/src/schemas.rs"
+        )
+    }))
+}
+
+/// The schema without room for what it does not name: no value may have a key that nothing describes.
+fn strict(mut schema: Value) -> Value {
+    if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
+        definitions.values_mut().for_each(close_parts);
+    }
+    close(&mut schema);
+    schema
+}
+
+/// Closes what describes one value. What is put together of several parts is closed around all of them.
+fn close(schema: &mut Value) {
+    close_parts(schema);
+    let Value::Object(object) = schema else { return };
+    let describes_keys = ["properties", "$ref", "allOf", "anyOf", "oneOf"];
+    if describes_keys.iter().any(|word| object.contains_key(*word)) {
+        object.insert("unevaluatedProperties".to_owned(), Value::Bool(false));
+    }
+}
+
+fn close_parts(schema: &mut Value) {
+    let Value::Object(object) = schema else { return };
+    for (word, part) in object.iter_mut() {
+        match (word.as_str(), part) {
+            ("properties" | "patternProperties", Value::Object(values)) => {
+                values.values_mut().for_each(close);
+            }
+            ("items" | "additionalProperties", part) => close(part),
+            ("prefixItems", Value::Array(parts)) => parts.iter_mut().for_each(close),
+            // The same value, described further.
+            ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => parts.iter_mut().for_each(close_parts),
+            (_, _) => {}
+        }
+    }
+}
+
+#[test]
+fn every_schema_is_one() {
+    let folder = schema_path("run").parent().expect("it is in a folder").to_owned();
+    let mut ids = Vec::new();
+    for entry in fs::read_dir(folder).expect("the schemas are there") {
+        let name = entry.expect("the schemas are there").file_name().into_string().expect("text");
+        let Some(name) = name.strip_suffix(".schema.json") else { continue };
+        let schema = published(name);
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
+        assert!(jsonschema::meta::is_valid(&schema), "{name} is no schema of draft 2020-12");
+        assert!(
+            !schema.to_string().contains("dditionalProperties\":false"),
+            "{name} leaves no room for new keys"
+        );
+        assert_eq!(schema["$id"], format!("urn:longhaul:schema:{name}"));
+        compiled(&strict(schema));
+        ids.push(name.to_owned());
+    }
+    assert!(ids.len() > 30, "{ids:?}");
+}
+
+#[test]
+fn a_key_that_nothing_describes_is_found() {
+    let is_valid = |name: &str, value: &Value| validator(name).is_valid(value);
+    let event =
+        json!({ "run": "kmzxqp", "seq": 1, "at": "2026-11-22T15:08:38.120Z", "record": "swept", "ended": 0 });
+    assert!(is_valid("events", &event));
+    let with = |name: &str, value: Value| {
+        let mut event: Map<String, Value> = event.as_object().expect("it is an object").clone();
+        event.insert(name.to_owned(), value);
+        Value::Object(event)
+    };
+    assert!(!is_valid("events", &with("unheard_of", json!(1))));
+    assert!(!is_valid("events", &with("record", json!("unheard_of"))));
+    assert!(!is_valid("events", &with("at", json!(5))));
+    assert!(!is_valid("events", &with("ended", json!(-1))));
+    // Whoever reads what is published passes over it.
+    assert!(compiled(&published("events")).is_valid(&with("unheard_of", json!(1))));
+}
+
+#[test]
+fn a_key_that_nothing_describes_is_found_wherever_it_is() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let envelope = stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
+    let mut told = vec![("run", envelope)];
+    for command in ["show", "why", "runs", "report"] {
+        let args = [command, "--output-format", "json"];
+        told.push((
+            command,
+            parsed(&stage.longhaul(args).args((command != "runs").then_some("@")).end().stdout),
+        ));
+    }
+    for (name, value) in told {
+        let mut places = Vec::new();
+        objects(&value, "", &mut places);
+        for place in places {
+            let mut changed = value.clone();
+            let object = changed.pointer_mut(&place).and_then(Value::as_object_mut).expect("it is there");
+            object.insert("unheard_of".to_owned(), Value::Null);
+            assert!(!validator(name).is_valid(&changed), "{name}: a new key at `{place}` is not found");
+        }
+    }
+}
+
+/// Where there are objects in a value.
+fn objects(value: &Value, place: &str, places: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            places.push(place.to_owned());
+            object.iter().for_each(|(name, value)| objects(value, &format!("{place}/{name}"), places));
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| objects(item, &format!("{place}/{at}"), places));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn schemas_can_be_printed() {
+    let stage = Stage::new();
+    let listed = stage.longhaul(["schema"]).end();
+    let listed = parsed(&listed.stdout);
+    let names: Vec<&str> = listed["schemas"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|schema| schema["name"].as_str())
+        .collect();
+    for name in ["run", "runs", "events"] {
+        assert!(names.contains(&name), "{names:?}");
+        let ended = stage.longhaul(["schema", name]).end();
+        assert_eq!((ended.code, parsed(&ended.stdout)), (0, published(name)));
+    }
+    let text = stage.longhaul(["schema", "--output-format", "text"]).end().stdout;
+    assert!(text.contains("\nruns              The list of runs\n"), "{text}");
+    let ended = stage.longhaul(["schema", "rnus"]).end();
+    assert_eq!(ended.code, 2);
+    ended.says(&["'rnus'", "runs"]);
+}
