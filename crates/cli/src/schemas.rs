@@ -64,4 +64,12 @@ described! {
     "status-file": "status.json in a run's directory",
     "cost-summary": "logs/cost_summary.json in a run's directory",
     "session": "logs/session.json in a run's directory",
+    "plan": "plan.json in a run's directory",
+    "metadata": "metadata.json in a run's directory",
+    "argv": "attempts/NNN/argv.json in a run's directory",
+    "attempt-session": "attempts/NNN/session.json in a run's directory",
+    "exit": "attempts/NNN/exit.json in a run's directory",
+    "spent": "attempts/NNN/spent.json in a run's directory",
+    "answers": "attempts/NNN/answers.json in a run's directory",
+    "orphaned": "attempts/NNN/orphaned.json in a run's directory",
 }

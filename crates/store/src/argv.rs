@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 /// The call of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Argv {
     /// The program as it was called.
     pub program: OsText,
@@ -20,8 +21,11 @@ pub struct Argv {
 
 /// Names of environment variables. There is no way to put a value in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnvNames {
+    /// Those that are set for the agent.
     set: BTreeSet<String>,
+    /// Those that are withheld from it.
     removed: BTreeSet<String>,
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// `attempts/NNN/session.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttemptSession {
     /// The session that the attempt was to write to.
     pub session: SessionId,

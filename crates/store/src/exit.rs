@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// The ending of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttemptExit {
     /// How.
     pub exit: Exit,
     /// When it was seen.
     #[serde(with = "stamp")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub ended_at: Moment,
     /// Which process it was; nothing if it was never started.
     #[serde(default)]

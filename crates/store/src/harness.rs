@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A harness that a run is carried out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Harness {
     /// ResearchGym: its variables for the agent, and its files in `logs/`.
@@ -53,6 +54,7 @@ fn places(cwd: &Path) -> (PathBuf, PathBuf) {
 
 /// `metadata.json`: what a harness wants to know of a run before it resumes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metadata {
     /// The run.
     pub run_id: RunId,

@@ -12,11 +12,13 @@ use std::time::UNIX_EPOCH;
 
 /// `plan.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The version of longhaul that wrote this, so that another one can say who can read it.
     pub longhaul: String,
     /// When the run was created.
     #[serde(with = "stamp")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub started_at: Moment,
     /// What the user calls the run; several may have one name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,6 +105,7 @@ pub struct Plan {
 
 /// The guards of a run, as they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PlanGuards {
     /// Patterns of tools; empty allows all.
@@ -137,6 +140,7 @@ fn seed_tokens() -> u64 {
 /// The request in the user's words. The text is kept even if it came from a file, which may have
 /// changed when the run is recovered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prompt {
     /// The words.
     pub text: String,
@@ -147,16 +151,19 @@ pub struct Prompt {
 
 /// That a run was brought from another directory or machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Imported {
     /// Where the agent worked before, absolute there.
     pub from_cwd: OsText,
     /// When it was brought here.
     #[serde(with = "stamp")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
 }
 
 /// What a run of another harness had used when this one took its work over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inherited {
     /// The directory of that run, absolute.
     pub from: OsText,
@@ -170,6 +177,7 @@ pub struct Inherited {
 
 /// The agent CLI that carries the run out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agent {
     /// Its name here: `claude`.
     pub name: String,
@@ -188,6 +196,7 @@ pub struct Agent {
 
 /// The identity of a program's file, so that an update in mid-run can be noticed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Binary {
     /// The file, symbolic links resolved.
     pub path: OsText,
@@ -195,6 +204,7 @@ pub struct Binary {
     pub size: u64,
     /// When it was last changed.
     #[serde(with = "stamp")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub modified_at: Moment,
     /// The SHA-256 of its content in hexadecimal, if somebody took the time to compute it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

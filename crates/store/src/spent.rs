@@ -7,14 +7,17 @@ use serde::{Deserialize, Serialize};
 
 /// What was used with one model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelSpent {
     /// The model as the agent names it; empty where nobody said which one.
     pub model: String,
     /// What the vendor stated.
     #[serde(rename = "cost_usd", with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_estimated: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,

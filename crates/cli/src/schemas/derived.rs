@@ -15,7 +15,10 @@ use expect_test::expect_file;
 use longhaul_agent::message::Message;
 use longhaul_core::schema::Rfc3339;
 use longhaul_core::{Moment, Record, RunId};
-use longhaul_store::{CostSummary, SessionSummary, Status};
+use longhaul_store::{
+    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Metadata, ModelSpent, Orphaned, Plan,
+    SessionSummary, Status,
+};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -121,6 +124,14 @@ fn derived(name: &str) -> Value {
         "status-file" => of::<Status>(),
         "cost-summary" => of::<CostSummary>(),
         "session" => of::<SessionSummary>(),
+        "plan" => of::<Plan>(),
+        "metadata" => of::<Metadata>(),
+        "argv" => of::<Argv>(),
+        "attempt-session" => of::<AttemptSession>(),
+        "exit" => of::<AttemptExit>(),
+        "spent" => of::<Vec<ModelSpent>>(),
+        "answers" => of::<Vec<AnsweredQuestion>>(),
+        "orphaned" => of::<Orphaned>(),
         other => panic!("`{other}` is in the list of schemas: say here which type it is derived from"),
     }
 }

@@ -121,10 +121,22 @@ pub fn check_runs(stage: &Stage) {
             ("status-file", run.status_path()),
             ("cost-summary", run.logs_path().join("cost_summary.json")),
             ("session", run.logs_path().join("session.json")),
+            ("metadata", run.path().join("metadata.json")),
+            ("plan", run.plan_path()),
         ] {
-            // A test may have broken it, or put something else in its place.
-            let found = fs::read(path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-            found.iter().filter(|value: &&Value| value.is_object()).for_each(|value| validate(name, value));
+            file(name, &path);
+        }
+        for attempt in run.attempts().unwrap_or_default() {
+            for (name, of) in [
+                ("argv", "argv.json"),
+                ("attempt-session", "session.json"),
+                ("exit", "exit.json"),
+                ("spent", "spent.json"),
+                ("answers", "answers.json"),
+                ("orphaned", "orphaned.json"),
+            ] {
+                file(name, &attempt.path().join(of));
+            }
         }
         // What the commands of `--notify` were told.
         for told in fs::read_dir(run.path().join("told")).into_iter().flatten().flatten() {
@@ -136,6 +148,15 @@ pub fn check_runs(stage: &Stage) {
         }
         whole_lines("message", &run.transcript_path());
     }
+}
+
+/// One that is whole. A test may have broken it, or put something else in its place.
+fn file(name: &str, path: &Path) {
+    let found = fs::read(path).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
+    found
+        .iter()
+        .filter(|value| value.is_object() || value.is_array())
+        .for_each(|value| validate(name, value));
 }
 
 fn whole_lines(name: &str, path: &Path) {
