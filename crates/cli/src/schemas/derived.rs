@@ -179,38 +179,47 @@ fn of_key(key: &Key) -> Value {
 fn named(schema: &Described) -> Value {
     let mut value = derived(schema.name);
     plain(&mut value, schema.name == "events" || schema.name == "stream-json");
+    // The title says so better.
+    if value["description"] == "What is printed." {
+        value.as_object_mut().expect("it is an object").remove("description");
+    }
     value["$id"] = format!("urn:longhaul:schema:{}", schema.name).into();
     value["title"] = schema.about.into();
     value
 }
 
-/// Leaves out the formats that are Rust's alone, that there are no other keys, and of `told` records their own time, which stands beside them.
+/// Leaves out what is Rust's alone: its formats, the line ends of comments, and that there are no other keys. Of `told`
+/// records also their own time, which stands beside them.
 fn plain(value: &mut Value, told: bool) {
     match value {
         Value::Object(object) => {
             if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "date-time") {
                 object.remove("format");
             }
-            // Whoever reads it may meet new keys.
+            if let Some(Value::String(description)) = object.get_mut("description") {
+                *description = description.replace('\n', " ");
+            }
             if object.get("additionalProperties") == Some(&Value::Bool(false)) {
                 object.remove("additionalProperties");
             }
-            if told
-                && object
-                    .get("properties")
-                    .is_some_and(|properties| properties["record"]["const"].is_string())
-            {
-                if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
-                    properties.remove("at");
-                }
-                if let Some(required) = object.get_mut("required").and_then(Value::as_array_mut) {
-                    required.retain(|name| name != "at");
-                }
+            if told {
+                without_time(object);
             }
             object.values_mut().for_each(|value| plain(value, told));
         }
         Value::Array(items) => items.iter_mut().for_each(|value| plain(value, told)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A record without its time, if this is one.
+fn without_time(object: &mut Map<String, Value>) {
+    let Some(Value::Object(properties)) = object.get_mut("properties") else { return };
+    if properties.get("record").is_some_and(|record| record["const"].is_string()) {
+        properties.remove("at");
+        if let Some(Value::Array(required)) = object.get_mut("required") {
+            required.retain(|name| name != "at");
+        }
     }
 }
 

@@ -72,11 +72,15 @@ pub struct Row {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
+    /// An agent works, or something is done for one.
     Running,
+    /// No process is resident; the next attempt has its time.
     Waiting,
     /// It is not over, and nobody supervises it.
     Orphaned,
+    /// It has its outcome.
     Over,
+    /// What is on disk of it cannot be understood.
     Unreadable,
 }
 
