@@ -66,6 +66,7 @@ described! {
     "session": "logs/session.json in a run's directory",
     "plan": "plan.json in a run's directory",
     "metadata": "metadata.json in a run's directory",
+    "trace": "trace.json in a run's directory",
     "argv": "attempts/NNN/argv.json in a run's directory",
     "attempt-session": "attempts/NNN/session.json in a run's directory",
     "exit": "attempts/NNN/exit.json in a run's directory",

@@ -14,8 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What `trace.json` holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Trace {
-    /// In hexadecimal digits, as in a `traceparent`.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trace {
+    /// The trace's id, in hexadecimal digits as in a `traceparent`.
     trace_id: String,
     /// The span that the run is a part of, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,8 +24,11 @@ pub(crate) struct Trace {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Parent {
+    /// Its id, in hexadecimal digits.
     span_id: String,
+    /// Whether it is recorded: then so is the run.
     sampled: bool,
 }
 

@@ -18,6 +18,7 @@ mod settings;
 mod spans;
 mod telling;
 
+pub use context::Trace;
 pub use pipeline::{Telemetry, TelemetryError, Voice};
 pub use settings::{Protocol, Settings, Target};
 pub use telling::Telling;

@@ -19,6 +19,7 @@ use longhaul_store::{
     AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Metadata, ModelSpent, Orphaned, Plan,
     SessionSummary, Status,
 };
+use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -132,6 +133,7 @@ fn derived(name: &str) -> Value {
         "spent" => of::<Vec<ModelSpent>>(),
         "answers" => of::<Vec<AnsweredQuestion>>(),
         "orphaned" => of::<Orphaned>(),
+        "trace" => of::<Trace>(),
         other => panic!("`{other}` is in the list of schemas: say here which type it is derived from"),
     }
 }

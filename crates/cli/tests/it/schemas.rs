@@ -123,6 +123,7 @@ pub fn check_runs(stage: &Stage) {
             ("session", run.logs_path().join("session.json")),
             ("metadata", run.path().join("metadata.json")),
             ("plan", run.plan_path()),
+            ("trace", run.trace_path()),
         ] {
             file(name, &path);
         }
