@@ -2,6 +2,7 @@
 
 mod completions;
 mod config;
+mod diff;
 mod doctor;
 mod drill;
 mod events;
@@ -27,6 +28,7 @@ mod why;
 
 pub use completions::CompletionsArgs;
 pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs};
+pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use drill::{DrillAgentKind, DrillArgs};
 pub use events::{Destination, EventsArgs};
@@ -127,6 +129,9 @@ pub enum Command {
     Why(WhyArgs),
     /// Print what was said and done in a run: prompts, answers, tool calls
     Logs(LogsArgs),
+    /// Show what a run changed in its workspace, by git
+    #[command(after_help = diff::COMPARED)]
+    Diff(DiffArgs),
     /// Tell what runs did, what they cost and what needs you, on one page
     #[command(after_help = report::FORMS)]
     Report(ReportArgs),

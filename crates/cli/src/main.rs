@@ -74,6 +74,7 @@ fn main() -> ExitCode {
         Command::Show(args) => commands::show::show(&cli.global, &args),
         Command::Why(args) => commands::why::why(&cli.global, &args),
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),
+        Command::Diff(args) => commands::diff::diff(&cli.global, &args),
         Command::Report(args) => commands::report::report(&cli.global, &args),
         Command::Seed(args) => commands::seed::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),

@@ -41,7 +41,8 @@
 //!
 //! A run outlives its supervisor, because all of it is in its directory: [`recover`] goes on with one whose supervisor
 //! died, [`resume`] with one that is over, [`branch`] makes another one of its conversation, and [`follow`] watches the
-//! run of another process. Lists and sums of all runs are in the [`Ledger`](longhaul_store::Ledger).
+//! run of another process. What it changed in its workspace is told by [`changes::view`]. Lists and sums of all runs are in
+//! the [`Ledger`](longhaul_store::Ledger).
 //!
 //! Below that, a pure [`Run`](longhaul_core::Run) decides, a [`World`] acts, and [`drive`] is the loop between them.
 //!
@@ -55,6 +56,7 @@
 //! A fourth one, `fleet`, has a hundred runs on one thread and measures itself.
 
 pub mod agents;
+pub mod changes;
 mod condense;
 mod crash;
 mod diagnostic;

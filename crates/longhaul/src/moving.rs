@@ -22,6 +22,9 @@ mod place;
 mod sessions;
 mod snapshot;
 
+pub(crate) use git::{complaint, git_in};
+pub(crate) use snapshot::NO_REPOSITORY;
+
 pub use error::MoveError;
 pub use export::{Exported, NoWorkspace, export};
 pub use import::{Arrival, Destination, Imported, import};

@@ -1,6 +1,7 @@
 //! Goes on with a run whose supervisor died: same id, same attempts, clocks and spend. What is there is
 //! looked at before anything is started, so that no work is done twice and none is lost.
 
+use crate::changes::record_beginning;
 use crate::live::{LiveWorld, Mark, Setup, seed};
 use crate::seeding::asked_in;
 use crate::supervisor::{Supervised, dialect_of, guards_of};
@@ -88,6 +89,10 @@ pub(crate) async fn take_up<'a>(
     };
     let dialect = Arc::from(dialect_of(&plan)?);
     check_workspace(plan.cwd.as_path())?;
+    if matches!(run.state().phase, Phase::New) && matches!(dir.changes(), Ok(None)) {
+        // Nothing was started yet, or nobody would know of it. Else the beginning is what was recorded then, or nothing.
+        record_beginning(home, &dir, plan.cwd.as_path()).await;
+    }
     observer.began(dir.id(), dir.path());
     history.entries.iter().for_each(|entry| observer.replayed(entry));
 

@@ -1,5 +1,6 @@
 //! Carries one request to an honest end on the live world. This is the library's front door.
 
+use crate::changes::{record_beginning, record_end};
 use crate::driver::drive;
 use crate::live::{LiveWorld, Mark, Setup, seed};
 use crate::news::News;
@@ -254,6 +255,7 @@ pub async fn supervise(
     let NewRun { dir, journal } = created.map_err(|error| RunError::Refused(error.into()))?;
     order.run = dir.id().clone();
     observer.began(dir.id(), dir.path());
+    record_beginning(&home, &dir, &order.cwd).await;
 
     let path = dir.path().to_owned();
     let environment = environment.of_harness(harness, &dir, (&order, &policy));
@@ -311,6 +313,9 @@ impl Supervised<'_> {
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
                 settle(world.dir(), run, policy, world.harness(), &report);
+                // Nobody works in it any more, and nobody knows that yet: what differs from now on is somebody else's. Whoever
+                // is killed here is replaced by a supervisor that does it.
+                record_end(world.home(), world.dir(), world.cwd(), run.state().reopened).await;
                 let news = world.claim(News::of_end(&report, run, &world.task()));
                 tell_status(world.dir(), run, policy, &report);
                 // Who is called now finds the run as it is.

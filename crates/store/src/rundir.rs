@@ -18,6 +18,8 @@
 //! requests/        what other processes want of the supervisor: `cancel`, `cancel-now`
 //! diagnostic/      what a person may want to know of each noteworthy event, where that was asked for: one text each
 //! workspace/       for a run that works in a copy of its own
+//! changes.json     what its workspace was in git when it began and when it was over
+//! changes/         git objects of what was not committed then: `began/`, `ended/`
 //! sessions/        the agent's sessions as they were brought from elsewhere: `<session id>.jsonl`
 //! ```
 

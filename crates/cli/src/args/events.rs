@@ -36,6 +36,7 @@ impl Command {
             | Command::Cost(_)
             | Command::Show(_)
             | Command::Why(_)
+            | Command::Diff(_)
             | Command::Report(_)
             | Command::Gc(_)
             | Command::Ledger(_)

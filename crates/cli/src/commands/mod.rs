@@ -6,6 +6,7 @@ pub mod completions;
 pub mod config;
 pub mod cost;
 pub mod detach;
+pub mod diff;
 pub mod doctor;
 pub mod drill;
 pub mod dry_run;

@@ -17,7 +17,7 @@ use attempt::{Attempt, Check, checks_of};
 use figures::{Figures, figures};
 use files::{AgentSeen, Files, agent_seen, files_of};
 use longhaul_core::{Fault, Limit, OutcomeKind, Record, Run, Span};
-use longhaul_store::{Journal, Plan, rfc3339};
+use longhaul_store::{ChangedFigures, Journal, Plan, RunDir, rfc3339};
 use serde::Serialize;
 
 const TASK_CHARS_MAX: usize = 200;
@@ -64,6 +64,8 @@ pub struct Shown {
     unsupervised_ms: Span,
     /// How often its work was judged, and what came of it.
     checks: Vec<Check>,
+    /// What it changed in its workspace; nothing while it is not over, and where that is not recorded.
+    changed: Option<ChangedFigures>,
     /// How large its files are.
     files: Files,
     /// Whether a process supervises it now.
@@ -114,6 +116,7 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
         recoveries,
         unsupervised_ms,
         checks: checks_of(&told, &dir),
+        changed: changed_by(&dir, outcome.map(|_| state.reopened)),
         files: files_of(&dir),
         supervised: stand.is_supervised,
         next: next(dir.id(), state, stand, &clock),
@@ -141,6 +144,11 @@ fn recoveries(told: &[Told<'_>]) -> (usize, Span) {
         }
     }
     (count, alone)
+}
+
+/// What a run that is over, and that somebody had let go on so often, was recorded to have changed.
+fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<ChangedFigures> {
+    dir.changes().ok()??.end(resume_generation?)?.changed
 }
 
 /// The beginning of the task, on one line.

@@ -3,8 +3,8 @@
 use super::{ALL, Described};
 use crate::args::Cli;
 use crate::commands::{
-    config, cost, detach, doctor, drill, dry_run, export, gc, import, ledger, report, rerun, research, runs,
-    schema, show, simulate, status, why,
+    config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, report, rerun, research,
+    runs, schema, show, simulate, status, why,
 };
 use crate::config::keys::{Key, Keys, Kind};
 use crate::output::envelope::Envelope;
@@ -17,7 +17,7 @@ use longhaul_core::schema::Rfc3339;
 use longhaul_core::{Moment, Record, RunId};
 use longhaul_store::{
     AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Metadata, ModelSpent, Orphaned, Plan,
-    SessionSummary, Status,
+    SessionSummary, Status, WorkspaceRecord,
 };
 use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
@@ -133,6 +133,8 @@ fn derived(name: &str) -> Value {
         "spent" => of::<Vec<ModelSpent>>(),
         "answers" => of::<Vec<AnsweredQuestion>>(),
         "orphaned" => of::<Orphaned>(),
+        "changes" => of::<WorkspaceRecord>(),
+        "diff" => of::<diff::Diff<'_>>(),
         "trace" => of::<Trace>(),
         other => panic!("`{other}` is in the list of schemas: say here which type it is derived from"),
     }

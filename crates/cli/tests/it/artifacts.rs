@@ -503,7 +503,8 @@ fn every_file_and_every_key_is_documented() {
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
     let rare =
         ["answers.json", "input", "orphaned.json", "summary/"].map(|name| format!("attempts/NNN/{name}"));
-    let others = ["diagnostic/", "logs/notify-*.log", "requests/", "sessions/", "told/", "workspace/"];
+    let others =
+        ["changes/", "diagnostic/", "logs/notify-*.log", "requests/", "sessions/", "told/", "workspace/"];
     let rare = rare.iter().map(String::as_str).chain(others);
     assert_eq!(absent, rare.collect::<Vec<_>>());
 
@@ -538,7 +539,10 @@ fn every_file_and_every_key_is_documented() {
     let parts = dollars("remaining_budget_usd") + dollars("total_cost_usd");
     assert!((parts - 100.0).abs() < 1e-6, "{costs}");
     assert_eq!(keys(&parsed(&run, "status.json")), rows("status.json"));
-    let inner = [&costs["time"], &costs["total_tokens"], &costs["turns"][0]].map(keys);
+    assert_eq!(keys(&parsed(&run, "changes.json")), rows("changes.json"));
+    let inner =
+        [&parsed(&run, "changes.json")["began"], &costs["time"], &costs["total_tokens"], &costs["turns"][0]]
+            .map(keys);
     let others = [keys(&parsed(&run, "metadata.json")), keys(&parsed(&run, "logs/session.json"))];
     for key in inner.iter().chain(&others).flatten() {
         assert!(DOCUMENTED.contains(&format!("`{key}`")), "{key} is not documented");

@@ -16,6 +16,8 @@ mod completions;
 mod config;
 mod cut_journal;
 mod diagnostics;
+mod diffs;
+mod diffs_of_workspaces;
 mod doctor;
 mod drills;
 mod events;

@@ -59,7 +59,7 @@ const REPOSITORY: &str = "
 const STATE: &str = "git --no-optional-locks status --porcelain; git log --format=%H; git symbolic-ref HEAD";
 
 /// Plays a script in a directory and returns what it prints.
-fn shell(stage: &Stage, dir: &Path, script: &str) -> String {
+pub fn shell(stage: &Stage, dir: &Path, script: &str) -> String {
     let script = format!("cd '{}'; {script}", dir.display());
     let ended = stage.program("sh").args(["-ec", &script]).end();
     assert_eq!(ended.code, 0, "{script}: {ended:?}");
@@ -67,7 +67,7 @@ fn shell(stage: &Stage, dir: &Path, script: &str) -> String {
 }
 
 /// Every file below a directory, by its name; where it leads, if it is a link.
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut dirs = vec![dir.to_owned()];
     while let Some(next) = dirs.pop() {

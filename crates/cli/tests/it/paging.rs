@@ -1,5 +1,6 @@
 //! What a person sees on a terminal: a pager where there is one.
 
+use crate::moving::shell;
 use crate::server::{Server, WORK};
 use crate::stage::{LONGHAUL, Stage};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -37,9 +38,10 @@ fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String 
 #[test]
 fn long_text_goes_through_the_pager_on_a_terminal_alone() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
+    assert!(shell(&stage, &stage.work(), "git init -q").is_empty());
     let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
     assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
-    for command in [&["runs"][..], &["why", "@"], &["show", "@"], &["logs", "@"], &["cost"]] {
+    for command in [&["runs"][..], &["why", "@"], &["show", "@"], &["logs", "@"], &["diff"], &["cost"]] {
         let paged = on_a_screen(&stage, command, &[MARKS]);
         assert!(
             !paged.is_empty() && paged.lines().all(|line| line.starts_with("paged: ")),

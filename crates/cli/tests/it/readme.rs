@@ -95,14 +95,15 @@ fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
         "drill", "recover", "resume", "rerun", "research", "runs", "status", "cost", "gc", "show", "why",
-        "logs", "report", "attach", "cancel", "seed", "export", "import", "doctor", "schema", "man",
+        "logs", "diff", "report", "attach", "cancel", "seed", "export", "import", "doctor", "schema", "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));
     let ours = others.iter().chain(&config).chain([&run]);
     let ours: BTreeSet<&str> = ours.flat_map(|help| flags(help)).collect();
-    // Of cargo, of the agent and of curl.
-    let others = ["--release", "--path", "--open", "--example", "--add-dir", "--max-budget-usd", "--json"];
+    // Of cargo, of the agent, of curl and of git.
+    let others =
+        ["--release", "--path", "--open", "--example", "--add-dir", "--max-budget-usd", "--json", "--git"];
     for (name, text) in [("README", README)].iter().chain(PAGES) {
         for flag in flags(text).into_iter().filter(|flag| !others.contains(flag)) {
             assert!(ours.contains(flag), "{name} names {flag}");

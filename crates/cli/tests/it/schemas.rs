@@ -85,7 +85,8 @@ impl Called {
                 only("logs", stdout);
             }
             "logs" => {}
-            "report" if !is_asked_for => {}
+            // Text, unless it is asked for something else: a patch may begin with anything.
+            "report" | "diff" if !is_asked_for => {}
             // The schema of something else.
             "schema" if stdout.contains("\"$id\"") => {}
             command if CARRY_A_RUN.contains(&command) => self.check_run(command, is_lines, code, stdout),
@@ -124,6 +125,7 @@ pub fn check_runs(stage: &Stage) {
             ("metadata", run.path().join("metadata.json")),
             ("plan", run.plan_path()),
             ("trace", run.trace_path()),
+            ("changes", run.path().join("changes.json")),
         ] {
             file(name, &path);
         }

@@ -238,7 +238,7 @@ fn a_run_that_is_under_way_says_how_to_follow_it() {
 #[test]
 fn a_run_that_is_nowhere_is_wrong_usage() {
     let stage = Stage::new();
-    for command in ["why", "show", "logs"] {
+    for command in ["why", "show", "logs", "diff"] {
         for asked in ["@", "bcdfgh", "nowhere/run", ""] {
             let ended = stage.longhaul([command, asked]).end();
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {asked}: {ended:?}");

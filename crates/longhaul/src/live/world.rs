@@ -33,6 +33,7 @@ use longhaul_core::{
 use longhaul_store::{AttemptDir, Harness, Home, Journal, RunDir, SessionLock, Status, compact};
 use notifying::Notifying;
 use std::collections::VecDeque;
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -312,6 +313,16 @@ impl LiveWorld<'_> {
     /// The harness that the run is carried out for.
     pub(crate) fn harness(&self) -> Option<Harness> {
         self.setup.harness
+    }
+
+    /// Where runs are kept.
+    pub(crate) fn home(&self) -> &Home {
+        self.setup.home
+    }
+
+    /// Where the agent works.
+    pub(crate) fn cwd(&self) -> &Path {
+        &self.setup.order.cwd
     }
 
     /// The run's directory.

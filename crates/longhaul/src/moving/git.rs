@@ -2,8 +2,9 @@
 //! has put into our environment. What it refuses is told in its own words.
 
 use super::MoveError;
+use std::env;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -24,24 +25,15 @@ const SETTINGS: &[&str] = &[
     "advice.addEmbeddedRepo=false",
 ];
 
-/// What binds git to another repository: as `git rev-parse --local-env-vars` lists it.
-const FOREIGN: &[&str] = &[
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
+/// What of git's own environment says where git is and where its settings are. All else of it is somebody else's: it
+/// names repositories, programs and files, and what is to be written where.
+const KEPT: &[&str] = &[
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
 ];
 
 /// Commits of ours are nobody's work: they are never in a history.
@@ -114,29 +106,33 @@ impl Git {
     }
 
     fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Output, MoveError> {
-        let mut command = Command::new("git");
-        for setting in SETTINGS {
-            command.args(["-c", setting]);
-        }
-        for name in FOREIGN {
-            command.env_remove(name);
-        }
+        let mut command = git_in(&self.dir);
         command
             .args(args)
-            .current_dir(&self.dir)
-            .stdin(Stdio::null())
             .envs(SIGNED)
-            .envs([
-                ("GIT_OPTIONAL_LOCKS", "0"),
-                ("GIT_NO_REPLACE_OBJECTS", "1"),
-                ("GIT_TERMINAL_PROMPT", "0"),
-            ])
             // Large files that are kept elsewhere stay pointers: a moved repository has nowhere to fetch from.
             .env("GIT_LFS_SKIP_SMUDGE", "1")
-            .env("LC_ALL", "C")
             .envs(self.env.iter().map(|(name, value)| (name, value)));
         command.output().map_err(MoveError::NoGit)
     }
+}
+
+/// Git in this directory, for whatever is added to it.
+pub(crate) fn git_in(dir: &Path) -> Command {
+    let mut command = Command::new("git");
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    let own = env::vars_os().map(|(name, _)| name).filter(|name| name.as_bytes().starts_with(b"GIT_"));
+    for name in own.filter(|name| !KEPT.iter().any(|kept| name == kept)) {
+        command.env_remove(name);
+    }
+    command
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .envs([("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_REPLACE_OBJECTS", "1"), ("GIT_TERMINAL_PROMPT", "0")])
+        .env("LC_ALL", "C");
+    command
 }
 
 /// A line of git's as text.
@@ -145,12 +141,17 @@ pub(super) fn text(line: Vec<u8>) -> String {
 }
 
 fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> MoveError {
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
-    let said = match lines.len() {
-        0 => output.status.to_string(),
-        count => lines[..count.min(SAID_LINES_MAX)].join("; "),
-    };
+    let said = complaint(output);
     let doing = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
     MoveError::Git { doing, said }
+}
+
+/// Why git refused, in its words.
+pub(crate) fn complaint(output: &Output) -> String {
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
+    match lines.len() {
+        0 => output.status.to_string(),
+        count => lines[..count.min(SAID_LINES_MAX)].join("; "),
+    }
 }

@@ -17,7 +17,7 @@ pub(super) const STAGED: &str = "refs/longhaul/staged";
 pub(super) const SNAPSHOT: &str = "refs/longhaul/snapshot";
 
 /// What git says where no directory above is a repository (2.47).
-const NO_REPOSITORY: &str = "fatal: not a git repository (or any";
+pub(crate) const NO_REPOSITORY: &str = "fatal: not a git repository (or any";
 /// How git marks a directory that is a repository of its own.
 const GITLINK: &[u8] = b"160000 ";
 

@@ -12,6 +12,7 @@ use crate::output::timeline::outcome_words;
 use crate::output::words::{self, plural};
 use crate::output::wrap::wrap;
 use longhaul_core::{Because, Limit, Moment, Outcome, Rung, SessionFound, Span};
+use longhaul_store::ChangedFigures;
 use std::fmt::Write;
 
 // `  directory   `.
@@ -58,6 +59,9 @@ pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> Strin
     }
     if !shown.checks.is_empty() {
         line(&mut out, "checks", &checks(&shown.checks));
+    }
+    if let Some(changed) = shown.changed {
+        line(&mut out, "changed", &changes(changed, &shown.id));
     }
     table(&mut out, shown, times);
     for attempt in &shown.attempts {
@@ -160,6 +164,18 @@ fn checks(checks: &[Check]) -> String {
         (_, _) => format!("{} is under way", check.number),
     });
     words.collect::<Vec<_>>().join(", ")
+}
+
+fn changes(changed: ChangedFigures, run: &str) -> String {
+    let ChangedFigures { files, insertions, deletions } = changed;
+    match files {
+        0 => "nothing".to_owned(),
+        1 => format!("1 file, +{} -{}; longhaul diff {run}", grouped(insertions), grouped(deletions)),
+        _ => {
+            let (came, went) = (grouped(insertions), grouped(deletions));
+            format!("{} files, +{came} -{went}; longhaul diff {run}", grouped(files))
+        }
+    }
 }
 
 fn table(out: &mut String, shown: &Shown, times: &Times<'_>) {

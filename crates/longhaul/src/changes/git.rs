@@ -1,0 +1,99 @@
+//! Calling git beside other work: whoever stops waiting for it ends it.
+
+use super::ChangesError;
+use crate::moving::{complaint, git_in};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+/// Git, in one directory, with settings and an environment of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Git {
+    dir: PathBuf,
+    /// Each as `name=value`.
+    settings: Vec<OsString>,
+    env: Vec<(&'static str, OsString)>,
+}
+
+impl Git {
+    /// Git in the repository that `dir` belongs to.
+    pub(super) fn at(dir: &Path) -> Git {
+        Git { dir: dir.to_owned(), settings: Vec::new(), env: Vec::new() }
+    }
+
+    /// The same with a variable.
+    pub(super) fn with(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
+        self.env.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    /// The same with settings.
+    pub(super) fn set(self, settings: &[OsString]) -> Git {
+        Git { settings: settings.to_vec(), ..self }
+    }
+
+    /// What it prints.
+    ///
+    /// # Errors
+    /// [`ChangesError::NoGit`] and [`ChangesError::Git`].
+    pub(super) async fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, ChangesError> {
+        self.feed(args, &[]).await
+    }
+
+    /// What it prints when it is told `input`.
+    ///
+    /// # Errors
+    /// As [`Git::call`].
+    pub(super) async fn feed<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: &[u8],
+    ) -> Result<Vec<u8>, ChangesError> {
+        let output = self.output(args, input).await?;
+        if output.status.success() { Ok(output.stdout) } else { Err(refusal(args, &output)) }
+    }
+
+    /// What it prints, if it does not say no by its exit code 1.
+    ///
+    /// # Errors
+    /// As [`Git::call`].
+    pub(super) async fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, ChangesError> {
+        let output = self.output(args, &[]).await?;
+        match output.status.code() {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            Some(_) | None => Err(refusal(args, &output)),
+        }
+    }
+
+    async fn output<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Output, ChangesError> {
+        let mut command = Command::from(git_in(&self.dir));
+        for setting in &self.settings {
+            command.arg("-c").arg(setting);
+        }
+        command
+            .args(args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let mut child = command.spawn().map_err(ChangesError::NoGit)?;
+        let stdin = child.stdin.take();
+        let telling = async move {
+            if let Some(mut stdin) = stdin {
+                // One that does not read to the end says why it failed.
+                let _ = stdin.write_all(input).await;
+            }
+        };
+        let ((), output) = tokio::join!(telling, child.wait_with_output());
+        output.map_err(ChangesError::NoGit)
+    }
+}
+
+fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> ChangesError {
+    let doing = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
+    ChangesError::Git { doing, said: complaint(output) }
+}
