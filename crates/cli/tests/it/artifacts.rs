@@ -503,8 +503,16 @@ fn every_file_and_every_key_is_documented() {
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
     let rare =
         ["answers.json", "input", "orphaned.json", "summary/"].map(|name| format!("attempts/NNN/{name}"));
-    let others =
-        ["changes/", "diagnostic/", "logs/notify-*.log", "requests/", "sessions/", "told/", "workspace/"];
+    let others = [
+        "changes/",
+        "diagnostic/",
+        "logs/notify-*.log",
+        "requests/",
+        "sessions/",
+        "told/",
+        "trace.json",
+        "workspace/",
+    ];
     let rare = rare.iter().map(String::as_str).chain(others);
     assert_eq!(absent, rare.collect::<Vec<_>>());
 

@@ -313,7 +313,8 @@ fn says_all(browser: &mut Browser, report: &Value) {
         assert!(models.contains(&word(&model["model"])), "{models:?}: {model}");
     }
     let bars = list(&report["spend"]);
-    let spent = bars.iter().filter(|bar| bar["cost_usd"] != 0.0 || bar["estimated_cost_usd"] != 0.0).count();
+    let spent =
+        bars.iter().filter(|bar| bar["stated_cost_usd"] != 0.0 || bar["estimated_cost_usd"] != 0.0).count();
     assert!(spent > 0 && texts(browser, "#spent .chart rect").len() >= spent, "{bars:?}");
     assert_eq!(texts(browser, "#spent tbody tr").len(), spent);
 }

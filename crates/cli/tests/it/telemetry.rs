@@ -247,7 +247,7 @@ fn whoever_supervises_the_trace_goes_on() {
         assert!(spans.len() < collector.told().spans.len(), "the first supervisor told nothing");
         expect![[r#"
             invoke_workflow outcome=done output_tokens=97
-              invoke_agent claude output_tokens=97
+              invoke_agent claude output_tokens=97 [longhaul.recovered]
                 chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=28
                 execute_tool Bash
                 chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=36
@@ -279,7 +279,9 @@ fn what_an_agent_did_alone_is_told() {
         until("the agent is gone", || is_gone(agent));
         told_to(stage.longhaul(["recover"]).against(server), &collector).end().envelope(0);
         let told = collector.told();
-        assert_eq!(named(&told.spans, "invoke_agent").events.len(), 0);
+        let recovered = &named(&told.spans, "invoke_agent").events[0];
+        assert_eq!(recovered.name, "longhaul.recovered");
+        assert_eq!(plain(&recovered.attributes)["longhaul.why"], "finished");
         for (kind, times) in [("chat", 4), ("execute_tool", 3)] {
             let spans = told.spans.iter().filter(|span| span.name.starts_with(kind));
             assert_eq!(spans.count(), times, "{}", tree(&told.spans));
