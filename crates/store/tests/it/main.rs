@@ -2,4 +2,5 @@
 
 mod death;
 mod full_disk;
+mod ledger;
 mod role;

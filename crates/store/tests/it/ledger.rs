@@ -1,0 +1,111 @@
+//! Many processes that write to the ledger at once, while others read it: each run is there, and once.
+
+use crate::role;
+use longhaul_core::{Moment, Outcome, Preset, Record};
+use longhaul_store::{Day, Home, Ledger, LedgerEntry, Plan, RunFilter};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const ROLE: &str = "ledger::plays_a_supervisor_of_many";
+const PROCESSES: u64 = 20;
+const RUNS: u64 = 10;
+// As long as a supervisor waits for others at the end of its run.
+const WAIT: Duration = Duration::from_secs(2);
+
+fn home(dir: &Path) -> Home {
+    Home::open(Some(dir.join("home")), |_| None).expect("home")
+}
+
+fn plan() -> Plan {
+    let plan = serde_json::json!({
+        "longhaul": "0.1.0", "started_at": "2026-11-22T01:34:05.120Z", "prompt": {"text": "p"}, "cwd": "/work",
+        "agent": {"name": "claude", "program": "claude"}, "argv": [], "env": {"set": [], "removed": []},
+        "policy": Preset::Drill.policy(),
+    });
+    serde_json::from_value(plan).expect("a plan")
+}
+
+/// Has ten runs that are about to end, waits for a sign, and ends them all.
+#[test]
+fn plays_a_supervisor_of_many() {
+    let Some(dir) = role::called_for(ROLE) else { return };
+    let home = home(&dir);
+    let day: Day = "2026-11-22".parse().expect("a date");
+    let begun: Vec<_> = (0..RUNS)
+        .map(|number| {
+            // Each process draws its own ids; one that is taken is drawn again.
+            let roll = u64::from(std::process::id()) << 16 | number;
+            let mut run = home.create_run(&day, roll, &plan()).expect("a run");
+            run.journal.append(Moment(1), &[Record::RunStarted { at: Moment(1) }]).expect("an entry");
+            run
+        })
+        .collect();
+    fs::write(dir.join(format!("ready-{}", std::process::id())), "").expect("it can be written");
+    until("the sign is given", || dir.join("go").exists());
+    for mut run in begun {
+        let over = Record::RunFinished { at: Moment(2), outcome: Outcome::DONE };
+        run.journal.append(Moment(2), &[over]).expect("an entry");
+        let mut ledger = Ledger::open(&home, WAIT).expect("a ledger");
+        // One that is kept waiting too long leaves it to whoever reads next, as a supervisor does.
+        let _ = ledger.put(&LedgerEntry::read(&run.dir));
+    }
+}
+
+#[test]
+fn two_hundred_runs_of_twenty_processes_that_end_at_once_are_listed_once_each() {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let home = home(dir.path());
+    let mut processes: Vec<Child> = (0..PROCESSES).map(|_| called(dir.path())).collect();
+    let are_ready = || {
+        let files = fs::read_dir(dir.path()).expect("it can be read").flatten();
+        files.filter(|file| file.file_name().to_string_lossy().starts_with("ready-")).count() as u64
+    };
+    until("all are ready", || are_ready() == PROCESSES);
+    fs::write(dir.path().join("go"), "").expect("it can be written");
+    let mut left = PROCESSES;
+    while left > 0 {
+        // Somebody reads meanwhile, and never meets a run twice.
+        listed(&home);
+        processes.retain_mut(|process| match process.try_wait().expect("it can be waited for") {
+            Some(status) => {
+                assert!(status.success(), "{status}");
+                false
+            }
+            None => true,
+        });
+        left = processes.len() as u64;
+    }
+    assert_eq!(listed(&home), PROCESSES * RUNS);
+    let mut different = Vec::new();
+    let ledger = Ledger::open(&home, WAIT).expect("a ledger");
+    ledger.verify(|difference| different.push(difference.to_string())).expect("it is compared");
+    assert!(different.is_empty(), "{different:?}");
+}
+
+/// A process that says what it has to say only if it fails.
+fn called(dir: &Path) -> Child {
+    role::call(ROLE, dir, "").stdout(Stdio::null()).spawn().expect("a process")
+}
+
+/// How many runs a reader is told of.
+fn listed(home: &Home) -> u64 {
+    let mut ledger = Ledger::open(home, WAIT).expect("a ledger");
+    // One that is kept waiting too long reads what is there.
+    let _ = ledger.catch_up();
+    let runs = ledger.runs(&RunFilter::default()).expect("the runs");
+    let ids: BTreeSet<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(ids.len(), runs.len(), "a run is listed twice");
+    runs.len() as u64
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < end, "waited in vain until {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
