@@ -1,6 +1,7 @@
 //! From flags to the limits of a run; what makes no sense is refused before anything is started.
 
 use crate::args::{LimitArgs, MoreArgs, WrapUpArgs};
+use crate::commands::show::limit_used;
 use crate::failure::Failure;
 use crate::output::words;
 use crate::policy::ResolvedPolicy;
@@ -60,7 +61,9 @@ pub fn check_left(id: &RunId, run: &Run, policy: &Policy) -> Result<(), Failure>
         Reach::All => "used up",
         Reach::Reserve => "used up but for what is held back to save the work",
     };
-    let error = format!("go on with run {id}: {} is {left}", words::limit_name(limit));
+    let used =
+        limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
+    let error = format!("go on with run {id}: {} is {left}{used}", words::limit_name(limit));
     Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {}`", more_of(limit))))
 }
 

@@ -6,8 +6,9 @@ use crate::failure::Failure;
 use crate::output::clock::Clock;
 use crate::output::columns::{Column, table};
 use crate::output::pager::page;
-use crate::output::text::grouped;
+use crate::output::text::{grouped, short_count};
 use crate::output::words::dollars;
+use crate::output::wrap::wrap;
 use crate::{home, ledger, output};
 use longhaul_core::{Moment, Tokens};
 use longhaul_store::{CostBy, CostRow, LedgerSpend, rfc3339};
@@ -17,6 +18,9 @@ use std::collections::BTreeMap;
 const DAYS: u64 = 30;
 const DAY_MS: u64 = 86_400_000;
 const QUARTER_MS: u64 = 900_000;
+// Of the table's columns.
+const MESSAGES_PLACE: usize = 4;
+const CACHE_PLACE: usize = 7;
 
 /// What every price here is, also where nobody was billed for it.
 const BASIS: &str = "what the use costs at the prices of the API; a subscription is not billed for it";
@@ -95,7 +99,15 @@ pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     match output::format(global) {
-        OutputFormat::Text => page(global, &text(&costs)),
+        OutputFormat::Text if costs.rows.is_empty() => {
+            let when = if args.all || args.since.is_some() {
+                ""
+            } else {
+                " in the last 30 days; --all looks further back"
+            };
+            output::print_text(&format!("nothing was spent{when}\n"));
+        }
+        OutputFormat::Text => page(global, &text(&costs, output::width())),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&costs),
     }
     Ok(0)
@@ -152,7 +164,26 @@ impl Row {
     }
 }
 
-fn text(costs: &Costs) -> String {
+fn text(costs: &Costs, width: usize) -> String {
+    let whole = cells(costs, grouped);
+    let fits = |table: &String| table.lines().all(|line| line.chars().count() <= width);
+    let columns = [&[Column::Left][..], &[Column::Right; 8]].concat();
+    // Where a terminal is narrower than that, tokens are rounded, and messages are left out.
+    let told = Some(table(&whole, &columns, usize::MAX)).filter(fits).unwrap_or_else(|| {
+        let mut short = cells(costs, short_count);
+        short[0].splice(CACHE_PLACE.., ["cached", "written"].map(str::to_owned));
+        short.iter_mut().for_each(|row| drop(row.remove(MESSAGES_PLACE)));
+        table(&short, &columns[..columns.len() - 1], usize::MAX)
+    });
+    let unpriced =
+        if costs.total.unpriced { "; more than that where it says >: some models have no price" } else { "" };
+    let mut basis = String::new();
+    wrap(&mut basis, &format!("{BASIS}{unpriced}"), 0);
+    format!("{told}\n{basis}")
+}
+
+/// The table, its heading first and its total last.
+fn cells(costs: &Costs, count: fn(u64) -> String) -> Vec<Vec<String>> {
     let names = [
         costs.by,
         "stated",
@@ -172,19 +203,16 @@ fn text(costs: &Costs) -> String {
             dollars(row.stated_cost_usd),
             dollars(row.estimated_cost_usd),
             format!("{at_least}{}", dollars(row.total_cost_usd)),
-            grouped(row.messages),
-            grouped(row.input_tokens),
-            grouped(row.output_tokens),
-            grouped(row.cache_read_input_tokens),
-            grouped(row.cache_creation_input_tokens),
+            count(row.messages),
+            count(row.input_tokens),
+            count(row.output_tokens),
+            count(row.cache_read_input_tokens),
+            count(row.cache_creation_input_tokens),
         ]
     };
     cells.extend(costs.rows.iter().map(|row| line(row, row.key.as_deref().unwrap_or("(not said)"))));
     cells.push(line(&costs.total, "total"));
-    let columns = [&[Column::Left][..], &[Column::Right; 8]].concat();
-    let unpriced =
-        if costs.total.unpriced { "; more than that where it says >: some models have no price" } else { "" };
-    table(&cells, &columns, usize::MAX) + &format!("\n{BASIS}{unpriced}\n")
+    cells
 }
 
 /// A line of names, then the rows; the total is for whoever adds up.
@@ -260,8 +288,23 @@ mod tests {
             (not said)               $0.0500    $0.0600  >$0.1100         6  1,000      20   3,000,000              4
             total                     $12.39    $0.0600   >$12.45        12  2,000      40   6,000,000              8
 
-            what the use costs at the prices of the API; a subscription is not billed for it; more than that where it says >: some models have no price
-        "#]].assert_eq(&text(&costs()));
+            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            where it says >: some models have no price
+        "#]].assert_eq(&text(&costs(), 200));
+    }
+
+    #[test]
+    fn costs_on_a_narrow_terminal() {
+        expect![[r#"
+            model                     stated  estimated     total  input  output  cached  written
+            claude-large, the "new"   $12.34         $0    $12.34   1000      20    3.0M        4
+            (not said)               $0.0500    $0.0600  >$0.1100   1000      20    3.0M        4
+            total                     $12.39    $0.0600   >$12.45   2000      40    6.0M        8
+
+            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            where it says >: some models have no price
+        "#]]
+        .assert_eq(&text(&costs(), 80));
     }
 
     #[test]

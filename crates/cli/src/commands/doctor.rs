@@ -15,6 +15,7 @@ mod telemetry;
 use crate::args::{DoctorArgs, Global, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED};
 use crate::output;
+use crate::output::paint::Paint;
 use finding::{Finding, State};
 use longhaul_agent::claude::surroundings::API_TIMEOUT;
 use serde::Serialize;
@@ -39,7 +40,7 @@ pub fn doctor(global: &Global, args: &DoctorArgs) -> Result<u8, Failure> {
     let examined =
         Examined { problems: count(State::Problem), warnings: count(State::Warning), findings: &findings };
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&finding::text(&findings)),
+        OutputFormat::Text => output::print_text(&finding::text(&findings, Paint::stdout())),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&examined),
     }
     Ok(if examined.problems == 0 { 0 } else { UNEXPECTED })

@@ -6,6 +6,7 @@ pub mod table;
 use crate::args::{Global, OutputFormat, RunsArgs, StateAsked};
 use crate::failure::Failure;
 use crate::output::pager::page;
+use crate::output::paint::Paint;
 use crate::{home, ledger, output};
 use longhaul_store::{RunFilter, RunState};
 pub use row::{Row, RowState};
@@ -36,10 +37,11 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
     match output::format(global) {
         OutputFormat::Text => {
             if !rows.is_empty() {
-                page(global, &table::runs(&rows, output::now(), output::width()));
+                page(global, &table::runs(&rows, output::now(), output::width(), Paint::stdout()));
             }
             match rows.is_empty() {
                 _ if global.quiet => {}
+                true if is_any(args) => output::talk("no run was begun yet; `longhaul run` begins one"),
                 true => output::talk("no run is like that; `longhaul runs` alone lists the newest of all"),
                 false if more => {
                     output::talk(&format!("the newest {}; --all or -n N tells of more", args.limit))
@@ -50,6 +52,14 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Listed { runs: &rows, more }),
     }
     Ok(0)
+}
+
+/// Whether every run is asked for.
+fn is_any(args: &RunsArgs) -> bool {
+    let RunsArgs { text, state, since, project, agent, session, limit: _, all: _ } = args;
+    state.is_empty()
+        && since.is_none()
+        && [text.is_some(), project.is_some(), agent.is_some(), session.is_some()] == [false; 4]
 }
 
 fn filter(args: &RunsArgs) -> RunFilter {

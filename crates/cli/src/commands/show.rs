@@ -16,7 +16,7 @@ use crate::{home, output};
 use attempt::{Attempt, Check, checks_of};
 use figures::{Figures, figures};
 use files::{AgentSeen, Files, agent_seen, files_of};
-use longhaul_core::{Fault, Limit, OutcomeKind, Record, Run, Span};
+use longhaul_core::{Fault, Limit, Limits, OutcomeKind, Record, Run, Span, State};
 use longhaul_store::{ChangedFigures, Journal, Plan, RunDir, rfc3339};
 use serde::Serialize;
 
@@ -28,6 +28,8 @@ const TASK_CHARS_MAX: usize = 200;
 pub struct Shown {
     /// The run's id.
     id: String,
+    /// What the user called it.
+    name: Option<String>,
     /// How it ended; nothing if it has not.
     outcome: Option<OutcomeKind>,
     /// What decided that.
@@ -74,6 +76,12 @@ pub struct Shown {
     next: Next,
 }
 
+/// How much of a limit is used: `budget $0.0350: $0.0194 used, $0.0156 left`.
+pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String> {
+    let figures = figures(state, limits, state.ended);
+    figures.limits.iter().find(|used| used.limit == limit).map(text::limit_line)
+}
+
 /// Carries out the command and returns its exit code.
 pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = home::find_run_to_read(&args.run)?;
@@ -99,6 +107,7 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
     let clock = Clock::here();
     let shown = Shown {
         id: dir.id().to_string(),
+        name: plan.name.clone(),
         outcome: outcome.map(|outcome| outcome.kind),
         fault: outcome.and_then(|outcome| outcome.fault),
         limit: outcome.and_then(|outcome| outcome.limit),

@@ -4,6 +4,7 @@ use super::runs::{Row, RowState, table};
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
 use crate::output::pager::page;
+use crate::output::paint::Paint;
 use crate::{home, ledger, output};
 use longhaul_store::{RunFilter, RunState};
 use serde::Serialize;
@@ -54,10 +55,12 @@ pub fn status(global: &Global) -> Result<u8, Failure> {
         runs,
     };
     match output::format(global) {
-        OutputFormat::Text if status.runs.is_empty() => output::print_text("no run goes on\n"),
+        OutputFormat::Text if status.runs.is_empty() => {
+            output::print_text("no run goes on; `longhaul runs` lists those that are over\n")
+        }
         OutputFormat::Text => {
             let rows: Vec<_> = status.runs.into_iter().map(|going| (going.row, going.now)).collect();
-            page(global, &table::going_on(&rows, now, output::width()));
+            page(global, &table::going_on(&rows, now, output::width(), Paint::stdout()));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
     }

@@ -1,10 +1,12 @@
 //! `longhaul why`: what happened in a run, what was done about it, and what comes next. It reads the run's files alone.
 
+use super::runs::table::outcome_meaning;
 use crate::args::{Global, OutputFormat, WhyArgs};
 use crate::chronicle::{Entry, Next, Stand, Told, attempts_of, facts_of, next, timeline, tool_calls_of};
 use crate::failure::Failure;
 use crate::output::clock::Clock;
 use crate::output::pager::page;
+use crate::output::paint::Paint;
 use crate::output::timeline::{next_text, outcome_words, sentence, text};
 use crate::{home, output};
 use jiff::Timestamp;
@@ -50,6 +52,8 @@ pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
     match output::format(global) {
         OutputFormat::Text => {
             let stands = outcome.map_or_else(|| "not over".to_owned(), outcome_words);
+            let meaning = outcome.and_then(|outcome| outcome_meaning(outcome.kind));
+            let stands = Paint::stdout().as_meant(&stands, meaning);
             let text = text(&entries, &clock);
             page(global, &format!("run {}: {stands}\n\n{text}\n{}", dir.id(), next_text(&next)));
         }

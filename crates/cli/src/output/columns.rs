@@ -1,5 +1,6 @@
 //! Tables for people: columns as wide as what is in them, the last one cut at the edge.
 
+use super::paint::{Meaning, Paint};
 use super::text::cut;
 
 /// How a column is set.
@@ -18,21 +19,35 @@ const LAST_WIDTH_MIN: usize = 20;
 
 /// The cells, row by row, two spaces between columns.
 pub fn table(rows: &[Vec<String>], columns: &[Column], width: usize) -> String {
+    painted(rows, columns, width, Paint::plain(), |_, _| None)
+}
+
+/// The same, where the first row is the heading, and a cell, by its row and its place there, is shown as what it means.
+pub fn painted(
+    rows: &[Vec<String>],
+    columns: &[Column],
+    width: usize,
+    paint: Paint,
+    meaning: impl Fn(usize, usize) -> Option<Meaning>,
+) -> String {
     let of = |place: usize| rows.iter().map(move |row| row[place].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns.len()).map(of).collect();
     let mut out = String::new();
-    for row in rows {
-        let mut line = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        let (mut line, mut used) = (String::new(), 0);
         for (place, (cell, column)) in row.iter().zip(columns).enumerate() {
-            let wide = widths[place];
+            let means = if number == 0 { Some(Meaning::Heading) } else { meaning(number, place) };
+            // What is around a cell has no colour.
+            let around = " ".repeat(widths[place] - cell.chars().count());
             match column {
-                Column::Left => line += &format!("{cell:<wide$}  "),
-                Column::Right => line += &format!("{cell:>wide$}  "),
+                Column::Left => line += &format!("{}{around}  ", paint.as_meant(cell, means)),
+                Column::Right => line += &format!("{around}{}  ", paint.as_meant(cell, means)),
                 Column::Last => {
-                    let room = width.saturating_sub(line.chars().count()).max(LAST_WIDTH_MIN);
-                    line += &cut(cell, room);
+                    let room = width.saturating_sub(used).max(LAST_WIDTH_MIN);
+                    line += &paint.as_meant(&cut(cell, room), means);
                 }
             }
+            used += widths[place] + 2;
         }
         out += line.trim_end();
         out.push('\n');
@@ -60,5 +75,16 @@ mod tests {
             bcd  $10.00  éééééééééééééééééééééé…
         "#]]
         .assert_eq(&told);
+    }
+    #[test]
+    fn colours_take_no_room() {
+        let rows = [["state", "cost"], ["done", "$1.00"], ["failed", "$10.00"]]
+            .map(|row| row.map(str::to_owned).to_vec());
+        let bad = |row: usize, place: usize| ((row, place) == (2, 0)).then_some(Meaning::Bad);
+        let told = painted(&rows, &[Column::Left, Column::Right], 80, Paint::coloured(), bad);
+        let plain = table(&rows, &[Column::Left, Column::Right], 80);
+        let codes = ["\x1b[1;31m", "\x1b[1m", "\x1b[0m"];
+        assert_eq!(codes.iter().fold(told.clone(), |text, code| text.replace(code, "")), plain);
+        assert_eq!(told.lines().last(), Some("\x1b[1;31mfailed\x1b[0m  $10.00"));
     }
 }

@@ -1,6 +1,7 @@
 //! A conversation for people: who said what, which tools were called, and how what they brought begins.
 
 use super::words;
+use super::wrap::on_a_screen;
 use longhaul_agent::message::{Kind, Message, Origin};
 
 // What a tool brought is folded to its beginning; the transcript has more.
@@ -26,7 +27,13 @@ pub fn told(message: &Message) -> String {
     };
     // What a sub-agent did stands further in.
     let margin = if message.parent_tool_use_id.is_some() { "      | " } else { "  " };
-    let lines = body.lines().map(|line| format!("{}\n", format!("{margin}{line}").trim_end()));
+    // A command and what it printed are copied from here: a line of them stays one.
+    let is_prose = matches!(message.kind, Kind::Prompt | Kind::Text | Kind::Thinking | Kind::Summary);
+    let lines = body.lines().map(|line| {
+        let line = format!("{margin}{line}");
+        let line = line.trim_end();
+        if is_prose { on_a_screen(line, margin.len() + 2) } else { format!("{line}\n") }
+    });
     lines.collect()
 }
 

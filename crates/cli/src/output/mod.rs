@@ -7,6 +7,7 @@ pub mod envelope;
 pub mod events;
 pub mod lifecycle;
 pub mod pager;
+pub mod paint;
 pub mod screen;
 pub mod stream;
 pub mod text;
@@ -17,6 +18,7 @@ pub mod wrap;
 use crate::args::{Global, OutputFormat};
 use envelope::Envelope;
 use longhaul_core::Moment;
+use paint::{Meaning, Paint};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -36,7 +38,7 @@ pub fn format(global: &Global) -> OutputFormat {
 /// Prints the envelope on stdout.
 pub fn print(envelope: &Envelope, format: OutputFormat) {
     let text = match format {
-        OutputFormat::Text => text::text(envelope),
+        OutputFormat::Text => text::text(envelope, Paint::stdout()),
         OutputFormat::Json => json(envelope, true),
         OutputFormat::StreamJson => json(envelope, false),
     };
@@ -52,11 +54,7 @@ fn json(envelope: &Envelope, pretty: bool) -> String {
 
 /// Prints an error and what to do about it on stderr.
 pub fn complain(error: &str, hint: Option<&str>) {
-    let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "error: {error}");
-    if let Some(hint) = hint {
-        let _ = writeln!(stderr, "  hint: {hint}");
-    }
+    tell("error", Meaning::Bad, error, hint);
 }
 
 /// Prints an object on stdout.
@@ -83,10 +81,15 @@ pub fn width() -> usize {
 
 /// Prints what is wrong, and does not keep the command from its work, on stderr.
 pub fn warn(warning: &str, hint: Option<&str>) {
+    tell("warning", Meaning::Care, warning, hint);
+}
+
+fn tell(word: &str, meaning: Meaning, text: &str, hint: Option<&str>) {
+    let paint = Paint::stderr();
     let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "warning: {warning}");
+    let _ = writeln!(stderr, "{} {text}", paint.as_meant(&format!("{word}:"), Some(meaning)));
     if let Some(hint) = hint {
-        let _ = writeln!(stderr, "  hint: {hint}");
+        let _ = writeln!(stderr, "  {} {hint}", paint.as_meant("hint:", Some(Meaning::Going)));
     }
 }
 

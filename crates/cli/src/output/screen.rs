@@ -1,6 +1,7 @@
 //! What a person sees while a run is under way: decisions as lines, and on a terminal a live line
 //! with the agent's activity, the attempt, the next wait, the spend and the elapsed time.
 
+use super::paint::{Meaning, Paint};
 use super::{clock, words};
 use crate::args::Global;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -14,6 +15,7 @@ use std::time::Duration;
 const REDRAW_EVERY: Span = Span(100);
 const TICK_EVERY: Duration = Duration::from_secs(1);
 const ACTIVITY_CHARS_MAX: usize = 60;
+const WARNING: &str = "warning:";
 
 /// A run on a person's screen.
 pub struct Screen {
@@ -22,6 +24,8 @@ pub struct Screen {
     /// What lines begin with where several runs share a terminal.
     prefix: String,
     line: Option<ProgressBar>,
+    /// What the live line begins with: who looks from another terminal needs it.
+    run: String,
     drawn: Moment,
     /// Whether the user named a permission mode; if not, one that asks is pointed out.
     permission_named: bool,
@@ -40,6 +44,7 @@ impl Screen {
             verbose: global.verbose,
             prefix: String::new(),
             line: live.then(live_line),
+            run: String::new(),
             drawn: Moment::default(),
             permission_named,
             permission_told: false,
@@ -145,7 +150,7 @@ impl Screen {
         let now =
             view.glance.map(|glance| glance.tally.cost + glance.tally.cost_estimated).unwrap_or_default();
         parts.push(words::money(spent + now));
-        parts.join(" · ")
+        format!("{}{}", self.run, parts.join(" · "))
     }
 }
 
@@ -155,6 +160,7 @@ impl Observer for Screen {
     }
 
     fn began(&mut self, run: &RunId, dir: &Path) {
+        self.run = format!("{run}  ");
         if self.verbose {
             self.say(&format!("run {run} in {}", dir.display()));
         }
@@ -207,6 +213,8 @@ fn tries(policy: &Policy, streak: u32, waits: u32) -> String {
 }
 
 fn eprint_line(text: &str) {
+    let (warning, rest) = text.split_at(if text.starts_with(WARNING) { WARNING.len() } else { 0 });
+    let warning = Paint::stderr().as_meant(warning, Some(Meaning::Care));
     // A terminal that went away takes no talk; the run goes on.
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{warning}{rest}");
 }

@@ -1,30 +1,37 @@
 //! The envelope for people.
 
 use super::envelope::Envelope;
+use super::paint::{Meaning, Paint};
 use super::words;
 use std::fmt::Write;
 
 // As long an answer as fits a few screens; the whole is in the run's directory.
 const RESULT_CHARS_MAX: usize = 2000;
+// What the agent tells its makers of an end that it did not choose; people are told why by us. JSON has it.
+const DIAGNOSTIC: &str = "[ede_diagnostic]";
 
 /// The envelope as text, ending with a newline.
-pub fn text(envelope: &Envelope) -> String {
+pub fn text(envelope: &Envelope, paint: Paint) -> String {
     let mut out = String::new();
-    write_text(&mut out, envelope).expect("writing to a string cannot fail");
+    write_text(&mut out, envelope, paint).expect("writing to a string cannot fail");
     out
 }
 
-fn write_text(out: &mut String, envelope: &Envelope) -> std::fmt::Result {
-    writeln!(out, "Status: {}", if envelope.success { "SUCCESS" } else { "FAILED" })?;
+fn write_text(out: &mut String, envelope: &Envelope, paint: Paint) -> std::fmt::Result {
+    let (status, meaning) =
+        if envelope.success { ("SUCCESS", Meaning::Good) } else { ("FAILED", Meaning::Bad) };
+    writeln!(out, "Status: {}", paint.as_meant(status, Some(meaning)))?;
     if let Some(result) = envelope.result.as_deref().filter(|result| !result.is_empty()) {
         match result.char_indices().nth(RESULT_CHARS_MAX) {
             Some((end, _)) => writeln!(out, "{}... (truncated)", &result[..end])?,
             None => writeln!(out, "{result}")?,
         }
     }
-    if !envelope.errors.is_empty() {
+    let errors: Vec<&String> =
+        envelope.errors.iter().filter(|error| !error.starts_with(DIAGNOSTIC)).collect();
+    if !errors.is_empty() {
         writeln!(out, "Errors:")?;
-        for error in &envelope.errors {
+        for error in &errors {
             writeln!(out, "  - {error}")?;
         }
     }
@@ -40,7 +47,9 @@ fn write_text(out: &mut String, envelope: &Envelope) -> std::fmt::Result {
     if let Some(id) = &run.id {
         let attempts =
             if run.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", run.attempts) };
-        writeln!(out, "Run: {id} {} after {attempts}", run.outcome)?;
+        let because = run.fault.filter(|_| !envelope.success && errors.is_empty());
+        let because = because.map(|fault| format!(" ({})", words::cause(fault))).unwrap_or_default();
+        writeln!(out, "Run: {id} {}{because} after {attempts}", run.outcome)?;
     }
     if let Some(advice) = run.fault.filter(|_| !envelope.success).and_then(words::advice) {
         writeln!(out, "Hint: {advice}")?;

@@ -1,16 +1,28 @@
 //! Text in lines that fit a terminal's width.
 
-/// The narrowest terminal that a table is made for.
+use super::width;
+use std::io::{self, IsTerminal};
+
+// As wide as a page; what is wider is hard to read.
 pub const COLUMNS: usize = 100;
+// In less, words are no text any more.
+const COLUMNS_MIN: usize = 40;
+
+/// How wide text is: as a page, and no wider than the terminal.
+pub fn columns() -> usize {
+    // A test is not to look at whose terminal it runs on.
+    if cfg!(test) { COLUMNS } else { width().clamp(COLUMNS_MIN, COLUMNS) }
+}
 
 /// Adds `text` behind what is on the present line, in words, and indents the lines behind the first one. A word that
 /// does not fit is not cut: it may be a command.
 pub fn wrap(out: &mut String, text: &str, indent: usize) {
+    let columns = columns();
     let mut column = out.rsplit('\n').next().unwrap_or_default().chars().count();
     let mut is_first = true;
     for word in text.split(' ') {
         let width = word.chars().count();
-        if !is_first && column + 1 + width > COLUMNS {
+        if !is_first && column + 1 + width > columns {
             out.push('\n');
             out.push_str(&" ".repeat(indent));
             column = indent;
@@ -23,6 +35,16 @@ pub fn wrap(out: &mut String, text: &str, indent: usize) {
         is_first = false;
     }
     out.push('\n');
+}
+
+/// A line for whoever looks at a terminal, which would break it within words; the same line, ended, for whoever does not.
+pub fn on_a_screen(line: &str, indent: usize) -> String {
+    if cfg!(test) || !io::stdout().is_terminal() {
+        return format!("{line}\n");
+    }
+    let mut out = String::new();
+    wrap(&mut out, line, indent);
+    out
 }
 
 #[cfg(test)]

@@ -137,7 +137,10 @@ fn a_run_in_a_list_has_what_a_program_needs() {
 fn what_goes_on_is_told_and_what_nobody_has() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let none = stage.longhaul(["status", "--output-format", "text"]).end();
-    assert_eq!((none.code, none.stdout.as_str()), (0, "no run goes on\n"));
+    assert_eq!(
+        (none.code, none.stdout.as_str()),
+        (0, "no run goes on; `longhaul runs` lists those that are over\n")
+    );
     let running = in_mid_tool(&stage, &stage.agent(), &server);
     let status = || json(&stage.longhaul(["status"]).end());
     assert_eq!(status()["running"], 1);

@@ -172,7 +172,7 @@ fn every_key_is_there() {
         let shown = json(stage);
         let keys: Vec<&str> = shown.as_object().expect("an object").keys().map(String::as_str).collect();
         expect![[r#"
-            active_ms agent attempts began_at changed checks cut_tokens cwd dir ended_at estimated_cost_usd fault files id limit limits next outcome recoveries retry_at session_id stated_cost_usd supervised suspended_ms task tokens total_cost_usd turns unpriced unsupervised_ms waiting_ms wall_ms
+            active_ms agent attempts began_at changed checks cut_tokens cwd dir ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries retry_at session_id stated_cost_usd supervised suspended_ms task tokens total_cost_usd turns unpriced unsupervised_ms waiting_ms wall_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
         let first = shown["attempts"][0].as_object().expect("an attempt");
         let keys: Vec<&str> = first.keys().map(String::as_str).collect();

@@ -1,7 +1,7 @@
 //! A patch on a terminal: coloured as git does it, and without what would command the terminal. Whoever pipes it gets it
 //! byte by byte.
 
-use std::env;
+use crate::output::paint::is_wanted;
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
 
@@ -18,9 +18,7 @@ pub fn is_for_a_screen() -> bool {
 
 /// The text as a terminal may have it.
 pub fn for_a_screen(text: &[u8]) -> String {
-    let wanted = |name: &str, no: &dyn Fn(&str) -> bool| !env::var(name).is_ok_and(|value| no(&value));
-    let coloured = wanted("NO_COLOR", &|value| !value.is_empty()) && wanted("TERM", &|value| value == "dumb");
-    rendered(text, coloured)
+    rendered(text, is_wanted())
 }
 
 fn rendered(text: &[u8], coloured: bool) -> String {

@@ -1,5 +1,7 @@
 //! What a check found, and how that is told.
 
+use crate::output::paint::{Meaning, Paint};
+use crate::output::wrap::wrap;
 use serde::Serialize;
 
 /// What one check found.
@@ -36,6 +38,14 @@ impl State {
             State::Problem => "problem",
         }
     }
+
+    fn meaning(self) -> Meaning {
+        match self {
+            State::Ok => Meaning::Good,
+            State::Warning => Meaning::Care,
+            State::Problem => Meaning::Bad,
+        }
+    }
 }
 
 impl Finding {
@@ -53,7 +63,7 @@ impl Finding {
 }
 
 /// A line for each finding, below it what to do, and at the end how it stands altogether.
-pub fn text(findings: &[Finding]) -> String {
+pub fn text(findings: &[Finding], paint: Paint) -> String {
     let widest = |part: fn(&Finding) -> &'static str| {
         findings.iter().map(|finding| part(finding).len()).max().unwrap_or_default()
     };
@@ -61,10 +71,15 @@ pub fn text(findings: &[Finding]) -> String {
     let mut out = String::new();
     for Finding { check, state, found, remedy } in findings {
         let check = check.replace('_', " ");
-        out += &format!("{:<states$}  {check:<checks$}  {found}\n", state.word());
+        let indent = states + checks + 4;
+        let mut line = format!("{:<states$}  {check:<checks$}  ", state.word());
+        wrap(&mut line, found, indent);
         if let Some(remedy) = remedy {
-            out += &format!("{:<1$}remedy: {remedy}\n", "", states + checks + 4);
+            line += &format!("{:indent$}remedy: ", "");
+            wrap(&mut line, remedy, indent);
         }
+        // Colours are no characters of a line.
+        out += &line.replacen(state.word(), &paint.as_meant(state.word(), Some(state.meaning())), 1);
     }
     out + &verdict(findings) + "\n"
 }
@@ -81,7 +96,7 @@ fn verdict(findings: &[Finding]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Finding, text};
+    use super::{Finding, Paint, text};
     use expect_test::expect;
 
     #[test]
@@ -99,11 +114,11 @@ mod tests {
                             remedy: move it away
             1 problem, 1 warning
         "#]]
-        .assert_eq(&text(&findings));
+        .assert_eq(&text(&findings, Paint::plain()));
         expect![[r#"
             ok  agent  /bin/claude
             no problems, no warnings
         "#]]
-        .assert_eq(&text(&findings[..1]));
+        .assert_eq(&text(&findings[..1], Paint::plain()));
     }
 }

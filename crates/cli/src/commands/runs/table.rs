@@ -1,13 +1,17 @@
 //! Lists of runs for people.
 
 use super::{Row, RowState};
-use crate::output::columns::{Column, table};
+use crate::output::columns::{Column, painted};
+use crate::output::paint::{Meaning, Paint};
 use crate::output::{clock, words};
 use crate::when::ago;
-use longhaul_core::Moment;
+use longhaul_core::{Moment, OutcomeKind};
+
+// Where both lists have the state.
+const STATE: usize = 1;
 
 /// The runs, one a line.
-pub fn runs(rows: &[Row], now: Moment, width: usize) -> String {
+pub fn runs(rows: &[Row], now: Moment, width: usize, paint: Paint) -> String {
     let mut cells = vec![["id", "state", "began", "worked", "cost", "task"].map(str::to_owned).to_vec()];
     cells.extend(rows.iter().map(|row| {
         let run = &row.known;
@@ -20,11 +24,37 @@ pub fn runs(rows: &[Row], now: Moment, width: usize) -> String {
         let state = row.word().to_owned();
         vec![row.id.clone(), state, ago(run.began_at, now), worked, cost(row), task]
     }));
-    table(
-        &cells,
-        &[Column::Left, Column::Left, Column::Left, Column::Right, Column::Right, Column::Last],
-        width,
-    )
+    let columns = [Column::Left, Column::Left, Column::Left, Column::Right, Column::Right, Column::Last];
+    painted(&cells, &columns, width, paint, |row, place| {
+        (place == STATE).then(|| meaning(&rows[row - 1])).flatten()
+    })
+}
+
+/// What the state of a run means to whoever looks for the ones to see to.
+fn meaning(row: &Row) -> Option<Meaning> {
+    match (row.state, row.outcome) {
+        (RowState::Running, _) => Some(Meaning::Going),
+        (RowState::Waiting | RowState::Orphaned, _) => Some(Meaning::Care),
+        (RowState::Unreadable, _) => Some(Meaning::Bad),
+        (RowState::Over, outcome) => outcome.and_then(outcome_meaning),
+    }
+}
+
+/// What an outcome means.
+pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Meaning> {
+    match outcome {
+        OutcomeKind::Done => Some(Meaning::Good),
+        OutcomeKind::NeedsPerson
+        | OutcomeKind::RetryLater
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime => Some(Meaning::Care),
+        OutcomeKind::Failed
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::Refused
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug => Some(Meaning::Bad),
+        OutcomeKind::Cancelled => None,
+    }
 }
 
 fn cost(row: &Row) -> String {
@@ -32,14 +62,22 @@ fn cost(row: &Row) -> String {
     format!("{at_least}{}", words::dollars(row.total_cost_usd))
 }
 
+/// What the attempts that are over cost: of the first one nothing is known yet.
+fn cost_so_far(row: &Row) -> String {
+    if row.attempts <= 1 && row.total_cost_usd == 0.0 { "-".to_owned() } else { cost(row) }
+}
+
 /// The runs that go on, each with what it does or waits for.
-pub fn going_on(rows: &[(Row, String)], now: Moment, width: usize) -> String {
+pub fn going_on(rows: &[(Row, String)], now: Moment, width: usize, paint: Paint) -> String {
     let mut cells = vec![["id", "state", "began", "cost", "now"].map(str::to_owned).to_vec()];
     cells.extend(rows.iter().map(|(row, doing)| {
         let began = ago(row.known.began_at, now);
-        vec![row.id.clone(), row.word().to_owned(), began, cost(row), doing.clone()]
+        vec![row.id.clone(), row.word().to_owned(), began, cost_so_far(row), doing.clone()]
     }));
-    table(&cells, &[Column::Left, Column::Left, Column::Left, Column::Right, Column::Last], width)
+    let columns = [Column::Left, Column::Left, Column::Left, Column::Right, Column::Last];
+    painted(&cells, &columns, width, paint, |row, place| {
+        (place == STATE).then(|| meaning(&rows[row - 1].0)).flatten()
+    })
 }
 
 /// What a run that is not over waits for, or is doing.
@@ -133,12 +171,12 @@ mod tests {
             longname  done          1 h ago        45m  >$1.23  nightly: Prove the lemma, a…
             bcd       needs_person  3 days ago  1d 12h   $1.23  Prove the lemma, and all th…
         "#]]
-        .assert_eq(&runs(&rows, NOW, 80));
+        .assert_eq(&runs(&rows, NOW, 80, Paint::plain()));
         let going: Vec<_> = rows.into_iter().take(1).map(|row| (row.clone(), doing(&row, NOW))).collect();
         expect![[r#"
             id   state     began       cost  now
             fgh  orphaned  1 min ago  $1.23  nobody supervises it; go on with: longhaul rec…
         "#]]
-        .assert_eq(&going_on(&going, NOW, 80));
+        .assert_eq(&going_on(&going, NOW, 80, Paint::plain()));
     }
 }

@@ -10,15 +10,19 @@ use crate::output::text::cut;
 use crate::output::text::grouped;
 use crate::output::timeline::outcome_words;
 use crate::output::words::{self, plural};
-use crate::output::wrap::wrap;
+use crate::output::wrap::{COLUMNS, columns, wrap};
 use longhaul_core::{Because, Limit, Moment, Outcome, Rung, SessionFound, Span};
 use longhaul_store::ChangedFigures;
 use std::fmt::Write;
 
 // `  directory   `.
 const INDENT: usize = 14;
+// As wide as a page together with the other columns.
 const ENDED_BY_CHARS: usize = 28;
 const THEN_CHARS: usize = 26;
+// `out_of_memory`, and `resumed after 12m 34s`: in less, they say nothing.
+const ENDED_BY_CHARS_MIN: usize = 13;
+const THEN_CHARS_MIN: usize = 21;
 
 /// The moments behind what is shown, for local times.
 pub struct Times<'a> {
@@ -38,6 +42,9 @@ pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> Strin
         None => "not over, and nobody supervises it".to_owned(),
     };
     line(&mut out, "outcome", &stands);
+    if let Some(name) = &shown.name {
+        line(&mut out, "name", name);
+    }
     line(&mut out, "task", &shown.task);
     line(&mut out, "directory", &shown.cwd);
     line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
@@ -144,7 +151,7 @@ fn tokens(shown: &Shown) -> String {
     )
 }
 
-fn limit_line(used: &LimitUsed) -> String {
+pub fn limit_line(used: &LimitUsed) -> String {
     let amount = |amount: f64| match used.limit {
         Limit::Budget => words::dollars(amount),
         Limit::Tokens | Limit::Turns => grouped(amount as u64),
@@ -178,11 +185,19 @@ fn changes(changed: ChangedFigures, run: &str) -> String {
     }
 }
 
+/// How much room the table has for what ended an attempt and for what was done then: less on a narrow terminal.
+fn word_chars() -> (usize, usize) {
+    let room = (ENDED_BY_CHARS + THEN_CHARS).saturating_sub(COLUMNS - columns());
+    let then = THEN_CHARS.min(room.saturating_sub(ENDED_BY_CHARS)).max(THEN_CHARS_MIN);
+    (room.saturating_sub(then).max(ENDED_BY_CHARS_MIN), then)
+}
+
 fn table(out: &mut String, shown: &Shown, times: &Times<'_>) {
+    let (ended_by_chars, then_chars) = word_chars();
     let mut row = |cells: [&str; 7]| {
         let [number, began, rung, took, ended, then, cost] = cells;
         let row = format!(
-            "  {number:>3}  {began:<8}  {rung:<6}  {took:<7}  {ended:<ENDED_BY_CHARS$}  {then:<THEN_CHARS$}  {cost:>8}"
+            "  {number:>3}  {began:<8}  {rung:<6}  {took:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
         );
         out.push_str(row.trim_end());
         out.push('\n');
@@ -202,8 +217,8 @@ fn table(out: &mut String, shown: &Shown, times: &Times<'_>) {
             &times.clock.time(told.began()),
             attempt.rung.map_or("new", Rung::word),
             &took,
-            &cut(&ended_by(attempt), ENDED_BY_CHARS),
-            &cut(&then(attempt, told, times), THEN_CHARS),
+            &cut(&ended_by(attempt), ended_by_chars),
+            &cut(&then(attempt, told, times), then_chars),
             &words::dollars(attempt.total_cost_usd),
         ]);
         if let Some(summary) = &attempt.summary {
@@ -259,7 +274,7 @@ fn notes(out: &mut String, attempt: &Attempt) {
         Some((why, silence)) => note(out, attempt, &words::stalled(why, &silence, excused)),
         None if excused > 0 => note(out, attempt, &words::excused(excused)),
         // What did not fit into the table.
-        None if ended_by(attempt).chars().count() > ENDED_BY_CHARS => {
+        None if ended_by(attempt).chars().count() > word_chars().0 => {
             note(out, attempt, &ended_by(attempt));
         }
         None => {}
