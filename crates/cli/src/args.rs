@@ -156,7 +156,7 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Look whether runs can be begun here, and say what to type where they cannot
     Doctor(DoctorArgs),
-    /// Show, check and begin configuration files
+    /// Show what is configured, or begin a configuration file
     Config(ConfigArgs),
     /// Print the JSON Schema of what a command prints, or list the schemas
     Schema(SchemaArgs),
@@ -181,8 +181,8 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The run: the first letters of its id, `@` for the last one, or its directory
-    #[arg(value_name = "RUN")]
+    /// The run: the first letters of its id, its name, `@` for the last one, or its directory
+    #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
 }
 
@@ -201,8 +201,8 @@ pub struct WatchdogArgs {
 
 #[derive(Debug, Args)]
 pub struct AttachArgs {
-    /// The run: the first letters of its id, `@` for the last one, or its directory
-    #[arg(value_name = "RUN")]
+    /// The run: the first letters of its id, its name, `@` for the last one, or its directory
+    #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
     #[command(flatten)]
     pub events: EventsArgs,

@@ -5,7 +5,7 @@ use crate::driver::drive;
 use crate::live::{LiveWorld, Mark, Setup, seed};
 use crate::news::News;
 use crate::observer::Observer;
-use crate::report::{Report, settle, tell_status};
+use crate::report::{Report, resume_command, settle, tell_status};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
@@ -167,9 +167,12 @@ impl SuperviseError {
             SuperviseError::Workspace { .. } => {
                 Some("put it back, or name where it is now by `longhaul resume RUN --cwd DIR`".to_owned())
             }
-            SuperviseError::Ended { run, .. } => {
-                Some(format!("`longhaul resume {run}` goes on with it, with a new PROMPT or --again"))
-            }
+            SuperviseError::Ended { run, outcome } => Some(match resume_command(run, outcome) {
+                Some(command) => format!("`{command}` goes on with it"),
+                None => {
+                    format!("`longhaul resume {run} PROMPT` asks it for more, --again for the same once more")
+                }
+            }),
             SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` begins one")),
             SuperviseError::NotOver(run) => Some(format!(
                 "`longhaul recover {run}` goes on with it as it is, `longhaul cancel {run}` ends it"

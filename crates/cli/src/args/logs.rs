@@ -6,8 +6,8 @@ use longhaul_core::Moment;
 
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// The run: the first letters of its id, `@` for the last one, or its directory
-    #[arg(value_name = "RUN")]
+    /// The run: the first letters of its id, its name, `@` for the last one, or its directory
+    #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
     /// Go on printing what is said and done, until the run is over; also across a supervisor that dies, once the run is
     /// recovered

@@ -8,8 +8,17 @@ use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Writer};
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
-use crate::{home, runtime};
-use longhaul::{Followed, Observer, RunError, follow};
+use crate::{home, runtime, signals};
+use longhaul::{Followed, Observer, RunError, SuperviseError, follow};
+use longhaul_core::By;
+
+/// Why nothing more is seen.
+enum Seen {
+    /// The run is over, or nobody supervises it.
+    Followed(Followed),
+    /// Whoever looked has gone.
+    Left(By),
+}
 
 /// Carries out the command and returns the exit code of the run.
 pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
@@ -25,15 +34,32 @@ pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
         Some(queue) => follow(&dir, &mut Events::following(observer, queue)).await,
         None => follow(&dir, observer).await,
     };
-    let followed = runtime.block_on(async {
-        match format {
-            OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
-            OutputFormat::Json | OutputFormat::Text => follow(&mut screen).await,
+    let ended = runtime.block_on(async {
+        let mut leaves = signals::cancels().map_err(SuperviseError::Io)?;
+        let followed = async {
+            match format {
+                OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
+                OutputFormat::Json | OutputFormat::Text => follow(&mut screen).await,
+            }
+        };
+        tokio::select! {
+            followed = followed => followed.map(Seen::Followed),
+            Some(by) = leaves.recv() => Ok(Seen::Left(by)),
         }
     });
     screen.close();
     events::close(events, global);
-    match followed.map_err(|error| failure(RunError::Refused(error)))? {
+    let followed = match ended.map_err(|error| failure(RunError::Refused(error)))? {
+        Seen::Followed(followed) => followed,
+        Seen::Left(by) => {
+            if !global.quiet {
+                let run = dir.id();
+                output::talk(&format!("run {run} goes on; `longhaul cancel {run}` ends it"));
+            }
+            return Ok(by.exit_code());
+        }
+    };
+    match followed {
         Followed::Ended(report) => {
             if prints {
                 output::print(&Envelope::of(&report), format);

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::envelope::Envelope;
 use crate::output::{self, screen::Screen};
 use crate::{home, runtime};
-use longhaul::{Followed, Report, RunError, follow, recover};
+use longhaul::{Followed, Report, RunError, SuperviseError, follow, recover};
 use longhaul_core::By;
 use longhaul_store::{Home, Journal, RunDir, RunRequest};
 use tokio::sync::mpsc;
@@ -40,5 +40,12 @@ async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Rep
     let _ = sender.try_send(if now { By::PersonNow } else { By::Person });
     let ended = recover(home, dir, None, environment(), &mut screen, cancels).await;
     screen.close();
-    ended.map_err(failure)
+    ended.map_err(|error| match error {
+        RunError::Refused(SuperviseError::Ended { run, outcome }) => Failure::refused(
+            format!("cancel run {run}: it has ended as {}", outcome.kind),
+            format!("nothing of it goes on; `longhaul why {run}` tells how it ended"),
+            None,
+        ),
+        error => failure(error),
+    })
 }

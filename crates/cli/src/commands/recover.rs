@@ -4,12 +4,15 @@ mod install;
 mod unit;
 
 use super::run::failure;
+use super::runs::{Row, table};
 use super::watchdog::environment;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
 use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
+use crate::output::pager::page;
+use crate::output::paint::Paint;
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, talk};
@@ -18,8 +21,9 @@ use crate::telemetry::{Sending, Voice, telling};
 use crate::{home, notify, runtime};
 use longhaul::{Observer, Report, recover as take_over, recoverable};
 use longhaul_core::{By, Outcome, OutcomeKind, Span};
-use longhaul_store::{Home, Journal, RunDir};
+use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
 use std::fs;
+use std::io::{self, IsTerminal};
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, LocalSet};
 
@@ -41,9 +45,7 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
     let unreadable =
         if args.run.is_none() { complain_of_unreadable(&home, args.within)? } else { Vec::new() };
     if args.list {
-        for run in &runs {
-            output::print_text(&format!("{}\n", run.id()));
-        }
+        list(&runs, global);
         return Ok(0);
     }
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
@@ -61,6 +63,18 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
         _ => Ok(Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()),
+    }
+}
+
+/// An id a line for programs; for people, since when each goes on, and what it is about.
+fn list(runs: &[RunDir], global: &Global) {
+    if !io::stdout().is_terminal() {
+        runs.iter().for_each(|run| output::print_text(&format!("{}\n", run.id())));
+    } else if runs.is_empty() {
+        talk("nothing to recover: every run has ended or is supervised");
+    } else {
+        let rows: Vec<Row> = runs.iter().map(|run| Row::new(LedgerEntry::read(run).run)).collect();
+        page(global, &table::runs(&rows, output::now(), output::width(), Paint::stdout()));
     }
 }
 

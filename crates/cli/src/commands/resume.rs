@@ -4,8 +4,8 @@ use super::run::{Shown, carry, failure};
 use super::watchdog::{environment, equipped};
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
-use crate::output::events;
 use crate::output::lifecycle::Lifecycle;
+use crate::output::{events, talk};
 use crate::{home, limits, notify, prompt};
 use longhaul::{GoingOn, Observer, Request, RunError, branch, resume as go_on, supervise};
 use longhaul_core::{Ask, Limits, OutcomeKind, Policy, Run, RunId};
@@ -37,6 +37,7 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
         (None, true) => Ask::Again,
         (None, false) => {
             check_unfinished(&dir)?;
+            tell_of_death(&dir, global)?;
             Ask::Continue
         }
     };
@@ -95,6 +96,17 @@ pub fn limits_of(args: &ResumeArgs, dir: &RunDir) -> Result<Limits, Failure> {
 /// Work that is done does not go on by itself.
 fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
     if is_done(dir)? { Err(done(dir.id())) } else { Ok(()) }
+}
+
+/// A run that is not over, and that nobody supervises, goes on as by `longhaul recover`: not in silence.
+fn tell_of_death(dir: &RunDir, global: &Global) -> Result<(), Failure> {
+    let is_held = Journal::is_held(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let is_over = Run::replay(history.records()).state().outcome().is_some();
+    if !is_held && !is_over && !global.quiet {
+        talk(&format!("the supervisor of run {} has died; going on, as by `longhaul recover`", dir.id()));
+    }
+    Ok(())
 }
 
 /// Whether the run has ended as done.
