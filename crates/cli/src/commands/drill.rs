@@ -8,21 +8,27 @@ pub use play::AGENT_SUBCOMMAND;
 pub use scorecard::Scorecard;
 
 use crate::args::{DrillAgentKind, DrillArgs, Global, OutputFormat};
+use crate::commands::dry_run::quoted;
 use crate::failure::Failure;
 use crate::output;
+use crate::output::paint::Paint;
+use crate::output::wrap::wrap;
 use longhaul::agents::find_claude;
 use longhaul_agent::Program;
 use longhaul_core::{Moment, draw};
 use longhaul_drill::Scenario;
 use longhaul_drill::scenario::{all, find};
 use std::env;
+use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the scenarios and returns the exit code: 0 only if every scorecard agrees throughout.
 pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     if args.list {
-        output::print_text(&table::list(&all().map_err(unexpected)?));
+        let for_people = io::stdout().is_terminal();
+        output::print_text(&table::list(&all().map_err(unexpected)?, for_people));
         return Ok(0);
     }
     let scenarios = chosen(args)?;
@@ -31,11 +37,21 @@ pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
     let mut cards = Vec::new();
     for scenario in &scenarios {
         if !global.quiet {
-            output::talk(&format!("drill {}: {} (seed {seed})", scenario.name, scenario.summary));
+            let mut said = format!("drill {} (seed {seed}): ", scenario.name);
+            wrap(&mut said, &scenario.summary, 4);
+            output::talk(said.trim_end());
         }
-        let card = play::play(global, args, scenario, &program, seed)?;
+        let (card, kept) = play::play(global, args, scenario, &program, seed)?;
         if format == OutputFormat::Text {
-            output::print_text(&table::card(&card));
+            output::print_text(&table::card(&card, Paint::stdout()));
+        }
+        match kept {
+            _ if global.quiet => {}
+            Some(kept) => output::talk(&look_around(&kept, &card.run)),
+            None if format == OutputFormat::Text && scenarios.len() == 1 => {
+                output::talk("the run is gone; with --keep it stays, to be looked at like any other");
+            }
+            None => {}
         }
         cards.push(card);
     }
@@ -51,10 +67,20 @@ pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
     Ok(if cards.iter().all(Scorecard::agrees) { 0 } else { 20 })
 }
 
+/// Where the run is, and how the commands that look at runs find it there.
+fn look_around(kept: &Path, run: &str) -> String {
+    let home = quoted(&kept.join(play::HOME).display().to_string());
+    format!(
+        "kept {}\n  export LONGHAUL_HOME={home}\n  longhaul why {run}     # what happened; also: show, logs, cost, report",
+        kept.display()
+    )
+}
+
 fn chosen(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
     let names: Vec<&str> = args.scenarios.iter().chain(&args.scenario).map(String::as_str).collect();
     let broken = |error: longhaul_drill::ScenarioError| {
-        Failure::usage(error.to_string(), "`longhaul drill --list` lists the scenarios")
+        let near = error.near().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        Failure::usage(error.to_string(), format!("{near}`longhaul drill --list` lists the scenarios"))
     };
     match names.as_slice() {
         [] => find("storm").map(|storm| vec![storm]).map_err(broken),

@@ -145,7 +145,8 @@ fn a_scenario_that_cannot_be_played_is_wrong_usage() {
         ended.says(words);
         ended.says(&["hint:", "--list"]);
     };
-    check(&Stage::new().longhaul(["drill", "tornado"]).end(), &["tornado", "storm"]);
+    check(&Stage::new().longhaul(["drill", "tornado"]).end(), &["tornado"]);
+    check(&Stage::new().longhaul(["drill", "strom"]).end(), &["strom", "did you mean storm?"]);
     check(&Stage::new().longhaul(["drill", "--scenario", "/nowhere.toml"]).end(), &["/nowhere.toml"]);
     check(&drill("name = "), &["own.toml", "line 1"]);
     check(&drill(&SMALL.replace("prompt =", "promt =")), &["own.toml", "promt"]);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::script::{Scenario, ScenarioError};
+use longhaul_agent::near;
 
 /// Name and text of each; the name is that of the file.
 macro_rules! scenarios {
@@ -60,6 +61,6 @@ pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
     if path.is_file() {
         return Scenario::load(path);
     }
-    let known: Vec<_> = EMBEDDED.iter().map(|(name, _)| *name).collect();
-    Err(ScenarioError::Unknown { name: name.to_owned(), known: known.join(", ") })
+    let near = near(name, EMBEDDED.iter().map(|(name, _)| *name));
+    Err(ScenarioError::Unknown { name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() })
 }

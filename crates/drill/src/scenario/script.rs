@@ -228,12 +228,12 @@ pub struct Workspace {
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// No embedded scenario has this name and no such file exists.
-    #[error("find scenario {name}: no such scenario and no such file; known are {known}")]
+    #[error("find scenario {name}: no such scenario and no such file")]
     Unknown {
         /// What was asked for.
         name: String,
-        /// All embedded names.
-        known: String,
+        /// Embedded ones whose names are like it.
+        near: Vec<String>,
     },
     /// Its file could not be read.
     #[error("read scenario {}: {source}", path.display())]
@@ -259,6 +259,16 @@ pub enum ScenarioError {
         /// What, and what would be right.
         problem: String,
     },
+}
+
+impl ScenarioError {
+    /// The name that was probably meant.
+    pub fn near(&self) -> Option<&str> {
+        match self {
+            ScenarioError::Unknown { near, .. } => near.first().map(String::as_str),
+            ScenarioError::Read { .. } | ScenarioError::Parse { .. } | ScenarioError::Invalid { .. } => None,
+        }
+    }
 }
 
 impl Scenario {

@@ -79,5 +79,6 @@ fn mistakes_are_named() {
         problem(&SMALL.replace("bash = { command = \"true\" }", "read = { path = \"../x\" }"))
             .contains("leaves")
     );
-    assert!(find("nope").is_err_and(|error| error.to_string().contains("storm")));
+    assert!(find("nope").is_err_and(|error| error.near().is_none() && error.to_string().contains("nope")));
+    assert!(find("strom").is_err_and(|error| error.near() == Some("storm")));
 }

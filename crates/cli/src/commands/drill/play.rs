@@ -15,7 +15,7 @@ use longhaul_drill::{Account, Api, Scenario, announced, workspace};
 use longhaul_store::{Home, Placement, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -23,23 +23,23 @@ use std::{env, fs};
 
 /// The hidden subcommand that is the scripted agent.
 pub const AGENT_SUBCOMMAND: &str = "drill-agent";
+/// Where its run is kept, in the temporary directory.
+pub const HOME: &str = "longhaul";
 
-/// Plays one scenario to its end.
+/// Plays one scenario to its end. Returns the directory, too, if it is to be kept.
 pub fn play(
     global: &Global,
     args: &DrillArgs,
     scenario: &Scenario,
     program: &Program,
     seed: u64,
-) -> Result<Scorecard, Failure> {
+) -> Result<(Scorecard, Option<PathBuf>), Failure> {
     let place = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
     let runtime = crate::runtime::new()?;
     let played = runtime.block_on(played(global, scenario, program, seed, place.path()))?;
     let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &played);
-    if args.keep {
-        crate::output::talk(&format!("kept {}", place.keep().display()));
-    }
-    Ok(card)
+    let kept = args.keep.then(|| place.keep());
+    Ok((card, kept))
 }
 
 /// A scenario that was played.
@@ -74,7 +74,7 @@ async fn played(
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
     let policy = policy(scenario)?;
     let request = Request {
-        home: Home::open(Some(place.join("longhaul")), |_| None).map_err(unexpected)?,
+        home: Home::open(Some(place.join(HOME)), |_| None).map_err(unexpected)?,
         placement: Placement::default(),
         harness: None,
         inherited: None,

@@ -1,26 +1,38 @@
 //! A scorecard for people.
 
 use super::scorecard::{Scorecard, Survived, Totals};
+use crate::output::paint::{Meaning, Paint};
 use crate::output::text::grouped;
+use crate::output::wrap::wrap;
 use longhaul_core::{Span, Usd};
 use longhaul_drill::Scenario;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The scenarios, one a line.
-pub fn list(scenarios: &[Scenario]) -> String {
+/// The scenarios, one a line; for people, what does not fit a line goes on below it.
+pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
     let width = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
-    scenarios.iter().map(|scenario| format!("{:width$}  {}\n", scenario.name, scenario.summary)).collect()
-}
-
-/// One scorecard.
-pub fn card(card: &Scorecard) -> String {
     let mut out = String::new();
-    write_card(&mut out, card).expect("writing to a string cannot fail");
+    for scenario in scenarios {
+        let mut line = format!("{:width$}  ", scenario.name);
+        if for_people {
+            wrap(&mut line, &scenario.summary, width + 2);
+        } else {
+            line += &format!("{}\n", scenario.summary);
+        }
+        out += &line;
+    }
     out
 }
 
-fn write_card(out: &mut String, card: &Scorecard) -> std::fmt::Result {
+/// One scorecard.
+pub fn card(card: &Scorecard, paint: Paint) -> String {
+    let mut out = String::new();
+    write_card(&mut out, card, paint).expect("writing to a string cannot fail");
+    out
+}
+
+fn write_card(out: &mut String, card: &Scorecard, paint: Paint) -> std::fmt::Result {
     let mut line = |name: &str, value: String| writeln!(out, "  {name:<20}{value}");
     line(
         "scenario",
@@ -67,9 +79,10 @@ fn write_card(out: &mut String, card: &Scorecard) -> std::fmt::Result {
     line("processes left", card.processes_left.to_string())?;
     line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual))?;
     if card.agrees() {
-        line("verdict", "everything agrees".to_owned())
+        line("verdict", paint.as_meant("everything agrees", Some(Meaning::Good)))
     } else {
-        line("verdict", format!("DOES NOT AGREE: {}", card.disagreements().join("; ")))
+        let disagrees = paint.as_meant("DOES NOT AGREE", Some(Meaning::Bad));
+        line("verdict", format!("{disagrees}: {}", card.disagreements().join("; ")))
     }
 }
 
