@@ -2,6 +2,7 @@
 
 use longhaul_agent::Dialect;
 use longhaul_agent::claude::Claude;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,9 @@ pub fn find_claude(named: Option<&Path>) -> Result<PathBuf, AgentError> {
     if let Some(home) = env::var_os("HOME").map(PathBuf::from) {
         looked.extend([home.join(".local/bin"), home.join(".claude/local")]);
     }
+    // A place that is twice on the path is told once.
+    let mut seen = BTreeSet::new();
+    looked.retain(|place| seen.insert(place.clone()));
     looked
         .iter()
         .map(|place| place.join("claude"))

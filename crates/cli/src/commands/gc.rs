@@ -28,6 +28,9 @@ pub struct Collected {
     kept: BTreeMap<&'static str, u64>,
 }
 
+/// Why one is kept however old it is.
+const NEWEST: &str = "among the newest";
+
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Removed {
@@ -89,7 +92,7 @@ fn why_kept(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'sta
     if row.state != RowState::Over {
         Some("not over, by its journal")
     } else if place < args.keep_last {
-        Some("among the newest")
+        Some(NEWEST)
     } else if args.keep.iter().any(is_named) {
         Some("of an outcome that is kept")
     } else if !dir.path().starts_with(home.runs_path()) {
@@ -148,7 +151,8 @@ fn text(collected: &Collected, now: Moment) -> String {
     let runs = if collected.runs.len() == 1 { "run" } else { "runs" };
     out += &format!("{} {runs} {done}: {}\n", collected.runs.len(), words::bytes(collected.bytes));
     for (why, count) in &collected.kept {
-        out += &format!("{count} kept: {why}\n");
+        let flag = if *why == NEWEST { " (--keep-last)" } else { "" };
+        out += &format!("{count} kept: {why}{flag}\n");
     }
     out
 }

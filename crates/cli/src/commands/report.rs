@@ -29,7 +29,7 @@ use figures::cost;
 use jiff::Zoned;
 use longhaul_core::{Moment, Span, Usd};
 use model::{Asked, Report, ReportRun};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use story::Attempt;
 
 // What a report tells of that is asked for nothing else: one is made each morning.
@@ -76,11 +76,18 @@ fn form(global: &Global, args: &ReportArgs) -> Result<Form, Failure> {
         (true, Some(OutputFormat::Json | OutputFormat::StreamJson)) => {
             Err(Failure::usage("a report is text or JSON, not both", "leave out --text or --output-format"))
         }
+        // What is called a page is one, whatever else is printed as text.
+        (false, Some(OutputFormat::Text)) if is_page(args) => Ok(Form::Page),
         (true, None | Some(OutputFormat::Text)) | (false, Some(OutputFormat::Text)) => Ok(Form::Text),
         (false, Some(OutputFormat::Json | OutputFormat::StreamJson)) => Ok(Form::Json),
         // Wherever its name is printed to: a page is what is asked for by nothing else.
         (false, None) => Ok(Form::Page),
     }
+}
+
+fn is_page(args: &ReportArgs) -> bool {
+    let ending = args.output.as_deref().and_then(Path::extension);
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("html") || ending.eq_ignore_ascii_case("htm"))
 }
 
 fn path(args: &ReportArgs, form: Form, now: &Zoned) -> PathBuf {
