@@ -22,6 +22,7 @@ mod doctor;
 mod drills;
 mod events;
 mod finishing;
+mod first_day;
 mod full_disk;
 mod guards;
 mod guards_of_calls;

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 const MARKS: (&str, &str) = ("PAGER", "sed 's/^/paged: /'");
 
 /// Calls the program with a terminal for its stdout, and returns what is then on the screen.
-fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String {
+pub fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String {
     let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
     grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
     let name = ptsname(&control, Vec::new()).expect("it has a name").into_string().expect("a plain one");
