@@ -93,11 +93,11 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
     assert_eq!(ended.stderr, "", "a run without incidents has nothing to say");
 }
 
-/// The keys and types that the README shows are there, whatever came of the run.
+/// The keys and types that the page shows are there, whatever came of the run.
 #[test]
-fn every_envelope_has_the_keys_of_the_readme() {
-    let readme = include_str!("../../../../README.md");
-    let example = readme
+fn every_envelope_has_the_keys_that_are_documented() {
+    let page = include_str!("../../../../docs/output.md");
+    let example = page
         .split("```json\n")
         .nth(1)
         .and_then(|rest| rest.split("```").next())

@@ -10,9 +10,15 @@ use std::{env, fs};
 const README: &str = include_str!("../../../../README.md");
 const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
 const CONTRIBUTING: &str = include_str!("../../../../CONTRIBUTING.md");
+const RUNNING: &str = include_str!("../../../../docs/running.md");
+const FAULTS: &str = include_str!("../../../../docs/faults.md");
 /// Pages that are about Longhaul alone; the others also name flags of the agent.
 const PAGES: &[(&str, &str)] = &[
     ("docs/limits.md", include_str!("../../../../docs/limits.md")),
+    ("docs/running.md", RUNNING),
+    ("docs/faults.md", FAULTS),
+    ("docs/recovery.md", include_str!("../../../../docs/recovery.md")),
+    ("docs/output.md", include_str!("../../../../docs/output.md")),
     ("docs/report.md", include_str!("../../../../docs/report.md")),
     ("docs/run-directory.md", include_str!("../../../../docs/run-directory.md")),
     ("docs/ledger.md", include_str!("../../../../docs/ledger.md")),
@@ -109,7 +115,11 @@ fn every_flag_of_the_readme_exists() {
             assert!(ours.contains(flag), "{name} names {flag}");
         }
     }
-    for example in README.lines().filter(|line| line.starts_with("longhaul run ")) {
+    for example in [README, RUNNING]
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter(|line| line.starts_with("longhaul run "))
+    {
         let own = example.split(" -- ").next().unwrap_or_default();
         let own = own.split(" #").next().unwrap_or_default();
         let own: BTreeSet<&str> = flags(own).into_iter().filter(|flag| !others.contains(flag)).collect();
@@ -143,7 +153,7 @@ fn every_run_of_the_readme_would_start() {
     let stage = Stage::new();
     stage.file("task.md", "Fix the tests.");
     let agent = stage.agent();
-    let pages = [README, PAGES[0].1];
+    let pages = [README, RUNNING, PAGES[0].1];
     let examples =
         pages.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("longhaul run "));
     // Its session is nobody's.
@@ -166,7 +176,7 @@ fn every_number_is_that_of_the_policy() {
         format!("After {stall} minutes without a byte"),
         format!("for {} minutes (`--progress-timeout`)", minutes(policy.progress_timeout)),
     ] {
-        assert!(README.contains(&words), "{words}");
+        assert!(FAULTS.contains(&words), "{words}");
     }
     assert_eq!(policy.stop_grace, Span::from_secs(10));
     for words in [format!("answers it ({hours} h;"), "interrupt within ten seconds is ended".to_owned()] {
@@ -213,11 +223,11 @@ fn every_link_leads_to_a_file() {
 }
 
 #[test]
-fn every_preset_is_in_the_readme_and_in_the_help() {
-    let section = README.split("## Policies").nth(1).expect("there is a section");
+fn every_preset_is_told_and_in_the_help() {
+    let section = RUNNING.split("## Policies").nth(1).expect("there is a section");
     let help = help(&["run", "--help"]);
     for preset in Preset::ALL {
-        assert!(section.contains(&format!("`{preset}`")), "the README has no {preset}");
+        assert!(section.contains(&format!("`{preset}`")), "no word of {preset}");
         assert!(help.contains(preset.word()), "the help has no {preset}");
     }
 }
@@ -255,8 +265,17 @@ fn every_exit_code_is_that_of_its_outcome() {
 }
 
 #[test]
+fn every_way_to_end_has_a_row_with_its_code() {
+    let table = FAULTS.split("## How a run ends").nth(1).expect("there is a table");
+    for kind in OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Cancelled) {
+        let code = Outcome { kind, ..Outcome::DONE }.exit_code();
+        assert!(table.contains(&format!("| `{kind}` | {code} |")), "no {kind}");
+    }
+}
+
+#[test]
 fn every_fault_is_in_the_table_once() {
-    let table = README.split("## What happens").nth(1).and_then(|rest| rest.split("Exit codes:").next());
+    let table = FAULTS.split("## How a run ends").next();
     let rows = table.expect("there is a table").lines().filter(|line| line.starts_with("| `"));
     let mut listed: Vec<&str> = rows
         .filter_map(|row| row.split('|').nth(1))
