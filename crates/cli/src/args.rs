@@ -55,12 +55,17 @@ pub use why::WhyArgs;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// Said at the end of the help: what to type first, and what stands for a run everywhere.
+const FIRST: &str = "Begin with `longhaul drill`, which needs neither an agent nor a key, then `longhaul doctor`.\n\
+                     A RUN is the first letters of its id, its name, its directory, or `@` for the last one.";
+
 /// Brings an unattended coding-agent run to an honest end.
 #[derive(Debug, Parser)]
 #[command(
     name = "longhaul",
     version,
     max_term_width = 100,
+    after_help = FIRST,
     propagate_version = true,
     disable_help_subcommand = true
 )]

@@ -112,11 +112,14 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         File::create_new(&path)?.write_all(text.as_bytes())
     };
     write().map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::AlreadyExists => "nothing was changed: edit it, or move it away",
-            _ => "see who owns the directory",
-        };
-        Failure::usage(format!("write {}: {error}", path.display()), hint)
+        let path = path.display();
+        match error.kind() {
+            ErrorKind::AlreadyExists => Failure::usage(
+                format!("begin {path}: it is there already"),
+                "nothing was changed: edit it, or move it away; `longhaul config show --origin` tells what holds",
+            ),
+            _ => Failure::usage(format!("write {path}: {error}"), "see who owns the directory"),
+        }
     })?;
     output::print_text(&match format {
         OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&Begun { written: path }),
