@@ -84,9 +84,7 @@ pub fn going_on(rows: &[(Row, String)], now: Moment, width: usize, paint: Paint)
 pub fn doing(row: &Row, now: Moment) -> String {
     let why = row.known.fault.map(|fault| format!("{}; ", words::cause(fault))).unwrap_or_default();
     match (row.state, row.known.until) {
-        (RowState::Orphaned, _) => {
-            format!("nobody supervises it; go on with: longhaul recover {}", row.id)
-        }
+        (RowState::Orphaned, _) => format!("no supervisor: longhaul recover {}", row.id),
         (RowState::Waiting, Some(until)) => {
             format!("{why}attempt {} {}", row.attempts + 1, at(until, now))
         }
@@ -175,7 +173,7 @@ mod tests {
         let going: Vec<_> = rows.into_iter().take(1).map(|row| (row.clone(), doing(&row, NOW))).collect();
         expect![[r#"
             id   state     began       cost  now
-            fgh  orphaned  1 min ago  $1.23  nobody supervises it; go on with: longhaul rec…
+            fgh  orphaned  1 min ago  $1.23  no supervisor: longhaul recover fgh
         "#]]
         .assert_eq(&going_on(&going, NOW, 80, Paint::plain()));
     }
