@@ -36,6 +36,9 @@ pub(crate) const COST_ESTIMATED: &str = "longhaul.cost.estimated_usd";
 pub(crate) const COST_KIND: &str = "longhaul.cost.kind";
 pub(crate) const UNTIL: &str = "longhaul.wait.until";
 pub(crate) const WHY: &str = "longhaul.why";
+/// How hard an attempt was stopped.
+pub(crate) const LEVEL: &str = "longhaul.stop.level";
+pub(crate) const REMEDY: &str = "longhaul.remedy";
 pub(crate) const CHECK: &str = "longhaul.check.result";
 pub(crate) const DENIED: &str = "longhaul.tool.denied";
 

@@ -3,11 +3,14 @@
 //! What happened under an earlier supervisor is only taken in: that one told of it. Two of them may tell of a turn twice, as the
 //! same span, but never is its use counted twice.
 
+mod done;
+
 use crate::context::{Trace, within};
-use crate::conversation::{Call, Conversation, Ending, Told, Turn};
+use crate::conversation::{Conversation, Told};
 use crate::moments::system_time;
 use crate::names;
 use crate::pipeline::Voice;
+use done::{About, Done, EndedAttempt, Note, called, called_call, used, word};
 use longhaul_agent::Dialect;
 use longhaul_core::{
     Fault, Moment, Next, Outcome, OutcomeKind, Phase, Record, Run, RunId, Rung, SessionId, Tally,
@@ -16,7 +19,7 @@ use longhaul_store::Plan;
 use opentelemetry::trace::{
     Span as _, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceId, Tracer as _,
 };
-use opentelemetry::{Array, Context, KeyValue, StringValue, Value};
+use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::Span;
 use std::collections::BTreeMap;
 
@@ -40,15 +43,6 @@ pub(crate) struct Spans {
     used: Tally,
 }
 
-/// What a plan says that goes with every span.
-struct About {
-    run: String,
-    name: Option<String>,
-    agent: String,
-    provider: &'static str,
-    model: Option<String>,
-}
-
 /// An attempt that is under way.
 struct Attempt {
     number: u32,
@@ -58,25 +52,13 @@ struct Attempt {
     conversation: Conversation,
     /// Whether this supervisor reads its stream.
     is_heard: bool,
-    notes: Vec<(&'static str, Moment, Vec<KeyValue>)>,
+    notes: Vec<Note>,
 }
 
 /// A time without an agent.
 enum Pause {
     Wait { since: Moment, until: Moment, after: Option<Fault> },
     Check { since: Moment },
-}
-
-/// A span that is over.
-struct Done {
-    called: String,
-    name: String,
-    kind: SpanKind,
-    began: Moment,
-    ended: Moment,
-    attributes: Vec<KeyValue>,
-    notes: Vec<(&'static str, Moment, Vec<KeyValue>)>,
-    error: Option<String>,
 }
 
 impl Spans {
@@ -88,13 +70,7 @@ impl Spans {
         dialect: Box<dyn Dialect>,
         known: BTreeMap<u32, usize>,
     ) -> Spans {
-        let about = About {
-            run: run.to_string(),
-            name: plan.name.clone(),
-            agent: plan.agent.name.clone(),
-            provider: provider(&plan.agent.name),
-            model: plan.model.clone(),
-        };
+        let about = About::of(run.to_string(), plan);
         Spans {
             voice,
             trace,
@@ -178,8 +154,7 @@ impl Spans {
                 }
             }
             Record::StopOrdered { at, why, level, .. } => {
-                let why =
-                    [KeyValue::new(names::WHY, word(why)), KeyValue::new("longhaul.stop.level", word(level))];
+                let why = [KeyValue::new(names::WHY, word(why)), KeyValue::new(names::LEVEL, word(level))];
                 self.note("longhaul.stop", *at, why.to_vec());
             }
             Record::Recovered { at, remains, .. } => {
@@ -214,7 +189,7 @@ impl Spans {
     /// Something happened in the attempt, or in the run.
     fn note(&mut self, name: &'static str, at: Moment, attributes: Vec<KeyValue>) {
         match &mut self.attempt {
-            Some(attempt) => attempt.notes.push((name, at, attributes)),
+            Some(attempt) => attempt.notes.push(Note { name, at, attributes }),
             None => {
                 if let Some(run) = self.run() {
                     run.add_event_with_timestamp(name, system_time(at), attributes);
@@ -227,28 +202,21 @@ impl Spans {
         let Some(mut attempt) = self.attempt.take() else { return };
         let told = attempt.conversation.end(at);
         self.converse(attempt.number, &told);
-        let mut attributes = vec![
-            KeyValue::new(names::OPERATION, "invoke_agent"),
-            KeyValue::new(names::AGENT, self.about.agent.clone()),
-            KeyValue::new(names::CONVERSATION, attempt.session.to_string()),
-            KeyValue::new(names::ATTEMPT, i64::from(attempt.number)),
-        ];
-        attributes.extend(self.about.model.clone().map(|model| KeyValue::new(names::REQUEST_MODEL, model)));
-        attributes.extend(attempt.rung.map(|rung| KeyValue::new(names::RUNG, rung.word())));
-        attributes.extend(used(tally));
-        if let Next::Attempt { remedy, .. } = next {
-            attributes.push(KeyValue::new("longhaul.remedy", word(remedy)));
-        }
-        self.over(Done {
-            called: called(attempt.number),
-            name: format!("invoke_agent {}", self.about.agent),
-            kind: SpanKind::Internal,
+        let remedy = match next {
+            Next::Attempt { remedy, .. } => Some(remedy),
+            Next::Check | Next::Finish(_) => None,
+        };
+        let ended = EndedAttempt {
+            number: attempt.number,
             began: attempt.began,
             ended: at,
-            attributes,
-            notes: attempt.notes,
-            error: fault.map(|fault| fault.word().to_owned()),
-        });
+            session: &attempt.session,
+            rung: attempt.rung,
+            fault,
+            tally,
+            remedy,
+        };
+        self.over(Done::attempt(&self.about, &ended, attempt.notes));
         let common = self.about.common();
         if let Some(figures) = self.voice.figures() {
             figures.attempt(fault, tally, &common);
@@ -268,19 +236,7 @@ impl Spans {
     /// A wait is over, if there was one.
     fn resume(&mut self, at: Moment) {
         let Some(Pause::Wait { since, until, after }) = self.pause.take() else { return };
-        let mut attributes = vec![KeyValue::new(names::UNTIL, moment(until))];
-        attributes.extend(after.map(|fault| KeyValue::new(names::FAULT, fault.word())));
-        let number = self.state.state().plan.as_ref().map_or(0, |plan| plan.attempt);
-        self.over(Done {
-            called: format!("wait {number}"),
-            name: after.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
-            kind: SpanKind::Internal,
-            began: since,
-            ended: at,
-            attributes,
-            notes: Vec::new(),
-            error: None,
-        });
+        self.over(Done::wait((since, at), until, after));
         let common = self.about.common();
         if let Some(figures) = self.voice.figures() {
             figures.waited(after, at.since(since), &common);
@@ -289,16 +245,7 @@ impl Spans {
 
     fn end_check(&mut self, at: Moment, result: String) {
         let Some(Pause::Check { since }) = self.pause.take() else { return };
-        self.over(Done {
-            called: format!("check {}", since.0),
-            name: "check".to_owned(),
-            kind: SpanKind::Internal,
-            began: since,
-            ended: at,
-            error: (result != "passed").then(|| "check_failed".to_owned()),
-            attributes: vec![KeyValue::new(names::CHECK, result)],
-            notes: Vec::new(),
-        });
+        self.over(Done::check((since, at), result));
     }
 
     fn end_run(&mut self, at: Moment, outcome: &Outcome) {
@@ -332,74 +279,14 @@ impl Spans {
                     if let Some(figures) = self.voice.figures().filter(|_| !turn.is_known) {
                         figures.turn(turn, &common);
                     }
-                    self.turn(attempt, turn);
+                    let done = Done::turn(&self.about, attempt, turn);
+                    self.over_within(attempt, turn.within.as_deref(), done);
                 }
-                Told::Call(call) => self.call(attempt, call),
+                Told::Call(call) => {
+                    self.over_within(attempt, call.within.as_deref(), Done::call(attempt, call));
+                }
             }
         }
-    }
-
-    fn turn(&mut self, attempt: u32, turn: &Turn) {
-        let mut attributes = vec![
-            KeyValue::new(names::OPERATION, "chat"),
-            KeyValue::new(names::RESPONSE_ID, turn.id.clone()),
-            KeyValue::new(names::ATTEMPT, i64::from(attempt)),
-        ];
-        attributes.extend(self.about.model.clone().map(|model| KeyValue::new(names::REQUEST_MODEL, model)));
-        attributes.extend(turn.model.clone().map(|model| KeyValue::new(names::RESPONSE_MODEL, model)));
-        attributes.extend(turn.session.clone().map(|session| KeyValue::new(names::CONVERSATION, session)));
-        attributes.extend(turn.stop_reason.clone().map(|reason| {
-            let reasons = Array::String(vec![StringValue::from(reason)]);
-            KeyValue::new(names::FINISH_REASONS, Value::Array(reasons))
-        }));
-        if let Some(usage) = turn.usage {
-            attributes.extend(tokens(
-                usage.input_tokens,
-                usage.output_tokens,
-                usage.cache_read_input_tokens,
-                usage.cache_creation_input_tokens,
-            ));
-        }
-        let done = Done {
-            called: format!("{} turn {}", called(attempt), turn.id),
-            name: turn.model.as_ref().map_or("chat".to_owned(), |model| format!("chat {model}")),
-            kind: SpanKind::Client,
-            began: turn.began,
-            ended: turn.ended,
-            attributes,
-            notes: Vec::new(),
-            error: None,
-        };
-        self.over_within(attempt, turn.within.as_deref(), done);
-    }
-
-    fn call(&mut self, attempt: u32, call: &Call) {
-        let mut attributes = vec![
-            KeyValue::new(names::OPERATION, "execute_tool"),
-            KeyValue::new(names::TOOL, call.tool.clone()),
-            KeyValue::new(names::TOOL_CALL, call.id.clone()),
-            KeyValue::new(names::ATTEMPT, i64::from(attempt)),
-        ];
-        let error = match call.ending {
-            Ending::Returned => None,
-            Ending::Failed => Some("tool_error"),
-            Ending::Denied => Some("denied"),
-            Ending::Interrupted => Some("interrupted"),
-        };
-        if call.ending == Ending::Denied {
-            attributes.push(KeyValue::new(names::DENIED, true));
-        }
-        let done = Done {
-            called: called_call(attempt, &call.id),
-            name: format!("execute_tool {}", call.tool),
-            kind: SpanKind::Internal,
-            began: call.began,
-            ended: call.ended,
-            attributes,
-            notes: Vec::new(),
-            error: error.map(str::to_owned),
-        };
-        self.over_within(attempt, call.within.as_deref(), done);
     }
 
     /// A part of an attempt, or of a sub-agent in it.
@@ -427,7 +314,7 @@ impl Spans {
             .with_attributes(attributes);
         self.voice.settle(self.trace.span(&done.called));
         let mut span = tracer.build_with_context(builder, &context(&run, parent));
-        for (name, at, attributes) in done.notes {
+        for Note { name, at, attributes } in done.notes {
             span.add_event_with_timestamp(name, system_time(at), attributes);
         }
         if let Some(error) = done.error {
@@ -468,70 +355,8 @@ impl Spans {
     }
 }
 
-impl About {
-    fn common(&self) -> Vec<KeyValue> {
-        vec![KeyValue::new(names::PROVIDER, self.provider), KeyValue::new(names::AGENT, self.agent.clone())]
-    }
-}
-
 /// Within the run, or within a part of it.
 fn context(run: &SpanContext, parent: Option<(TraceId, SpanId)>) -> Context {
     let (trace, span) = parent.unwrap_or((run.trace_id(), run.span_id()));
     within(trace, span, run.is_sampled(), false)
-}
-
-fn called(attempt: u32) -> String {
-    format!("attempt {attempt}")
-}
-
-fn called_call(attempt: u32, call: &str) -> String {
-    format!("{} call {call}", called(attempt))
-}
-
-/// The vendor of the models that an agent works with, in the word of the conventions.
-fn provider(agent: &str) -> &'static str {
-    match agent {
-        "claude" => "anthropic",
-        "codex" => "openai",
-        "gemini" => "gcp.gemini",
-        _ => "_OTHER",
-    }
-}
-
-fn used(tally: &Tally) -> Vec<KeyValue> {
-    let all = tally.tokens + tally.cut_tokens;
-    let mut attributes = tokens(all.input, all.output, all.cache_read, all.cache_write);
-    attributes.push(KeyValue::new(names::TURNS, i64::from(tally.turns)));
-    attributes.push(KeyValue::new(names::COST, tally.cost.dollars()));
-    if tally.cost_estimated.0 > 0 {
-        attributes.push(KeyValue::new(names::COST_ESTIMATED, tally.cost_estimated.dollars()));
-    }
-    attributes
-}
-
-/// The conventions count what a cache served as input, too.
-fn tokens(input: u64, output: u64, cache_read: u64, cache_creation: u64) -> Vec<KeyValue> {
-    let all_input = input.saturating_add(cache_read).saturating_add(cache_creation);
-    let numbers = [
-        (names::INPUT_TOKENS, all_input),
-        (names::OUTPUT_TOKENS, output),
-        (names::CACHE_READ_TOKENS, cache_read),
-        (names::CACHE_CREATION_TOKENS, cache_creation),
-    ];
-    numbers.map(|(name, count)| KeyValue::new(name, i64::try_from(count).unwrap_or(i64::MAX))).to_vec()
-}
-
-/// A moment in an attribute.
-fn moment(at: Moment) -> String {
-    longhaul_store::rfc3339(at)
-}
-
-/// The journal's own word for one of our closed lists.
-fn word(value: &impl serde::Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        // One that holds something: its name is the key.
-        Ok(serde_json::Value::Object(held)) => held.keys().next().cloned().unwrap_or_default(),
-        Ok(_) | Err(_) => String::new(),
-    }
 }
