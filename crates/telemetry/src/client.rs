@@ -6,9 +6,6 @@ use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// As long as the specification gives an export unless it is told otherwise; the exporter's own limit is shorter where one is set.
-const TIMEOUT: Duration = Duration::from_secs(10);
-
 /// Makes requests, and follows no redirect: what is sent may carry a key that is for one host alone.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -17,14 +14,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One that works on `runtime`.
+    /// One that works on `runtime`, and gives each request so long: the exporter bounds only its retries.
     ///
     /// # Errors
     /// What the library says if there is no use of TLS here.
-    pub(crate) fn new(runtime: Handle) -> Result<Client, reqwest::Error> {
+    pub(crate) fn new(runtime: Handle, timeout: Duration) -> Result<Client, reqwest::Error> {
         // Of the two that are to be had, the one that needs no C++ and no assembler to be built. Another may be there already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none());
+        let client = reqwest::Client::builder().timeout(timeout).redirect(reqwest::redirect::Policy::none());
         Ok(Client { client: client.build()?, runtime })
     }
 }

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::context::Ids;
 use crate::figures::Figures;
-use crate::settings::{Protocol, Settings};
+use crate::settings::{Protocol, Settings, Target};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::{SpanId, TraceId, TracerProvider as _};
@@ -82,20 +82,18 @@ impl Telemetry {
         // The exporters wait on threads of their own, which this one serves.
         let runtime =
             Builder::new_multi_thread().worker_threads(1).thread_name("telemetry").enable_all().build()?;
-        let _inside = runtime.enter();
+        let inside = runtime.enter();
         let missed: Arc<Mutex<Missed>> = Arc::default();
         let ids = Ids::default();
         let traces = settings.traces.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let exporter =
-                Counted { inner: spans_by(target.protocol, &runtime)?, missed: Arc::clone(&missed) };
+            let exporter = Counted { inner: spans_by(target, &runtime)?, missed: Arc::clone(&missed) };
             let provider =
                 SdkTracerProvider::builder().with_id_generator(ids.clone()).with_resource(resource());
             Ok(provider.with_batch_exporter(exporter).build())
         });
         let traces = traces.transpose()?;
         let metrics = settings.metrics.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let exporter =
-                Counted { inner: metrics_by(target.protocol, &runtime)?, missed: Arc::clone(&missed) };
+            let exporter = Counted { inner: metrics_by(target, &runtime)?, missed: Arc::clone(&missed) };
             let reader = PeriodicReader::builder(exporter).build();
             Ok(SdkMeterProvider::builder().with_reader(reader).with_resource(resource()).build())
         });
@@ -105,7 +103,7 @@ impl Telemetry {
             figures: metrics.as_ref().map(|provider| Figures::new(&provider.meter(SCOPE))),
             ids,
         };
-        drop(_inside);
+        drop(inside);
         Ok(Some(Telemetry { traces, metrics, voice, missed, runtime }))
     }
 
@@ -177,26 +175,26 @@ fn resource() -> Resource {
     resource.build()
 }
 
-fn spans_by(protocol: Protocol, runtime: &Runtime) -> Result<SpanExporter, TelemetryError> {
+fn spans_by(target: &Target, runtime: &Runtime) -> Result<SpanExporter, TelemetryError> {
     let builder = SpanExporter::builder();
-    Ok(match carried(protocol) {
+    Ok(match carried(target.protocol) {
         None => builder.with_tonic().build()?,
         Some(carried) => builder
             .with_http()
             .with_protocol(carried)
-            .with_http_client(Client::new(runtime.handle().clone())?)
+            .with_http_client(Client::new(runtime.handle().clone(), target.timeout)?)
             .build()?,
     })
 }
 
-fn metrics_by(protocol: Protocol, runtime: &Runtime) -> Result<MetricExporter, TelemetryError> {
+fn metrics_by(target: &Target, runtime: &Runtime) -> Result<MetricExporter, TelemetryError> {
     let builder = MetricExporter::builder();
-    Ok(match carried(protocol) {
+    Ok(match carried(target.protocol) {
         None => builder.with_tonic().build()?,
         Some(carried) => builder
             .with_http()
             .with_protocol(carried)
-            .with_http_client(Client::new(runtime.handle().clone())?)
+            .with_http_client(Client::new(runtime.handle().clone(), target.timeout)?)
             .build()?,
     })
 }

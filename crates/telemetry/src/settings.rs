@@ -1,7 +1,11 @@
-//! Which signals are wanted, by the variables that OpenTelemetry has for that. How they are sent (endpoint, headers, time
-//! limits, sampling) the exporters read themselves.
+//! Which signals are wanted, by the variables that OpenTelemetry has for that. How they are sent (endpoint, headers,
+//! sampling) the exporters read themselves, but for the time that a request may take: we make these.
 
 use std::fmt;
+use std::time::Duration;
+
+/// As long as the specification gives an export unless it is told otherwise.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where to a signal goes, and which of them are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +25,8 @@ pub struct Target {
     pub protocol: Protocol,
     /// As it was written, credentials left out.
     pub endpoint: String,
+    /// How long a request may take.
+    pub timeout: Duration,
 }
 
 /// How OTLP is carried.
@@ -76,7 +82,36 @@ fn target(
     }
     let protocol = protocol(signal, variable, complaints);
     let endpoint = endpoint.unwrap_or_else(|| protocol.endpoint().to_owned());
-    Some(Target { protocol, endpoint: without_credentials(&endpoint) })
+    let timeout = timeout(signal, variable, complaints);
+    Some(Target { protocol, endpoint: without_credentials(&endpoint), timeout })
+}
+
+/// In milliseconds, as the specification has it.
+fn timeout(
+    signal: &str,
+    variable: &impl Fn(&str) -> Option<String>,
+    complaints: &mut Vec<String>,
+) -> Duration {
+    for name in [format!("OTEL_EXPORTER_OTLP_{signal}_TIMEOUT"), "OTEL_EXPORTER_OTLP_TIMEOUT".to_owned()] {
+        let Some(value) = variable(&name) else { continue };
+        if let Some(milliseconds) = value.parse().ok().filter(|milliseconds| *milliseconds > 0) {
+            return Duration::from_millis(milliseconds);
+        }
+        let used = TIMEOUT.as_millis();
+        complain(
+            complaints,
+            format!("{name} is `{value}`, which is no number of milliseconds; {used} is used"),
+        );
+        break;
+    }
+    TIMEOUT
+}
+
+/// Both signals may be told the same.
+fn complain(complaints: &mut Vec<String>, complaint: String) {
+    if !complaints.contains(&complaint) {
+        complaints.push(complaint);
+    }
 }
 
 fn protocol(
@@ -89,13 +124,9 @@ fn protocol(
         if let Some(protocol) = Protocol::named(&value) {
             return protocol;
         }
-        let complaint = format!(
-            "{name} is `{value}`, which is none of grpc, http/protobuf, http/json; {} is used",
-            Protocol::default()
-        );
-        if !complaints.contains(&complaint) {
-            complaints.push(complaint);
-        }
+        let used = Protocol::default();
+        let which = "which is none of grpc, http/protobuf, http/json";
+        complain(complaints, format!("{name} is `{value}`, {which}; {used} is used"));
         break;
     }
     Protocol::default()
@@ -155,7 +186,11 @@ mod tests {
         let mut told = String::new();
         for (signal, target) in [("traces", &settings.traces), ("metrics", &settings.metrics)] {
             if let Some(target) = target {
-                told += &format!("{signal} to {} by {}\n", target.endpoint, target.protocol);
+                let within = match target.timeout.as_millis() {
+                    10_000 => String::new(),
+                    other => format!(" within {other} ms"),
+                };
+                told += &format!("{signal} to {} by {}{within}\n", target.endpoint, target.protocol);
             }
         }
         for complaint in &settings.complaints {
@@ -220,6 +255,30 @@ mod tests {
                 traces to http://here by http/protobuf
                 metrics to http://here by http/protobuf
                 OTEL_EXPORTER_OTLP_PROTOCOL is `carrier pigeon`, which is none of grpc, http/protobuf, http/json; http/protobuf is used
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_request_takes_as_long_as_is_said() {
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://here");
+        check(
+            &[
+                endpoint,
+                ("OTEL_EXPORTER_OTLP_TIMEOUT", "30000"),
+                ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "200"),
+            ],
+            &expect![[r#"
+                traces to http://here by http/protobuf within 30000 ms
+                metrics to http://here by http/protobuf within 200 ms
+            "#]],
+        );
+        check(
+            &[endpoint, ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s")],
+            &expect![[r#"
+                traces to http://here by http/protobuf
+                metrics to http://here by http/protobuf
+                OTEL_EXPORTER_OTLP_TIMEOUT is `10s`, which is no number of milliseconds; 10000 is used
             "#]],
         );
     }

@@ -92,8 +92,6 @@ impl Spans {
         let voice = std::mem::replace(&mut self.voice, Voice::silent());
         records.iter().for_each(|record| self.take(at, record));
         self.voice = voice;
-        // A span that was begun by nobody ends as nothing.
-        self.run = None;
     }
 
     /// Tells what was decided at `at`.
