@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("longhaul-store", &["longhaul-core"]),
     ("longhaul", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
     ("longhaul-drill", &["longhaul-agent", "longhaul-core"]),
+    ("longhaul-playbook", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
     ("longhaul-sim", &["longhaul-agent", "longhaul-core"]),
     ("longhaul-telemetry", &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-store"]),
     (
@@ -19,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-agent",
             "longhaul-core",
             "longhaul-drill",
+            "longhaul-playbook",
             "longhaul-sim",
             "longhaul-store",
             "longhaul-telemetry",

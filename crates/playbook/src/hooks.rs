@@ -1,0 +1,1 @@
+//! What an agent's hooks say, and what they are answered.

@@ -1,0 +1,97 @@
+//! What is queued: a few milliseconds of work for a hook, and one flush to the disk.
+
+use super::{Learning, LearningError};
+use longhaul_core::Moment;
+use rusqlite::params;
+use std::path::PathBuf;
+
+/// Something to learn from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// The directory whose playbook learns.
+    pub project: PathBuf,
+    /// The session, as the agent named it.
+    pub session: Option<String>,
+    /// Its transcript.
+    pub transcript: PathBuf,
+    /// What happened.
+    pub event: Event,
+    /// Why, in the agent's word.
+    pub reason: Option<String>,
+    /// Who judges it.
+    pub judge: JudgeKind,
+    /// The API that the session itself talked to: its content is sent nowhere else.
+    pub destination: String,
+}
+
+/// What happened that there is something to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A session ended.
+    SessionEnd,
+    /// A session's older part is about to be forgotten.
+    PreCompact,
+    /// A sub-agent ended.
+    SubagentStop,
+    /// A run of ours was over.
+    Run,
+    /// A person asked for it, or for all sessions of the past.
+    Asked,
+}
+
+/// By what way the judge is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JudgeKind {
+    /// The Messages API, with a key.
+    Api,
+    /// Claude Code, by a run of its own: with whatever login that has.
+    Claude,
+}
+
+impl Event {
+    /// The word, as the agent and the database have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Event::SessionEnd => "SessionEnd",
+            Event::PreCompact => "PreCompact",
+            Event::SubagentStop => "SubagentStop",
+            Event::Run => "run",
+            Event::Asked => "asked",
+        }
+    }
+}
+
+impl JudgeKind {
+    /// The word, as it is typed.
+    pub fn word(self) -> &'static str {
+        match self {
+            JudgeKind::Api => "api",
+            JudgeKind::Claude => "claude",
+        }
+    }
+}
+
+impl Learning {
+    /// Queues it, on disk when this returns.
+    ///
+    /// # Errors
+    /// [`LearningError`]; nothing is queued then.
+    pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
+        self.known(|db| {
+            let sql =
+                "INSERT INTO queue (at, project, session, transcript, event, reason, judge, destination)
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+            db.prepare(sql)?.execute(params![
+                at.0.cast_signed(),
+                queued.project.to_string_lossy(),
+                queued.session,
+                queued.transcript.to_string_lossy(),
+                queued.event.word(),
+                queued.reason,
+                queued.judge.word(),
+                queued.destination,
+            ])?;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! Where learning keeps its own files, apart from the playbooks, which are in their projects.
+
+use std::path::{Path, PathBuf};
+
+/// The directory `playbook` of Longhaul's home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LearningPlace {
+    dir: PathBuf,
+}
+
+impl LearningPlace {
+    /// The one of the home at this path.
+    pub fn in_home(home: &Path) -> LearningPlace {
+        LearningPlace { dir: home.join("playbook") }
+    }
+
+    /// The directory itself, readable by its owner only. Whoever writes there makes it.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What is to be learnt, what was, and what it cost: the truth about learning, an SQLite database.
+    pub fn database(&self) -> PathBuf {
+        self.dir.join("learning.sqlite3")
+    }
+
+    /// A file a session that the playbook was told to, so that it is told once.
+    pub fn told(&self) -> PathBuf {
+        self.dir.join("told")
+    }
+
+    /// What hooks could not do, a line of JSON each. They never fail, for their agent's sake.
+    pub fn troubles(&self) -> PathBuf {
+        self.dir.join("troubles.jsonl")
+    }
+
+    /// Transcripts that came over standard input and are still to be learnt from.
+    pub fn kept(&self) -> PathBuf {
+        self.dir.join("kept")
+    }
+}
