@@ -7,12 +7,15 @@ mod doctor;
 mod drill;
 mod events;
 mod gc;
+pub mod hook;
 mod keep_going;
+pub mod keypoints;
 mod limits;
 mod logs;
 mod man;
 mod moving;
 mod notify;
+pub mod playbook;
 mod policy;
 mod recover;
 mod report;
@@ -154,6 +157,10 @@ pub enum Command {
     Gc(GcArgs),
     /// Make the index of all runs anew, or compare it with their journals
     Ledger(LedgerArgs),
+    /// Learn from past sessions, and tell it to the next ones
+    Playbook(playbook::PlaybookArgs),
+    /// Ask a model what a transcript teaches
+    Keypoints(keypoints::KeypointsArgs),
     /// Inject faults into a practice run, without an agent, a key or money
     Drill(DrillArgs),
     /// Forecast what a policy does under faults, by simulation
@@ -170,6 +177,9 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for each command
     Man(ManArgs),
+    /// Called by Claude Code at the events of its sessions
+    #[command(hide = true)]
+    Hook(hook::HookArgs),
     /// Ends the agent of a run whose supervisor died and for whom nobody has come back
     #[command(hide = true)]
     Watchdog(WatchdogArgs),

@@ -1,0 +1,6 @@
+//! What `longhaul hook` takes.
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct HookArgs {}

@@ -1,0 +1,6 @@
+//! What `longhaul playbook learn` takes.
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct LearnArgs {}

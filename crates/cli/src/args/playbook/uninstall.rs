@@ -1,0 +1,6 @@
+//! What `longhaul playbook uninstall` takes.
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub struct UninstallArgs {}

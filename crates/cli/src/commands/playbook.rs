@@ -1,0 +1,34 @@
+//! `longhaul playbook`: what was learnt from past sessions, one file per subcommand.
+
+mod bootstrap;
+mod check;
+mod edit;
+mod history;
+mod inject;
+mod install;
+mod learn;
+mod show;
+mod status;
+mod undo;
+mod uninstall;
+
+use crate::args::Global;
+use crate::args::playbook::{PlaybookArgs, PlaybookCommand};
+use crate::failure::Failure;
+
+/// Carries out the command and returns its exit code.
+pub fn playbook(global: &Global, args: &PlaybookArgs) -> Result<u8, Failure> {
+    match &args.command {
+        PlaybookCommand::Show(args) => show::show(global, args),
+        PlaybookCommand::Inject(args) => inject::inject(global, args),
+        PlaybookCommand::Edit(args) => edit::edit(global, args),
+        PlaybookCommand::Check(args) => check::check(global, args),
+        PlaybookCommand::History(args) => history::history(global, args),
+        PlaybookCommand::Undo(args) => undo::undo(global, args),
+        PlaybookCommand::Learn(args) => learn::learn(global, args),
+        PlaybookCommand::Status(args) => status::status(global, args),
+        PlaybookCommand::Bootstrap(args) => bootstrap::bootstrap(global, args),
+        PlaybookCommand::Install(args) => install::install(global, args),
+        PlaybookCommand::Uninstall(args) => uninstall::uninstall(global, args),
+    }
+}
