@@ -13,6 +13,7 @@ mod finish;
 mod guarding;
 mod invocation;
 mod kinds;
+mod learning;
 mod network;
 mod prompts;
 mod questions;

@@ -150,6 +150,8 @@ pub struct Order {
     pub wrap_up_prompt: Option<String>,
     /// What of the network its commands may reach; nothing for whatever the user's settings let them.
     pub network: Option<Network>,
+    /// What earlier sessions taught, told to its own, and learnt from them; nothing where nobody asked for that.
+    pub learn: Option<Learn>,
     /// The user's own arguments to the agent. They come last, and so win.
     pub extra_args: Vec<String>,
     /// How long a seed may be, in estimated tokens.
@@ -172,6 +174,18 @@ impl Order {
     pub fn claims(&self) -> Claims {
         Claims { by_tool: self.finish.is_some(), by_line: self.done_when.clone() }
     }
+}
+
+/// How what earlier sessions taught comes into the sessions of an agent, and how it is known that there is more to learn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Learn {
+    /// What the agent's hooks call: with the name of the event behind its leading arguments, then `--judge` and
+    /// `--max-tokens`.
+    pub hook: Program,
+    /// Who judges the sessions, by the word of the flag.
+    pub judge: String,
+    /// How much a session is told at most, in estimated tokens; nothing for the hook's own limit.
+    pub tokens_max: Option<u64>,
 }
 
 /// How an agent may say that its work is finished.

@@ -34,7 +34,8 @@ pub use answers::{Answered, Answers, AnswersError, Question};
 pub use claude::session_file::{Damage, DamageKind, Health};
 pub use deeds::{Deeds, Done, Ended, Latest, Unfinished};
 pub use dialect::{
-    Claims, Decoder, Dialect, Invocation, Order, Past, Program, Recorded, dialect, dialect_with, whole_task,
+    Claims, Decoder, Dialect, Invocation, Learn, Order, Past, Program, Recorded, dialect, dialect_with,
+    whole_task,
 };
 pub use effects::{Effects, Reach};
 pub use glance::{EventCounts, Glance};

@@ -12,6 +12,7 @@ mod flags_first;
 mod guards;
 mod home;
 mod keep_going;
+mod learning;
 mod ledger;
 mod limits;
 mod network;

@@ -103,6 +103,7 @@ pub(crate) async fn take_up<'a>(
     let mut order = order(&plan, asked, dir.id())?;
     // The tool is served by whoever supervises the run now: the program that began it may be gone.
     order.finish = environment.finish.clone().filter(|_| plan.finish_tool);
+    order.learn = environment.learn(&plan);
     if reopened.is_some() {
         // Nothing of it lives, and a copy of its directory may go on at the same time.
         plan.mark = Some(Mark::draw());
@@ -247,6 +248,7 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
         finish: None,
         done_when: plan.done_when.clone(),
         wrap_up_prompt: plan.wrap_up_prompt.clone(),
+        learn: None,
         network: plan.network.clone().map(Network::new).transpose()?,
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),

@@ -42,6 +42,7 @@ impl Request {
                 done_when: None,
                 wrap_up_prompt: None,
                 network: None,
+                learn: None,
                 extra_args: Vec::new(),
                 seed_tokens: SEED_TOKENS_MAX,
                 seed_summary: None,

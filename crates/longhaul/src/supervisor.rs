@@ -9,13 +9,13 @@ use crate::report::{Report, resume_command, settle, tell_status};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
-    Answers, BlockedPaths, Claims, Dialect, GuardError, Guards, Order, Program, Tables, TablesError,
+    Answers, BlockedPaths, Claims, Dialect, GuardError, Guards, Learn, Order, Program, Tables, TablesError,
     UrlPatternError, dialect_with,
 };
 use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{
-    Agent, Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanGuards, Prompt,
-    RunDir, StoreError,
+    Agent, Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanGuards, PlanLearn,
+    Prompt, RunDir, StoreError,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,9 +75,18 @@ pub struct Environment {
     /// who goes on with a run that offers one puts it in [`Order::finish`]. Nothing: an agent that was offered the
     /// tool is offered none any more.
     pub finish: Option<Program>,
+    /// The program, by its absolute path, that the hooks of an agent call whose sessions are learnt from: see
+    /// [`Learn`]. Nothing: a run that is gone on with has none any more.
+    pub hook: Option<Program>,
 }
 
 impl Environment {
+    /// How the sessions of a run that was planned so are learnt from.
+    pub fn learn(&self, plan: &Plan) -> Option<Learn> {
+        let PlanLearn { judge, tokens_max } = plan.learn.clone()?;
+        Some(Learn { hook: self.hook.clone()?, judge, tokens_max })
+    }
+
     /// With the variables that a harness sets for its agents. Those that were set already stay.
     #[must_use]
     pub(crate) fn of_harness(
@@ -408,6 +417,10 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
             home: (!block_paths.texts().is_empty()).then(|| block_paths.home().to_owned()),
         },
         network: order.network.as_ref().map(|network| network.hosts().to_vec()),
+        learn: order
+            .learn
+            .as_ref()
+            .map(|learn| PlanLearn { judge: learn.judge.clone(), tokens_max: learn.tokens_max }),
         env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), []),
         harness: *harness,
         policy: policy.clone(),

@@ -124,6 +124,7 @@ fn plan() -> Plan {
         argv: vec!["-p".into(), "--verbose".into()],
         guards: PlanGuards::default(),
         network: None,
+        learn: None,
         env: EnvNames::default(),
         harness: None,
         policy: Preset::Default.policy(),

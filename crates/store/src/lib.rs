@@ -68,7 +68,7 @@ pub use lines::{LinesFile, read_lines, read_lines_from, write_array};
 pub use note::leave_note;
 pub use orphaned::Orphaned;
 pub use os_text::OsText;
-pub use plan::{Agent, Binary, Imported, Inherited, Plan, PlanGuards, Prompt};
+pub use plan::{Agent, Binary, Imported, Inherited, Plan, PlanGuards, PlanLearn, Prompt};
 pub use requests::RunRequest;
 pub use run_name::is_run_id;
 pub use rundir::{AttemptDir, RunDir};

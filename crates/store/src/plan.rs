@@ -62,6 +62,9 @@ pub struct Plan {
     /// The hosts that its commands may reach; nothing where the user's own settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<String>>,
+    /// Whether its sessions are told what earlier ones taught and are learnt from, and how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learn: Option<PlanLearn>,
     /// The environment variables set for the agent and withheld from it.
     pub env: EnvNames,
     /// The harness that the run is carried out for, if it is for one.
@@ -101,6 +104,17 @@ pub struct Plan {
     /// the policy are what that had left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inherited>,
+}
+
+/// How a run's sessions are told what earlier ones taught, and are learnt from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlanLearn {
+    /// Who judges them: `api` or `claude`.
+    pub judge: String,
+    /// How much a session is told at most, in estimated tokens; nothing for the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_max: Option<u64>,
 }
 
 /// The guards of a run, as they were written.

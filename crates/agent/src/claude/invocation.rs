@@ -3,12 +3,14 @@
 use super::control::user_line;
 use super::finish;
 use super::guarding::register;
+use super::learning;
 use super::network;
 use super::prompts::prompt;
 use super::questions::OFFERED;
 use super::surroundings::{MAX_RETRIES, RETRY_WATCHDOG};
 use crate::{Invocation, Order, Past};
 use longhaul_core::{SessionPlan, SpawnPlan};
+use serde_json::{Map, Value};
 
 /// Variables by which a Claude Code notices that it was started inside another one, and would then
 /// take it for its host, keep no session or join its effort; and the agent's own endless retries.
@@ -123,9 +125,21 @@ fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
         add(&OFFERED);
     }
     args.extend(order.finish.iter().flat_map(finish::args));
-    args.extend(order.network.iter().flat_map(network::args));
+    args.extend(settings(order));
+    args.extend(order.network.as_ref().map(|_| network::NOT_OFFERED.to_owned()));
     args.extend(order.extra_args.iter().cloned());
     args
+}
+
+/// What we set over the user's own settings. Of two such flags the agent takes the later one alone (2.1.330).
+fn settings(order: &Order) -> Vec<String> {
+    let sandbox = order.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
+    let hooks = order.learn.as_ref().map(|learn| ("hooks".to_owned(), learning::hooks(learn)));
+    let settings: Map<String, Value> = sandbox.into_iter().chain(hooks).collect();
+    if settings.is_empty() {
+        return Vec::new();
+    }
+    vec!["--settings".to_owned(), Value::Object(settings).to_string()]
 }
 
 fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
@@ -165,6 +179,7 @@ pub(super) mod tests {
             done_when: None,
             wrap_up_prompt: None,
             network: None,
+            learn: None,
             extra_args: Vec::new(),
             seed_tokens: 12_000,
             seed_summary: None,

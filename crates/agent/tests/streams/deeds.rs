@@ -177,6 +177,7 @@ fn said(past: &Past) -> String {
         done_when: None,
         wrap_up_prompt: None,
         network: None,
+        learn: None,
         extra_args: Vec::new(),
         seed_tokens: SEED_TOKENS_MAX,
         seed_summary: None,

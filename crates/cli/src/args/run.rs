@@ -1,6 +1,6 @@
 //! What `longhaul run` takes.
 
-use super::{EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, WrapUpArgs};
+use super::{EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, RunLearnArgs, WrapUpArgs};
 use clap::Args;
 use longhaul_agent::{ToolPattern, UrlPattern};
 use longhaul_core::SessionId;
@@ -125,6 +125,8 @@ pub struct RunArgs {
     pub wrap_up: WrapUpArgs,
     #[command(flatten)]
     pub keep_going: KeepGoingArgs,
+    #[command(flatten)]
+    pub learn: RunLearnArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
     #[command(flatten)]

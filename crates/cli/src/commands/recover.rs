@@ -18,7 +18,7 @@ use crate::output::stream::Stream;
 use crate::output::{self, talk};
 use crate::signals;
 use crate::telemetry::{Sending, Voice, telling};
-use crate::{home, notify, runtime};
+use crate::{home, learning, notify, runtime};
 use longhaul::{Observer, Report, recover as take_over, recoverable};
 use longhaul_core::{By, Outcome, OutcomeKind, Span};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
@@ -204,5 +204,5 @@ async fn one(
         }
     };
     screen.close();
-    ended.map_err(failure)
+    ended.map_err(failure).inspect(|report| learning::after(&report.dir))
 }

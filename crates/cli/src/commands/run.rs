@@ -12,7 +12,9 @@ use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
 use crate::telemetry::{Sending, telling};
-use crate::{checks, guards, home, keep_going, limits, network, notify, prompt, runtime, signals, tables};
+use crate::{
+    checks, guards, home, keep_going, learning, limits, network, notify, prompt, runtime, signals, tables,
+};
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
 use longhaul_agent::claude::{Claude, RESERVED};
@@ -176,7 +178,7 @@ pub fn carry(
                 Some(queue) => supervised(&mut Events::new(observer, queue), cancels).await,
                 None => supervised(observer, cancels).await,
             };
-            ended.map_err(failure)
+            ended.map_err(failure).inspect(|report| learning::after(&report.dir))
         })
     };
     if detached {
@@ -264,6 +266,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
     let network = network::of(args)?;
+    let learn = learning::of(&args.learn, &args.agent_args)?;
     let cwd = cwd(args)?;
     let guards = guards::of(args, &cwd)?;
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
@@ -286,6 +289,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         done_when: args.keep_going.done_when.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         network,
+        learn,
         guards,
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,

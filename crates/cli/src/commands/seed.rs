@@ -92,6 +92,7 @@ fn order(args: &SeedArgs) -> Result<Order, String> {
         done_when: None,
         wrap_up_prompt: None,
         network: None,
+        learn: None,
         extra_args: Vec::new(),
         seed_tokens: args.seed_tokens,
         seed_summary: args.seed_summary.clone(),

@@ -5,6 +5,7 @@ use super::finish_tool;
 use super::run::failure;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
+use crate::learning;
 use crate::runtime;
 use longhaul::watchdog::watch;
 use longhaul::{Environment, Request, RunError};
@@ -21,14 +22,15 @@ const SUBCOMMAND: &str = "watchdog";
 pub fn environment() -> Environment {
     let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
     let watchdog = env::current_exe().ok().map(program);
-    Environment { watchdog, finish: finish_tool::program(), ..Environment::default() }
+    Environment { watchdog, finish: finish_tool::program(), hook: learning::hook(), ..Environment::default() }
 }
 
 /// A request made of a plan, with what this program offers its agent.
 pub fn equipped(request: Request, plan: &Plan) -> Request {
     let environment = environment();
     let finish = environment.finish.clone().filter(|_| plan.finish_tool);
-    Request { order: Order { finish, ..request.order }, environment, ..request }
+    let learn = environment.learn(plan);
+    Request { order: Order { finish, learn, ..request.order }, environment, ..request }
 }
 
 /// Carries out the command and returns its exit code.

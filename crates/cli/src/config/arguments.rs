@@ -26,6 +26,8 @@ const DETAILS: &[(&str, &str)] = &[
     ("idle_stops", "keep_going"),
     ("check_attempts", "check"),
     ("check_timeout", "check"),
+    ("learn_judge", "learn"),
+    ("learn_tokens", "learn"),
 ];
 
 /// What a command takes from files and from the environment.

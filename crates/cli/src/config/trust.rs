@@ -51,6 +51,7 @@ const FORBIDDEN: &[&str] = &["deny_tools", "block_url", "block_path"];
 const GUARDS: &[&str] = &["allow_tools", "block_urls_file", "effects"];
 
 const SPEAKS: &str = "it is said to the agent as your own word";
+const LEARNS: &str = "it hands what you and the agent said to a model, at your cost";
 const GOES_ON: &str = "it has the agent work on when it would stop, at your cost";
 const PRINTS: &str = "how things are printed is a matter of who reads them";
 
@@ -62,6 +63,9 @@ const REASONS: &[(&str, &str)] = &[
     ("allow_denials", "it decides what counts as done"),
     // Longhaul hands the agent settings of a sandbox, which replace those in the user's own settings.
     ("network", "it replaces the sandbox that the agent's own settings may ask for"),
+    ("learn", LEARNS),
+    ("learn_judge", LEARNS),
+    ("learn_tokens", LEARNS),
     ("prices", "they decide when a budget is used up"),
     ("notify", "it is a command that is run"),
     ("events", "it names a file that is written"),

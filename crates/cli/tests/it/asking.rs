@@ -307,6 +307,24 @@ fn the_help_of_run() {
                   After how many stops in a row that change nothing in the workspace the run ends as failed
                   [default: 3]
 
+        Learning:
+              --learn
+                  Tell the agent what the project's playbook holds, and learn from its sessions afterwards,
+                  as `longhaul playbook install` has it for all sessions. A model is asked twice for that,
+                  at your cost
+
+              --learn-judge <JUDGE>
+                  Who judges the sessions: `api` asks the Messages API with your key, `claude` asks Claude
+                  Code with its login [default: api]
+
+                  Possible values:
+                  - api:    The Messages API, with a key
+                  - claude: Claude Code, with its own login
+
+              --learn-tokens <N>
+                  How much of the playbook a session is told at most, in tokens; what fits the prompt best
+                  is chosen
+
         Policy:
               --preset <PRESET>
                   The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill

@@ -60,6 +60,7 @@ fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: 
             done_when: None,
             wrap_up_prompt: None,
             network: None,
+            learn: None,
             extra_args: Vec::new(),
             seed_tokens: SEED_TOKENS_MAX,
             seed_summary: None,

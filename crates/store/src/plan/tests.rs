@@ -28,6 +28,7 @@ pub(crate) fn plan() -> Plan {
         argv: vec!["-p".into(), "--verbose".into()],
         guards: PlanGuards { deny_tools: vec!["mcp__*".to_owned()], ..PlanGuards::default() },
         network: None,
+        learn: None,
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         harness: None,
         policy: Preset::Drill.policy(),

@@ -46,6 +46,7 @@ fn plan(prompt: String) -> Plan {
         argv: Vec::new(),
         guards: PlanGuards::default(),
         network: None,
+        learn: None,
         env: EnvNames::default(),
         harness: None,
         policy: Preset::Default.policy(),

@@ -96,6 +96,7 @@ async fn played(
             done_when: None,
             wrap_up_prompt: None,
             network: None,
+            learn: None,
             extra_args: agent_args(scenario),
             seed_tokens: SEED_TOKENS_MAX,
             seed_summary: None,

@@ -105,6 +105,7 @@ fn no_key_alone_is_a_mistake() {
             Kind::List => "['Read']",
             Kind::Text if key.name == "output_format" => "'text'",
             Kind::Text if key.name == "preset" => "'archon'",
+            Kind::Text if key.name == "learn_judge" => "'claude'",
             Kind::Text | Kind::Path => "'x'",
         };
         let value = if key.name == "memory_limit" { "'1G'" } else { value };

@@ -1,0 +1,82 @@
+//! Learning with runs: what the flags say, what an agent's hooks call, and what is queued when a run is over.
+
+use crate::args::RunLearnArgs;
+use crate::failure::Failure;
+use crate::{home, output};
+use longhaul_agent::{Learn, Program};
+use longhaul_core::Moment;
+use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Queued};
+use longhaul_playbook::{JudgeSettings, Learning, LearningPlace};
+use longhaul_store::{Plan, RunDir};
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// This program as what an agent's hooks call; nothing where it does not know its own file.
+pub fn hook() -> Option<Program> {
+    let path = env::current_exe().ok()?;
+    Some(Program { path, leading_args: vec!["hook".to_owned()] })
+}
+
+/// What the flags say.
+pub fn of(args: &RunLearnArgs, agent_args: &[String]) -> Result<Option<Learn>, Failure> {
+    if !args.learn {
+        return Ok(None);
+    }
+    // Of two settings the agent takes the later one.
+    if agent_args.iter().any(|arg| arg == "--settings" || arg.starts_with("--settings=")) {
+        return Err(Failure::usage(
+            "`--settings` cannot be passed to the agent together with --learn: it would undo it",
+            "put the settings into the agent's own files, or install the hooks there: longhaul playbook install",
+        ));
+    }
+    let hook = hook().ok_or_else(|| {
+        Failure::unexpected("have the agent's hooks call longhaul: it does not know where its own program is")
+    })?;
+    let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
+    Ok(Some(Learn { hook, judge: judge.word().to_owned(), tokens_max: args.learn_tokens }))
+}
+
+/// Queues what a run that is over leaves to be learnt: its agent may have been killed before its hook could. What its hooks
+/// have queued already is not judged twice. A run fails for nothing of this.
+pub fn after(run: &Path) {
+    let Some(plan) = RunDir::at(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
+    let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
+    let judge = if learn.judge == JudgeKind::Claude.word() { JudgeKind::Claude } else { JudgeKind::Api };
+    let transcripts = transcripts(&run);
+    if transcripts.is_empty() {
+        return;
+    }
+    let queued = |(session, transcript): (String, PathBuf)| Queued {
+        project: cwd.as_path().to_owned(),
+        session: Some(session),
+        transcript,
+        event: Event::Run,
+        reason: None,
+        judge,
+        destination: destination(),
+    };
+    if let Err(error) = enqueue(transcripts.into_iter().map(queued)) {
+        output::warn(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
+    }
+}
+
+fn enqueue(all: impl Iterator<Item = Queued>) -> Result<(), LearningError> {
+    let Ok(home) = home::locate() else { return Ok(()) };
+    let learning = Learning::open(&LearningPlace::in_home(home.path()))?;
+    let now = Moment(jiff::Timestamp::now().as_millisecond().cast_unsigned());
+    all.into_iter().try_for_each(|queued| learning.enqueue(now, &queued))
+}
+
+/// The sessions of a run, each with its file, as far as they were seen.
+fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
+    let attempts = run.attempts().unwrap_or_default();
+    let sessions = attempts.into_iter().filter_map(|attempt| attempt.session().ok()?);
+    let files = sessions.map(|begun| (begun.session.to_string(), begun.file.as_path().to_owned()));
+    files.filter(|(_, file)| file.is_file()).collect()
+}
+
+/// The API that the agent's sessions talk to, as this process would.
+fn destination() -> String {
+    JudgeSettings::from_variables(|name| env::var(name).ok()).base_url
+}
