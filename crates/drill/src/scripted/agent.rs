@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT};
 use super::callbacks::Callbacks;
 use super::environment::Environment;
 use super::flags::Flags;
-use super::hooks::Hooks;
+use super::hooks::{Hooks, SESSION_END};
 use super::inbox::{Happening, Inbox};
 use super::out::{Out, complain};
 use super::servers::Servers;
@@ -197,6 +197,21 @@ impl Agent {
             );
             self.tell_background();
         }
+    }
+
+    /// Calls the hooks of an event of the session, and returns what they want the model to know.
+    pub(super) fn tell_hooks(&self, event: &str, more: Value) -> Vec<String> {
+        let mut input = json!({"session_id": self.session.id, "transcript_path": self.session.path,
+            "cwd": self.environment.cwd, "permission_mode": self.mode, "hook_event_name": event});
+        if let (Some(input), Value::Object(more)) = (input.as_object_mut(), more) {
+            input.extend(more);
+        }
+        self.hooks.tell(event, &input, &[("CLAUDE_PROJECT_DIR", &self.environment.cwd)])
+    }
+
+    /// Calls the hooks for the end of the session: an end in order, also one by a signal.
+    pub(super) fn tell_session_end(&self) {
+        self.tell_hooks(SESSION_END, json!({"reason": "other"}));
     }
 
     pub(super) fn state_changed(&mut self, state: &str) {

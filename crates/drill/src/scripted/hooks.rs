@@ -1,8 +1,9 @@
-//! `PreToolUse` command hooks from `--settings`: each is really run, with the hook's JSON on its stdin. Whatever it does
-//! not say clearly lets the tool run, as with the real agent.
+//! Command hooks from settings: those before a tool, and those at the events of a session. Each is really run, with the
+//! hook's JSON on its stdin. Whatever one does not say clearly lets the tool run, as with the real agent.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -15,12 +16,19 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a running hook is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// The hooks before a tool.
+/// When hooks are called, of all events that the real agent has.
+pub(super) const PRE_TOOL_USE: &str = "PreToolUse";
+pub(super) const USER_PROMPT_SUBMIT: &str = "UserPromptSubmit";
+pub(super) const SESSION_END: &str = "SessionEnd";
+const EVENTS: [&str; 3] = [PRE_TOOL_USE, USER_PROMPT_SUBMIT, SESSION_END];
+
+/// All hooks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hooks(Vec<Hook>);
 
 #[derive(Debug, Clone)]
 struct Hook {
+    event: &'static str,
     matcher: String,
     command: String,
     timeout: Duration,
@@ -48,36 +56,56 @@ pub(super) enum Verdict {
 }
 
 impl Hooks {
-    /// Reads `--settings`: JSON, or the path of a file with JSON; the error is what goes to stderr.
-    pub(super) fn read(settings: Option<&str>) -> Result<Self, String> {
-        let Some(settings) = settings else { return Ok(Self::default()) };
-        let text = if settings.trim_start().starts_with('{') {
-            settings.to_owned()
-        } else {
-            fs::read_to_string(settings).map_err(|_| format!("Error: Settings file not found: {settings}"))?
-        };
-        let parsed: Value = serde_json::from_str(&text)
-            .map_err(|_| "Error: Invalid JSON provided to --settings".to_owned())?;
-        let groups = parsed["hooks"]["PreToolUse"].as_array().cloned().unwrap_or_default();
-        let hooks = groups.iter().flat_map(|group| {
-            let matcher = group["matcher"].as_str().unwrap_or_default().to_owned();
-            let commands = group["hooks"].as_array().cloned().unwrap_or_default();
-            commands.into_iter().filter_map(move |hook| {
-                let timeout = hook["timeout"].as_u64().map_or(TIMEOUT, Duration::from_secs);
-                Some(Hook {
-                    matcher: matcher.clone(),
-                    command: hook["command"].as_str()?.to_owned(),
-                    timeout,
-                })
-            })
-        });
-        Ok(Self(hooks.collect()))
+    /// Those of the user's and the project's settings, as far as they can be read, and of `--settings`: JSON, or the path of
+    /// a file with JSON; the error is what goes to stderr. All of them are called.
+    pub(super) fn read(files: &[PathBuf], settings: Option<&str>) -> Result<Self, String> {
+        let of_file = |file: &PathBuf| serde_json::from_slice::<Value>(&fs::read(file).ok()?).ok();
+        let mut all: Vec<Value> = files.iter().filter_map(of_file).collect();
+        all.extend(settings.map(given).transpose()?);
+        Ok(Self(
+            all.iter()
+                .flat_map(|settings| EVENTS.into_iter().flat_map(|event| of(settings, event)))
+                .collect(),
+        ))
     }
 
     /// Runs every hook that matches `tool` with `input` on its stdin.
     pub(super) fn run(&self, tool: &str, input: &Value) -> Vec<Ran> {
-        self.0.iter().filter(|hook| hook.matches(tool)).map(|hook| hook.run(input)).collect()
+        let before = self.0.iter().filter(|hook| hook.event == PRE_TOOL_USE);
+        before.filter(|hook| hook.matches(tool)).map(|hook| hook.run(input, &[])).collect()
     }
+
+    /// Runs every hook of an event of the session, with these variables besides, and returns what they want the model to
+    /// know.
+    pub(super) fn tell(&self, event: &str, input: &Value, variables: &[(&str, &Path)]) -> Vec<String> {
+        let called = self.0.iter().filter(|hook| hook.event == event);
+        called.filter_map(|hook| hook.run(input, variables).additional_context()).collect()
+    }
+}
+
+/// What `--settings` says.
+fn given(settings: &str) -> Result<Value, String> {
+    let text = if settings.trim_start().starts_with('{') {
+        settings.to_owned()
+    } else {
+        fs::read_to_string(settings).map_err(|_| format!("Error: Settings file not found: {settings}"))?
+    };
+    serde_json::from_str(&text).map_err(|_| "Error: Invalid JSON provided to --settings".to_owned())
+}
+
+/// The hooks of an event in some settings.
+fn of(settings: &Value, event: &'static str) -> Vec<Hook> {
+    let groups = settings["hooks"][event].as_array().cloned().unwrap_or_default();
+    let hooks = groups.iter().flat_map(|group| {
+        let matcher = group["matcher"].as_str().unwrap_or_default().to_owned();
+        let commands = group["hooks"].as_array().cloned().unwrap_or_default();
+        commands.into_iter().filter_map(move |hook| {
+            let timeout = hook["timeout"].as_u64().map_or(TIMEOUT, Duration::from_secs);
+            let command = hook["command"].as_str()?.to_owned();
+            Some(Hook { event, matcher: matcher.clone(), command, timeout })
+        })
+    });
+    hooks.collect()
 }
 
 impl Hook {
@@ -85,11 +113,12 @@ impl Hook {
         matches!(self.matcher.as_str(), "" | "*" | ".*") || self.matcher.split('|').any(|name| name == tool)
     }
 
-    fn run(&self, input: &Value) -> Ran {
+    fn run(&self, input: &Value, variables: &[(&str, &Path)]) -> Ran {
         let failed = |stderr: String| Ran { stdout: String::new(), stderr, exit_code: 127, timed_out: false };
         let spawned = Command::new("sh")
             .arg("-c")
             .arg(&self.command)
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -131,6 +160,12 @@ impl Hook {
 }
 
 impl Ran {
+    /// What it wants the model to know.
+    fn additional_context(&self) -> Option<String> {
+        let said: Value = serde_json::from_str(&self.stdout).ok().filter(|_| self.exit_code == 0)?;
+        said["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
+    }
+
     /// What it means for the tool.
     pub(super) fn verdict(&self) -> Verdict {
         if self.timed_out {
@@ -180,7 +215,7 @@ mod tests {
     fn check(command: &str, timeout: u64, expected: Verdict) {
         let settings = json!({"hooks": {"PreToolUse": [
             {"matcher": "Bash|Write", "hooks": [{"type": "command", "command": command, "timeout": timeout}]}]}});
-        let hooks = Hooks::read(Some(&settings.to_string())).unwrap_or_default();
+        let hooks = Hooks::read(&[], Some(&settings.to_string())).unwrap_or_default();
         assert_eq!(hooks.run("Read", &json!({})), []);
         let ran = hooks.run("Bash", &json!({"tool_name": "Bash"}));
         assert_eq!(ran.iter().map(Ran::verdict).collect::<Vec<_>>(), [expected], "{command}: {ran:?}");
@@ -203,6 +238,21 @@ mod tests {
         // Another input needs a permission that is given in so many words.
         let unasked = r#"echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls"}}}'"#;
         check(unasked, 5, Verdict::Run);
-        assert!(Hooks::read(Some("/no/such/file")).is_err());
+        assert!(Hooks::read(&[], Some("/no/such/file")).is_err());
+    }
+
+    #[test]
+    fn a_session_is_told_what_its_hooks_say() {
+        let say = r#"{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"tabs"}}"#;
+        let command = format!(r#"grep -q '"prompt":"p"' && test "$PROJECT" = /p && echo '{say}'"#);
+        let settings =
+            json!({"hooks": {USER_PROMPT_SUBMIT: [{"hooks": [{"type": "command", "command": command}]}]}});
+        let hooks =
+            Hooks::read(&[PathBuf::from("/no/such/file")], Some(&settings.to_string())).unwrap_or_default();
+        let told = |event, prompt: &str| {
+            hooks.tell(event, &json!({"prompt": prompt}), &[("PROJECT", Path::new("/p"))])
+        };
+        assert_eq!(told(USER_PROMPT_SUBMIT, "p"), ["tabs"]);
+        assert!(told(USER_PROMPT_SUBMIT, "q").is_empty() && told(SESSION_END, "p").is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -60,6 +60,7 @@ fn live(mut agent: Agent) -> u8 {
         }
     };
     agent.write_cost_state();
+    agent.tell_session_end();
     agent.end_background();
     agent.out.close();
     code
@@ -68,7 +69,9 @@ fn live(mut agent: Agent) -> u8 {
 fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let mut dice = Dice::new(environment.seed);
     let settings = flags.settings.as_deref().filter(|_| !flags.safe_mode);
-    let hooks = Hooks::read(settings).map_err(|error| refuse(&error))?;
+    let own = [environment.config.join("settings.json"), environment.cwd.join(".claude/settings.json")];
+    let own: &[PathBuf] = if flags.safe_mode { &[] } else { &own };
+    let hooks = Hooks::read(own, settings).map_err(|error| refuse(&error))?;
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
     let named = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
     let id = named.unwrap_or_else(|| dice.uuid());

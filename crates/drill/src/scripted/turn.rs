@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, Stop, Waiting};
 use super::ask::Asked;
 use super::failure::{self, Failure};
+use super::hooks;
 use super::init;
 use super::message::Message;
 use super::out::complain;
@@ -127,6 +128,21 @@ impl Agent {
         let row = json!({"message": message, "permissionMode": self.mode, "promptSource": "sdk"});
         self.session.link("user", uuid, row);
         self.messages.push(message);
+        self.tell_prompt(waiting);
+    }
+
+    /// Calls the hooks for a prompt, and tells the model what they say.
+    fn tell_prompt(&mut self, waiting: &Waiting) {
+        let told = self.tell_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": waiting.text}));
+        for text in told {
+            let said = format!("UserPromptSubmit hook additional context: {text}");
+            let attachment = json!({"type": "hook_additional_context", "content": [text],
+                "hookName": hooks::USER_PROMPT_SUBMIT, "hookEvent": hooks::USER_PROMPT_SUBMIT});
+            let uuid = self.out.dice.uuid();
+            self.session.link("attachment", uuid, json!({"attachment": attachment}));
+            self.messages.push(json!({"role": "user",
+                "content": [{"type": "text", "text": format!("<system-reminder>\n{said}\n</system-reminder>")}]}));
+        }
     }
 
     fn converse(&mut self, turn: &mut Turn) -> Result<Ending, Stop> {
