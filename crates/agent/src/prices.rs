@@ -94,6 +94,11 @@ impl Prices {
         self
     }
 
+    /// What a message with these tokens costs, none of them in a cache for an hour; nothing if the model is not in the table.
+    pub fn cost(&self, model: &str, tokens: Tokens) -> Option<Usd> {
+        self.price(model, Billed { tokens, ..Billed::default() }).map(usd_from_nano)
+    }
+
     /// What a message costs, in billionths of a dollar; nothing if the model is not in the table.
     pub(crate) fn price(&self, model: &str, billed: Billed) -> Option<u64> {
         let model = ids(model)

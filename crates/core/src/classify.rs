@@ -118,7 +118,7 @@ fn by_typed_error(error: Option<ApiError>) -> Option<Fault> {
     }
 }
 
-fn by_status(status: u16, message: Option<MessageError>) -> Option<Fault> {
+pub(crate) fn by_status(status: u16, message: Option<MessageError>) -> Option<Fault> {
     match (status, message) {
         // A 400 says by its message error what it is about.
         (402, _) | (_, Some(MessageError::Billing)) => Some(Fault::Billing),

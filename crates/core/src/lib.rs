@@ -7,6 +7,7 @@
 //! This crate never reads a clock, an environment variable, a file or a random number: its
 //! `clippy.toml` forbids it.
 
+mod call;
 mod chance;
 mod check;
 mod classify;
@@ -36,6 +37,7 @@ mod time;
 mod tokens;
 mod worst;
 
+pub use call::{Call, CallError, CallNext, CallPolicy, GaveUp};
 pub use chance::{Now, draw, draw_uuid};
 pub use check::{Checked, Checking};
 pub use classify::classify;

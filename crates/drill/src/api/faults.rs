@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use crate::dice::Dice;
-use crate::scenario::{Fault, FaultKind, Times, When};
+use crate::scenario::{Fault, FaultKind, Side, Times, When};
 
 /// The faults still to come.
 #[derive(Debug)]
 pub(super) struct Faults {
     pending: Vec<Pending>,
+    /// What strikes side requests.
+    side: Option<Pending>,
 }
 
 #[derive(Debug)]
@@ -30,7 +32,7 @@ pub(super) struct Strike {
 }
 
 impl Faults {
-    pub(super) fn new(faults: &[Fault], dice: &mut Dice) -> Self {
+    pub(super) fn new(faults: &[Fault], side: &Side, dice: &mut Dice) -> Self {
         let pending = faults.iter().map(|fault| {
             let turn = match &fault.when {
                 When::Turn(turn) => Some(*turn),
@@ -39,35 +41,47 @@ impl Faults {
             };
             Pending { turn, left: fault.times, kind: drawn(&fault.kind, dice), resets: None }
         });
-        Self { pending: pending.collect() }
+        let pending = pending.collect();
+        let side = side.fault.as_ref().map(|kind| Pending {
+            turn: None,
+            left: side.times,
+            kind: drawn(kind, dice),
+            resets: None,
+        });
+        Self { pending, side }
     }
 
     /// The fault that strikes a request for `turn`, if any; it is used up by one. Faults of the same turn strike one
     /// after the other, in the order of the file.
     pub(super) fn strike(&mut self, turn: u32, stream: bool, now: Instant) -> Option<Strike> {
-        for pending in &mut self.pending {
-            let due = pending.turn.is_none_or(|at| at == turn) || pending.resets.is_some();
-            let used_up = pending.left == Times::Count(0);
-            if !due || used_up || (pending.kind.needs_stream() && !stream) {
-                continue;
-            }
-            if let Some(lasting) = pending.lasting() {
-                // A wall refuses everything until it is over, however often it is asked.
-                let resets = *pending.resets.get_or_insert(now + lasting);
-                if now < resets {
-                    return Some(Strike { kind: pending.kind.clone(), resets_in: resets - now });
-                }
-                (pending.left, pending.resets) = (one_less(pending.left), None);
-                continue;
-            }
-            pending.left = one_less(pending.left);
-            return Some(Strike { kind: pending.kind.clone(), resets_in: Duration::ZERO });
-        }
-        None
+        let due = |pending: &Pending| pending.turn.is_none_or(|at| at == turn) || pending.resets.is_some();
+        self.pending.iter_mut().filter(|pending| due(pending)).find_map(|pending| pending.strike(stream, now))
+    }
+
+    /// The same for a side request, which is for no turn.
+    pub(super) fn strike_side(&mut self, stream: bool, now: Instant) -> Option<Strike> {
+        self.side.as_mut()?.strike(stream, now)
     }
 }
 
 impl Pending {
+    fn strike(&mut self, stream: bool, now: Instant) -> Option<Strike> {
+        if self.left == Times::Count(0) || (self.kind.needs_stream() && !stream) {
+            return None;
+        }
+        let Some(lasting) = self.lasting() else {
+            self.left = one_less(self.left);
+            return Some(Strike { kind: self.kind.clone(), resets_in: Duration::ZERO });
+        };
+        // A wall refuses everything until it is over, however often it is asked.
+        let resets = *self.resets.get_or_insert(now + lasting);
+        if now < resets {
+            return Some(Strike { kind: self.kind.clone(), resets_in: resets - now });
+        }
+        (self.left, self.resets) = (one_less(self.left), None);
+        None
+    }
+
     /// How long it lasts once it has struck, if it is a matter of time.
     fn lasting(&self) -> Option<Duration> {
         match (&self.kind, self.left) {
@@ -119,7 +133,7 @@ mod tests {
             fault(When::Turn(2), Times::Count(1), FaultKind::Empty {}),
             fault(When::Always, Times::Always, FaultKind::Refusal {}),
         ];
-        let mut faults = Faults::new(&all, &mut Dice::new(0));
+        let mut faults = Faults::new(&all, &Side::default(), &mut Dice::new(0));
         assert_eq!(
             names(&mut faults, &[1, 2, 2, 2, 2], true),
             ["refusal", "html", "html", "empty", "refusal"]
@@ -127,9 +141,22 @@ mod tests {
     }
 
     #[test]
+    fn side_requests_are_struck_as_often_as_was_said() {
+        let struck = |times, count: usize| {
+            let side = Side { fault: Some(FaultKind::Html {}), times, ..Side::default() };
+            let mut faults = Faults::new(&[], &side, &mut Dice::new(0));
+            (0..count).filter(|_| faults.strike_side(false, Instant::now()).is_some()).count()
+        };
+        assert_eq!((struck(Times::Count(2), 5), struck(Times::Always, 5)), (2, 5));
+        assert!(
+            Faults::new(&[], &Side::default(), &mut Dice::new(0)).strike_side(true, Instant::now()).is_none()
+        );
+    }
+
+    #[test]
     fn a_fault_of_the_stream_waits_for_a_stream() {
         let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings { lasting: None })];
-        let mut faults = Faults::new(&all, &mut Dice::new(0));
+        let mut faults = Faults::new(&all, &Side::default(), &mut Dice::new(0));
         assert_eq!(names(&mut faults, &[1], false), ["-"]);
         assert_eq!(names(&mut faults, &[1, 1], true), ["pings", "-"]);
     }
@@ -137,7 +164,7 @@ mod tests {
     #[test]
     fn a_wall_stands_for_its_time_before_every_turn() {
         let wall = fault(When::Turn(2), Times::Wall(Duration::from_secs(14)), FaultKind::Html {});
-        let mut faults = Faults::new(&[wall], &mut Dice::new(0));
+        let mut faults = Faults::new(&[wall], &Side::default(), &mut Dice::new(0));
         let start = Instant::now();
         let struck = |faults: &mut Faults, turn, after_s| {
             faults.strike(turn, true, start + Duration::from_secs(after_s)).is_some()
@@ -150,7 +177,8 @@ mod tests {
     #[test]
     fn a_usage_limit_refuses_every_turn_until_it_resets() {
         let limit = FaultKind::UsageLimit { reset: Duration::from_secs(6), window: "five_hour".into() };
-        let mut faults = Faults::new(&[fault(When::Turn(2), Times::Count(1), limit)], &mut Dice::new(0));
+        let limited = [fault(When::Turn(2), Times::Count(1), limit)];
+        let mut faults = Faults::new(&limited, &Side::default(), &mut Dice::new(0));
         let start = Instant::now();
         assert!(faults.strike(1, true, start).is_none());
         assert!(faults.strike(2, true, start).is_some());

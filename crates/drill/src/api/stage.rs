@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::http::HeaderMap;
 use serde_json::json;
@@ -74,7 +74,7 @@ pub(super) struct BillId {
 impl Stage {
     pub(super) fn new(scenario: &Scenario, seed: u64, keeper: Doorkeeper) -> Self {
         let mut dice = Dice::new(seed);
-        let faults = Faults::new(&scenario.faults, &mut dice);
+        let faults = Faults::new(&scenario.faults, &scenario.side, &mut dice);
         let books =
             Books { account: Account::default(), faults, dice, read: HashMap::new(), serial: 0, seed };
         Self {
@@ -139,8 +139,7 @@ impl Stage {
         let at_ms = self.at_ms();
         let mut books = self.books();
         let strike = if asked.side {
-            let kind = self.scenario.side.fault.clone()?;
-            Strike { kind, resets_in: Duration::ZERO }
+            books.faults.strike_side(asked.stream, Instant::now())?
         } else {
             books.faults.strike(asked.place.turn, asked.stream, Instant::now())?
         };

@@ -32,6 +32,7 @@
 //! [side]                              # how requests without tools are answered: for titles, or summaries
 //! text = "- Both steps are taken."
 //! fault = { status = { code = 400 } } # what happens to each of them, if anything does
+//! times = 2                           # or to the first so many alone
 //!
 //! [workspace.files]                   # what the workspace must hold in the end
 //! "a.txt" = "a"

@@ -8,7 +8,7 @@ use std::{fs, io};
 use serde::Deserialize;
 
 use super::duration::maybe_seconds;
-use super::fault::{Fault, FaultKind, When};
+use super::fault::{Fault, FaultKind, Times, When};
 use crate::workspace::Files;
 
 /// Bytes a scenario file may have: it is written by hand.
@@ -148,11 +148,13 @@ pub struct Side {
     pub text: String,
     /// What happens to them.
     pub fault: Option<FaultKind>,
+    /// To how many of them, from the first on; to every one if absent.
+    pub times: Times,
 }
 
 impl Default for Side {
     fn default() -> Side {
-        Side { text: "A drill".to_owned(), fault: None }
+        Side { text: "A drill".to_owned(), fault: None, times: Times::Always }
     }
 }
 
