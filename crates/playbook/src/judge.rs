@@ -1,5 +1,9 @@
 //! Who judges a session: a model that is asked once and answers once, by whatever way it is reached.
 
+mod api;
+
+pub use api::{ApiJudge, Asking, Clock, Unwitnessed, Witness};
+
 use async_trait::async_trait;
 use longhaul_core::{Fault, Moment, Tokens, Usd};
 use thiserror::Error;

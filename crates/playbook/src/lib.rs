@@ -10,11 +10,13 @@
 //! HTTP client never repeats a request by itself; whether and when one is repeated is the core's to say
 //! (`longhaul_core::Call`).
 
+pub mod diagnostics;
 mod file;
 pub mod hooks;
 pub mod judge;
 pub mod judging;
 pub mod learning;
+pub mod messages;
 mod place;
 pub mod points;
 pub mod settings;

@@ -61,3 +61,6 @@ impl fmt::Debug for JudgeSettings {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

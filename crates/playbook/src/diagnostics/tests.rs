@@ -1,0 +1,131 @@
+use super::{CURATOR, Diagnostics, KEYPOINTS, REFLECTOR, is_name, line, tenths};
+use crate::judge::{Asking, Witness};
+use crate::messages::MessagesError;
+use expect_test::{Expect, expect};
+use jiff::tz::{Offset, TimeZone};
+use longhaul_core::{GaveUp, Moment, Span};
+use std::fs;
+use std::path::Path;
+
+const TIMEOUT: MessagesError = MessagesError::Timeout { timeout: Span::from_secs(30) };
+
+#[test]
+fn the_lines_of_the_hooks() {
+    let check = |asking: Asking<'_>, expected: Expect| {
+        expected.assert_eq(&line("extract_keypoints", &asking).unwrap_or_default());
+    };
+    let again = |request, wait| Asking::Again { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
+    let given_up = |request, why| Asking::GivenUp { request, of: 3, error: &TIMEOUT, why };
+    check(
+        again(1, 2_049),
+        expect![
+            "Retry attempt 1/3 failed: APITimeoutError: Request timed out after 30s. Next attempt in 2.0s"
+        ],
+    );
+    check(
+        again(2, 4_950),
+        expect![
+            "Retry attempt 2/3 failed: APITimeoutError: Request timed out after 30s. Next attempt in 5.0s"
+        ],
+    );
+    check(
+        given_up(3, GaveUp::Exhausted),
+        expect!["All 3 attempts failed for extract_keypoints(). Returning empty result."],
+    );
+    check(
+        given_up(1, GaveUp::Pointless),
+        expect![
+            "Non-retryable error in extract_keypoints(): APITimeoutError: Request timed out after 30s. Returning empty result."
+        ],
+    );
+    check(
+        given_up(2, GaveUp::OutOfTime),
+        expect![
+            "Out of time after attempt 2/3 in extract_keypoints(): APITimeoutError: Request timed out after 30s. Returning empty result."
+        ],
+    );
+    check(Asking::Answered { request: 1 }, expect![""]);
+    check(
+        Asking::Answered { request: 2 },
+        expect!["extract_keypoints() succeeded on attempt 2 after 1 retries."],
+    );
+    check(
+        Asking::Answered { request: 3 },
+        expect!["extract_keypoints() succeeded on attempt 3 after 2 retries."],
+    );
+}
+
+#[test]
+fn seconds_with_one_decimal() {
+    for (millis, expected) in [(0, "0.0"), (1_500, "1.5"), (1_549, "1.5"), (1_550, "1.6"), (12_960, "13.0")] {
+        assert_eq!(tenths(Span(millis)), expected);
+    }
+}
+
+/// The names of all texts, and what is in the first.
+fn texts(project: &Path) -> (Vec<String>, String) {
+    let dir = project.join(".claude/diagnostic");
+    let Ok(listed) = fs::read_dir(&dir) else { return (Vec::new(), String::new()) };
+    let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+    let mut names: Vec<String> = listed.map(|entry| name(entry.expect("it can be listed"))).collect();
+    names.sort();
+    let first = fs::read_to_string(dir.join(&names[0])).expect("it is text");
+    (names, first)
+}
+
+#[test]
+fn texts_are_left_where_a_project_asks_for_them() {
+    let project = tempfile::tempdir().expect("there is a temporary folder");
+    let zone = TimeZone::fixed(Offset::constant(2));
+    let diagnostics = Diagnostics::of_project(project.path(), zone);
+    // 2026-11-23T00:30:00Z
+    let at = Moment(1_795_393_800_000);
+    let given_up = Asking::GivenUp { request: 3, of: 3, error: &TIMEOUT, why: GaveUp::Exhausted };
+    let leave = || {
+        diagnostics.witness(KEYPOINTS).saw(at, &given_up);
+        diagnostics.witness(KEYPOINTS).saw(at, &Asking::Answered { request: 1 });
+        diagnostics.witness(REFLECTOR).saw(at, &given_up);
+        diagnostics.witness(CURATOR).saw(at, &given_up);
+        diagnostics.answered(at, KEYPOINTS, "reflection", "What?", "That.");
+        diagnostics.leave(at, "../out", "elsewhere");
+    };
+    leave();
+    fs::create_dir(project.path().join(".claude")).expect("the folder can be written");
+    leave();
+    assert_eq!(texts(project.path()).0, [""; 0]);
+    fs::write(project.path().join(".claude/diagnostic_mode"), "").expect("the folder can be written");
+    leave();
+    diagnostics.answered(at, KEYPOINTS, "reflection", "What else?", "This.");
+    let (names, first) = texts(project.path());
+    assert_eq!(
+        names,
+        [
+            "20261123_023000_reflection.txt",
+            // Two of one second are two.
+            "20261123_023000_reflection_2.txt",
+            "20261123_023000_retry_curator.txt",
+            "20261123_023000_retry_extract_keypoints.txt",
+            "20261123_023000_retry_reflector.txt",
+        ]
+    );
+    expect![[r#"
+        # PROMPT
+        What?
+
+        ================================================================================
+
+        # RESPONSE
+        That.
+    "#]]
+    .assert_eq(&first);
+}
+
+#[test]
+fn names_that_a_file_can_have() {
+    for name in ["reflection", "my notes", "v1.2-final", "Überblick"] {
+        assert!(is_name(name), "{name}");
+    }
+    for name in ["", " ", "a/b", "../a", "a\nb", &"x".repeat(101)] {
+        assert!(!is_name(name), "{name}");
+    }
+}

@@ -1,0 +1,316 @@
+//! The judge against the loopback API, in simulated time: every row of the table of the ACE playbook hooks by its name. What
+//! is asked how often, the API itself counts.
+
+use super::{ApiJudge, Asking, Clock, Judge, JudgeError, Then, Witness};
+use crate::JudgeSettings;
+use crate::settings::Credential;
+use async_trait::async_trait;
+use longhaul_agent::Prices;
+use longhaul_core::{CallPolicy, Fault, Moment, Now, Preset, Span, Tokens, draw};
+use longhaul_drill::api::{Api, DUMMY_KEY, DUMMY_TOKEN};
+use longhaul_drill::scenario::Scenario;
+use std::sync::{Arc, Mutex};
+
+pub(crate) const BEGUN: Moment = Moment(1_795_390_200_000);
+const ROLL: u64 = 7;
+
+/// Time that passes in sleep alone.
+pub(crate) struct Simulated {
+    at: Mutex<Moment>,
+    slept: Mutex<Vec<Span>>,
+}
+
+impl Simulated {
+    pub(crate) fn new() -> Arc<Simulated> {
+        Arc::new(Simulated { at: Mutex::new(BEGUN), slept: Mutex::default() })
+    }
+
+    pub(crate) fn slept(&self) -> Vec<Span> {
+        self.slept.lock().expect("nobody panics with it").clone()
+    }
+}
+
+#[async_trait]
+impl Clock for Simulated {
+    fn now(&self) -> Now {
+        let sleeps = self.slept().len() as u64;
+        Now { at: *self.at.lock().expect("nobody panics with it"), roll: draw(ROLL, sleeps, u64::MAX) }
+    }
+
+    async fn sleep_until(&self, until: Moment) {
+        let mut at = self.at.lock().expect("nobody panics with it");
+        self.slept.lock().expect("nobody panics with it").push(until.since(*at));
+        *at = until;
+    }
+}
+
+/// Everything that happened, in words.
+#[derive(Default)]
+struct Seen(Mutex<Vec<String>>);
+
+impl Witness for Seen {
+    fn saw(&self, at: Moment, asking: &Asking<'_>) {
+        let said = match asking {
+            Asking::Again { request, of, error, wait } => format!("{request}/{of} {} {wait}", error.class()),
+            Asking::Answered { request } => format!("{request} answered"),
+            Asking::GivenUp { request, of, error, why } => {
+                format!("{request}/{of} {} {why:?}", error.class())
+            }
+        };
+        let said = format!("{}: {said}", at.since(BEGUN));
+        self.0.lock().expect("nobody panics with it").push(said);
+    }
+}
+
+pub(crate) fn policy() -> CallPolicy {
+    Preset::Keypoints.policy().call(Span::from_secs(120))
+}
+
+/// An API that answers `text`, after it did to requests what `side` says.
+pub(crate) async fn api(side: &str, text: &str) -> Api {
+    let scenario = format!(
+        "name = \"s\"\nsummary = \"s\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n[[turn]]\ntext = \"t\"\n\
+         [side]\ntext = {text:?}\n{side}\n"
+    );
+    let scenario = Scenario::parse("s", &scenario).expect("the scenario is sound");
+    Api::start(&scenario, 5).await.expect("loopback can be bound")
+}
+
+pub(crate) fn settings(api: &Api) -> JudgeSettings {
+    let credential = Some(Credential::Key(DUMMY_KEY.to_owned()));
+    JudgeSettings { base_url: api.url(), model: "claude-sonnet-4-5".to_owned(), credential }
+}
+
+/// What came of one question, and all that is known of how.
+struct Asked {
+    replied: Result<String, JudgeError>,
+    requests: usize,
+    slept: Vec<Span>,
+    seen: Vec<String>,
+}
+
+async fn ask_by(policy: CallPolicy, side: &str) -> Asked {
+    let api = api(side, "learnt").await;
+    let (clock, seen) = (Simulated::new(), Arc::new(Seen::default()));
+    let judge = ApiJudge::new(&settings(&api), policy, Prices::default(), clock.clone())
+        .expect("the settings are sound")
+        .witnessed(seen.clone());
+    let replied = judge.ask("What is learnt?").await.map(|reply| reply.text);
+    let seen = seen.0.lock().expect("nobody panics with it").clone();
+    Asked { replied, requests: api.account().requests.len(), slept: clock.slept(), seen }
+}
+
+async fn ask(side: &str) -> Asked {
+    ask_by(policy(), side).await
+}
+
+/// What is waited after `failed` requests, by the schedule alone.
+fn wait(failed: u32) -> Span {
+    policy().backoff.delay(failed, None, draw(ROLL, failed.into(), u64::MAX))
+}
+
+/// A fault that strikes once and that strikes always: another request is made after the one, three are made under the other.
+async fn is_retried(policy: CallPolicy, fault: &str, class: &str, kind: Fault) {
+    let once = ask_by(policy, &format!("fault = {fault}\ntimes = 1")).await;
+    assert_eq!(once.replied.as_deref(), Ok("learnt"), "{fault}");
+    assert_eq!((once.requests, once.slept.as_slice()), (2, [wait(0)].as_slice()), "{fault}");
+    let (first, second) = (wait(0), wait(0) + wait(1));
+    assert_eq!(once.seen, [format!("0s: 1/3 {class} {first}"), format!("{first}: 2 answered")]);
+    let always = ask_by(policy, &format!("fault = {fault}")).await;
+    let error = always.replied.expect_err("it never ends");
+    assert_eq!((error.fault, error.then, error.requests), (kind, Then::Later(None), 3), "{error}");
+    assert!(error.said.starts_with(class) && error.said.ends_with("; gave up after 3 requests"), "{error}");
+    assert_eq!((always.requests, always.slept), (3, vec![wait(0), wait(1)]), "{fault}");
+    assert_eq!(
+        always.seen,
+        [
+            format!("0s: 1/3 {class} {first}"),
+            format!("{first}: 2/3 {class} {}", wait(1)),
+            format!("{second}: 3/3 {class} Exhausted"),
+        ]
+    );
+}
+
+/// A fault after which no other request is made.
+async fn is_not_retried(fault: &str, class: &str, kind: Fault, then: Then) {
+    let asked = ask(&format!("fault = {fault}\ntimes = 1")).await;
+    let error = asked.replied.expect_err("no other request is made");
+    assert_eq!((error.fault, error.then, error.requests), (kind, then, 1), "{error}");
+    assert_eq!((asked.requests, asked.slept.len()), (1, 0), "{fault}");
+    assert_eq!(asked.seen, [format!("0s: 1/3 {class} Pointless")]);
+}
+
+#[tokio::test]
+async fn the_first_answer_is_not_retried() {
+    let asked = ask("").await;
+    assert_eq!((asked.replied.as_deref(), asked.requests), (Ok("learnt"), 1));
+    assert_eq!((asked.slept.len(), asked.seen), (0, vec!["0s: 1 answered".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_timeout_is_retried() {
+    let policy = CallPolicy { request_timeout: Span(300), ..policy() };
+    is_retried(policy, "{ hold = { for_s = 60 } }", "APITimeoutError", Fault::ServerError).await;
+}
+
+#[tokio::test]
+async fn a_connection_error_is_retried() {
+    // The connection ends without an answer, and further ones are refused: the API counts the first alone.
+    let asked = ask("fault = { refuse = { for_s = 60 } }").await;
+    let error = asked.replied.expect_err("nobody listens");
+    assert_eq!((error.fault, error.then, error.requests), (Fault::Network, Then::Later(None), 3), "{error}");
+    assert_eq!((asked.requests, asked.slept), (1, vec![wait(0), wait(1)]));
+    assert!(asked.seen.iter().all(|seen| seen.contains("/3 APIConnectionError ")), "{:?}", asked.seen);
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_retried() {
+    is_retried(policy(), "{ status = { code = 429 } }", "RateLimitError", Fault::RateLimited).await;
+}
+
+#[tokio::test]
+async fn an_internal_error_is_retried() {
+    is_retried(policy(), "{ status = { code = 500 } }", "InternalServerError", Fault::ServerError).await;
+}
+
+#[tokio::test]
+async fn any_5xx_is_retried() {
+    for code in [501, 502, 503, 504, 520, 529, 599] {
+        let fault = format!("{{ status = {{ code = {code} }} }}");
+        let kind = if code == 529 { Fault::Overloaded } else { Fault::ServerError };
+        is_retried(policy(), &fault, "InternalServerError", kind).await;
+    }
+}
+
+#[tokio::test]
+async fn any_other_4xx_is_not_retried() {
+    for (code, kind, then) in [
+        (400, Fault::BadRequest, Then::Never),
+        (401, Fault::Auth, Then::Person),
+        (402, Fault::Billing, Then::Person),
+        (403, Fault::Auth, Then::Person),
+        (404, Fault::ModelUnknown, Then::Person),
+        (408, Fault::ServerError, Then::Later(None)),
+        (409, Fault::ServerError, Then::Later(None)),
+        (413, Fault::ContextFull, Then::Never),
+        (422, Fault::BadRequest, Then::Never),
+        (499, Fault::BadRequest, Then::Never),
+    ] {
+        let fault = format!("{{ status = {{ code = {code}, should_retry = true }} }}");
+        is_not_retried(&fault, "APIStatusError", kind, then).await;
+    }
+}
+
+#[tokio::test]
+async fn an_invalid_response_is_not_retried() {
+    is_not_retried("{ html = {} }", "APIResponseValidationError", Fault::Network, Then::Later(None)).await;
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_model_is_an_answer_and_not_retried() {
+    let asked = ask("fault = { refusal = {} }").await;
+    let error = asked.replied.expect_err("it refuses");
+    assert_eq!((error.fault, error.then, asked.requests), (Fault::Refused, Then::Never, 1), "{error}");
+}
+
+#[tokio::test]
+async fn success_at_the_last_attempt() {
+    let asked = ask("fault = { status = { code = 529 } }\ntimes = 2").await;
+    assert_eq!((asked.replied.as_deref(), asked.requests), (Ok("learnt"), 3));
+    assert_eq!(asked.slept, [wait(0), wait(1)]);
+    assert_eq!(asked.seen.last(), Some(&format!("{}: 3 answered", wait(0) + wait(1))));
+}
+
+#[tokio::test]
+async fn waits_are_those_of_the_preset_and_none_follows_the_last() {
+    let asked = ask("fault = { status = { code = 500 } }").await;
+    let [first, second] = asked.slept.as_slice() else { panic!("{:?}", asked.slept) };
+    assert!((Span(1_500)..=Span(2_500)).contains(first), "{first:?}");
+    assert!((Span(3_000)..=Span(5_000)).contains(second), "{second:?}");
+}
+
+#[tokio::test]
+async fn retry_after_is_a_floor() {
+    let asked = ask("fault = { status = { code = 429, retry_after = 9 } }\ntimes = 1").await;
+    assert_eq!((asked.replied.as_deref(), asked.requests), (Ok("learnt"), 2));
+    let [waited] = asked.slept.as_slice() else { panic!("{:?}", asked.slept) };
+    assert!((Span::from_secs(9)..=Span::from_secs(11)).contains(waited), "{waited:?}");
+    // In milliseconds as well, which the vendor's client goes by first.
+    let asked =
+        ask("fault = { status = { code = 529, headers = { retry-after-ms = \"20500\" } } }\ntimes = 1").await;
+    assert!((Span(20_500)..=Span(22_500)).contains(&asked.slept[0]), "{:?}", asked.slept);
+}
+
+#[tokio::test]
+async fn a_hint_past_the_budget_is_not_waited_for() {
+    let asked = ask("fault = { status = { code = 429, retry_after = 3600 } }").await;
+    let error = asked.replied.expect_err("it is not waited for");
+    assert_eq!((asked.requests, asked.slept.len(), error.requests), (1, 0, 1));
+    let Then::Later(Some(at)) = error.then else { panic!("{error:?}") };
+    assert!((Span::from_secs(3_600)..=Span::from_secs(3_602)).contains(&at.since(BEGUN)), "{at:?}");
+    assert_eq!(asked.seen, ["0s: 1/3 RateLimitError OutOfTime"]);
+}
+
+#[tokio::test]
+async fn a_usage_limit_is_known_by_its_reset() {
+    let asked = ask("fault = { usage_limit = { reset_s = 7200 } }").await;
+    let Err(JudgeError { then: Then::Later(Some(at)), .. }) = asked.replied else { panic!("it is refused") };
+    assert!(at.since(BEGUN) >= Span::from_secs(7_200) && asked.requests == 1, "{at:?}");
+}
+
+#[tokio::test]
+async fn no_key_is_no_request() {
+    let api = api("", "learnt").await;
+    let settings = JudgeSettings { credential: None, ..settings(&api) };
+    let error = ApiJudge::new(&settings, policy(), Prices::default(), Simulated::new()).expect_err("no key");
+    assert_eq!((error.fault, error.then, error.requests), (Fault::Auth, Then::Person, 0));
+    assert!(error.said.contains("ANTHROPIC_API_KEY"), "{error}");
+    assert!(api.account().requests.is_empty());
+}
+
+#[tokio::test]
+async fn a_token_is_as_good_as_a_key() {
+    let api = api("", "learnt").await;
+    let settings =
+        JudgeSettings { credential: Some(Credential::Token(DUMMY_TOKEN.to_owned())), ..settings(&api) };
+    let judge = ApiJudge::new(&settings, policy(), Prices::default(), Simulated::new()).expect("it is sound");
+    assert_eq!(judge.ask("p").await.map(|reply| reply.text).as_deref(), Ok("learnt"));
+}
+
+#[tokio::test]
+async fn an_answer_has_its_price() {
+    let api = api("", "learnt").await;
+    let judge = ApiJudge::new(&settings(&api), policy(), Prices::bundled().clone(), Simulated::new())
+        .expect("it is sound");
+    let reply = judge.ask("What is learnt?").await.expect("it is answered");
+    let account = api.account();
+    let billed = &account.side[0];
+    let tokens = billed.tokens;
+    assert_eq!(
+        reply.tokens,
+        Tokens {
+            input: tokens.input,
+            output: tokens.output,
+            cache_read: tokens.cache_read,
+            cache_write: tokens.cache_creation
+        }
+    );
+    let stated = billed.cost().expect("the model has a price").dollars();
+    assert!((reply.cost.expect("the model has a price").dollars() - stated).abs() < 1e-6, "{reply:?}");
+}
+
+#[test]
+fn how_long_a_prompt_may_be() {
+    let check = |model: &str, expected: u64| {
+        let settings = JudgeSettings {
+            base_url: "http://127.0.0.1:9".to_owned(),
+            model: model.to_owned(),
+            credential: Some(Credential::Key(DUMMY_KEY.to_owned())),
+        };
+        let judge =
+            ApiJudge::new(&settings, policy(), Prices::default(), Simulated::new()).expect("it is sound");
+        assert_eq!((judge.model(), judge.prompt_tokens_max()), (model, expected));
+    };
+    check("claude-sonnet-4-5", 175_904);
+    check("claude-sonnet-4-5[1m]", 895_904);
+}

@@ -1,0 +1,209 @@
+//! Why there is no answer, in the words of the vendor's own client, which people search for.
+
+use super::wire;
+use crate::judge::Then;
+use longhaul_core::{CallError, Fault, Moment, OutcomeKind, Span, ends_as};
+use thiserror::Error;
+
+/// Why a request had no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MessagesError {
+    /// There was none in time.
+    #[error("Request timed out after {timeout}")]
+    Timeout {
+        /// How long was waited.
+        timeout: Span,
+    },
+    /// There was no connection, or it broke before the answer was whole.
+    #[error("Connection error: {to}: {cause}")]
+    Connection {
+        /// The host.
+        to: String,
+        /// What happened to it.
+        cause: String,
+    },
+    /// The API refuses requests for a while.
+    #[error("Error code: 429 - {}", said.message)]
+    RateLimit {
+        /// What it says.
+        said: Said,
+        /// How long it wants to be left alone.
+        retry_after: Option<Span>,
+    },
+    /// The API refuses this request, or failed.
+    #[error("Error code: {status} - {}", said.message)]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// What it says.
+        said: Said,
+        /// How long it wants to be left alone.
+        retry_after: Option<Span>,
+    },
+    /// What was answered is no message.
+    #[error("Failed to parse response: {cause}")]
+    Validation {
+        /// Why not.
+        cause: String,
+    },
+}
+
+/// What the API says of an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The word for its kind, such as `overloaded_error`.
+    pub kind: String,
+    /// The word and the sentence.
+    pub message: String,
+    /// What the sentence adds to the status.
+    about: Option<About>,
+}
+
+/// What a 400 is about, where only its sentence says so. The vendor wrote these sentences, and its own agent goes by them
+/// (Claude Code 2.1.330).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    Money,
+    Organization,
+    Length,
+}
+
+const SENTENCES: &[(&str, About)] = &[
+    ("credit balance is too low", About::Money),
+    ("organization has been disabled", About::Organization),
+    ("prompt is too long", About::Length),
+];
+
+/// Why no request can be made at all.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SetupError {
+    /// The address is none.
+    #[error("use the address of the API: it is no URL that begins with https:// or http://")]
+    Address,
+    /// The key or token cannot be sent.
+    #[error("use the API key: it holds characters that no key has")]
+    Credential,
+    /// TLS cannot be had.
+    #[error("set up TLS: {0}")]
+    Tls(String),
+}
+
+impl SetupError {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            SetupError::Address => "check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL",
+            SetupError::Credential => {
+                "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
+            }
+            SetupError::Tls(_) => {
+                "see whether the certificates of this system are installed (`ca-certificates`)"
+            }
+        }
+    }
+}
+
+/// A status that is no success, as an error.
+pub(super) fn refused(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
+    let (kind, sentence) = wire::refusal(body).unwrap_or_default();
+    let parts = [kind.as_str(), sentence.as_str()];
+    let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+    let about = SENTENCES.iter().find(|(words, _)| sentence.to_ascii_lowercase().contains(words));
+    let message = if message.is_empty() { "it says nothing more".to_owned() } else { message };
+    let said = Said { kind, message, about: about.map(|(_, about)| *about) };
+    if status == 429 {
+        MessagesError::RateLimit { said, retry_after }
+    } else {
+        MessagesError::Status { status, said, retry_after }
+    }
+}
+
+impl MessagesError {
+    /// What the vendor's client for Python calls it.
+    pub fn class(&self) -> &'static str {
+        match self {
+            MessagesError::Timeout { .. } => "APITimeoutError",
+            MessagesError::Connection { .. } => "APIConnectionError",
+            MessagesError::RateLimit { .. } => "RateLimitError",
+            MessagesError::Status { status: 500.., .. } => "InternalServerError",
+            MessagesError::Status { .. } => "APIStatusError",
+            MessagesError::Validation { .. } => "APIResponseValidationError",
+        }
+    }
+
+    /// What decides whether the request is made again.
+    pub fn call_error(&self) -> CallError {
+        match self {
+            MessagesError::Timeout { .. } => CallError::TimedOut,
+            MessagesError::Connection { .. } => CallError::Unreachable,
+            MessagesError::RateLimit { .. } => CallError::Refused(429),
+            MessagesError::Status { status, .. } => CallError::Refused(*status),
+            MessagesError::Validation { .. } => CallError::Unintelligible,
+        }
+    }
+
+    /// How long the API wants to be left alone, if it says so.
+    pub fn retry_after(&self) -> Option<Span> {
+        match self {
+            MessagesError::RateLimit { retry_after, .. } | MessagesError::Status { retry_after, .. } => {
+                *retry_after
+            }
+            MessagesError::Timeout { .. }
+            | MessagesError::Connection { .. }
+            | MessagesError::Validation { .. } => None,
+        }
+    }
+
+    /// The fault that it is.
+    pub fn fault(&self) -> Fault {
+        let about = match self {
+            MessagesError::Status { status: 400, said, .. } => said.about,
+            MessagesError::Timeout { .. }
+            | MessagesError::Connection { .. }
+            | MessagesError::RateLimit { .. }
+            | MessagesError::Status { .. }
+            | MessagesError::Validation { .. } => None,
+        };
+        match about {
+            Some(About::Money | About::Organization) => Fault::Billing,
+            Some(About::Length) => Fault::ContextFull,
+            None => self.call_error().fault(),
+        }
+    }
+
+    /// What follows for whoever asked, once it is not asked again: `not_before` is known for some that pass.
+    pub fn then(&self, not_before: Option<Moment>) -> Then {
+        if self.fault() == Fault::ModelUnknown {
+            // A run has failed then; all questions to come would fail, too.
+            return Then::Person;
+        }
+        match ends_as(self.fault()) {
+            OutcomeKind::RetryLater => Then::Later(not_before),
+            OutcomeKind::NeedsPerson => Then::Person,
+            OutcomeKind::Done
+            | OutcomeKind::Failed
+            | OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::Refused
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Bug
+            | OutcomeKind::Cancelled => Then::Never,
+        }
+    }
+
+    /// The same without a text that nobody may read, should the API or a proxy have sent it back.
+    pub(super) fn without(mut self, secret: &str) -> MessagesError {
+        let texts = match &mut self {
+            MessagesError::Timeout { .. } => vec![],
+            MessagesError::Connection { cause, .. } | MessagesError::Validation { cause } => vec![cause],
+            MessagesError::RateLimit { said, .. } | MessagesError::Status { said, .. } => {
+                vec![&mut said.kind, &mut said.message]
+            }
+        };
+        for text in texts {
+            *text = text.replace(secret, "…");
+        }
+        self
+    }
+}

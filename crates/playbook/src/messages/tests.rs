@@ -1,0 +1,318 @@
+//! The client against an API that says what it is told to, byte by byte, and counts connections.
+
+use super::error::refused;
+use super::{Answer, AnswerEnd, Messages, MessagesError};
+use crate::judge::Then;
+use crate::settings::Credential;
+use expect_test::{Expect, expect};
+use longhaul_core::{Fault, Moment, Span, Tokens};
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const KEY: &str = "sk-ant-dummy-0123";
+const PATIENCE: Span = Span::from_secs(20);
+
+/// What is done to a request.
+#[derive(Clone)]
+enum Deed {
+    /// It is answered with these bytes, and the connection closed.
+    Answer(Vec<u8>),
+    /// The same, and the connection left open.
+    Begin(Vec<u8>),
+}
+
+/// An API of which each connection does the same. The requests that it got are there to be looked at.
+async fn serve(deed: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback can be bound");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&requests);
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let request = read(&mut stream).await;
+            seen.lock().expect("nobody panics with it").push(request);
+            let (Deed::Answer(bytes) | Deed::Begin(bytes)) = &deed;
+            // The client may have left.
+            let _ = stream.write_all(bytes).await;
+            if let Deed::Begin(_) = &deed {
+                open.push(stream);
+            }
+        }
+    });
+    (url, requests)
+}
+
+/// A whole request: as many bytes as it says.
+async fn read(stream: &mut TcpStream) -> String {
+    let (mut bytes, mut piece) = (Vec::new(), vec![0; 65_536]);
+    loop {
+        let count = stream.read(&mut piece).await.unwrap_or(0);
+        bytes.extend_from_slice(&piece[..count]);
+        let text = String::from_utf8_lossy(&bytes);
+        let length = |head: &str| -> Option<usize> {
+            head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
+        };
+        let whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| length(head) == Some(body.len()));
+        if whole || count == 0 {
+            return text.into_owned();
+        }
+    }
+}
+
+fn http(head: &str, body: &str) -> Deed {
+    Deed::Answer(format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes())
+}
+
+fn message(content: &str, stop_reason: &str) -> Deed {
+    let usage = r#"{"input_tokens":12,"output_tokens":3,"cache_read_input_tokens":4,"cache_creation_input_tokens":null}"#;
+    let body = format!(
+        r#"{{"id":"m","type":"message","role":"assistant","model":"claude-x-1","content":[{content}],"stop_reason":{stop_reason},"usage":{usage}}}"#
+    );
+    http("200 OK\r\ncontent-type: application/json", &body)
+}
+
+async fn ask_as(url: &str, model: &str, credential: Credential) -> Result<Answer, MessagesError> {
+    let messages = Messages::new(url, &credential).expect("the address and the key are sound");
+    messages.ask(model, "What is \"to be\" learnt?\nä", PATIENCE, Moment(0)).await
+}
+
+async fn ask(url: &str) -> Result<Answer, MessagesError> {
+    ask_as(url, "claude-sonnet-4-5", Credential::Key(KEY.to_owned())).await
+}
+
+#[tokio::test]
+async fn a_request_as_it_is_sent() {
+    let check = async |model: &str, credential: Credential, expected: Expect| {
+        let (url, requests) = serve(message("", "null")).await;
+        ask_as(&url, model, credential).await.expect("it is answered");
+        let requests = requests.lock().expect("nobody panics with it");
+        let [request] = requests.as_slice() else { panic!("{requests:?}") };
+        let host = url.trim_start_matches("http://");
+        let request = request.replace(host, "HOST").replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        expected.assert_eq(&request.replace('\r', ""));
+    };
+    check(
+        "claude-sonnet-4-5",
+        Credential::Key(KEY.to_owned()),
+        expect![[r#"
+            POST /v1/messages HTTP/1.1
+            x-api-key: sk-ant-dummy-0123
+            anthropic-version: 2023-06-01
+            content-type: application/json
+            user-agent: longhaul/VERSION
+            accept: */*
+            host: HOST
+            content-length: 118
+
+            {"model":"claude-sonnet-4-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learnt?\nä"}]}"#]],
+    )
+    .await;
+    check("claude-opus-5[1m]", Credential::Token("sk-ant-oat-dummy".to_owned()), expect![[r#"
+        POST /v1/messages HTTP/1.1
+        authorization: Bearer sk-ant-oat-dummy
+        anthropic-version: 2023-06-01
+        content-type: application/json
+        user-agent: longhaul/VERSION
+        anthropic-beta: context-1m-2025-08-07
+        accept: */*
+        host: HOST
+        content-length: 114
+
+        {"model":"claude-opus-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learnt?\nä"}]}"#]]).await;
+}
+
+#[tokio::test]
+async fn an_answer_is_all_its_text() {
+    let check = async |content: &str, stop_reason: &str, text: &str, end: AnswerEnd| {
+        let (url, requests) = serve(message(content, stop_reason)).await;
+        let tokens = Tokens { input: 12, output: 3, cache_read: 4, cache_write: 0 };
+        let expected = Answer { text: text.to_owned(), model: "claude-x-1".to_owned(), tokens, end };
+        assert_eq!(ask(&url).await, Ok(expected), "{content}");
+        assert_eq!(requests.lock().expect("nobody panics with it").len(), 1);
+    };
+    let said = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    check("", "\"end_turn\"", "", AnswerEnd::Whole).await;
+    check(&said("a"), "null", "a", AnswerEnd::Whole).await;
+    let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
+    check(&[said("a"), thinking.to_owned(), said("b")].join(","), "\"end_turn\"", "ab", AnswerEnd::Whole)
+        .await;
+    check(&said("a"), "\"max_tokens\"", "a", AnswerEnd::Cut).await;
+    check(&said("No."), "\"refusal\"", "No.", AnswerEnd::Refused).await;
+}
+
+/// Asks an API that does this, once: what is said of it, and that it was not asked again.
+async fn check(deed: Deed, expected: Expect) {
+    let (url, requests) = serve(deed).await;
+    let error = ask(&url).await.expect_err("there is no answer");
+    let host = url.trim_start_matches("http://");
+    let told = format!("{}: {error} ({}, {:?})", error.class(), error.fault(), error.retry_after());
+    expected.assert_eq(&told.replace(host, "HOST"));
+    assert_eq!(requests.lock().expect("nobody panics with it").len(), 1, "it was asked again");
+}
+
+#[tokio::test]
+async fn what_is_no_answer() {
+    let refusal = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded\nfor now"}}"#;
+    check(
+        http("529 ", refusal),
+        expect![
+            "InternalServerError: Error code: 529 - overloaded_error: Overloaded for now (overloaded, None)"
+        ],
+    )
+    .await;
+    check(
+        http("429 \r\nretry-after: 3", "slow down"),
+        expect!["RateLimitError: Error code: 429 - it says nothing more (rate_limited, Some(Span(3000)))"],
+    )
+    .await;
+    check(
+        http("200 OK", "<html>Sign in</html>"),
+        expect!["APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 1) (network, None)"],
+    )
+    .await;
+    check(
+        http("200 OK", "{}"),
+        expect!["APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 2) (network, None)"],
+    )
+    .await;
+    check(
+        http("204 No Content", ""),
+        expect!["APIStatusError: Error code: 204 - it says nothing more (network, None)"],
+    )
+    .await;
+    // A key does not follow a redirect.
+    check(
+        http("307 \r\nlocation: /elsewhere", ""),
+        expect!["APIStatusError: Error code: 307 - it says nothing more (network, None)"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_not_made_again_by_the_client() {
+    // Before a byte of the answer, and in the middle of it.
+    let closed = "connection closed before message completed";
+    for bytes in ["", "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"id\":"] {
+        let (url, requests) = serve(Deed::Answer(bytes.as_bytes().to_vec())).await;
+        let error = ask(&url).await.expect_err("there is no answer");
+        assert_eq!(error.class(), "APIConnectionError", "{error}");
+        assert!(error.to_string().contains("Connection error: 127.0.0.1:"), "{error}");
+        assert!(bytes.is_empty() == error.to_string().contains(closed), "{error}");
+        assert_eq!(requests.lock().expect("nobody panics with it").len(), 1, "it was asked again");
+    }
+    // Nobody listens there.
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback can be bound");
+    let address = listener.local_addr().expect("it is bound");
+    drop(listener);
+    let error = ask(&format!("http://user:word@{address}/path")).await.expect_err("there is no answer");
+    let told = error.to_string();
+    assert!(
+        told.starts_with(&format!("Connection error: {address}: ")) && told.contains("refused"),
+        "{told}"
+    );
+    assert!(!told.contains("word"), "{told}");
+}
+
+#[tokio::test]
+async fn a_timeout_is_for_all_of_the_answer() {
+    for bytes in ["", "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"id\":"] {
+        let (url, requests) = serve(Deed::Begin(bytes.as_bytes().to_vec())).await;
+        let messages = Messages::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
+        let asked = messages.ask("claude-sonnet-4-5", "p", Span(300), Moment(0)).await;
+        let error = asked.expect_err("there is no answer");
+        assert_eq!(
+            (error.class(), error.to_string().as_str()),
+            ("APITimeoutError", "Request timed out after 300ms")
+        );
+        assert_eq!(requests.lock().expect("nobody panics with it").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_is_too_long_is_not_read() {
+    let endless =
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", u64::MAX / 4, "x".repeat(5 << 20));
+    check(
+        Deed::Begin(endless.into_bytes()),
+        expect!["APIResponseValidationError: Failed to parse response: it is longer than 4194304 bytes (network, None)"],
+    )
+    .await;
+    let endless = format!("HTTP/1.1 500 \r\ncontent-length: {}\r\n\r\n{}", u64::MAX / 4, "x".repeat(1 << 20));
+    check(
+        Deed::Begin(endless.into_bytes()),
+        expect!["InternalServerError: Error code: 500 - it says nothing more (server_error, None)"],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_is_in_no_text() {
+    let body = format!(r#"{{"error":{{"type":"{KEY}","message":"the key {KEY} is no good"}}}}"#);
+    let (url, _) = serve(http("401 ", &body)).await;
+    let error = ask(&url).await.expect_err("it is refused");
+    assert_eq!(error.to_string(), "Error code: 401 - …: the key … is no good");
+    assert!(!format!("{error:?}").contains(KEY));
+    let messages = Messages::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
+    assert!(!format!("{messages:?}").contains(KEY), "{messages:?}");
+}
+
+#[test]
+fn settings_that_no_request_can_be_made_with() {
+    let check = |url: &str, key: &str, expected: Expect| {
+        let error = Messages::new(url, &Credential::Key(key.to_owned())).expect_err("they are not sound");
+        expected.assert_eq(&format!("{error}; {}", error.hint()));
+    };
+    for url in ["", "api.anthropic.com", "ftp://api", "http://", "/v1"] {
+        check(
+            url,
+            KEY,
+            expect![
+                "use the address of the API: it is no URL that begins with https:// or http://; check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL"
+            ],
+        );
+    }
+    check(
+        "https://api.anthropic.com",
+        "sk\nant",
+        expect![
+            "use the API key: it holds characters that no key has; check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
+        ],
+    );
+}
+
+#[test]
+fn what_each_status_is_and_what_follows() {
+    let check = |status: u16, sentence: &str, class: &str, fault: Fault, then: Then| {
+        let body = format!(r#"{{"type":"error","error":{{"type":"e","message":"{sentence}"}}}}"#);
+        let error = refused(status, body.as_bytes(), None);
+        let at = Some(Moment(5));
+        assert_eq!((error.class(), error.fault(), error.then(at)), (class, fault, then), "{error}");
+    };
+    let later = Then::Later(Some(Moment(5)));
+    check(400, "messages: bad", "APIStatusError", Fault::BadRequest, Then::Never);
+    check(
+        400,
+        "prompt is too long: 208310 tokens > 200000",
+        "APIStatusError",
+        Fault::ContextFull,
+        Then::Never,
+    );
+    check(400, "Your credit balance is too low to access", "APIStatusError", Fault::Billing, Then::Person);
+    check(400, "This organization has been disabled.", "APIStatusError", Fault::Billing, Then::Person);
+    check(401, "", "APIStatusError", Fault::Auth, Then::Person);
+    check(402, "", "APIStatusError", Fault::Billing, Then::Person);
+    check(403, "", "APIStatusError", Fault::Auth, Then::Person);
+    check(404, "model: x", "APIStatusError", Fault::ModelUnknown, Then::Person);
+    check(408, "", "APIStatusError", Fault::ServerError, later);
+    check(409, "", "APIStatusError", Fault::ServerError, later);
+    check(413, "", "APIStatusError", Fault::ContextFull, Then::Never);
+    check(422, "", "APIStatusError", Fault::BadRequest, Then::Never);
+    check(429, "", "RateLimitError", Fault::RateLimited, later);
+    check(500, "", "InternalServerError", Fault::ServerError, later);
+    check(503, "", "InternalServerError", Fault::ServerError, later);
+    check(529, "", "InternalServerError", Fault::Overloaded, later);
+    // A sentence decides nothing where the status does.
+    check(500, "Your credit balance is too low", "InternalServerError", Fault::ServerError, later);
+}

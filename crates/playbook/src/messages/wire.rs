@@ -1,0 +1,106 @@
+//! What goes over the wire, as far as we write and read it.
+
+use super::{ANSWER_TOKENS_MAX, Answer, AnswerEnd};
+use longhaul_core::Tokens;
+use serde::{Deserialize, Serialize};
+
+// What the API says of an error is for one line.
+const SENTENCE_CHARS_MAX: usize = 300;
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    messages: [Asked<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    role: &'a str,
+    content: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    model: String,
+    content: Vec<Block>,
+    #[serde(default)]
+    stop_reason: Option<String>,
+    #[serde(default)]
+    usage: Usage,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    text: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: RefusalError,
+}
+
+#[derive(Deserialize)]
+struct RefusalError {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    message: String,
+}
+
+/// One message of the user's.
+pub(super) fn request(model: &str, prompt: &str) -> Vec<u8> {
+    let messages = [Asked { role: "user", content: prompt }];
+    serde_json::to_vec(&Request { model, max_tokens: ANSWER_TOKENS_MAX, messages })
+        .expect("a request has only string keys")
+}
+
+/// The message that was answered, or why it is none. A message may say nothing: then its text is empty.
+pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
+    if body.len() > super::ANSWER_BYTES_MAX {
+        return Err(format!("it is longer than {} bytes", super::ANSWER_BYTES_MAX));
+    }
+    // Not what serde says of it, which may quote: a page that stands in the way of the API may say anything.
+    let message: Message = serde_json::from_slice(body).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        format!("it is no message of the API (line {line}, column {column})")
+    })?;
+    let texts = message.content.into_iter().filter(|block| block.kind == "text").map(|block| block.text);
+    let usage = message.usage;
+    Ok(Answer {
+        text: texts.collect(),
+        model: message.model,
+        tokens: Tokens {
+            input: usage.input_tokens.unwrap_or(0),
+            output: usage.output_tokens.unwrap_or(0),
+            cache_read: usage.cache_read_input_tokens.unwrap_or(0),
+            cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
+        },
+        end: match message.stop_reason.as_deref() {
+            Some("max_tokens") => AnswerEnd::Cut,
+            Some("refusal") => AnswerEnd::Refused,
+            Some(_) | None => AnswerEnd::Whole,
+        },
+    })
+}
+
+/// What an error is called and what is said of it, each for one line; nothing if it is not the API that speaks.
+pub(super) fn refusal(body: &[u8]) -> Option<(String, String)> {
+    let refusal: Refusal = serde_json::from_slice(body).ok()?;
+    let one_line = |text: &str| -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SENTENCE_CHARS_MAX).collect()
+    };
+    Some((one_line(&refusal.error.kind), one_line(&refusal.error.message)))
+}

@@ -1,0 +1,50 @@
+use super::{Credential, JudgeSettings};
+
+/// What these variables say, without the credential's content in any text of ours.
+fn check(variables: &[(&str, &str)], base_url: &str, model: &str, credential: Option<Credential>) {
+    let said =
+        |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let settings = JudgeSettings::from_variables(said);
+    assert!(!format!("{settings:?}").contains("secret"), "{settings:?}");
+    let expected = JudgeSettings { base_url: base_url.to_owned(), model: model.to_owned(), credential };
+    assert!(settings == expected, "{variables:?}: {settings:?}");
+}
+
+const API: &str = "https://api.anthropic.com";
+const MODEL: &str = "claude-sonnet-4-5-20250929";
+
+#[test]
+fn the_order_of_the_hooks() {
+    let key = |key: &str| Some(Credential::Key(key.to_owned()));
+    let token = |token: &str| Some(Credential::Token(token.to_owned()));
+    check(&[], API, MODEL, None);
+    let all = [
+        ("AGENTIC_CONTEXT_MODEL", "first"),
+        ("ANTHROPIC_MODEL", "second"),
+        ("ANTHROPIC_DEFAULT_SONNET_MODEL", "third"),
+        ("AGENTIC_CONTEXT_API_KEY", "secret-1"),
+        ("ANTHROPIC_AUTH_TOKEN", "secret-2"),
+        ("ANTHROPIC_API_KEY", "secret-3"),
+        ("AGENTIC_CONTEXT_BASE_URL", "https://one/"),
+        ("ANTHROPIC_BASE_URL", "https://two/"),
+    ];
+    check(&all, "https://one", "first", key("secret-1"));
+    let without = |left_out: &[&str]| -> Vec<(&str, &str)> {
+        all.into_iter().filter(|(name, _)| !left_out.iter().any(|start| name.starts_with(start))).collect()
+    };
+    check(&without(&["AGENTIC_CONTEXT"]), "https://two", "second", token("secret-2"));
+    check(
+        &without(&["AGENTIC_CONTEXT", "ANTHROPIC_MODEL", "ANTHROPIC_AUTH", "ANTHROPIC_BASE"]),
+        API,
+        "third",
+        key("secret-3"),
+    );
+    // One that is empty says nothing.
+    check(
+        &[("AGENTIC_CONTEXT_API_KEY", " "), ("ANTHROPIC_API_KEY", " secret \n")],
+        API,
+        MODEL,
+        key("secret"),
+    );
+    check(&[("AGENTIC_CONTEXT_MODEL", ""), ("ANTHROPIC_BASE_URL", "")], API, MODEL, None);
+}
