@@ -50,7 +50,7 @@ pub use prices::Prices;
 pub use report::{Report, report};
 pub use seed::{
     About, CONDENSE_TOKENS_MAX, Reason, SEED_TOKENS_MAX, Summary, condensing_prompt, estimated_tokens, seed,
-    summarised_seed,
+    shortened, summarised_seed,
 };
 pub use sessions::Sessions;
 pub use table::TableError;

@@ -22,7 +22,7 @@ use room::Room;
 use steps::Steps;
 
 pub use condense::{CONDENSE_TOKENS_MAX, condensing_prompt};
-pub use measure::estimated_tokens;
+pub use measure::{estimated_tokens, shortened};
 pub(crate) use opening::BEHIND_TASK;
 pub use summary::Summary;
 

@@ -24,6 +24,12 @@ fn weight_of_sign(sign: char) -> u64 {
     if sign.is_ascii() { bytes } else { FOREIGN_BYTE * bytes }
 }
 
+/// A text of at most this many tokens, by the estimate: its head, its tail, and between them how much was left out. At
+/// the least it is that mark.
+pub fn shortened(text: &str, tokens_max: u64) -> Cow<'_, str> {
+    cut(text, tokens_max.saturating_mul(WEIGHT_PER_TOKEN))
+}
+
 /// A text of at most this weight: its head, its tail, and between them how much was left out. At the
 /// least it is that mark.
 pub(super) fn cut(text: &str, weight_max: u64) -> Cow<'_, str> {

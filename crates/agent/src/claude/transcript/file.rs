@@ -1,24 +1,39 @@
 //! A transcript from a file that a person names: it says itself whether it is a session's or a stream.
 
-use super::{Attempt, of_attempts, of_session};
+use super::session::{of_session, of_sidechain};
+use super::{Attempt, of_attempts};
 use crate::claude::prompts::{is_ours, is_wrap_up, parted};
-use crate::claude::session_file::lines;
-use crate::claude::wire::{Sign, parse};
+use crate::claude::session_file::{lines, rows};
+use crate::claude::wire::{Row, Sign, parse};
 use crate::transcript::{Entry, Provenance, Transcript, What};
 
-/// Reads a session file, or the stream of one attempt; nothing if it is neither.
+/// Reads a session file, that of a sub-agent, or the stream of one attempt; nothing if it is none of these.
 pub fn of_file(bytes: &[u8]) -> Option<Transcript> {
-    let is_session = lines(bytes).filter_map(parse::<Sign<'_>>).find_map(|sign| {
-        let (of_row, of_event) = (sign.of_row.stated(), sign.of_event.stated());
-        (of_row.is_some() || of_event.is_some()).then_some(of_row.is_some())
-    })?;
-    if !is_session {
+    if !is_session(bytes)? {
         return Some(of_attempts(&[Attempt { prompt: None, stream: bytes, wraps_up_after: None }], &[]));
     }
     let mut transcript = of_session(bytes, &[]);
+    if transcript.entries.is_empty() {
+        transcript = of_sidechain(bytes);
+    }
     mark_wrap_ups(&mut transcript);
     transcript.entries = transcript.entries.into_iter().flat_map(without_us).collect();
     Some(transcript)
+}
+
+/// Whether it is a session's, or else a stream; nothing if it is neither.
+fn is_session(bytes: &[u8]) -> Option<bool> {
+    let signed = lines(bytes).filter_map(parse::<Sign<'_>>).find_map(|sign| {
+        let (of_row, of_event) = (sign.of_row.stated(), sign.of_event.stated());
+        (of_row.is_some() || of_event.is_some()).then_some(of_row.is_some())
+    });
+    // What other programs write in the form of a session often names none. An event of a stream always does.
+    signed.or_else(|| rows(bytes).any(|row| is_message(&row)).then_some(true))
+}
+
+fn is_message(row: &Row<'_>) -> bool {
+    let speaks = row.kind.is("user") || row.kind.is("assistant");
+    speaks && !row.message.content.is_missing()
 }
 
 /// What followed on the words by which an agent was told to save its work, until it was asked for something else.

@@ -10,8 +10,18 @@ use crate::transcript::{Answer, Provenance, Transcript, What};
 /// Reads a session file. Rows are taken in the order of the file, those of abandoned branches included:
 /// the model may have forgotten them, but what was done there is done.
 pub fn of_session(bytes: &[u8], ours: &[String]) -> Transcript {
+    of_rows(rows(bytes).filter(|row| !row.is_sidechain.0), ours)
+}
+
+/// Reads the conversation of a sub-agent, which has a file of its own: each of its rows says that it is beside the
+/// session's own (2.1.330).
+pub(super) fn of_sidechain(bytes: &[u8]) -> Transcript {
+    of_rows(rows(bytes).filter(|row| row.is_sidechain.0), &[])
+}
+
+fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, ours: &[String]) -> Transcript {
     let mut reader = Reader { transcript: Transcript::default(), ours, queued: None };
-    for row in rows(bytes).filter(|row| !row.is_sidechain.0) {
+    for row in rows {
         match row.kind.as_str() {
             "queue-operation" => reader.queue(&row),
             "user" => reader.user(&row),

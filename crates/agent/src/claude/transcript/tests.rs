@@ -134,6 +134,13 @@ fn a_file_says_what_it_is() {
     check(session, Some(&of_session(session, &[])));
     let stream = stream!("killed-sigkill-mid-tool");
     check(stream, Some(&of_attempts(&[Attempt { prompt: None, stream, wraps_up_after: None }], &[])));
+    // The conversation of a sub-agent has a file of its own.
+    let side: &[u8] = br#"{"type":"assistant","uuid":"a","sessionId":"s","isSidechain":true,"message":{"content":"There are 3."}}"#;
+    let (told, beside) = (of_file(side).expect("it is a session's"), of_session(side, &[]));
+    assert_eq!((self::told(&told).as_str(), beside.entries.len()), ("Work said \"There are 3.\"\n", 0));
+    // As other programs write it.
+    let unsigned = br#"{"type":"user","message":{"role":"user","content":"Do it."}}"#;
+    check(unsigned, Some(&of_session(unsigned, &[])));
     check(b"garbage\n\n{\"type\":\"summary\"}\n", None);
     check(b"", None);
 }
