@@ -1,0 +1,147 @@
+//! What a judge may see of a part of a transcript: what the person and the agent said, and a line for each tool call.
+//!
+//! What the agent's program said of itself, what Longhaul said, older work in a summary (it was judged before), and what a
+//! playbook told the session are no work of the session's, and left out. What tools brought is not shown, but for why they
+//! failed and what a person answered: it is long, and full of other people's words.
+
+mod calls;
+mod cited;
+mod noise;
+mod rows;
+mod secrets;
+
+pub use rows::row_ids;
+
+use crate::PointId;
+use longhaul_agent::claude::Claude;
+use longhaul_agent::transcript::{Entry, Provenance, What};
+use longhaul_agent::{Dialect, Transcript};
+use serde::Serialize;
+use thiserror::Error;
+
+/// What a judge may see of a part of a transcript.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// What was said and done, oldest first.
+    pub messages: Vec<Message>,
+    /// The points that the agent cited, in the order in which it first did.
+    pub cited: Vec<PointId>,
+}
+
+/// One thing said or done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// Who spoke.
+    pub role: Role,
+    /// What was said.
+    pub content: String,
+}
+
+/// Who spoke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The person, or whoever speaks for one.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool, in a line of ours.
+    Tool,
+}
+
+/// Why a file is no transcript that can be judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SliceError {
+    /// It is not made of lines of JSON.
+    #[error("it is not made of lines of JSON")]
+    NotLines,
+    /// It is, but in nobody's form that is known.
+    #[error("its lines are of a form that is not known: it may be another tool's")]
+    Foreign,
+}
+
+impl SliceError {
+    /// What to do about it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            SliceError::NotLines | SliceError::Foreign => {
+                "name a session file of Claude Code, or the stream that it prints with --output-format stream-json"
+            }
+        }
+    }
+}
+
+impl Slice {
+    /// What these bytes show: whole lines of a session file, of a sub-agent's, or of a stream. Rows whose id `is_judged`
+    /// knows are passed over.
+    ///
+    /// # Errors
+    /// If they are not lines of a transcript.
+    pub fn of(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Slice, SliceError> {
+        let fresh = rows::without(bytes, is_judged);
+        match Claude::new().transcript_of_file(&fresh) {
+            Some(transcript) => Ok(Slice::of_transcript(&transcript)),
+            None if fresh.len() < bytes.len() => Ok(Slice::default()),
+            None => rows::without_a_word(bytes).map(|()| Slice::default()),
+        }
+    }
+
+    fn of_transcript(transcript: &Transcript) -> Slice {
+        let mut slice = Slice::default();
+        let outcomes = calls::outcomes(transcript);
+        for entry in &transcript.entries {
+            if let Some((role, text)) = shown(entry, &outcomes) {
+                let content = secrets::without(text.trim());
+                if role == Role::Assistant {
+                    cited::collect(&content, &mut slice.cited);
+                }
+                if !content.is_empty() {
+                    slice.messages.push(Message { role, content });
+                }
+            }
+        }
+        slice
+    }
+
+    /// Whether there is nothing to judge: nobody said or did anything.
+    pub fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    /// What was said, as JSON: a list of `{"role", "content"}`, in the form of the ACE playbook hooks, without tools.
+    pub fn trajectories(&self) -> String {
+        as_json(self.messages.iter().filter(|message| message.role != Role::Tool))
+    }
+}
+
+/// Who speaks in an entry, and the words that are shown of it.
+fn shown(entry: &Entry, outcomes: &calls::Outcomes<'_>) -> Option<(Role, String)> {
+    match entry.provenance {
+        Provenance::Work => {}
+        Provenance::WrapUp | Provenance::Ours | Provenance::Synthetic => return None,
+    }
+    match &entry.what {
+        What::Asked(text) => Some((Role::User, noise::without(text)?)),
+        What::Said(text) => Some((Role::Assistant, text.clone())),
+        What::Summarised(_) => None,
+        What::Told(text) => Some((Role::Tool, calls::notice(text))),
+        What::Called(call) => Some((Role::Tool, outcomes.line(call))),
+        What::Answered(answer) => Some((Role::Tool, outcomes.late(answer)?)),
+    }
+}
+
+/// Messages as a list in JSON, one a line. A `</` in it is written as `<\/`, which is the same in JSON: nothing within can
+/// close the tag that it stands in.
+pub(crate) fn as_json<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
+    let lines: Vec<String> = messages.map(line).collect();
+    format!("[\n{}\n]", lines.join(",\n"))
+}
+
+/// One message in such a list.
+pub(crate) fn line(message: &Message) -> String {
+    // Two words and a text are always JSON.
+    serde_json::to_string(message).unwrap_or_default().replace("</", "<\\/")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Tool calls, in a line each: the tool, the argument that says most, and how it ended.
+
+use super::secrets;
+use longhaul_agent::Transcript;
+use longhaul_agent::transcript::{Answer, AnswerKind, Call, What};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How long an argument is shown. Commands are longer than this when they hold a file or a program.
+const ARGUMENT_CHARS_MAX: usize = 300;
+/// How long what a call said is shown. The agent's own words come first where a call was refused, and take half of it.
+const SAID_CHARS_MAX: usize = 500;
+/// How many lines are shown of an error: Claude Code's first one is often its exit code alone.
+const ERROR_LINES_MAX: usize = 2;
+/// Tools by which the agent asks a person (2.1.330): what comes of them was said by one.
+const ASKS_A_PERSON: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
+
+/// How the calls of a transcript ended.
+pub(super) struct Outcomes<'a> {
+    answers: BTreeMap<&'a str, &'a Answer>,
+    calls: BTreeSet<&'a str>,
+}
+
+/// What came of the calls of a transcript.
+pub(super) fn outcomes(transcript: &Transcript) -> Outcomes<'_> {
+    let mut outcomes = Outcomes { answers: BTreeMap::new(), calls: BTreeSet::new() };
+    for entry in &transcript.entries {
+        match &entry.what {
+            What::Called(call) => {
+                outcomes.calls.insert(&call.id);
+            }
+            What::Answered(answer) => {
+                outcomes.answers.insert(&answer.call, answer);
+            }
+            What::Asked(_) | What::Said(_) | What::Summarised(_) | What::Told(_) => {}
+        }
+    }
+    outcomes
+}
+
+impl Outcomes<'_> {
+    /// The line of a call.
+    pub(super) fn line(&self, call: &Call) -> String {
+        // Before it is cut: the half of a secret is not known for one.
+        let argument = call.argument.as_ref().map(|argument| secrets::without(argument.as_str()));
+        let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
+        let argument = shortened(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
+        let ended = match self.answers.get(call.id.as_str()) {
+            None => "no result was recorded".to_owned(),
+            Some(answer) => match answer.kind {
+                AnswerKind::Fine if ASKS_A_PERSON.contains(&call.name.as_str()) => said("answered", answer),
+                AnswerKind::Fine => "ok".to_owned(),
+                AnswerKind::Error | AnswerKind::Unknown => failed(answer),
+            },
+        };
+        format!("{}{argument} → {ended}", one_line(&call.name))
+    }
+
+    /// The line of an answer whose call is in an earlier part of the transcript; nothing if it went well, or if the line of
+    /// its call tells it.
+    pub(super) fn late(&self, answer: &Answer) -> Option<String> {
+        match answer.kind {
+            _ if self.calls.contains(answer.call.as_str()) => None,
+            AnswerKind::Fine => None,
+            AnswerKind::Error | AnswerKind::Unknown => Some(format!("an earlier call → {}", failed(answer))),
+        }
+    }
+}
+
+/// What the agent's program told the model meanwhile, in a line.
+pub(super) fn notice(text: &str) -> String {
+    format!("notice: {}", shortened(&one_line(text), SAID_CHARS_MAX))
+}
+
+fn failed(answer: &Answer) -> String {
+    match answer.kind {
+        AnswerKind::Fine => "ok".to_owned(),
+        AnswerKind::Error => said("error", answer),
+        AnswerKind::Unknown => said("interrupted", answer),
+    }
+}
+
+/// How a call ended, with the beginning of what it said.
+fn said(how: &str, answer: &Answer) -> String {
+    let lines = answer.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
+    let said = shortened(&one_line(&said.join(" / ")), SAID_CHARS_MAX);
+    if said.is_empty() { how.to_owned() } else { format!("{how}: {said}") }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn shortened(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
