@@ -1,10 +1,24 @@
 //! The playbook of a project: its sections, its points, and what may be done with them. Nothing here looks at a file.
 
+mod apply;
+mod findings;
+mod numbers;
 mod operation;
+mod reading;
 mod section;
+mod similarity;
+mod told;
+mod writing;
 
-pub use operation::Operation;
+#[cfg(test)]
+mod tests;
+
+pub use apply::{Learned, absorb, learn};
+pub use operation::{NotAnOperation, Operation};
+pub use reading::ReadError;
 pub use section::Section;
+pub use similarity::{Similarity, THRESHOLD, Wording, threshold};
+pub use told::{Done, Skipped, Told};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,10 +30,14 @@ pub struct Playbook {
     /// When it was last changed, as it is written: `2026-11-23T00:30:00.123456`. Each change has a later one than the last, by
     /// which a state of the file is known.
     pub last_updated: Option<String>,
+    /// The version of the format, as it is written, if that is another than `1.0`.
+    version: Option<Value>,
     /// The points of each section, in the order of [`Section::ALL`].
     sections: [Vec<Point>; Section::ALL.len()],
+    /// Sections that are none of ours. They are kept, and told to nobody.
+    other_sections: Map<String, Value>,
     /// What the file has besides, which is none of ours and is kept.
-    pub(crate) others: Map<String, Value>,
+    others: Map<String, Value>,
 }
 
 /// One thing to know.
@@ -52,6 +70,12 @@ impl PointId {
     }
 }
 
+impl From<String> for PointId {
+    fn from(name: String) -> PointId {
+        PointId(name)
+    }
+}
+
 impl From<&str> for PointId {
     fn from(name: &str) -> PointId {
         PointId(name.to_owned())
@@ -61,6 +85,13 @@ impl From<&str> for PointId {
 impl fmt::Display for PointId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(&self.0)
+    }
+}
+
+impl Point {
+    /// A point that nothing is known of but what it says.
+    pub(crate) fn new(name: PointId, text: impl Into<String>) -> Point {
+        Point { name, text: text.into(), helpful: 0, harmful: 0, others: Map::new() }
     }
 }
 
@@ -80,9 +111,28 @@ impl Playbook {
         Section::ALL.iter().flat_map(|section| self.section(*section).iter().map(|point| (*section, point)))
     }
 
-    /// The point of this name.
+    /// Every point, to be changed.
+    fn points_mut(&mut self) -> impl Iterator<Item = &mut Point> {
+        self.sections.iter_mut().flatten()
+    }
+
+    /// The point of this name; the first, should there be several.
     pub fn point(&self, name: &PointId) -> Option<&Point> {
         self.points().map(|(_, point)| point).find(|point| point.name == *name)
+    }
+
+    /// The section of the point of this name.
+    pub fn section_of(&self, name: &PointId) -> Option<Section> {
+        self.points().find(|(_, point)| point.name == *name).map(|(section, _)| section)
+    }
+
+    /// Whether it says the same as another, whenever the two were written.
+    pub fn says_the_same_as(&self, other: &Playbook) -> bool {
+        let Playbook { last_updated: _, version, sections, other_sections, others } = self;
+        *version == other.version
+            && *sections == other.sections
+            && *other_sections == other.other_sections
+            && *others == other.others
     }
 
     /// Whether it says nothing.

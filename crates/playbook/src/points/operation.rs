@@ -2,6 +2,8 @@
 
 use crate::PointId;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
 
 /// One change to a playbook, in the curator's words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,4 +46,67 @@ pub enum Operation {
         #[serde(default)]
         section: Option<String>,
     },
+}
+
+/// What a curator said that is no operation.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{what}: {why}")]
+pub struct NotAnOperation {
+    /// The kind that it says it is.
+    pub what: String,
+    /// Why it is none.
+    pub why: String,
+}
+
+impl Operation {
+    /// The operation that a curator wrote. Words that it may leave out, and words of another kind where it may, are taken as
+    /// left out.
+    ///
+    /// # Errors
+    /// [`NotAnOperation`]: a curator is a model and may say anything.
+    pub fn parse(written: &Value) -> Result<Operation, NotAnOperation> {
+        let kind = written.get("type").and_then(Value::as_str).unwrap_or_default();
+        let not = |why: &str| NotAnOperation {
+            what: if kind.is_empty() { "operation".to_owned() } else { kind.to_owned() },
+            why: why.to_owned(),
+        };
+        let optional = |field: &str| written.get(field).and_then(Value::as_str).map(str::to_owned);
+        let needed = |field: &str| {
+            optional(field)
+                .filter(|text| !text.trim().is_empty())
+                .ok_or_else(|| not(&format!("`{field}` is empty or not there")))
+        };
+        let section = || optional("section").filter(|title| !title.trim().is_empty());
+        match kind {
+            "ADD" => Ok(Operation::Add { text: needed("text")?, section: section() }),
+            "UPDATE" => {
+                Ok(Operation::Update { target_id: needed("target_id")?.into(), text: needed("text")? })
+            }
+            "DELETE" => Ok(Operation::Delete {
+                target_id: needed("target_id")?.into(),
+                reason: optional("reason").unwrap_or_default(),
+            }),
+            "MERGE" => {
+                let ids = written.get("source_ids").and_then(Value::as_array);
+                let ids = ids.ok_or_else(|| not("`source_ids` is no list"))?;
+                // Something that is no text is a name that nobody has.
+                let name = |id: &Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned).into();
+                let source_ids = ids.iter().map(name).collect();
+                Ok(Operation::Merge { source_ids, merged_text: needed("merged_text")?, section: section() })
+            }
+            "" if !written.is_object() => Err(not("it is no object")),
+            "" => Err(not("it has no `type`")),
+            _ => Err(not("there is no such operation")),
+        }
+    }
+
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Operation::Add { .. } => "ADD",
+            Operation::Update { .. } => "UPDATE",
+            Operation::Delete { .. } => "DELETE",
+            Operation::Merge { .. } => "MERGE",
+        }
+    }
 }

@@ -1,0 +1,38 @@
+mod applying;
+mod reading;
+mod same;
+
+use crate::{Playbook, Section};
+
+/// A playbook that is written so: a line a point, `mis-001 2/1 text`, below the title of its section.
+pub(super) fn playbook(written: &str) -> Playbook {
+    let mut playbook = Playbook::default();
+    let mut section = Section::Others;
+    for line in written.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(title) = line.strip_prefix("## ") {
+            section = Section::of_title(title);
+            continue;
+        }
+        let mut words = line.splitn(3, ' ');
+        let mut word = || words.next().unwrap_or_default();
+        let mut point = crate::Point::new(word().into(), "");
+        let (helpful, harmful) = word().split_once('/').unwrap_or_default();
+        point.helpful = helpful.parse().unwrap_or_default();
+        point.harmful = harmful.parse().unwrap_or_default();
+        point.text = word().to_owned();
+        playbook.section_mut(section).push(point);
+    }
+    playbook
+}
+
+/// The same back again.
+pub(super) fn written(playbook: &Playbook) -> String {
+    let mut written = String::new();
+    for section in Section::ALL.iter().filter(|section| !playbook.section(**section).is_empty()) {
+        written += &format!("## {section}\n");
+        for point in playbook.section(*section) {
+            written += &format!("{} {}/{} {}\n", point.name, point.helpful, point.harmful, point.text);
+        }
+    }
+    written
+}

@@ -1,0 +1,235 @@
+use super::{playbook, written};
+use crate::judging::{Reflection, Tag, Verdict};
+use crate::points::{Learned, THRESHOLD, Wording, absorb, learn};
+use crate::{Playbook, PointId};
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+const SMALL: &str = "
+    ## PATTERNS & APPROACHES
+    pat-001 5/0 run the linter first
+    pat-003 1/2 keep functions short
+    ## MISTAKES TO AVOID
+    mis-001 0/0 editing generated files
+    ## OTHERS
+    kpt_001 2/1 the api folder is vendored
+";
+
+fn told(learned: &Learned) -> String {
+    let Learned { playbook, told } = learned;
+    let done: String = told.done.iter().map(|done| format!("{}\n", json!(done))).collect();
+    let skipped: String = told.skipped.iter().map(|not| format!("not {}: {}\n", not.what, not.why)).collect();
+    let numbers = Playbook::read(&playbook.text()).expect("a playbook").0;
+    assert_eq!(&numbers, playbook);
+    format!("{}{done}{skipped}", written(playbook))
+}
+
+fn check(operations: Value, expected: Expect) {
+    let operations = operations.as_array().expect("a list");
+    let learned = learn(&playbook(SMALL), &Reflection::default(), operations, &Wording, THRESHOLD);
+    expected.assert_eq(&told(&learned));
+}
+
+#[test]
+fn every_operation_does_what_it_says() {
+    check(
+        json!([
+            {"type": "ADD", "text": "use pnpm", "section": " user preferences"},
+            {"type": "ADD", "text": "nobody knows where", "section": "Tips"},
+            {"type": "ADD", "text": "without a section", "section": null},
+            {"type": "UPDATE", "target_id": "pat-003", "text": "keep functions on one screen"},
+            {"type": "DELETE", "target_id": "mis-001", "reason": "obsolete"},
+            {"type": "MERGE", "source_ids": ["pat-001", "kpt_001"], "merged_text": "lint first, but not api"},
+        ]),
+        expect![[r###"
+            ## PATTERNS & APPROACHES
+            pat-003 1/2 keep functions on one screen
+            pat-004 7/1 lint first, but not api
+            ## USER PREFERENCES
+            pref-001 0/0 use pnpm
+            ## OTHERS
+            oth-001 0/0 nobody knows where
+            oth-002 0/0 without a section
+            {"did":"added","name":"pref-001","section":"USER PREFERENCES","text":"use pnpm"}
+            {"did":"added","name":"oth-001","section":"OTHERS","text":"nobody knows where","unknown_section":"Tips"}
+            {"did":"added","name":"oth-002","section":"OTHERS","text":"without a section"}
+            {"did":"updated","name":"pat-003","text":"keep functions on one screen","was":"keep functions short"}
+            {"did":"deleted","name":"mis-001","reason":"obsolete","section":"MISTAKES TO AVOID","text":"editing generated files"}
+            {"did":"merged","from":["pat-001","kpt_001"],"name":"pat-004","section":"PATTERNS & APPROACHES","text":"lint first, but not api"}
+        "###]],
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_passed_over_with_its_reason() {
+    check(
+        json!([
+            {"type": "ADD", "text": "run the linter first", "section": "OTHERS"},
+            {"type": "ADD", "text": "  "},
+            {"type": "UPDATE", "target_id": "pat-009", "text": "x"},
+            {"type": "DELETE", "target_id": ""},
+            {"type": "MERGE", "source_ids": ["pat-001", "pat-001"], "merged_text": "x"},
+            {"type": "MERGE", "source_ids": ["pat-001", "gone", 7], "merged_text": "x"},
+            {"type": "MERGE", "source_ids": "pat-001", "merged_text": "x"},
+            {"type": "REWRITE", "text": "everything"},
+            "ADD a point",
+            {"text": "no type"},
+            {"type": "ADD", "text": "the eleventh"},
+        ]),
+        expect![[r#"
+            ## PATTERNS & APPROACHES
+            pat-001 5/0 run the linter first
+            pat-003 1/2 keep functions short
+            ## MISTAKES TO AVOID
+            mis-001 0/0 editing generated files
+            ## OTHERS
+            kpt_001 2/1 the api folder is vendored
+            not ADD: [pat-001] says the same
+            not ADD: `text` is empty or not there
+            not UPDATE: there is no point [pat-009]
+            not DELETE: `target_id` is empty or not there
+            not MERGE: fewer than two of its points are there
+            not MERGE: there is no point [gone]
+            not MERGE: there is no point [7]
+            not MERGE: fewer than two of its points are there
+            not MERGE: `source_ids` is no list
+            not REWRITE: there is no such operation
+            not operation: it is no object
+            not operation: it has no `type`
+            not operations: 1 beyond the first 10
+        "#]],
+    );
+}
+
+#[test]
+fn a_name_is_never_given_twice() {
+    let named = |playbook: &Playbook, text: &str| -> PointId {
+        playbook
+            .points()
+            .find(|(_, point)| point.text == text)
+            .map(|(_, point)| point.name.clone())
+            .expect("it is there")
+    };
+    let apply = |playbook: &Playbook, operations: Value| {
+        let operations = operations.as_array().expect("a list");
+        learn(playbook, &Reflection::default(), operations, &Wording, THRESHOLD).playbook
+    };
+    let add = |text: &str| json!({"type": "ADD", "text": text, "section": "PATTERNS & APPROACHES"});
+    let first = apply(
+        &playbook(SMALL),
+        json!([{"type": "DELETE", "target_id": "pat-003"}, add("sort imports by crate")]),
+    );
+    assert_eq!(named(&first, "sort imports by crate").as_str(), "pat-004");
+    let second = apply(&first, json!([{"type": "DELETE", "target_id": "pat-004"}]));
+    assert!(second.text().contains("\"last_numbers\": {\n    \"pat\": 4\n  }"), "{}", second.text());
+    // Another program writes the file in between, and keeps what it does not know.
+    let (second, _) = Playbook::read(&second.text()).expect("a playbook");
+    let third = apply(&second, json!([add("name tests after what they show")]));
+    assert_eq!(named(&third, "name tests after what they show").as_str(), "pat-005");
+    // With the highest there again, nothing is left to be kept.
+    assert!(!third.text().contains("last_numbers"));
+}
+
+#[test]
+fn tags_are_counted_and_harm_is_pruned() {
+    let tag = |name: &str, tag| Tag { name: name.into(), tag, rationale: String::new() };
+    let reflection = Reflection {
+        analysis: String::new(),
+        tags: vec![
+            tag("pat-001", Verdict::Helpful),
+            tag("kpt_001", Verdict::Neutral),
+            tag("pat-003", Verdict::Harmful),
+            tag("gone", Verdict::Helpful),
+        ],
+    };
+    let learned = learn(&playbook(SMALL), &reflection, &[], &Wording, THRESHOLD);
+    expect![[r###"
+        ## PATTERNS & APPROACHES
+        pat-001 6/0 run the linter first
+        ## MISTAKES TO AVOID
+        mis-001 0/0 editing generated files
+        ## OTHERS
+        kpt_001 2/1 the api folder is vendored
+        {"did":"helped","name":"pat-001"}
+        {"did":"harmed","name":"pat-003"}
+        {"did":"pruned","harmful":3,"helpful":1,"name":"pat-003","section":"PATTERNS & APPROACHES","text":"keep functions short"}
+        not tag: there is no point [gone]
+    "###]].assert_eq(&told(&learned));
+    // What did harm as often as it helped stays, and so does what was never judged.
+    let kept = playbook("pat-001 3/3 a\npat-002 0/0 b\npat-003 0/2 c\npat-004 9/8 d");
+    assert_eq!(learn(&kept, &Reflection::default(), &[], &Wording, THRESHOLD).playbook, kept);
+}
+
+#[test]
+fn what_one_question_brought_is_taken_in() {
+    let extracted = json!({
+        "new_key_points": [
+            "a bare text",
+            {"text": "in its section", "section": "Project Context"},
+            {"text": "in an unknown one", "section": "Tips"},
+            {"text": "run the linter first"},
+            {"section": "OTHERS"},
+            7
+        ],
+        "evaluations": [
+            {"name": "pat-001", "rating": "helpful"},
+            {"name": "kpt_001", "rating": "harmful"},
+            {"name": "mis-001", "rating": "neutral"},
+            {"name": "mis-001", "rating": "great"},
+            {"name": "oth-001", "rating": "helpful"},
+            {"rating": "helpful"}
+        ]
+    });
+    let learned = absorb(&playbook(SMALL), &extracted, &Wording, THRESHOLD);
+    expect![[r###"
+        ## PATTERNS & APPROACHES
+        pat-001 6/0 run the linter first
+        pat-003 1/2 keep functions short
+        ## MISTAKES TO AVOID
+        mis-001 0/0 editing generated files
+        ## PROJECT CONTEXT
+        ctx-001 0/0 in its section
+        ## OTHERS
+        kpt_001 2/2 the api folder is vendored
+        oth-001 1/0 a bare text
+        oth-002 0/0 in an unknown one
+        {"did":"added","name":"oth-001","section":"OTHERS","text":"a bare text"}
+        {"did":"added","name":"ctx-001","section":"PROJECT CONTEXT","text":"in its section"}
+        {"did":"added","name":"oth-002","section":"OTHERS","text":"in an unknown one","unknown_section":"Tips"}
+        {"did":"helped","name":"pat-001"}
+        {"did":"harmed","name":"kpt_001"}
+        {"did":"helped","name":"oth-001"}
+        not ADD: [pat-001] says the same
+        not new_key_points: a point without a text
+        not new_key_points: a point without a text
+        not evaluation: [mis-001]: `great` is no verdict
+        not evaluation: there is no point []
+    "###]].assert_eq(&told(&learned));
+    let operations = json!({"operations": [{"type": "ADD", "text": "new"}], "new_key_points": ["not taken"]});
+    let learned = absorb(&playbook(SMALL), &operations, &Wording, THRESHOLD);
+    assert_eq!(learned.told.done.len(), 1);
+}
+
+#[test]
+fn what_nobody_here_knows_is_kept_through_everything() {
+    let text = r#"{"version": "1.2", "sections": {
+        "OTHERS": [
+            {"name": "oth-001", "text": "one", "helpful": 1, "harmful": 0, "by": "me", "tags": ["x"]},
+            {"name": "oth-002", "text": "two", "helpful": 1, "harmful": 0, "by": "you", "seen": 4}
+        ],
+        "RECIPES": [{"name": "rec-001"}]
+    }, "team": {"b": 1, "a": [null]}}"#;
+    let (before, _) = Playbook::read(text).expect("a playbook");
+    let operations = json!([
+        {"type": "UPDATE", "target_id": "oth-001", "text": "uno"},
+        {"type": "MERGE", "source_ids": ["oth-001", "oth-002"], "merged_text": "both"}
+    ]);
+    let operations = operations.as_array().expect("a list");
+    let after = learn(&before, &Reflection::default(), operations, &Wording, THRESHOLD).playbook;
+    let after: Value = serde_json::from_str(&after.text()).expect("JSON");
+    assert_eq!(after["version"], "1.2");
+    assert_eq!(after["team"], json!({"b": 1, "a": [null]}));
+    assert_eq!(after["sections"]["RECIPES"], json!([{"name": "rec-001"}]));
+    let merged = json!([{"name": "oth-003", "text": "both", "helpful": 2, "harmful": 0, "by": "me", "tags": ["x"], "seen": 4}]);
+    assert_eq!(after["sections"]["OTHERS"], merged);
+}

@@ -1,0 +1,221 @@
+use super::{playbook, written};
+use crate::judging::Reflection;
+use crate::points::similarity::join_duplicates;
+use crate::points::{Similarity, THRESHOLD, Wording, learn, threshold};
+use expect_test::expect;
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+
+#[test]
+fn the_same_in_other_words_is_one_and_nothing_else_is() {
+    let check = |expected: bool, pairs: &[(&str, &str)]| {
+        for (a, b) in pairs {
+            let alike = Wording.similarity(a, b);
+            assert_eq!(alike >= THRESHOLD, expected, "{alike:.3}: {a} | {b}");
+            assert_eq!(alike, Wording.similarity(b, a), "{a} | {b}");
+            assert_eq!(Wording.pairs(&[a, b], THRESHOLD).len(), usize::from(expected), "{a} | {b}");
+        }
+    };
+    check(
+        true,
+        &[
+            ("Use type hints.", "use type hints"),
+            ("always use type hints for function parameters", "use type hints on all function parameters"),
+            ("always add type hints", "remember to add type hints always"),
+            ("Never commit secrets to git", "Do not commit secrets to git!"),
+            ("Don't commit secrets to git", "don’t ever commit secrets to git"),
+            ("Avoid editing generated files", "never edit generated files"),
+            ("Run the unit tests before committing", "Always run unit tests before you commit"),
+            ("The tests need port 8080", "the test needs port 8080"),
+            ("Run `cargo fmt` before each commit", "run `cargo fmt` before every commit"),
+            ("Use tabs, not spaces", "use tabs (not spaces)"),
+            ("Use UTC", "use utc"),
+            ("type-hints for parameters of functions", "type hints for parameters of functions"),
+            ("提交前运行测试", "提交前运行测试。".trim_end_matches('。')),
+            ("Use it", "use it"),
+        ],
+    );
+    check(
+        false,
+        &[
+            ("use tabs", "do not use tabs"),
+            ("use tabs", "never use tabs"),
+            ("use tabs, not spaces", "use spaces, not tabs"),
+            ("The server listens on port 8080", "The server listens on port 8081"),
+            ("prefer pnpm over npm", "prefer npm over pnpm"),
+            ("convert json to yaml", "convert yaml to json"),
+            ("run the tests before committing", "commit before running the tests"),
+            ("never use var and always use const", "never use var and never use const"),
+            (
+                "Use the staging database credentials from the vault when running integration tests",
+                "Use the production database credentials from the vault when running integration tests",
+            ),
+            ("Format code with prettier", "Format Python code with prettier"),
+            ("Fetch it over https", "Fetch it over http"),
+            ("Run the tests with --release", "Run the tests with --debug"),
+            (
+                "Run the whole test suite of this project first",
+                "Run the whole test suite of this project first with `-j1`",
+            ),
+            ("Edit src/api/routes.rs for new routes", "Edit src/web/routes.rs for new routes"),
+            ("Run the tests if CI is set", "Run the tests unless CI is set"),
+            (
+                "Always enable the strict mode of the compiler",
+                "Always disable the strict mode of the compiler",
+            ),
+            ("use type hints for parameters", "prefer composition over inheritance"),
+            (
+                "Die Tests vor jedem Commit und vor jedem Push laufen lassen",
+                "Die Tests vor jedem Commit und vor jedem Push nicht laufen lassen",
+            ),
+            ("提交前运行测试", "提交前不运行测试"),
+            ("Use it", "see that"),
+            ("", ""),
+            ("…", "!"),
+        ],
+    );
+}
+
+#[test]
+fn the_first_stays_with_the_counters_of_all() {
+    let mut several = playbook(
+        "
+        ## PATTERNS & APPROACHES
+        pat-001 5/0 always use type hints for function parameters
+        pat-002 0/0 keep functions short
+        pat-003 3/1 use type hints on all function parameters
+        ## MISTAKES TO AVOID
+        mis-001 1/0 keep functions short
+        mis-002 0/0 never edit generated files
+        ## PROJECT CONTEXT
+        ctx-001 1/0 Keep functions short!
+        ctx-002 1/1 do not edit generated files
+        ## OTHERS
+        oth-001 2/2 Use type hints for function parameters
+    ",
+    );
+    let joined = join_duplicates(&mut several, &Wording, THRESHOLD);
+    expect![[r#"
+        ## PATTERNS & APPROACHES
+        pat-001 10/3 always use type hints for function parameters
+        pat-002 1/0 keep functions short
+        ## MISTAKES TO AVOID
+        mis-001 1/0 keep functions short
+        mis-002 1/1 never edit generated files
+    "#]]
+    .assert_eq(&written(&several));
+    expect![[r#"
+        [
+            Joined {
+                name: PointId(
+                    "pat-001",
+                ),
+                from: PointId(
+                    "pat-003",
+                ),
+                text: "use type hints on all function parameters",
+            },
+            Joined {
+                name: PointId(
+                    "pat-002",
+                ),
+                from: PointId(
+                    "ctx-001",
+                ),
+                text: "Keep functions short!",
+            },
+            Joined {
+                name: PointId(
+                    "mis-002",
+                ),
+                from: PointId(
+                    "ctx-002",
+                ),
+                text: "do not edit generated files",
+            },
+            Joined {
+                name: PointId(
+                    "pat-001",
+                ),
+                from: PointId(
+                    "oth-001",
+                ),
+                text: "Use type hints for function parameters",
+            },
+        ]
+    "#]]
+    .assert_eq(&format!("{joined:#?}\n"));
+}
+
+#[test]
+fn what_is_alike_to_one_of_a_group_belongs_to_it() {
+    struct Neighbours;
+    impl Similarity for Neighbours {
+        fn similarity(&self, a: &str, b: &str) -> f64 {
+            let number = |text: &str| text.parse::<i64>().expect("a number");
+            if (number(a) - number(b)).abs() == 1 { 0.9 } else { 0.1 }
+        }
+    }
+    let chain = playbook("oth-001 1/0 3\noth-002 1/0 1\noth-003 1/0 9\noth-004 1/0 2\noth-005 1/0 10");
+    let learned = learn(&chain, &Reflection::default(), &[], &Neighbours, THRESHOLD);
+    expect![[r#"
+        ## OTHERS
+        oth-001 3/0 3
+        oth-003 2/0 9
+    "#]]
+    .assert_eq(&written(&learned.playbook));
+}
+
+#[test]
+fn a_threshold_is_between_0_and_1() {
+    let check = |asked: Option<&str>, expected: f64, is_said: bool| {
+        let (found, said) = threshold(asked);
+        assert_eq!((found, said.is_some()), (expected, is_said), "{asked:?}: {said:?}");
+    };
+    check(None, THRESHOLD, false);
+    check(Some(""), THRESHOLD, false);
+    check(Some(" 0.9 "), 0.9, false);
+    check(Some("0"), 0.0, false);
+    check(Some("1.5"), 1.0, true);
+    check(Some("-1"), 0.0, true);
+    check(Some("high"), THRESHOLD, true);
+    check(Some("nan"), THRESHOLD, true);
+}
+
+#[test]
+fn five_hundred_points_take_a_moment() {
+    let verbs = ["run", "check", "update", "format", "deploy", "review", "document"];
+    let things =
+        ["parser", "scheduler", "migration", "cache", "router", "ledger", "panel", "client", "worker"];
+    let text = |n: usize| {
+        let (verb, thing) = (verbs[n % verbs.len()], things[n % things.len()]);
+        format!(
+            "When you {verb} the {thing} of module{n}, look at the notes of its {verb} step and keep the {thing} simple"
+        )
+    };
+    let texts: Vec<String> = (0..500).map(text).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let begun = Instant::now();
+    assert_eq!(Wording.pairs(&texts, THRESHOLD), []);
+    // Without optimisation on two shared cores; a hundredth of a second where people use it.
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+proptest! {
+    #[test]
+    fn the_fast_way_finds_what_the_plain_one_does(
+        texts in prop::collection::vec("(use|not|tabs|spaces|over|run|port 1|port 2|tests|, ){1,5}( (use|not|tabs|tests|over)){0,4}", 0..12),
+        threshold in 0.0..=1.0f64,
+    ) {
+        struct Plain;
+        impl Similarity for Plain {
+            fn similarity(&self, a: &str, b: &str) -> f64 {
+                Wording.similarity(a, b)
+            }
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let mut fast = Wording.pairs(&texts, threshold);
+        fast.sort_unstable();
+        prop_assert_eq!(fast, Plain.pairs(&texts, threshold));
+    }
+}

@@ -1,0 +1,127 @@
+//! What came of changing a playbook, as data: what was done, and what was not and why.
+
+use crate::{PointId, Section};
+use serde::{Deserialize, Serialize};
+
+/// What came of changing a playbook.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Told {
+    /// What was done, in its order.
+    pub done: Vec<Done>,
+    /// What was asked for and not done.
+    pub skipped: Vec<Skipped>,
+}
+
+/// One thing that was done to a playbook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "did", rename_all = "snake_case")]
+pub enum Done {
+    /// A point helped once more.
+    Helped {
+        /// The point.
+        name: PointId,
+    },
+    /// A point did harm once more.
+    Harmed {
+        /// The point.
+        name: PointId,
+    },
+    /// A point is new.
+    Added {
+        /// The point.
+        name: PointId,
+        /// Where it is.
+        section: Section,
+        /// What it says.
+        text: String,
+        /// The section that was asked for, where there is none of this title.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unknown_section: Option<String>,
+    },
+    /// A point says something else.
+    Updated {
+        /// The point.
+        name: PointId,
+        /// What it said.
+        was: String,
+        /// What it says.
+        text: String,
+    },
+    /// A point is gone.
+    Deleted {
+        /// The point.
+        name: PointId,
+        /// Where it was.
+        section: Section,
+        /// What it said.
+        text: String,
+        /// Why, in the curator's words.
+        reason: String,
+    },
+    /// One point stands for several, by the curator's word.
+    Merged {
+        /// The new point.
+        name: PointId,
+        /// Where it is.
+        section: Section,
+        /// What it says.
+        text: String,
+        /// Those that are gone.
+        from: Vec<PointId>,
+        /// The section that was asked for, where there is none of this title.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unknown_section: Option<String>,
+    },
+    /// A point said what an earlier one says: that one has its counters, too.
+    Joined {
+        /// The point that stays.
+        name: PointId,
+        /// The one that is gone.
+        from: PointId,
+        /// What that one said.
+        text: String,
+    },
+    /// A point did harm often, and more often than it helped: it is gone.
+    Pruned {
+        /// The point.
+        name: PointId,
+        /// Where it was.
+        section: Section,
+        /// What it said.
+        text: String,
+        /// How often it had helped.
+        helpful: u64,
+        /// How often it had done harm.
+        harmful: u64,
+    },
+    /// A point has other counters, or is in another section.
+    Changed {
+        /// The point.
+        name: PointId,
+        /// Where it is.
+        section: Section,
+        /// How often it has helped.
+        helpful: u64,
+        /// How often it has done harm.
+        harmful: u64,
+    },
+}
+
+/// One thing that was asked for and not done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Skipped {
+    /// What was asked for: `ADD`, `tag`.
+    pub what: String,
+    /// Why it was not done.
+    pub why: String,
+}
+
+impl Told {
+    /// Notes what was not done.
+    pub(super) fn skip(&mut self, what: &str, why: impl Into<String>) {
+        self.skipped.push(Skipped { what: what.to_owned(), why: why.into() });
+    }
+}
