@@ -49,6 +49,10 @@ pub enum JudgeKind {
 }
 
 impl Event {
+    /// Every event.
+    pub const ALL: &'static [Event] =
+        &[Event::SessionEnd, Event::PreCompact, Event::SubagentStop, Event::Run, Event::Asked];
+
     /// The word, as the agent and the database have it.
     pub fn word(self) -> &'static str {
         match self {
@@ -62,6 +66,9 @@ impl Event {
 }
 
 impl JudgeKind {
+    /// Every kind.
+    pub const ALL: &'static [JudgeKind] = &[JudgeKind::Api, JudgeKind::Claude];
+
     /// The word, as it is typed.
     pub fn word(self) -> &'static str {
         match self {
@@ -72,12 +79,21 @@ impl JudgeKind {
 }
 
 impl Learning {
-    /// Queues it, on disk when this returns.
+    /// Queues it, on disk when this returns. A database that is found damaged only now is set aside.
     ///
     /// # Errors
-    /// [`LearningError`]; nothing is queued then.
+    /// [`LearningError`]; it may not be queued then.
     pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
+        match self.insert(at, queued) {
+            Err(LearningError::Damaged { .. }) => Learning::open_anew(self.place())?.insert(at, queued),
+            inserted => inserted,
+        }
+    }
+
+    fn insert(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
         self.known(|db| {
+            // SQLite would flush the directory of its log, too, each time it is opened.
+            db.pragma_update(None, "synchronous", "NORMAL")?;
             let sql =
                 "INSERT INTO queue (at, project, session, transcript, event, reason, judge, destination)
                        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -91,7 +107,8 @@ impl Learning {
                 queued.judge.word(),
                 queued.destination,
             ])?;
-            Ok(())
-        })
+            db.pragma_update(None, "synchronous", "FULL")
+        })?;
+        self.flush()
     }
 }

@@ -18,7 +18,9 @@ CREATE TABLE queue (
     tries        INTEGER NOT NULL DEFAULT 0,
     not_before   INTEGER NOT NULL DEFAULT 0,
     -- What happened at the last try, or what came of it.
-    why          TEXT
+    why          TEXT,
+    -- When it was done or had failed.
+    ended_at     INTEGER
 ) STRICT;
 CREATE INDEX queue_waiting ON queue (not_before, id) WHERE state = 'waiting';
 
@@ -31,6 +33,10 @@ CREATE TABLE slices (
     -- Its bytes, whole lines of the transcript.
     begins       INTEGER NOT NULL,
     ends         INTEGER NOT NULL,
+    -- How often the file was replaced by another one of the same name: each begins anew.
+    generation   INTEGER NOT NULL,
+    -- A hash of the file's first bytes and of those before the slice's end, by which it is known again.
+    fingerprint  INTEGER NOT NULL,
     -- begun, reflected, curated, learnt, empty, failed
     state        TEXT NOT NULL,
     -- What the judge said, as it is paid for: nothing is asked twice.
@@ -38,9 +44,11 @@ CREATE TABLE slices (
     operations   TEXT,
     begun_at     INTEGER NOT NULL,
     ended_at     INTEGER,
+    -- What came of it, or why nothing did.
     why          TEXT,
-    UNIQUE (transcript, begins)
+    UNIQUE (transcript, generation, begins)
 ) STRICT;
+CREATE INDEX slices_of ON slices (queued);
 
 -- Rows of transcripts that were judged, by a hash of their ids: a forked or copied session brings the same ones again.
 CREATE TABLE judged (
@@ -64,9 +72,27 @@ CREATE TABLE asked (
     -- Nothing where it is not known, or is counted by a run of its own.
     cost         INTEGER,
     -- Nothing if it was answered.
-    fault        TEXT
+    fault        TEXT,
+    -- A hash of the question, and its answer until its slice is learnt: whoever goes on with it does not ask again.
+    prompt       INTEGER NOT NULL DEFAULT 0,
+    answer       TEXT
 ) STRICT;
+CREATE INDEX asked_for ON asked (slice) WHERE slice IS NOT NULL;
 CREATE INDEX asked_when ON asked (at);
+
+-- Judges that gave no answer when they were asked last. Each answer takes its judge out.
+CREATE TABLE silent (
+    judge        TEXT NOT NULL,
+    destination  TEXT NOT NULL,
+    since        INTEGER NOT NULL,
+    failures     INTEGER NOT NULL,
+    -- Nothing is asked before.
+    not_before   INTEGER NOT NULL,
+    -- Whether a person must change something first: no key, no money.
+    person       INTEGER NOT NULL,
+    why          TEXT NOT NULL,
+    PRIMARY KEY (judge, destination)
+) STRICT;
 
 -- Every state of every playbook that we wrote, each written down before the file is.
 CREATE TABLE saves (
