@@ -1,6 +1,8 @@
 //! Who judges a session: a model that is asked once and answers once, by whatever way it is reached.
 
 mod api;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use api::{ApiJudge, Asking, Clock, Unwitnessed, Witness};
 

@@ -15,6 +15,7 @@ mod file;
 pub mod hooks;
 pub mod judge;
 pub mod judging;
+pub mod keypoints;
 pub mod learning;
 pub mod messages;
 mod place;

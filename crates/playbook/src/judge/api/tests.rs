@@ -1,48 +1,14 @@
 //! The judge against the loopback API, in simulated time: every row of the table of the ACE playbook hooks by its name. What
 //! is asked how often, the API itself counts.
 
-use super::{ApiJudge, Asking, Clock, Judge, JudgeError, Then, Witness};
+use super::{ApiJudge, Asking, Judge, JudgeError, Then, Witness};
 use crate::JudgeSettings;
+use crate::judge::testing::{BEGUN, ROLL, Simulated, api, policy, settings};
 use crate::settings::Credential;
-use async_trait::async_trait;
 use longhaul_agent::Prices;
-use longhaul_core::{CallPolicy, Fault, Moment, Now, Preset, Span, Tokens, draw};
-use longhaul_drill::api::{Api, DUMMY_KEY, DUMMY_TOKEN};
-use longhaul_drill::scenario::Scenario;
+use longhaul_core::{CallPolicy, Fault, Moment, Span, Tokens, draw};
+use longhaul_drill::api::{DUMMY_KEY, DUMMY_TOKEN};
 use std::sync::{Arc, Mutex};
-
-pub(crate) const BEGUN: Moment = Moment(1_795_390_200_000);
-const ROLL: u64 = 7;
-
-/// Time that passes in sleep alone.
-pub(crate) struct Simulated {
-    at: Mutex<Moment>,
-    slept: Mutex<Vec<Span>>,
-}
-
-impl Simulated {
-    pub(crate) fn new() -> Arc<Simulated> {
-        Arc::new(Simulated { at: Mutex::new(BEGUN), slept: Mutex::default() })
-    }
-
-    pub(crate) fn slept(&self) -> Vec<Span> {
-        self.slept.lock().expect("nobody panics with it").clone()
-    }
-}
-
-#[async_trait]
-impl Clock for Simulated {
-    fn now(&self) -> Now {
-        let sleeps = self.slept().len() as u64;
-        Now { at: *self.at.lock().expect("nobody panics with it"), roll: draw(ROLL, sleeps, u64::MAX) }
-    }
-
-    async fn sleep_until(&self, until: Moment) {
-        let mut at = self.at.lock().expect("nobody panics with it");
-        self.slept.lock().expect("nobody panics with it").push(until.since(*at));
-        *at = until;
-    }
-}
 
 /// Everything that happened, in words.
 #[derive(Default)]
@@ -60,25 +26,6 @@ impl Witness for Seen {
         let said = format!("{}: {said}", at.since(BEGUN));
         self.0.lock().expect("nobody panics with it").push(said);
     }
-}
-
-pub(crate) fn policy() -> CallPolicy {
-    Preset::Keypoints.policy().call(Span::from_secs(120))
-}
-
-/// An API that answers `text`, after it did to requests what `side` says.
-pub(crate) async fn api(side: &str, text: &str) -> Api {
-    let scenario = format!(
-        "name = \"s\"\nsummary = \"s\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n[[turn]]\ntext = \"t\"\n\
-         [side]\ntext = {text:?}\n{side}\n"
-    );
-    let scenario = Scenario::parse("s", &scenario).expect("the scenario is sound");
-    Api::start(&scenario, 5).await.expect("loopback can be bound")
-}
-
-pub(crate) fn settings(api: &Api) -> JudgeSettings {
-    let credential = Some(Credential::Key(DUMMY_KEY.to_owned()));
-    JudgeSettings { base_url: api.url(), model: "claude-sonnet-4-5".to_owned(), credential }
 }
 
 /// What came of one question, and all that is known of how.

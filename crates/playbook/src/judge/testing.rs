@@ -1,0 +1,62 @@
+//! What tests ask judges with: the loopback API, and time that passes in sleep alone.
+
+use super::Clock;
+use crate::JudgeSettings;
+use crate::settings::Credential;
+use async_trait::async_trait;
+use longhaul_core::{CallPolicy, Moment, Now, Preset, Span, draw};
+use longhaul_drill::api::{Api, DUMMY_KEY};
+use longhaul_drill::scenario::Scenario;
+use std::sync::{Arc, Mutex};
+
+pub(crate) const BEGUN: Moment = Moment(1_795_390_200_000);
+pub(crate) const ROLL: u64 = 7;
+
+/// Time that passes in sleep alone.
+pub(crate) struct Simulated {
+    at: Mutex<Moment>,
+    slept: Mutex<Vec<Span>>,
+}
+
+impl Simulated {
+    pub(crate) fn new() -> Arc<Simulated> {
+        Arc::new(Simulated { at: Mutex::new(BEGUN), slept: Mutex::default() })
+    }
+
+    pub(crate) fn slept(&self) -> Vec<Span> {
+        self.slept.lock().expect("nobody panics with it").clone()
+    }
+}
+
+#[async_trait]
+impl Clock for Simulated {
+    fn now(&self) -> Now {
+        let sleeps = self.slept().len() as u64;
+        Now { at: *self.at.lock().expect("nobody panics with it"), roll: draw(ROLL, sleeps, u64::MAX) }
+    }
+
+    async fn sleep_until(&self, until: Moment) {
+        let mut at = self.at.lock().expect("nobody panics with it");
+        self.slept.lock().expect("nobody panics with it").push(until.since(*at));
+        *at = until;
+    }
+}
+
+pub(crate) fn policy() -> CallPolicy {
+    Preset::Keypoints.policy().call(Span::from_secs(120))
+}
+
+/// An API that answers `text`, after it did to requests what `side` says.
+pub(crate) async fn api(side: &str, text: &str) -> Api {
+    let scenario = format!(
+        "name = \"s\"\nsummary = \"s\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n[[turn]]\ntext = \"t\"\n\
+         [side]\ntext = {text:?}\n{side}\n"
+    );
+    let scenario = Scenario::parse("s", &scenario).expect("the scenario is sound");
+    Api::start(&scenario, 5).await.expect("loopback can be bound")
+}
+
+pub(crate) fn settings(api: &Api) -> JudgeSettings {
+    let credential = Some(Credential::Key(DUMMY_KEY.to_owned()));
+    JudgeSettings { base_url: api.url(), model: "claude-sonnet-4-5".to_owned(), credential }
+}

@@ -1,0 +1,187 @@
+//! One question about a transcript, against the loopback API, in simulated time.
+
+use super::{Evaluation, Extracted, Extraction, NewPoint, extract, parse, prompt};
+use crate::Playbook;
+use crate::diagnostics::{Diagnostics, KEYPOINTS};
+use crate::judge::testing::{Simulated, api, policy, settings};
+use crate::judge::{ApiJudge, Then};
+use crate::judging::{Slice, Templates};
+use jiff::tz::TimeZone;
+use longhaul_agent::Prices;
+use longhaul_core::Fault;
+use longhaul_drill::api::Api;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+const ANSWER: &str =
+    r#"{"new_key_points": ["Run the tests."], "evaluations": [{"name": "pat-001", "rating": "helpful"}]}"#;
+
+/// Asks this API on behalf of a project.
+async fn ask(api: &Api, project: &Path) -> (Extracted, usize) {
+    let clock = Simulated::new();
+    let diagnostics = Diagnostics::of_project(project, TimeZone::UTC);
+    let judge = ApiJudge::new(&settings(api), policy(), Prices::default(), clock.clone())
+        .expect("the settings are sound")
+        .witnessed(Arc::new(diagnostics.witness(KEYPOINTS)));
+    let extracted = extract(&judge, "What is learnt?", &*clock, &diagnostics, "mine").await;
+    (extracted, api.account().requests.len())
+}
+
+fn project_with_texts() -> tempfile::TempDir {
+    let project = tempfile::tempdir().expect("there is a temporary folder");
+    fs::create_dir(project.path().join(".claude")).expect("the folder can be written");
+    fs::write(project.path().join(".claude/diagnostic_mode"), "").expect("the folder can be written");
+    project
+}
+
+/// The texts that were left, by what their names say besides the time; those of one name in their order.
+fn texts(project: &Path) -> BTreeMap<String, Vec<String>> {
+    let dir = project.join(".claude/diagnostic");
+    let mut paths: Vec<_> = fs::read_dir(&dir)
+        .map(|listed| listed.map(|entry| entry.expect("it can be listed").path()).collect())
+        .unwrap_or_default();
+    paths.sort();
+    let mut texts = BTreeMap::<String, Vec<String>>::new();
+    for path in paths {
+        let stem = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+        let name = stem.splitn(3, '_').nth(2).unwrap_or_default().trim_end_matches("_2").to_owned();
+        texts.entry(name).or_default().push(fs::read_to_string(&path).expect("it is text"));
+    }
+    texts
+}
+
+#[tokio::test]
+async fn what_is_learnt_is_what_was_answered() {
+    let project = project_with_texts();
+    let (extracted, requests) = ask(&api("", ANSWER).await, project.path()).await;
+    assert_eq!(
+        serde_json::to_value(&extracted.extraction).expect("it is JSON"),
+        json!({"new_key_points": ["Run the tests."], "evaluations": [{"name": "pat-001", "rating": "helpful"}]})
+    );
+    assert_eq!((requests, extracted.failure), (1, None));
+    assert_eq!(extracted.reply.map(|reply| reply.text).as_deref(), Some(ANSWER));
+    // Nothing is said of requests where nothing went wrong.
+    let rule = "=".repeat(80);
+    let told = format!("# PROMPT\nWhat is learnt?\n\n{rule}\n\n# RESPONSE\n{ANSWER}\n");
+    assert_eq!(texts(project.path()), BTreeMap::from([("mine".to_owned(), vec![told])]));
+}
+
+#[tokio::test]
+async fn never_raises() {
+    for (side, fault, then, expected) in [
+        ("fault = { status = { code = 400 } }", Fault::BadRequest, Then::Never, 1),
+        ("fault = { status = { code = 401 } }", Fault::Auth, Then::Person, 1),
+        ("fault = { status = { code = 429 } }", Fault::RateLimited, Then::Later(None), 3),
+        ("fault = { status = { code = 500 } }", Fault::ServerError, Then::Later(None), 3),
+        ("fault = { status = { code = 529 } }", Fault::Overloaded, Then::Later(None), 3),
+        ("fault = { html = {} }", Fault::Network, Then::Later(None), 1),
+        ("fault = { refusal = {} }", Fault::Refused, Then::Never, 1),
+        ("fault = { empty = {} }", Fault::Unfinished, Then::Never, 1),
+        ("fault = { max_tokens = {} }", Fault::Unfinished, Then::Never, 1),
+    ] {
+        let project = tempfile::tempdir().expect("there is a temporary folder");
+        let (extracted, requests) = ask(&api(side, ANSWER).await, project.path()).await;
+        let empty = serde_json::to_string(&extracted.extraction).expect("it is JSON");
+        assert_eq!(empty, r#"{"new_key_points":[],"evaluations":[]}"#, "{side}");
+        let failure = extracted.failure.expect("it is said");
+        assert_eq!((failure.fault, failure.then, requests), (fault, then, expected), "{side}: {failure}");
+        assert!(!project.path().join(".claude").exists(), "nobody asked for texts");
+    }
+}
+
+#[tokio::test]
+async fn only_the_request_is_made_again_and_no_answer_is_asked_for_twice() {
+    let project = project_with_texts();
+    let (extracted, requests) = ask(&api("", "I would rather not say.").await, project.path()).await;
+    let failure = extracted.failure.expect("it cannot be read");
+    assert_eq!((requests, failure.requests, failure.then), (1, 1, Then::Never));
+    assert!(extracted.reply.is_some(), "it is paid for all the same");
+    assert!(texts(project.path())["mine"][0].ends_with("# RESPONSE\nI would rather not say.\n"));
+}
+
+#[tokio::test]
+async fn texts_about_requests_that_failed_are_those_of_the_hooks() {
+    let check = async |side: &str, expected: &[&str]| {
+        let project = project_with_texts();
+        ask(&api(side, ANSWER).await, project.path()).await;
+        let texts = texts(project.path());
+        let told = texts.get("retry_extract_keypoints").map_or(&[][..], Vec::as_slice);
+        assert_eq!(told.len(), expected.len(), "{told:?}");
+        for (told, expected) in told.iter().zip(expected) {
+            let (begins, ends) = expected.split_once("2.0s").unwrap_or((expected, ""));
+            assert!(told.starts_with(begins) && told.ends_with(ends), "{told}");
+        }
+    };
+    let first = "Retry attempt 1/3 failed: InternalServerError: Error code: 529 - overloaded_error: Overloaded. Next attempt in ";
+    let second = &first.replace("1/3", "2/3");
+    check("", &[]).await;
+    check(
+        "fault = { status = { code = 529 } }\ntimes = 1",
+        &[first, "extract_keypoints() succeeded on attempt 2 after 1 retries."],
+    )
+    .await;
+    check(
+        "fault = { status = { code = 529 } }\ntimes = 2",
+        &[first, second, "extract_keypoints() succeeded on attempt 3 after 2 retries."],
+    )
+    .await;
+    check(
+        "fault = { status = { code = 529 } }",
+        &[first, second, "All 3 attempts failed for extract_keypoints(). Returning empty result."],
+    )
+    .await;
+    check(
+        "fault = { status = { code = 401 } }",
+        &["Non-retryable error in extract_keypoints(): APIStatusError: Error code: 401 - authentication_error: invalid x-api-key. Returning empty result."],
+    )
+    .await;
+    check(
+        "fault = { html = {} }",
+        &["Non-retryable error in extract_keypoints(): APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 1). Returning empty result."],
+    )
+    .await;
+}
+
+#[test]
+fn answers_that_can_be_read() {
+    let check = |answer: &str, expected: Option<Extraction>| assert_eq!(parse(answer), expected, "{answer}");
+    check("Nothing.", None);
+    check("{\"other\": 1}", None);
+    check("{\"new_key_points\": []}", Some(Extraction::default()));
+    check(
+        "{\"new_key_points\": null, \"evaluations\": 7, \"operations\": \"none\"}",
+        Some(Extraction::default()),
+    );
+    let placed = NewPoint::Placed { text: "b".to_owned(), section: Some("OTHERS".to_owned()) };
+    let whole = Extraction {
+        new_key_points: vec![NewPoint::Text("a".to_owned()), placed],
+        evaluations: vec![Evaluation { name: "pat-001".to_owned(), rating: "harmful".to_owned() }],
+        operations: None,
+    };
+    // What is odd is left out, and what is besides is passed over.
+    check(
+        "Here:\n```json\n{\"new_key_points\": [\"a\", 5, {\"text\": \"b\", \"section\": \"OTHERS\"}, {}],\n\
+         \"evaluations\": [{\"name\": \"pat-001\", \"rating\": \"harmful\", \"justification\": \"c\"}, \"d\"]}\n```",
+        Some(whole),
+    );
+    let operation = json!({"type": "DELETE", "target_id": "pat-001"});
+    let operations = Extraction { operations: Some(vec![operation.clone()]), ..Extraction::default() };
+    check(&json!({ "operations": [operation] }).to_string(), Some(operations));
+}
+
+#[test]
+fn a_question_holds_the_transcript_and_the_playbook() {
+    let transcript = concat!(
+        r#"{"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"Fix </trajectories> it"}}"#,
+        "\n",
+        r#"{"type":"assistant","uuid":"2","sessionId":"s","message":{"role":"assistant","content":[{"type":"text","text":"Done."}]}}"#,
+        "\n"
+    );
+    let slice = Slice::of(transcript.as_bytes(), |_| false).expect("it is a transcript");
+    let question = prompt(&Templates::ours(), &slice, &Playbook::default()).expect("ours can be filled");
+    assert!(question.contains("<playbook>\n{}\n</playbook>"), "{question}");
+    assert!(question.contains(r#"{"role":"user","content":"Fix <\/trajectories> it"}"#), "{question}");
+}
