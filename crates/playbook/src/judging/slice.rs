@@ -87,20 +87,17 @@ impl Slice {
     }
 
     fn of_transcript(transcript: &Transcript) -> Slice {
-        let mut slice = Slice::default();
+        let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
         for entry in &transcript.entries {
             if let Some((role, text)) = shown(entry, &outcomes) {
                 let content = secrets::without(text.trim());
-                if role == Role::Assistant {
-                    cited::collect(&content, &mut slice.cited);
-                }
                 if !content.is_empty() {
-                    slice.messages.push(Message { role, content });
+                    messages.push(Message { role, content });
                 }
             }
         }
-        slice
+        Slice { cited: cited(&messages), messages }
     }
 
     /// Whether there is nothing to judge: nobody said or did anything.
@@ -112,6 +109,15 @@ impl Slice {
     pub fn trajectories(&self) -> String {
         as_json(self.messages.iter().filter(|message| message.role != Role::Tool))
     }
+}
+
+/// The points that the agent cites in these messages, in the order in which it first does.
+pub(super) fn cited(messages: &[Message]) -> Vec<PointId> {
+    let mut cited = Vec::new();
+    for message in messages.iter().filter(|message| message.role == Role::Assistant) {
+        cited::collect(&message.content, &mut cited);
+    }
+    cited
 }
 
 /// Who speaks in an entry, and the words that are shown of it.
@@ -132,13 +138,13 @@ fn shown(entry: &Entry, outcomes: &calls::Outcomes<'_>) -> Option<(Role, String)
 
 /// Messages as a list in JSON, one a line. A `</` in it is written as `<\/`, which is the same in JSON: nothing within can
 /// close the tag that it stands in.
-pub(crate) fn as_json<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
+pub(super) fn as_json<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
     let lines: Vec<String> = messages.map(line).collect();
     format!("[\n{}\n]", lines.join(",\n"))
 }
 
 /// One message in such a list.
-pub(crate) fn line(message: &Message) -> String {
+pub(super) fn line(message: &Message) -> String {
     // Two words and a text are always JSON.
     serde_json::to_string(message).unwrap_or_default().replace("</", "<\\/")
 }

@@ -1,0 +1,100 @@
+//! What several parts of one transcript taught, as one reflection.
+
+use super::reflection::{Reflection, Tag, Verdict};
+
+/// How long the joined analyses are: a curator reads some thousand words, and the playbook, with care.
+const ANALYSIS_CHARS_MAX: usize = 24_000;
+/// How long the joined reasons for one verdict are.
+const RATIONALE_CHARS_MAX: usize = 600;
+
+/// One reflection out of several. A point has one verdict for a transcript, whatever it was cited for in how many parts:
+/// `helpful` if more of them say that it helped than that it did harm, `harmful` if fewer do, and else `neutral`. The reasons
+/// kept are those of the verdict. Of each analysis its equal share is kept.
+pub(super) fn merge(parts: Vec<Reflection>) -> Reflection {
+    let mut names = Vec::new();
+    for tag in parts.iter().flat_map(|part| &part.tags) {
+        if !names.contains(&&tag.name) {
+            names.push(&tag.name);
+        }
+    }
+    let tags = names.iter().map(|name| {
+        let tags = || parts.iter().flat_map(|part| &part.tags).filter(|tag| tag.name == **name);
+        let verdict = verdict(tags().map(|tag| tag.tag));
+        let mut reasons: Vec<&str> =
+            tags().filter(|tag| tag.tag == verdict).map(|tag| tag.rationale.trim()).collect();
+        reasons.retain(|reason| !reason.is_empty());
+        reasons.dedup();
+        let rationale = beginning(&reasons.join("; "), RATIONALE_CHARS_MAX);
+        Tag { name: (*name).clone(), tag: verdict, rationale }
+    });
+    let tags = tags.collect();
+    let analyses: Vec<&str> =
+        parts.iter().map(|part| part.analysis.trim()).filter(|analysis| !analysis.is_empty()).collect();
+    let share = ANALYSIS_CHARS_MAX / analyses.len().max(1);
+    let analyses: Vec<String> = analyses.iter().map(|analysis| beginning(analysis, share)).collect();
+    Reflection { analysis: analyses.join("\n\n"), tags }
+}
+
+fn verdict(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+    let balance = verdicts.fold(0_i64, |balance, verdict| match verdict {
+        Verdict::Helpful => balance + 1,
+        Verdict::Harmful => balance - 1,
+        Verdict::Neutral => balance,
+    });
+    match balance {
+        1.. => Verdict::Helpful,
+        0 => Verdict::Neutral,
+        ..0 => Verdict::Harmful,
+    }
+}
+
+fn beginning(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::merge;
+    use crate::judging::{Reflection, Tag, Verdict};
+
+    #[test]
+    fn one_verdict_a_point() {
+        use Verdict::{Harmful, Helpful, Neutral};
+        let check = |verdicts: &[Verdict], expected: Verdict| {
+            let tag =
+                |tag: &Verdict| Tag { name: "pat-001".into(), tag: *tag, rationale: format!("{tag:?}") };
+            let part = |verdict| Reflection { analysis: String::new(), tags: vec![tag(verdict)] };
+            let expected = [Tag {
+                name: "pat-001".into(),
+                tag: expected,
+                rationale: if verdicts.contains(&expected) { format!("{expected:?}") } else { String::new() },
+            }];
+            assert_eq!(merge(verdicts.iter().map(part).collect()).tags, expected, "{verdicts:?}");
+            // Said twice in one answer, it is one verdict as well.
+            let at_once = Reflection { analysis: String::new(), tags: verdicts.iter().map(tag).collect() };
+            assert_eq!(merge(vec![at_once]).tags, expected, "{verdicts:?} at once");
+        };
+        check(&[Helpful], Helpful);
+        check(&[Helpful, Helpful], Helpful);
+        check(&[Helpful, Neutral], Helpful);
+        check(&[Harmful, Neutral, Neutral], Harmful);
+        check(&[Helpful, Harmful], Neutral);
+        check(&[Harmful, Harmful, Helpful], Harmful);
+        check(&[Neutral], Neutral);
+    }
+
+    #[test]
+    fn analyses_share_their_room() {
+        let analysis = |text: &str| Reflection { analysis: text.to_owned(), tags: Vec::new() };
+        let merged = |texts: &[&str]| merge(texts.iter().map(|text| analysis(text)).collect()).analysis;
+        assert_eq!(merged(&[]), "");
+        assert_eq!(merged(&[" One.\n", "", "Two."]), "One.\n\nTwo.");
+        let long = "ä".repeat(100_000);
+        assert_eq!(merged(&[&long]).chars().count(), 24_001);
+        let shared = merged(&[&long, "short", &long]);
+        assert!(shared.contains("\n\nshort\n\n") && shared.chars().count() < 24_010);
+    }
+}

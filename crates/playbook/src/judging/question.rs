@@ -1,0 +1,133 @@
+//! What a judge is asked, who counts it, and why there may be no answer that can be used.
+
+use super::reply::object_with;
+use super::templates::TemplatesError;
+use crate::judge::Then;
+use crate::{Judge, JudgeError, Reply};
+use serde_json::{Map, Value};
+use std::fmt;
+use thiserror::Error;
+
+/// What a judge is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// What happened in a session, and what its points did.
+    Reflector,
+    /// What the playbook says from now on.
+    Curator,
+    /// Both at once.
+    Keypoints,
+}
+
+/// Who counts what is asked: called for each answer, and for each question without one, as soon as that is known. An answer
+/// that turns out to be of no use is paid for all the same.
+pub type Counting<'a> = dyn FnMut(Question, &Result<Reply, JudgeError>) + Send + 'a;
+
+/// Why a transcript was not judged.
+#[derive(Debug, Error)]
+pub enum JudgingError {
+    /// The judge did not answer.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// The judge answered something else.
+    #[error("use the {question}'s answer: it holds no JSON with {wanted}; it begins with `{beginning}`")]
+    Unusable {
+        /// What was asked.
+        question: Question,
+        /// The keys that it might have had.
+        wanted: String,
+        /// How it begins.
+        beginning: String,
+    },
+    /// A template of the user's cannot be used.
+    #[error(transparent)]
+    Template(#[from] TemplatesError),
+    /// The playbook, with what is said around it, leaves no room for anything else.
+    #[error(
+        "ask the {question}: {model} takes {tokens_max} tokens, and the playbook alone leaves no room in them"
+    )]
+    NoRoom {
+        /// What was to be asked.
+        question: Question,
+        /// The model.
+        model: String,
+        /// How much it takes.
+        tokens_max: u64,
+    },
+}
+
+// Enough to see whether a model refused, explained itself or was cut.
+const BEGINNING_CHARS: usize = 120;
+
+impl Question {
+    /// The word for it, as the database has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Question::Reflector => "reflector",
+            Question::Curator => "curator",
+            Question::Keypoints => "keypoints",
+        }
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.word())
+    }
+}
+
+impl JudgingError {
+    /// What follows for the transcript. A model that answered something else may answer better when it is asked again; how
+    /// often that is tried, whoever asks decides.
+    pub fn then(&self) -> Then {
+        match self {
+            JudgingError::Judge(error) => error.then,
+            JudgingError::Unusable { .. } => Then::Later(None),
+            JudgingError::Template(_) | JudgingError::NoRoom { .. } => Then::Person,
+        }
+    }
+
+    /// What to do about it, where there is something to do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            JudgingError::Judge(_) => None,
+            JudgingError::Unusable { .. } => {
+                Some("if it happens again, try another model with AGENTIC_CONTEXT_MODEL".to_owned())
+            }
+            JudgingError::Template(error) => Some(error.hint()),
+            JudgingError::NoRoom { .. } => Some(
+                "take points out with `longhaul playbook edit`, or set a model that takes more".to_owned(),
+            ),
+        }
+    }
+}
+
+/// Asks for an object that has one of these keys.
+pub(super) async fn ask(
+    judge: &dyn Judge,
+    question: Question,
+    prompt: &str,
+    keys: &[&str],
+    counting: &mut Counting<'_>,
+) -> Result<Map<String, Value>, JudgingError> {
+    let answer = judge.ask(prompt).await;
+    counting(question, &answer);
+    let text = answer?.text;
+    object_with(&text, keys).ok_or_else(|| JudgingError::Unusable {
+        question,
+        wanted: keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" or "),
+        beginning: text.trim().chars().take(BEGINNING_CHARS).collect(),
+    })
+}
+
+/// A text in an answer: some models give a list or an object where a text is asked for.
+pub(super) fn text_of(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(values)) => {
+            values.iter().map(|value| text_of(Some(value))).collect::<Vec<_>>().join("\n")
+        }
+        Some(value @ (Value::Bool(_) | Value::Number(_) | Value::Object(_))) => value.to_string(),
+    }
+}
