@@ -1,6 +1,29 @@
 //! The playbook of a project on disk: `.claude/playbook.json`. Who changes it holds a lock, writes down what it will be
-//! before it is, and replaces it as a whole. One that cannot be understood is kept, and never overwritten.
+//! before it is, and replaces it as a whole. One that cannot be understood is kept, and never overwritten by an empty one.
+//!
+//! A change is, in this order: the new text beside the file and on disk; what the file will be, in [`Learning`]; the file;
+//! and the note that it has it. A writer that is killed between two of them leaves the one state or the other, and the next
+//! one brings to its end what was begun ([`state`]).
 
+mod cut;
+mod place;
+mod stamp;
+mod state;
+mod undo;
+
+#[cfg(test)]
+mod tests;
+
+pub use undo::{UndoError, Undoing};
+
+use crate::learning::{Cause, LearningError, NewSave};
+use crate::points::{Learned, Told};
+use crate::{Learning, Playbook};
+use cut::{Step, pass};
+use longhaul_core::Moment;
+use place::{Lock, Place};
+use state::{Held, State, held};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -9,6 +32,43 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaybookFile {
     path: PathBuf,
+}
+
+/// A playbook as it is in its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The text of the file; nothing where there is none, which is an empty playbook.
+    pub text: Option<String>,
+    /// What it says.
+    pub playbook: Playbook,
+    /// What was taken over from an older form, or is odd about it.
+    pub noticed: Vec<String>,
+}
+
+/// A change that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changed {
+    /// Its number in the history; nothing if there is nothing to be remembered.
+    pub save: Option<i64>,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What was done and what was skipped.
+    pub told: Told,
+    /// Where a damaged file is kept, from which we did not go on.
+    pub set_aside: Option<PathBuf>,
+    /// What was odd about the file.
+    pub noticed: Vec<String>,
+}
+
+/// What came of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The file has changed.
+    Saved,
+    /// There was nothing to change: the file is as it was.
+    Unchanged,
+    /// It was made before.
+    Already,
 }
 
 /// Why a playbook cannot be read or written.
@@ -24,6 +84,77 @@ pub enum FileError {
         /// What the system says.
         source: io::Error,
     },
+    /// It is no playbook.
+    #[error("read {}: it is damaged: {cause}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        cause: String,
+    },
+    /// A later program wrote it.
+    #[error("read {}: its version is {version}, which a newer program wrote", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
+    /// Somebody else changes it for longer than we wait.
+    #[error("change {}: another process is changing it", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not what was to be changed any more.
+    #[error("change {}: it has changed in the meantime", path.display())]
+    Overtaken {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A change cannot be taken back.
+    #[error("undo: {0}")]
+    Undo(#[from] UndoError),
+    /// What it will be cannot be written down.
+    #[error(transparent)]
+    Learning(#[from] LearningError),
+}
+
+impl FileError {
+    fn io(doing: &'static str, path: &Path, source: io::Error) -> FileError {
+        FileError::Io { doing, path: path.to_owned(), source }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            FileError::Io { path, source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "make room on the disk; nothing was changed".to_owned()
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    let dir = path.parent().unwrap_or(path).display();
+                    format!("allow writing to {dir} and the file in it; nothing was changed")
+                }
+                _ => "nothing was changed".to_owned(),
+            },
+            FileError::Damaged { .. } => {
+                "correct it, or let it be: it is kept aside by the next change, which goes on from the last saved state"
+                    .to_owned()
+            }
+            FileError::Newer { .. } => "update longhaul; the file is left as it is".to_owned(),
+            FileError::Busy { .. } => "try again in a moment".to_owned(),
+            FileError::Overtaken { .. } => "look at it again, and make your change anew".to_owned(),
+            FileError::Undo(UndoError::Nothing) => "there is nothing to take back".to_owned(),
+            FileError::Undo(UndoError::NoSuch { .. } | UndoError::Forgotten { .. }) => {
+                "`longhaul playbook history` lists the changes".to_owned()
+            }
+            FileError::Undo(UndoError::Edited { .. }) => {
+                "with --force it is taken back as well, and stays in the history".to_owned()
+            }
+            FileError::Learning(error) => error.hint(),
+        }
+    }
 }
 
 impl PlaybookFile {
@@ -35,5 +166,176 @@ impl PlaybookFile {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The name under which its history is kept: the project's directory, however it was reached.
+    pub fn project(&self) -> String {
+        let project = self.path.parent().and_then(Path::parent).unwrap_or(&self.path);
+        fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned()
+    }
+
+    /// What it says. Nothing is locked and nothing changed: a reader sees the old state or the new one.
+    ///
+    /// # Errors
+    /// [`FileError::Damaged`], [`FileError::Newer`], or what the system refused.
+    pub fn read(&self) -> Result<Found, FileError> {
+        match held(&Place::of(&self.path)?)? {
+            Held::Nothing => Ok(Found { text: None, playbook: Playbook::default(), noticed: Vec::new() }),
+            Held::Playbook { text, playbook, noticed } => {
+                Ok(Found { text: Some(text), playbook: *playbook, noticed })
+            }
+            Held::Damage { cause, .. } => Err(FileError::Damaged { path: self.path.clone(), cause }),
+        }
+    }
+
+    /// Changes it, or finds that it was changed for this cause before. What others changed in the meantime is in what is
+    /// given to `change`, which may be called once, or not at all.
+    ///
+    /// # Errors
+    /// [`FileError`]; nothing is changed then, and the same change can be made again.
+    pub fn change(
+        &self,
+        learning: &mut Learning,
+        cause: &Cause,
+        at: Moment,
+        change: impl FnOnce(&Playbook) -> Learned,
+    ) -> Result<Changed, FileError> {
+        self.change_as(learning, at, |learning, state| {
+            if let Cause::Slice(slice) = cause
+                && let Some(save) = learning.save_of_slice(*slice)?
+            {
+                return Err(Stopped::Already(save.id, save.told));
+            }
+            Ok((*cause, change(&state.playbook)))
+        })
+    }
+
+    /// The bytes of the file, whatever they are; nothing if there is none.
+    ///
+    /// # Errors
+    /// [`FileError::Io`].
+    pub fn bytes(&self) -> Result<Option<Vec<u8>>, FileError> {
+        Place::of(&self.path)?.bytes()
+    }
+
+    /// Puts a playbook in the place of the bytes that a person saw.
+    ///
+    /// # Errors
+    /// [`FileError::Overtaken`] if it is not that any more, and as [`PlaybookFile::change`].
+    pub fn replace(
+        &self,
+        learning: &mut Learning,
+        seen: Option<&[u8]>,
+        playbook: Playbook,
+        at: Moment,
+    ) -> Result<Changed, FileError> {
+        self.change_as(learning, at, |_, state| {
+            if state.bytes.as_deref() != seen {
+                return Err(FileError::Overtaken { path: self.path.clone() }.into());
+            }
+            let told = Told::between(&state.playbook, &playbook);
+            Ok((Cause::Edit, Learned { playbook, told }))
+        })
+    }
+
+    fn change_as(
+        &self,
+        learning: &mut Learning,
+        at: Moment,
+        change: impl FnOnce(&Learning, &State) -> Result<(Cause, Learned), Stopped>,
+    ) -> Result<Changed, FileError> {
+        let place = Place::of(&self.path)?;
+        let lock = place.lock()?;
+        let state = self.state(learning, &place, &lock)?;
+        let (outcome, save, told) = match change(learning, &state) {
+            Ok((cause, learned)) => self.save(learning, &place, &lock, &state, cause, at, learned)?,
+            Err(Stopped::Already(save, told)) => (Outcome::Already, Some(save), told),
+            Err(Stopped::Failed(error)) => return Err(error),
+        };
+        let State { noticed, set_aside, .. } = state;
+        Ok(Changed { save, outcome, told, set_aside, noticed })
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one step of a change, with all that was found out before it"
+    )]
+    fn save(
+        &self,
+        learning: &mut Learning,
+        place: &Place,
+        lock: &Lock,
+        state: &State,
+        cause: Cause,
+        at: Moment,
+        learned: Learned,
+    ) -> Result<(Outcome, Option<i64>, Told), FileError> {
+        let Learned { mut playbook, told } = learned;
+        playbook.remember_numbers(&state.playbook);
+        let before = state.playbook.last_updated.clone();
+        let found = state.is_found().then(|| NewSave {
+            at,
+            cause: Cause::Found,
+            before: state.last.as_ref().map(|last| last.after.clone()),
+            after: before.clone().unwrap_or_default(),
+            content: state.text.clone(),
+            placed: true,
+            told: state.found_since(),
+        });
+        // A damaged file is mended by the first change, be it an empty one; never by an empty playbook.
+        let is_repaired = state.set_aside.is_some() && !playbook.is_empty();
+        if playbook.says_the_same_as(&state.playbook) && !is_repaired {
+            // That a slice brought nothing is known, so that nobody looks for it again.
+            let after = before.clone().unwrap_or_default();
+            let content = state.text.clone();
+            let save = NewSave { at, cause, before, after, content, placed: true, told: told.clone() };
+            let is_known = matches!(cause, Cause::Slice(_));
+            let saves: Vec<NewSave> = found.into_iter().chain([save]).collect();
+            let save = if is_known { Some(learning.write_down(&self.project(), &saves)?) } else { None };
+            return Ok((Outcome::Unchanged, save, told));
+        }
+        let last = state.last.as_ref().map(|last| last.after.as_str());
+        let after = stamp::stamp(at, &[before.as_deref(), last]);
+        playbook.last_updated = Some(after.clone());
+        let content = playbook.text();
+        let prepared = place.prepare(lock, &content)?;
+        let save = NewSave { at, cause, before, after, content, placed: false, told: told.clone() };
+        let saves: Vec<NewSave> = found.into_iter().chain([save]).collect();
+        let save = learning.write_down(&self.project(), &saves)?;
+        pass(Step::WrittenDown);
+        match prepared.put() {
+            // What is not noted, the next one finds out.
+            Ok(true) => drop(learning.is_placed(save)),
+            Ok(false) => {}
+            Err(error) => {
+                // As if it had not been tried. If that fails, too, the next one finds that the file has not changed.
+                drop(learning.take_back(save));
+                return Err(error);
+            }
+        }
+        pass(Step::Noted);
+        Ok((Outcome::Saved, Some(save), told))
+    }
+}
+
+impl State {
+    /// What others changed since our last save.
+    fn found_since(&self) -> Told {
+        let last = self.last.as_ref().and_then(|last| last.content.as_deref());
+        let last = last.and_then(|last| Playbook::read(last).ok()).unwrap_or_default().0;
+        Told::between(&last, &self.playbook)
+    }
+}
+
+/// Why a change is not made.
+enum Stopped {
+    /// It was, before.
+    Already(i64, Told),
+    Failed(FileError),
+}
+
+impl<E: Into<FileError>> From<E> for Stopped {
+    fn from(error: E) -> Stopped {
+        Stopped::Failed(error.into())
     }
 }

@@ -3,6 +3,9 @@
 
 mod open;
 mod queue;
+mod saves;
 
 pub use open::{Learning, LearningError};
 pub use queue::{Event, JudgeKind, Queued};
+pub(crate) use saves::NewSave;
+pub use saves::{Cause, Save};

@@ -22,7 +22,7 @@ mod place;
 pub mod points;
 pub mod settings;
 
-pub use file::{FileError, PlaybookFile};
+pub use file::{Changed, FileError, Found, Outcome, PlaybookFile, UndoError, Undoing};
 pub use judge::{Judge, JudgeError, Reply};
 pub use learning::Learning;
 pub use place::LearningPlace;

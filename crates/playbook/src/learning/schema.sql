@@ -94,17 +94,20 @@ CREATE TABLE silent (
     PRIMARY KEY (judge, destination)
 ) STRICT;
 
--- Every state of every playbook that we wrote, each written down before the file is.
+-- Every state of every playbook that we wrote, each written down before the file is, and what others wrote between two of
+-- them. What a state was, is kept for the last of them only.
 CREATE TABLE saves (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     project      TEXT NOT NULL,
     at           INTEGER NOT NULL,
-    -- What it was for: `slice 17`, `edit`, `undo 3`. That of a slice is there once.
+    -- What it was for: `slice 17`, `edit`, `undo 3`; `found` is what others wrote. That of a slice is there once.
     cause        TEXT NOT NULL,
     -- `last_updated` of the file before and after; nothing before the first.
     before       TEXT,
     after        TEXT NOT NULL,
     content      TEXT NOT NULL,
+    -- Whether it is known to have been in the file. Somebody who brings an older state back has meant it.
+    placed       INTEGER NOT NULL DEFAULT 0,
     -- What was done and what was skipped, as JSON.
     told         TEXT NOT NULL
 ) STRICT;

@@ -1,6 +1,6 @@
 //! What came of changing a playbook, as data: what was done, and what was not and why.
 
-use crate::{PointId, Section};
+use crate::{Playbook, Point, PointId, Section};
 use serde::{Deserialize, Serialize};
 
 /// What came of changing a playbook.
@@ -123,5 +123,32 @@ impl Told {
     /// Notes what was not done.
     pub(super) fn skip(&mut self, what: &str, why: impl Into<String>) {
         self.skipped.push(Skipped { what: what.to_owned(), why: why.into() });
+    }
+}
+
+impl Told {
+    /// What is different in another state of a playbook.
+    pub(crate) fn between(before: &Playbook, after: &Playbook) -> Told {
+        let mut done = Vec::new();
+        for (section, point) in after.points() {
+            let Point { name, text, helpful, harmful, .. } = point;
+            let (name, text) = (name.clone(), text.clone());
+            let Some(was) = before.point(&name) else {
+                done.push(Done::Added { name, section, text, unknown_section: None });
+                continue;
+            };
+            if was.text != text {
+                done.push(Done::Updated { name: name.clone(), was: was.text.clone(), text });
+            }
+            let is_moved = before.section_of(&name) != Some(section);
+            if (was.helpful, was.harmful) != (*helpful, *harmful) || is_moved {
+                done.push(Done::Changed { name, section, helpful: *helpful, harmful: *harmful });
+            }
+        }
+        for (section, point) in before.points().filter(|(_, point)| after.point(&point.name).is_none()) {
+            let (name, text) = (point.name.clone(), point.text.clone());
+            done.push(Done::Deleted { name, section, text, reason: String::new() });
+        }
+        Told { done, skipped: Vec::new() }
     }
 }
