@@ -1,11 +1,17 @@
 //! What is to be learnt, what was, and what it cost. All of it is in one SQLite database, each step in one transaction that is
 //! on disk before the next one is made.
 
+mod asked;
+mod items;
 mod open;
 mod queue;
 mod saves;
+mod slices;
 
+pub use asked::{Asked, Question};
+pub use items::{Item, Next};
 pub use open::{Learning, LearningError};
 pub use queue::{Event, JudgeKind, Queued};
 pub(crate) use saves::NewSave;
 pub use saves::{Cause, Save};
+pub use slices::{Part, Slice, SliceState};

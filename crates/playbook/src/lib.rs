@@ -21,6 +21,7 @@ pub mod messages;
 mod place;
 pub mod points;
 pub mod settings;
+pub mod worker;
 
 pub use file::{Changed, FileError, Found, Outcome, PlaybookFile, UndoError, Undoing};
 pub use judge::{Judge, JudgeError, Reply};

@@ -196,11 +196,11 @@ impl Learning {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).map_err(|error| failed(path, &error))?;
         let learning = Learning { db, place: place.clone(), path: path.to_owned(), set_aside: None };
-        learning.begin()?;
+        learning.prepare()?;
         Ok(learning)
     }
 
-    fn begin(&self) -> Result<(), LearningError> {
+    fn prepare(&self) -> Result<(), LearningError> {
         let version: i64 = self.known(|db| {
             db.busy_timeout(WAIT)?;
             // A commit is on disk when it returns: that is a flush of the log. The log is put into the database by `tidy` alone,

@@ -63,6 +63,11 @@ impl Event {
             Event::Asked => "asked",
         }
     }
+
+    /// The event of this word. One that a later version knows is something that a person asked for.
+    pub(super) fn of_word(word: &str) -> Event {
+        Event::ALL.iter().copied().find(|event| event.word() == word).unwrap_or(Event::Asked)
+    }
 }
 
 impl JudgeKind {
@@ -75,6 +80,11 @@ impl JudgeKind {
             JudgeKind::Api => "api",
             JudgeKind::Claude => "claude",
         }
+    }
+
+    /// The kind of this word.
+    pub fn of_word(word: &str) -> Option<JudgeKind> {
+        JudgeKind::ALL.iter().copied().find(|kind| kind.word() == word)
     }
 }
 

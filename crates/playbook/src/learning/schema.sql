@@ -37,6 +37,8 @@ CREATE TABLE slices (
     generation   INTEGER NOT NULL,
     -- A hash of the file's first bytes and of those before the slice's end, by which it is known again.
     fingerprint  INTEGER NOT NULL,
+    -- Whether it ends where it would have been too long: there is more behind it.
+    more         INTEGER NOT NULL,
     -- begun, reflected, curated, learnt, empty, failed
     state        TEXT NOT NULL,
     -- What the judge said, as it is paid for: nothing is asked twice.

@@ -1,0 +1,392 @@
+//! Who learns: takes what is queued, slice by slice, asks, and writes down each answer before it does anything with it.
+//!
+//! A worker may be killed at any moment: the next one goes on where it was. It asks one judge, takes only what is for that
+//! judge, and is the only one that does ([`WorkerLock`]). What it cannot learn from stays queued or is kept as failed; a
+//! worker gives up nothing, and decides nothing about requests (`longhaul_core::Call` does) or waits
+//! (`longhaul_core::Backoff` does).
+
+mod counted;
+mod crash;
+mod lock;
+mod steps;
+mod transcript;
+
+pub use lock::WorkerLock;
+pub use steps::{StepError, Steps, Subject};
+
+use crate::judge::{Clock, Then};
+use crate::learning::{Item, JudgeKind, Learning, LearningError, Next, Question, Slice, SliceState};
+use crate::{Judge, LearningPlace};
+use counted::Counted;
+use crash::{Point, pass};
+use longhaul_core::{Moment, Preset, Span};
+use std::collections::BTreeSet;
+use transcript::{Rows, SLICE_BYTES_MAX};
+
+// An answer that cannot be used is most often cut, or prose: asked anew it is another one. Three in a row are a matter of
+// the question.
+const QUESTIONS_MAX: u32 = 3;
+// An API that is down for longer is waited for by the next worker: each session's end starts one.
+const STAY: Span = Span::from_hours(1);
+// As long as a lesson may be late. A look is a few microseconds, and file events would tell of every reader, too.
+const LOOK_EVERY: Span = Span::from_secs(1);
+
+/// One worker.
+pub struct Worker<'a> {
+    /// Where everything is.
+    pub place: &'a LearningPlace,
+    /// Who is asked.
+    pub judge: &'a dyn Judge,
+    /// By what way.
+    pub kind: JudgeKind,
+    /// The API that is asked: what is for another one stays queued.
+    pub destination: &'a str,
+    /// What is asked and what is made of the answers.
+    pub steps: &'a dyn Steps,
+    /// Time and chance.
+    pub clock: &'a dyn Clock,
+    /// Whether it stays for what is not due yet, for an hour at most.
+    pub stays: bool,
+    /// Is told of what happens.
+    pub told: &'a dyn Fn(Happening<'_>),
+}
+
+/// What a worker has just done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening<'a> {
+    /// A slice is judged from now on, or gone on with.
+    Began(&'a Item, &'a Slice),
+    /// The reflector has answered.
+    Reflected(&'a Item),
+    /// The curator has answered.
+    Curated(&'a Item),
+    /// It is learnt, and this came of it.
+    Learnt(&'a Item, &'a str),
+    /// There was nothing to learn, for this reason.
+    Empty(&'a Item, &'a str),
+    /// Nothing will come of it, for this reason, unless it is tried again by hand.
+    Failed(&'a Item, &'a str),
+    /// It waits until then, for this reason.
+    Waits(&'a Item, Moment, &'a str),
+    /// Nothing will come of anything before a person has changed this.
+    NeedsPerson {
+        /// What is wrong.
+        why: &'a str,
+        /// Whether it is said for the first time.
+        is_news: bool,
+    },
+    /// The database was damaged, and is kept under another name.
+    SetAside(&'a std::path::Path),
+}
+
+/// What a worker did, and why it left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worked {
+    /// Slices that were learnt.
+    pub learnt: u32,
+    /// Items in which there was nothing to learn.
+    pub empty: u32,
+    /// Items of which nothing came.
+    pub failed: u32,
+    /// When the next item is due, where some wait.
+    pub waits: Option<Moment>,
+    /// What a person must change first.
+    pub person: Option<String>,
+    /// Whether another worker does the work.
+    pub another: bool,
+}
+
+/// What follows when an item was tried.
+enum Follows {
+    Next,
+    Person(String),
+}
+
+impl Worker<'_> {
+    /// Learns from everything that is queued for its judge, and leaves. What is queued while it is about to leave is not
+    /// forgotten: whoever queued it saw a worker at work, and started none.
+    ///
+    /// # Errors
+    /// [`LearningError`]. What was learnt by then is.
+    pub async fn work(&self) -> Result<Worked, LearningError> {
+        let mut worked = Worked::default();
+        loop {
+            let Some(lock) = WorkerLock::take(self.place, self.destination, self.kind, self.clock).await?
+            else {
+                return Ok(Worked { another: true, ..worked });
+            };
+            let mut learning = self.open()?;
+            loop {
+                match self.drain(&mut learning, &mut worked).await {
+                    Err(LearningError::Damaged { .. }) => learning = self.opened_anew()?,
+                    drained => break drained?,
+                }
+            }
+            learning.tidy()?;
+            drop(lock);
+            let now = self.clock.now().at;
+            match learning.next(self.kind, self.destination, now)? {
+                Next::Due(_) if worked.person.is_none() => {}
+                Next::Due(_) => return Ok(Worked { waits: Some(now), ..worked }),
+                Next::Waits(until) => return Ok(Worked { waits: Some(until), ..worked }),
+                Next::Nothing => return Ok(worked),
+            }
+        }
+    }
+
+    fn open(&self) -> Result<Learning, LearningError> {
+        let learning = Learning::open(self.place)?;
+        match learning.examine() {
+            Err(LearningError::Damaged { .. }) => self.opened_anew(),
+            Err(error) => Err(error),
+            Ok(()) => {
+                self.say_set_aside(&learning);
+                Ok(learning)
+            }
+        }
+    }
+
+    fn opened_anew(&self) -> Result<Learning, LearningError> {
+        let learning = Learning::open_anew(self.place)?;
+        self.say_set_aside(&learning);
+        Ok(learning)
+    }
+
+    fn say_set_aside(&self, learning: &Learning) {
+        if let Some(path) = learning.set_aside() {
+            (self.told)(Happening::SetAside(path));
+        }
+    }
+
+    async fn drain(&self, learning: &mut Learning, worked: &mut Worked) -> Result<(), LearningError> {
+        let mut idle_since = self.clock.now().at;
+        loop {
+            let now = self.clock.now().at;
+            match learning.next(self.kind, self.destination, now)? {
+                Next::Due(item) => {
+                    if let Follows::Person(why) = self.item(learning, &item, worked).await? {
+                        worked.person = Some(why);
+                        return Ok(());
+                    }
+                    // Nothing needs the log for long, and hooks only ever write to its end.
+                    learning.tidy()?;
+                    idle_since = self.clock.now().at;
+                }
+                Next::Waits(_) if self.stays && now.since(idle_since) < STAY => {
+                    self.clock.sleep_until(now + LOOK_EVERY).await;
+                }
+                Next::Waits(_) | Next::Nothing => return Ok(()),
+            }
+        }
+    }
+
+    async fn item(
+        &self,
+        learning: &mut Learning,
+        item: &Item,
+        worked: &mut Worked,
+    ) -> Result<Follows, LearningError> {
+        let slice = match self.slice(learning, item)? {
+            Ok(slice) => slice,
+            Err(came) => {
+                learning.finish(item, self.clock.now().at, came.as_deref().map_err(String::as_str))?;
+                match came {
+                    Ok(why) => {
+                        worked.empty += 1;
+                        (self.told)(Happening::Empty(item, &why));
+                    }
+                    Err(why) => {
+                        worked.failed += 1;
+                        (self.told)(Happening::Failed(item, &why));
+                    }
+                }
+                return Ok(Follows::Next);
+            }
+        };
+        pass(Point::Begun);
+        (self.told)(Happening::Began(item, &slice));
+        let (state, why, rows) = match self.judge(learning, item, slice.clone()).await? {
+            Ok((said, rows)) => (SliceState::Learnt, said, rows),
+            Err(StepError::Nothing) => {
+                (SliceState::Empty, "nothing was said in it".to_owned(), BTreeSet::new())
+            }
+            Err(StepError::Never(why)) => (SliceState::Failed, why, BTreeSet::new()),
+            Err(StepError::Later(why)) => {
+                let until = self.clock.now().at + self.wait(item.tries, None);
+                let until = learning.delay(item, &why, until)?;
+                (self.told)(Happening::Waits(item, until, &why));
+                return Ok(Follows::Next);
+            }
+            Err(StepError::Unusable(why)) => {
+                let why = format!("{QUESTIONS_MAX} answers in a row could not be used: {why}");
+                (SliceState::Failed, why, BTreeSet::new())
+            }
+            Err(StepError::Judge(error)) => match error.then {
+                Then::Never => (SliceState::Failed, error.said, BTreeSet::new()),
+                Then::Person => return self.person(learning, item, error.said),
+                Then::Later(at) => {
+                    let now = self.clock.now().at;
+                    let hint = at.map(|at| at.since(now));
+                    let wait = |number| self.wait(number, hint);
+                    let until = learning.postpone(item, (now, &error.said), wait)?;
+                    (self.told)(Happening::Waits(item, until, &error.said));
+                    return Ok(Follows::Next);
+                }
+            },
+        };
+        learning.end((item, &slice), self.clock.now().at, (state, &why), &rows)?;
+        pass(Point::Ended);
+        match state {
+            SliceState::Learnt => {
+                worked.learnt += 1;
+                (self.told)(Happening::Learnt(item, &why));
+            }
+            SliceState::Failed => {
+                worked.failed += 1;
+                (self.told)(Happening::Failed(item, &why));
+            }
+            SliceState::Empty | SliceState::Begun | SliceState::Reflected | SliceState::Curated => {
+                worked.empty += 1;
+                (self.told)(Happening::Empty(item, &why));
+            }
+        }
+        Ok(Follows::Next)
+    }
+
+    fn person(&self, learning: &mut Learning, item: &Item, why: String) -> Result<Follows, LearningError> {
+        let is_news = learning.needs_person(item, (self.clock.now().at, &why))?;
+        (self.told)(Happening::NeedsPerson { why: &why, is_news });
+        Ok(Follows::Person(why))
+    }
+
+    /// How long to wait by the policy that is the default of runs, too: for the API it is the same.
+    fn wait(&self, number: u32, hint: Option<Span>) -> Span {
+        Preset::Default.policy().backoff.delay(number, hint, self.clock.now().roll)
+    }
+
+    /// The slice of this item that a dead worker left, or else a new one; if there is none, what came of the item.
+    fn slice(
+        &self,
+        learning: &mut Learning,
+        item: &Item,
+    ) -> Result<Result<Slice, Result<String, String>>, LearningError> {
+        let path = &item.queued.transcript;
+        let refused = |cause: std::io::Error| Err(Err(format!("read {}: {cause}", path.display())));
+        if let Some(slice) = learning.unfinished(item)? {
+            // What was reflected on is not read again.
+            if slice.state != SliceState::Begun {
+                return Ok(Ok(slice));
+            }
+            match transcript::is_there(path, slice.part) {
+                Ok(true) => return Ok(Ok(slice)),
+                Ok(false) => learning.replaced(&slice, self.clock.now().at)?,
+                Err(cause) => {
+                    let why = format!("read {}: {cause}", path.display());
+                    let failed = (SliceState::Failed, why.as_str());
+                    learning.end((item, &slice), self.clock.now().at, failed, &BTreeSet::new())?;
+                    return Ok(Err(Err(why)));
+                }
+            }
+        }
+        loop {
+            let last = learning.last_slice(path)?;
+            let part =
+                match transcript::next_part(path, last.as_ref().map(|slice| slice.part), SLICE_BYTES_MAX) {
+                    Ok(Some(part)) => part,
+                    Ok(None) => return Ok(Err(Ok("nothing was new in it".to_owned()))),
+                    Err(cause) => return Ok(refused(cause)),
+                };
+            if let Some(slice) = learning.begin(item, self.clock.now().at, (last.as_ref(), part))? {
+                return Ok(Ok(slice));
+            }
+        }
+    }
+
+    /// Takes a slice from where it has come to until the playbook says it. Returns what came of it, and the rows that are
+    /// judged with it.
+    async fn judge(
+        &self,
+        learning: &mut Learning,
+        item: &Item,
+        slice: Slice,
+    ) -> Result<Result<(String, BTreeSet<i64>), StepError>, LearningError> {
+        let bytes = match transcript::read(&item.queued.transcript, slice.part) {
+            Ok(bytes) => bytes,
+            Err(cause) if slice.state == SliceState::Begun => {
+                let why = format!("read {}: {cause}", item.queued.transcript.display());
+                return Ok(Err(StepError::Never(why)));
+            }
+            // It is not needed any more, but for which rows were judged.
+            Err(_) => Vec::new(),
+        };
+        let rows = Rows::of(&bytes);
+        let judged = learning.judged(&rows.all)?;
+        let fresh: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
+        if slice.state == SliceState::Begun && rows.has_no_other && fresh.is_empty() {
+            return Ok(Err(StepError::Nothing));
+        }
+        let subject =
+            Subject { item, slice: slice.id, bytes: &bytes, judged: &judged, at: self.clock.now().at };
+
+        let reflection = match slice.reflection.clone() {
+            Some(reflection) => reflection,
+            None => {
+                let counted = self.counted(learning, item, slice.id, Question::Reflector)?;
+                let reflection = match usable(|| self.steps.reflect(&subject, &counted)).await {
+                    Ok(reflection) => reflection,
+                    Err(error) => return Ok(Err(error)),
+                };
+                learning.reflected(&slice, &reflection)?;
+                pass(Point::Reflected);
+                (self.told)(Happening::Reflected(item));
+                reflection
+            }
+        };
+        let operations = match slice.operations.clone() {
+            Some(operations) => operations,
+            None => {
+                let counted = self.counted(learning, item, slice.id, Question::Curator)?;
+                let operations = match usable(|| self.steps.curate(&subject, &reflection, &counted)).await {
+                    Ok(operations) => operations,
+                    Err(error) => return Ok(Err(error)),
+                };
+                learning.curated(&slice, &operations)?;
+                pass(Point::Curated);
+                (self.told)(Happening::Curated(item));
+                operations
+            }
+        };
+        let learnt = self.steps.learn(learning, &subject, &reflection, &operations);
+        pass(Point::Saved);
+        Ok(learnt.map(|said| (said, fresh)))
+    }
+
+    fn counted<'b>(
+        &'b self,
+        learning: &Learning,
+        item: &'b Item,
+        slice: i64,
+        what: Question,
+    ) -> Result<Counted<'b>, LearningError> {
+        // A connection of its own: it writes while the worker waits.
+        let learning = Learning::open(learning.place())?;
+        Ok(Counted::new(self, (learning, item), (slice, what)))
+    }
+}
+
+/// Asks until the answer can be used, a few times at most.
+async fn usable<T, F>(ask: impl Fn() -> F) -> Result<T, StepError>
+where
+    F: Future<Output = Result<T, StepError>>,
+{
+    let mut asked = 1;
+    loop {
+        match ask().await {
+            Err(StepError::Unusable(_)) if asked < QUESTIONS_MAX => asked += 1,
+            answered => return answered,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! A judge of whom each answer is written down before anybody reads it, so that it is paid for once: whoever asks again gets
+//! the answer that there was.
+
+use super::Worker;
+use super::crash::{Point, pass};
+use super::transcript::hash_of;
+use crate::judge::Clock;
+use crate::learning::{Asked, Item, JudgeKind, Learning, Question};
+use crate::{Judge, JudgeError, Reply};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(super) struct Counted<'a> {
+    judge: &'a dyn Judge,
+    kind: JudgeKind,
+    clock: &'a dyn Clock,
+    item: &'a Item,
+    slice: i64,
+    what: Question,
+    kept: Mutex<Kept>,
+}
+
+struct Kept {
+    learning: Learning,
+    /// How often each question was asked: the same one is asked again where its answer was of no use.
+    asked: BTreeMap<i64, usize>,
+}
+
+impl<'a> Counted<'a> {
+    pub(super) fn new(
+        worker: &'a Worker<'_>,
+        (learning, item): (Learning, &'a Item),
+        (slice, what): (i64, Question),
+    ) -> Counted<'a> {
+        let kept = Mutex::new(Kept { learning, asked: BTreeMap::new() });
+        Counted { judge: worker.judge, kind: worker.kind, clock: worker.clock, item, slice, what, kept }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answer that was given to this question when it was asked as often as it is now.
+    fn known(&self, prompt: i64) -> Option<Reply> {
+        let mut kept = self.kept();
+        let asked = kept.asked.entry(prompt).or_default();
+        let place = *asked;
+        *asked += 1;
+        // What cannot be read is asked again.
+        kept.learning.answers(self.slice, self.what, prompt).ok()?.into_iter().nth(place)
+    }
+}
+
+#[async_trait]
+impl Judge for Counted<'_> {
+    async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
+        let hash = hash_of(prompt);
+        if let Some(reply) = self.known(hash) {
+            return Ok(reply);
+        }
+        pass(Point::Asking);
+        let came = self.judge.ask(prompt).await;
+        let kept = self.kept();
+        let asked = Asked {
+            at: self.clock.now().at,
+            project: &self.item.queued.project,
+            slice: Some(self.slice),
+            what: self.what,
+            judge: self.kind,
+            model: self.judge.model(),
+            prompt: hash,
+            came: came.as_ref(),
+        };
+        // Where it cannot be written down, what comes of it cannot either, and the worker says so then.
+        let _ = kept.learning.asked(&asked);
+        if came.is_ok() {
+            let _ = kept.learning.answered(self.kind, &self.item.queued.destination);
+            pass(Point::Answered);
+        }
+        came
+    }
+
+    fn model(&self) -> &str {
+        self.judge.model()
+    }
+
+    fn prompt_tokens_max(&self) -> u64 {
+        self.judge.prompt_tokens_max()
+    }
+}

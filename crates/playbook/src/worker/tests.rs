@@ -1,0 +1,490 @@
+use super::*;
+use crate::judge::Clock;
+use crate::judging::Reflection;
+use crate::learning::{Event, Queued};
+use crate::{JudgeError, Reply};
+use async_trait::async_trait;
+use expect_test::{Expect, expect};
+use longhaul_core::{Fault, Now, Tokens, Usd};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use tempfile::TempDir;
+
+const API: &str = "http://api";
+const BEGAN: Moment = Moment(1_000_000);
+
+/// A home, a judge whose answers are written down beforehand, and time that passes when somebody waits.
+struct Stage {
+    dir: TempDir,
+    place: LearningPlace,
+    now: Mutex<Moment>,
+    /// What happens while somebody waits, and when.
+    later: Mutex<VecDeque<(Moment, Queued)>>,
+    answers: Mutex<VecDeque<Result<&'static str, JudgeError>>>,
+    prompts: Mutex<Vec<String>>,
+    /// What the playbook says, by slice: a slice is in it once.
+    playbook: Mutex<Vec<(i64, String)>>,
+    happened: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Clock for Stage {
+    fn now(&self) -> Now {
+        let at = *self.now.lock().expect("one thread");
+        Now { at, roll: u64::MAX }
+    }
+
+    async fn sleep_until(&self, at: Moment) {
+        let next = self.later.lock().expect("one thread").pop_front_if(|(when, _)| *when <= at);
+        next.iter().for_each(|(_, queued)| self.enqueue(queued));
+        *self.now.lock().expect("one thread") = at;
+    }
+}
+
+#[async_trait]
+impl Judge for Stage {
+    async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
+        self.prompts.lock().expect("one thread").push(prompt.to_owned());
+        let answer = self.answers.lock().expect("one thread").pop_front().unwrap_or(Ok("fine"));
+        answer.map(|text| Reply {
+            text: text.to_owned(),
+            model: "small".to_owned(),
+            tokens: Tokens { input: 10, output: 2, ..Tokens::default() },
+            cost: Some(Usd(7)),
+        })
+    }
+
+    fn model(&self) -> &'static str {
+        "small"
+    }
+
+    fn prompt_tokens_max(&self) -> u64 {
+        1_000
+    }
+}
+
+#[async_trait]
+impl Steps for Stage {
+    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflection, StepError> {
+        let text = String::from_utf8_lossy(subject.bytes);
+        let fresh = text.lines().filter(|line| {
+            let row: Value = serde_json::from_str(line).unwrap_or_default();
+            row["uuid"].as_str().is_none_or(|uuid| !subject.is_judged(uuid))
+        });
+        let fresh: Vec<&str> = fresh.collect();
+        let reply = judge.ask(&format!("reflect on {}", fresh.join(" "))).await.map_err(StepError::Judge)?;
+        match reply.text.as_str() {
+            "prose" => Err(StepError::Unusable("there is no JSON in it".to_owned())),
+            text => Ok(Reflection { analysis: text.to_owned(), tags: Vec::new() }),
+        }
+    }
+
+    async fn curate(
+        &self,
+        _subject: &Subject<'_>,
+        reflection: &Reflection,
+        judge: &dyn Judge,
+    ) -> Result<Vec<Value>, StepError> {
+        let prompt = format!("curate {}", reflection.analysis);
+        let reply = judge.ask(&prompt).await.map_err(StepError::Judge)?;
+        Ok(vec![json!(reply.text)])
+    }
+
+    fn learn(
+        &self,
+        _learning: &mut Learning,
+        subject: &Subject<'_>,
+        reflection: &Reflection,
+        operations: &[Value],
+    ) -> Result<String, StepError> {
+        let mut playbook = self.playbook.lock().expect("one thread");
+        if playbook.iter().all(|(slice, _)| *slice != subject.slice) {
+            playbook.push((subject.slice, format!("{} {}", reflection.analysis, operations[0])));
+        }
+        Ok("one point more".to_owned())
+    }
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Stage {
+            place: LearningPlace::in_home(dir.path()),
+            dir,
+            now: Mutex::new(BEGAN),
+            later: Mutex::default(),
+            answers: Mutex::default(),
+            prompts: Mutex::default(),
+            playbook: Mutex::default(),
+            happened: Mutex::default(),
+        }
+    }
+
+    fn answering(self, answers: impl IntoIterator<Item = Result<&'static str, JudgeError>>) -> Stage {
+        self.answers.lock().expect("one thread").extend(answers);
+        self
+    }
+
+    fn transcript(&self, name: &str, rows: &[&str]) -> PathBuf {
+        let path = self.dir.path().join(name);
+        let rows: String = rows.iter().map(|row| format!("{}\n", json!({ "uuid": row }))).collect();
+        fs::write(&path, rows).expect("a file");
+        path
+    }
+
+    fn queued(&self, name: &str) -> Queued {
+        Queued {
+            project: "/work/shop".into(),
+            session: None,
+            transcript: self.dir.path().join(name),
+            event: Event::SessionEnd,
+            reason: None,
+            judge: JudgeKind::Api,
+            destination: API.to_owned(),
+        }
+    }
+
+    fn enqueue(&self, queued: &Queued) {
+        let learning = Learning::open(&self.place).expect("a database");
+        learning.enqueue(self.now().at, queued).expect("it is queued");
+    }
+
+    fn queue(&self, name: &str, rows: &[&str]) {
+        self.transcript(name, rows);
+        self.enqueue(&self.queued(name));
+    }
+
+    fn work(&self, stays: bool) -> Worked {
+        let told = |happening: Happening<'_>| {
+            let name = |item: &Item| {
+                item.queued.transcript.file_name().expect("a name").to_string_lossy().into_owned()
+            };
+            let after = self.now().at.since(BEGAN);
+            self.happened.lock().expect("one thread").push(match happening {
+                Happening::Began(item, slice) => {
+                    format!("{after} {} begins at byte {}", name(item), slice.part.begins)
+                }
+                Happening::Reflected(item) => format!("{after} {} reflected", name(item)),
+                Happening::Curated(item) => format!("{after} {} curated", name(item)),
+                Happening::Learnt(item, what) => format!("{after} {} learnt: {what}", name(item)),
+                Happening::Empty(item, why) => format!("{after} {} empty: {why}", name(item)),
+                Happening::Failed(item, why) => {
+                    let why = why.replace(&self.dir.path().display().to_string(), "DIR");
+                    format!("{after} {} failed: {why}", name(item))
+                }
+                Happening::Waits(item, until, why) => {
+                    format!("{after} {} waits {}: {why}", name(item), until.since(self.now().at))
+                }
+                Happening::NeedsPerson { why, is_news } => format!("{after} person, news {is_news}: {why}"),
+                Happening::SetAside(path) => {
+                    format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
+                }
+            });
+        };
+        let worker = Worker {
+            place: &self.place,
+            judge: self,
+            kind: JudgeKind::Api,
+            destination: API,
+            steps: self,
+            clock: self,
+            stays,
+            told: &told,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(worker.work()).expect("it works")
+    }
+
+    /// What happened since the last look.
+    #[track_caller]
+    fn check(&self, expected: &Expect) {
+        expected.assert_eq(
+            &std::mem::take(&mut *self.happened.lock().expect("one thread"))
+                .iter()
+                .map(|line| format!("{line}\n"))
+                .collect::<String>(),
+        );
+    }
+
+    fn prompts(&self) -> Vec<String> {
+        std::mem::take(&mut *self.prompts.lock().expect("one thread"))
+    }
+
+    fn asks<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
+        let learning = Learning::open(&self.place).expect("a database");
+        learning.known(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
+    }
+}
+
+fn down(then: Then) -> JudgeError {
+    JudgeError { fault: Fault::Overloaded, then, said: "the API is overloaded".to_owned(), requests: 3 }
+}
+
+#[test]
+fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
+    let stage = Stage::new();
+    stage.queue("one", &["a", "b"]);
+    stage.queue("two", &["c"]);
+    // The same session said twice that there is something.
+    stage.enqueue(&stage.queued("one"));
+    let worked = stage.work(true);
+    assert_eq!(worked, Worked { learnt: 2, empty: 1, ..Worked::default() });
+    stage.check(&expect![[r#"
+        0s one begins at byte 0
+        0s one reflected
+        0s one curated
+        0s one learnt: one point more
+        0s two begins at byte 0
+        0s two reflected
+        0s two curated
+        0s two learnt: one point more
+        0s one empty: nothing was new in it
+    "#]]);
+    assert_eq!(stage.prompts().len(), 4);
+    assert_eq!(stage.work(true), Worked::default());
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'done'"), 3);
+    assert_eq!(stage.asks::<i64>("SELECT sum(cost) FROM asked"), 28);
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM asked WHERE answer IS NOT NULL"), 0);
+}
+
+#[test]
+fn a_session_that_goes_on_is_judged_from_where_it_was() {
+    let stage = Stage::new();
+    stage.queue("one", &["a"]);
+    stage.work(false);
+    stage.queue("one", &["a", "b"]);
+    stage.work(false);
+    let prompts = stage.prompts();
+    assert_eq!(prompts[2], r#"reflect on {"uuid":"b"}"#);
+}
+
+#[test]
+fn rows_that_were_judged_elsewhere_are_left_out() {
+    let stage = Stage::new();
+    stage.queue("one", &["a", "b"]);
+    stage.queue("fork", &["a", "b", "c"]);
+    stage.queue("copy", &["b", "a"]);
+    let worked = stage.work(false);
+    assert_eq!((worked.learnt, worked.empty), (2, 1));
+    let prompts = stage.prompts();
+    assert_eq!(prompts[2], r#"reflect on {"uuid":"c"}"#);
+    assert_eq!(prompts.len(), 4);
+}
+
+#[test]
+fn a_transcript_that_was_replaced_is_judged_by_its_rows() {
+    let stage = Stage::new();
+    stage.queue("one", &["a", "b", "c"]);
+    stage.work(false);
+    for (rows, expected) in [
+        (&["c", "d"][..], r#"{"uuid":"d"}"#),
+        (&["x", "y", "z", "c"], r#"{"uuid":"x"} {"uuid":"y"} {"uuid":"z"}"#),
+    ] {
+        stage.prompts();
+        stage.queue("one", rows);
+        stage.work(false);
+        assert_eq!(stage.prompts()[0], format!("reflect on {expected}"));
+    }
+}
+
+#[test]
+fn an_api_that_is_down_is_asked_again_by_the_schedule_of_runs() {
+    let stage = Stage::new().answering([
+        Err(down(Then::Later(None))),
+        Err(down(Then::Later(Some(BEGAN + Span::from_secs(30))))),
+        Err(down(Then::Later(None))),
+    ]);
+    stage.queue("one", &["a"]);
+    stage.queue("two", &["b"]);
+    let worked = stage.work(true);
+    assert_eq!(worked, Worked { learnt: 2, ..Worked::default() });
+    stage.check(&expect![[r#"
+        0s one begins at byte 0
+        0s one waits 1.2s: the API is overloaded
+        2s one begins at byte 0
+        2s one waits 29s: the API is overloaded
+        32s one begins at byte 0
+        32s one waits 5.1s: the API is overloaded
+        38s one begins at byte 0
+        38s one reflected
+        38s one curated
+        38s one learnt: one point more
+        38s two begins at byte 0
+        38s two reflected
+        38s two curated
+        38s two learnt: one point more
+    "#]]);
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM asked WHERE fault = 'overloaded'"), 3);
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM silent"), 0);
+}
+
+#[test]
+fn who_does_not_stay_says_when_to_come_back() {
+    let stage = Stage::new().answering([Err(down(Then::Later(None)))]);
+    stage.queue("one", &["a"]);
+    let drawn = Preset::Default.policy().backoff.delay(0, None, u64::MAX);
+    let until = BEGAN + drawn;
+    assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
+    assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
+    assert_eq!(stage.prompts().len(), 1);
+}
+
+#[test]
+fn it_stays_for_an_hour_and_the_queue_stays_longer() {
+    let forever = std::iter::repeat_with(|| Err(down(Then::Later(Some(Moment(u64::MAX / 4))))));
+    let stage = Stage::new().answering(forever.take(1));
+    stage.queue("one", &["a"]);
+    let worked = stage.work(true);
+    assert!(worked.waits.is_some());
+    assert_eq!(stage.now().at.since(BEGAN), Span::from_hours(1));
+    assert_eq!(stage.asks::<String>("SELECT state FROM queue"), "waiting");
+}
+
+#[test]
+fn what_is_queued_while_it_waits_is_taken_when_it_comes() {
+    let stage = Stage::new().answering([Err(down(Then::Later(Some(BEGAN + Span::from_mins(10)))))]);
+    stage.queue("one", &["a"]);
+    stage.transcript("two", &["b"]);
+    let other = Queued { destination: "http://other".to_owned(), ..stage.queued("two") };
+    let later = [(BEGAN + Span::from_secs(5), other), (BEGAN + Span::from_secs(9), stage.queued("two"))];
+    stage.later.lock().expect("one thread").extend(later);
+    let worked = stage.work(true);
+    assert_eq!(worked.learnt, 2);
+    // What is for another API is not for this judge.
+    assert_eq!(stage.asks::<String>("SELECT destination FROM queue WHERE state = 'waiting'"), "http://other");
+}
+
+#[test]
+fn what_a_person_must_change_is_said_once_and_the_queue_is_kept() {
+    let no_key = || JudgeError {
+        fault: Fault::Auth,
+        then: Then::Person,
+        said: "no API key is set".to_owned(),
+        requests: 0,
+    };
+    let stage = Stage::new().answering([Err(no_key()), Err(no_key())]);
+    stage.queue("one", &["a"]);
+    stage.queue("two", &["b"]);
+    assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
+    assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
+    assert_eq!(stage.work(true), Worked { learnt: 2, ..Worked::default() });
+    stage.check(&expect![[r#"
+        0s one begins at byte 0
+        0s person, news true: no API key is set
+        0s one begins at byte 0
+        0s person, news false: no API key is set
+        0s one begins at byte 0
+        0s one reflected
+        0s one curated
+        0s one learnt: one point more
+        0s two begins at byte 0
+        0s two reflected
+        0s two curated
+        0s two learnt: one point more
+    "#]]);
+}
+
+#[test]
+fn what_will_never_be_answered_is_kept_and_tried_again_by_hand() {
+    let refused = JudgeError {
+        fault: Fault::BadRequest,
+        then: Then::Never,
+        said: "the API will not have it".to_owned(),
+        requests: 1,
+    };
+    let stage = Stage::new().answering([Ok("good"), Err(refused)]);
+    stage.queue("one", &["a"]);
+    stage.queue("two", &["b"]);
+    assert_eq!(stage.work(false), Worked { learnt: 1, failed: 1, ..Worked::default() });
+    let mut learning = Learning::open(&stage.place).expect("a database");
+    assert_eq!(learning.try_failed_again(JudgeKind::Api, "http://other").expect("none"), 0);
+    assert_eq!(learning.try_failed_again(JudgeKind::Api, API).expect("one"), 1);
+    assert_eq!(stage.work(false), Worked { learnt: 1, ..Worked::default() });
+    stage.check(&expect![[r#"
+        0s one begins at byte 0
+        0s one reflected
+        0s one failed: the API will not have it
+        0s two begins at byte 0
+        0s two reflected
+        0s two curated
+        0s two learnt: one point more
+        0s one begins at byte 0
+        0s one curated
+        0s one learnt: one point more
+    "#]]);
+    // The reflector's answer was there.
+    assert_eq!(stage.prompts().len(), 5);
+}
+
+#[test]
+fn answers_that_cannot_be_used_are_asked_for_three_times() {
+    let stage = Stage::new().answering([Ok("prose"), Ok("prose"), Ok("good")]);
+    stage.queue("one", &["a"]);
+    assert_eq!(stage.work(false).learnt, 1);
+    let stage = Stage::new().answering([Ok("prose"), Ok("prose"), Ok("prose")]);
+    stage.queue("one", &["a"]);
+    assert_eq!(stage.work(false).failed, 1);
+    stage.check(&expect![[r#"
+        0s one begins at byte 0
+        0s one failed: 3 answers in a row could not be used: there is no JSON in it
+    "#]]);
+    assert_eq!(stage.prompts().len(), 3);
+}
+
+#[test]
+fn what_cannot_be_read_fails_and_is_kept() {
+    let stage = Stage::new();
+    stage.enqueue(&stage.queued("gone"));
+    fs::create_dir(stage.dir.path().join("folder")).expect("a folder");
+    stage.enqueue(&stage.queued("folder"));
+    stage.queue("two", &["b"]);
+    assert_eq!(stage.work(false), Worked { learnt: 1, failed: 2, ..Worked::default() });
+    stage.check(&expect![[r#"
+        0s gone failed: read DIR/gone: No such file or directory (os error 2)
+        0s folder failed: read DIR/folder: it is no file
+        0s two begins at byte 0
+        0s two reflected
+        0s two curated
+        0s two learnt: one point more
+    "#]]);
+}
+
+#[test]
+fn one_worker_at_a_time() {
+    let stage = Stage::new();
+    stage.queue("one", &["a"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let take =
+        || runtime.block_on(WorkerLock::take(&stage.place, API, JudgeKind::Api, &stage)).expect("a lock");
+    let lock = take();
+    assert!(lock.is_some() && take().is_none());
+    assert!(WorkerLock::is_any_held(&stage.place));
+    assert_eq!(stage.work(true), Worked { another: true, ..Worked::default() });
+    drop(lock);
+    assert!(!WorkerLock::is_any_held(&stage.place));
+    assert_eq!(stage.work(true).learnt, 1);
+}
+
+#[test]
+fn a_damaged_database_keeps_nobody_from_learning() {
+    let stage = Stage::new();
+    stage.queue("one", &["a"]);
+    Learning::open(&stage.place).expect("a database").tidy().expect("it is tidied");
+    let mut bytes = fs::read(stage.place.database()).expect("a file");
+    // Behind the first page: it can be opened.
+    bytes[4096..].fill(0xa5);
+    fs::write(stage.place.database(), &bytes).expect("a file");
+    stage.work(false);
+    stage.queue("two", &["b"]);
+    assert_eq!(stage.work(false).learnt, 1);
+    stage.check(&expect![[r#"
+        0s set aside learning.sqlite3.damaged-1
+        0s two begins at byte 0
+        0s two reflected
+        0s two curated
+        0s two learnt: one point more
+    "#]]);
+}

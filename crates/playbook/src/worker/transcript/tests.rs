@@ -1,0 +1,94 @@
+use super::*;
+use std::fs;
+use tempfile::TempDir;
+
+const MAX: u64 = 1 << 20;
+
+fn file(content: &str) -> (TempDir, std::path::PathBuf) {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("session.jsonl");
+    fs::write(&path, content).expect("a file");
+    (dir, path)
+}
+
+#[track_caller]
+fn part(path: &Path, last: Option<Part>, bytes_max: u64) -> Option<Part> {
+    next_part(path, last, bytes_max).expect("it can be read")
+}
+
+#[track_caller]
+fn text(path: &Path, part: Part) -> String {
+    String::from_utf8(read(path, part).expect("it can be read")).expect("text")
+}
+
+#[test]
+fn each_part_begins_where_the_last_one_ended() {
+    let (_dir, path) = file("one\ntwo\nthr");
+    let first = part(&path, None, MAX).expect("two lines");
+    assert_eq!(text(&path, first), "one\ntwo\n");
+    assert_eq!(part(&path, Some(first), MAX), None);
+    fs::write(&path, "one\ntwo\nthree\nfo").expect("a file");
+    let second = part(&path, Some(first), MAX).expect("a line");
+    assert_eq!((text(&path, second).as_str(), second.generation, second.more), ("three\n", 0, false));
+    assert!(is_there(&path, first).expect("it can be read"));
+}
+
+#[test]
+fn nothing_is_nothing() {
+    for content in ["", "half a line"] {
+        let (_dir, path) = file(content);
+        assert_eq!(part(&path, None, MAX), None);
+    }
+}
+
+#[test]
+fn a_file_that_was_replaced_begins_anew() {
+    let (_dir, path) = file("one\ntwo\n");
+    let first = part(&path, None, MAX).expect("two lines");
+    for other in ["1\n", "uno\ndos\ntres\n", "one\ntwO\nthree\n"] {
+        fs::write(&path, other).expect("a file");
+        assert!(!is_there(&path, first).expect("it can be read"), "{other:?}");
+        let next = part(&path, Some(first), MAX).expect("all of it");
+        assert_eq!((text(&path, next).as_str(), next.generation), (other, 1));
+    }
+}
+
+#[test]
+fn a_long_one_has_several_parts() {
+    let (_dir, path) = file("one\ntwo\nthree-is-longer-than-that\nfour\nfi");
+    let mut last = None;
+    let mut parts = Vec::new();
+    while let Some(next) = part(&path, last, 9) {
+        parts.push((text(&path, next), next.more));
+        last = Some(next);
+    }
+    let parts: Vec<_> = parts.iter().map(|(text, more)| (text.as_str(), *more)).collect();
+    assert_eq!(parts, [("one\ntwo\n", true), ("three-is-longer-than-that\n", true), ("four\n", false)]);
+}
+
+#[test]
+fn lines_are_found_across_pieces() {
+    let long = "x".repeat(3 * CHUNK_BYTES + 7);
+    let (_dir, path) = file(&format!("{long}\n{long}\n{long}"));
+    let both = part(&path, None, MAX).expect("two lines");
+    assert_eq!(both.ends, 2 * (long.len() as u64 + 1));
+    let first = part(&path, None, 10).expect("a line");
+    assert_eq!((first.ends, first.more), (long.len() as u64 + 1, true));
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    assert_eq!(next_part(dir.path(), None, MAX).expect_err("a directory").to_string(), "it is no file");
+    assert!(next_part(&dir.path().join("gone"), None, MAX).is_err());
+}
+
+#[test]
+fn rows_are_known_by_their_ids() {
+    let rows = Rows::of(b"{\"uuid\":\"a\",\"type\":\"user\"}\n{\"type\":\"user\",\"uuid\":\"b\"}\n");
+    assert_eq!(rows.all, [hash_of("a"), hash_of("b")].into());
+    assert!(rows.has_no_other);
+    for other in ["{\"type\":\"summary\"}", "no json", "{\"uuid\":null}", "[1]"] {
+        assert!(!Rows::of(other.as_bytes()).has_no_other, "{other}");
+    }
+}
