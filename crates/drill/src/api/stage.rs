@@ -161,7 +161,9 @@ impl Stage {
             None => self.scenario.turns.get(asked.place.turn.saturating_sub(1) as usize),
         };
         let (mut content, mut output) = match turn {
-            _ if asked.side => (vec![json!({"type": "text", "text": self.scenario.side.text})], None),
+            _ if asked.side && asked.reply.is_none() => {
+                (vec![json!({"type": "text", "text": self.scenario.side.text})], None)
+            }
             Some(turn) => (answer::content(turn, asked.place, &asked.told), turn.output_tokens),
             None => (Vec::new(), None),
         };

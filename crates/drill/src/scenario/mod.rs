@@ -29,7 +29,7 @@
 //! times = 3                           # 1 if absent, or "always"; or wall_s = 14 for 14 s from the first on
 //! status = { code = 529 }             # or another kind, see `FaultKind`
 //!
-//! [side]                              # how requests without tools are answered: for titles, or summaries
+//! [side]                              # how requests without tools are answered that no reply is to: for titles, or summaries
 //! text = "- Both steps are taken."
 //! fault = { status = { code = 400 } } # what happens to each of them, if anything does
 //! times = 2                           # or to the first so many alone
