@@ -104,9 +104,13 @@ pub fn hint(error: &StoreError) -> Option<String> {
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-/// The file that tells most of a run's work: that of its session, else the last stream with something in it.
+/// The same of the run in this directory.
 fn record_of(dir: &Path) -> Option<PathBuf> {
-    let run = locate().ok()?.find(dir.file_name()?.to_str()?).ok()?;
+    record(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
+}
+
+/// The file that tells most of a run's work: that of its session, else the last stream with something in it.
+pub fn record(run: &RunDir) -> Option<PathBuf> {
     let begun = || run.plan().ok()?.session.map(|session| session.id().clone());
     let session = run.status().ok().and_then(|status| status.session_id).or_else(begun);
     let file = session.and_then(|session| claude_session_file(&claude_config_dir()?, session.as_str()));

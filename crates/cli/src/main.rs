@@ -1,6 +1,7 @@
 //! The `longhaul` binary: the only place that prints and exits.
 
 mod answers;
+mod api_judge;
 mod args;
 mod checks;
 mod chronicle;

@@ -44,6 +44,7 @@ described! {
     "logs": "What was said and done in a run",
     "diff": "What a run changed in its workspace",
     "report": "What runs did, cost and need",
+    "keypoints-extract": "What one transcript teaches",
     "export": "What was packed into a file",
     "import": "What was taken in from one",
     "gc": "What was removed",

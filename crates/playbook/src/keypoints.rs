@@ -37,7 +37,7 @@ pub enum NewPoint {
         /// What it says.
         text: String,
         /// The title of its section.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         section: Option<String>,
     },
 }

@@ -15,6 +15,7 @@ mod file;
 pub mod hooks;
 pub mod judge;
 pub mod judging;
+mod kept;
 pub mod keypoints;
 pub mod learning;
 pub mod messages;
@@ -25,6 +26,7 @@ pub mod worker;
 
 pub use file::{Changed, FileError, Found, Outcome, PlaybookFile, UndoError, Undoing};
 pub use judge::{Judge, JudgeError, Reply};
+pub use kept::keep;
 pub use learning::Learning;
 pub use place::LearningPlace;
 pub use points::{Playbook, Point, PointId, Section};

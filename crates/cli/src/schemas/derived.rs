@@ -15,6 +15,7 @@ use expect_test::expect_file;
 use longhaul_agent::message::Message;
 use longhaul_core::schema::Rfc3339;
 use longhaul_core::{Moment, Record, RunId};
+use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
     AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Metadata, ModelSpent, Orphaned, Plan,
     SessionSummary, Status, WorkspaceRecord,
@@ -104,6 +105,7 @@ fn derived(name: &str) -> Value {
         "why" => of::<why::Why<'_>>(),
         "logs" => of::<Vec<Message>>(),
         "report" => of::<report::Printed>(),
+        "keypoints-extract" => of::<Extraction>(),
         "export" => of::<export::Written<'_>>(),
         "import" => of::<import::TakenIn<'_>>(),
         "gc" => of::<gc::Collected>(),

@@ -27,6 +27,7 @@ mod full_disk;
 mod guards;
 mod guards_of_calls;
 mod keeping_going;
+mod keypoints;
 mod ladder;
 mod ledger;
 mod left_out;

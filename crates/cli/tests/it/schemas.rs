@@ -49,7 +49,7 @@ impl Called {
         let known = self.args.iter().position(|arg| is_command(arg));
         let at = known.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
         let command = &self.args[at];
-        let is_of_several = matches!(command.as_str(), "config" | "ledger");
+        let is_of_several = matches!(command.as_str(), "config" | "ledger" | "playbook" | "keypoints");
         let below = self.args[at + 1..].iter().find(|arg| is_of_several && !arg.starts_with('-'));
         Some(below.map_or_else(|| command.clone(), |below| format!("{command}-{below}")))
     }

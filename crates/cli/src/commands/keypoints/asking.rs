@@ -1,0 +1,137 @@
+//! One question about a transcript: everything that it needs, then the question, then what its answer or its failure means.
+
+use super::source::Source;
+use crate::api_judge::{self, SystemClock};
+use crate::args::Global;
+use crate::args::keypoints::ExtractArgs;
+use crate::failure::Failure;
+use crate::output::clock::Clock;
+use crate::{output, runtime};
+use jiff::tz::TimeZone;
+use longhaul::agents::claude_config_dir;
+use longhaul_agent::estimated_tokens;
+use longhaul_core::{Fault, Moment, Outcome, OutcomeKind};
+use longhaul_playbook::diagnostics::{Diagnostics, KEYPOINTS, RetryDiagnostics};
+use longhaul_playbook::judge::{Asking, Judge, Then, Witness};
+use longhaul_playbook::judging::Templates;
+use longhaul_playbook::keypoints::{self, Extraction};
+use longhaul_playbook::{JudgeError, JudgeSettings, Playbook, PlaybookFile};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the transcript teaches, or why that is not known.
+pub fn ask(
+    global: &Global,
+    args: &ExtractArgs,
+    source: &Source,
+    project: &Path,
+    settings: &JudgeSettings,
+) -> Result<Extraction, Failure> {
+    let playbook = playbook(args, project)?;
+    if source.slice.is_empty() {
+        output::talk("nobody said anything in this transcript");
+        return Ok(Extraction::default());
+    }
+    let clock = Arc::new(SystemClock::new());
+    let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(of_judge)?;
+    let templates =
+        claude_config_dir().map_or_else(Templates::ours, |dir| Templates::in_dir(&dir.join("prompts")));
+    let prompt = keypoints::prompt(&templates, &source.slice, &playbook)
+        .map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+    fits(&prompt, &judge)?;
+    let diagnostics = Diagnostics::of_project(project, TimeZone::system());
+    let witness = Told { diagnostics: diagnostics.witness(KEYPOINTS), quiet: global.quiet };
+    let judge = judge.witnessed(Arc::new(witness));
+    let asked = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
+    let extracted = runtime::new()?.block_on(asked);
+    extracted.failure.map_or(Ok(extracted.extraction), |error| Err(of_judge(error)))
+}
+
+/// The playbook whose points are judged. That of a project need not be there.
+fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
+    let of_project = PlaybookFile::of_project(project);
+    let path = args.playbook.as_deref().unwrap_or(of_project.path());
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && args.playbook.is_none() => {
+            return Ok(Playbook::default());
+        }
+        Err(error) => {
+            let error = format!("read the playbook {}: {error}", path.display());
+            return Err(Failure::usage(error, "check --playbook"));
+        }
+    };
+    let (playbook, _) = Playbook::read(&text).map_err(|error| {
+        let error = format!("read the playbook {}: {error}", path.display());
+        Failure::refused(error, "`longhaul playbook check` says more", None)
+    })?;
+    Ok(playbook)
+}
+
+fn fits(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
+    let (tokens, most) = (estimated_tokens(prompt), judge.prompt_tokens_max());
+    if tokens <= most {
+        return Ok(());
+    }
+    let error = format!(
+        "ask {}: the transcript has about {tokens} tokens, and one question has room for {most}",
+        judge.model()
+    );
+    let hint = "`longhaul playbook learn` judges it in parts; a model whose name ends in [1m] has more room";
+    Err(Failure::refused(error, hint, Some(Fault::ContextFull)))
+}
+
+/// Tells a person who waits why, and leaves the texts of the hooks.
+struct Told {
+    diagnostics: RetryDiagnostics,
+    quiet: bool,
+}
+
+impl Witness for Told {
+    fn saw(&self, at: Moment, asking: &Asking<'_>) {
+        self.diagnostics.saw(at, asking);
+        match asking {
+            Asking::Again { request, of, error, wait } if !self.quiet => {
+                output::talk(&format!("{error}; asking again in {wait} ({request} of {of})"));
+            }
+            Asking::Again { .. } | Asking::Answered { .. } | Asking::GivenUp { .. } => {}
+        }
+    }
+}
+
+fn of_judge(error: JudgeError) -> Failure {
+    let outcome = match error.then {
+        Then::Later(_) => OutcomeKind::RetryLater,
+        Then::Person => OutcomeKind::NeedsPerson,
+        Then::Never => OutcomeKind::Failed,
+    };
+    Failure {
+        hint: hint(&error),
+        error: error.said,
+        exit_code: Outcome { kind: outcome, ..Outcome::DONE }.exit_code(),
+        outcome,
+        fault: Some(error.fault),
+        run: None,
+    }
+}
+
+/// What to do about it, where what is said does not say that.
+fn hint(error: &JudgeError) -> Option<String> {
+    let hint = match (error.then, error.fault) {
+        (Then::Later(Some(at)), _) => {
+            let at = Clock::here().coming(at, output::now());
+            return Some(format!("try again at {at}; a longer --time-budget waits for it"));
+        }
+        (Then::Later(None), _) => "try again later",
+        (Then::Person, Fault::Billing) => "see whether the account of this key can pay",
+        (Then::Person, Fault::ModelUnknown) => {
+            "check AGENTIC_CONTEXT_MODEL and ANTHROPIC_MODEL, and ANTHROPIC_BASE_URL"
+        }
+        (Then::Person, _) if error.requests == 0 => return None,
+        (Then::Person, _) => "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY",
+        (Then::Never, _) => "another model may do better: AGENTIC_CONTEXT_MODEL names one",
+    };
+    Some(hint.to_owned())
+}

@@ -1,0 +1,76 @@
+//! Where the transcript comes from: read whole, and looked at, before anything else is done.
+
+use crate::args::keypoints::ExtractArgs;
+use crate::failure::Failure;
+use crate::home;
+use longhaul_playbook::judging::Slice;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+// A session of weeks with pictures in it has some 100 MB; what is said in it is a small part of that.
+const TRANSCRIPT_BYTES_MAX: u64 = 256 << 20;
+
+/// A transcript that can be judged.
+pub struct Source {
+    /// Its file; nothing if it came over stdin.
+    pub path: Option<PathBuf>,
+    /// What it is made of.
+    pub bytes: Vec<u8>,
+    /// What a judge sees of it.
+    pub slice: Slice,
+    /// The directory that its run works in, if it is one's.
+    pub run_directory: Option<PathBuf>,
+}
+
+impl Source {
+    pub fn read(args: &ExtractArgs) -> Result<Source, Failure> {
+        let (path, run_directory) = match (&args.run, &args.transcript) {
+            (Some(run), _) => of_run(run)?,
+            (None, Some(path)) if path.as_os_str() == "-" => return of_stdin(),
+            (None, Some(path)) => (path.clone(), None),
+            (None, None) => unreachable!("one of both is required"),
+        };
+        let bytes = File::open(&path).and_then(read).map_err(|error| {
+            let error = format!("read {}: {error}", path.display());
+            Failure::usage(error, "name a session file, such as ~/.claude/projects/*/*.jsonl")
+        })?;
+        let slice = shown(&bytes, &path.display().to_string())?;
+        // The queue is read by other processes, in other directories.
+        let path = std::path::absolute(&path).unwrap_or(path);
+        Ok(Source { path: Some(path), bytes, slice, run_directory })
+    }
+}
+
+/// The file that tells most of a run's work, and where the run works.
+fn of_run(asked: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    let run = home::find_run_to_read(asked)?;
+    let path = home::record(&run).ok_or_else(|| {
+        let error = format!("find what run {} did: there is no session file and no stream of it", run.id());
+        Failure::usage(error, "name another run: `longhaul runs` lists them")
+    })?;
+    let directory = run.plan().ok().map(|plan| plan.cwd.as_path().to_owned());
+    Ok((path, directory))
+}
+
+fn of_stdin() -> Result<Source, Failure> {
+    let bytes = read(io::stdin().lock()).map_err(|error| {
+        Failure::usage(format!("read the transcript from stdin: {error}"), "name its file instead of `-`")
+    })?;
+    let slice = shown(&bytes, "stdin")?;
+    Ok(Source { path: None, bytes, slice, run_directory: None })
+}
+
+fn read(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(TRANSCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > TRANSCRIPT_BYTES_MAX {
+        return Err(io::Error::other(format!("it is longer than {} MiB", TRANSCRIPT_BYTES_MAX >> 20)));
+    }
+    Ok(bytes)
+}
+
+fn shown(bytes: &[u8], from: &str) -> Result<Slice, Failure> {
+    Slice::of(bytes, |_| false)
+        .map_err(|error| Failure::usage(format!("read the transcript from {from}: {error}"), error.hint()))
+}

@@ -1,0 +1,49 @@
+//! Transcripts that are in no file of their own. They are kept until they are learnt from, for their owner's eyes only.
+
+use crate::LearningPlace;
+use longhaul_store::{Durability, StoreError, replace};
+use sha2::{Digest, Sha256};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
+// Of a hash in hexadecimal: more than enough to tell the transcripts of one person apart.
+const NAME_CHARS: usize = 32;
+
+/// Keeps a transcript, on disk when this returns. The same one is kept once, so that it is learnt from once.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn keep(place: &LearningPlace, transcript: &[u8]) -> Result<PathBuf, StoreError> {
+    let dir = place.kept();
+    DirBuilder::new().mode(0o700).recursive(true).create(&dir).map_err(|cause| StoreError::Io {
+        doing: "create directory",
+        path: dir.clone(),
+        cause,
+    })?;
+    let mut name: String = Sha256::digest(transcript).iter().map(|byte| format!("{byte:02x}")).collect();
+    name.truncate(NAME_CHARS);
+    let path = dir.join(name + ".jsonl");
+    replace(&path, transcript, Durability::Power)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keep;
+    use crate::LearningPlace;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_same_is_kept_once_and_for_no_other_eyes() {
+        let home = tempfile::tempdir().expect("there is a temporary folder");
+        let place = LearningPlace::in_home(home.path());
+        let path = keep(&place, b"one\n").expect("it can be kept");
+        assert_eq!(keep(&place, b"one\n").expect("it can be kept"), path);
+        assert_ne!(keep(&place, b"two\n").expect("it can be kept"), path);
+        assert_eq!(fs::read(&path).expect("it is there"), b"one\n");
+        let mode = |path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+        assert_eq!((mode(path), mode(place.kept()), mode(place.dir().to_owned())), (0o600, 0o700, 0o700));
+    }
+}
