@@ -88,7 +88,7 @@ async fn a_request_as_it_is_sent() {
         let (url, requests) = serve(message("", "null")).await;
         ask_as(&url, model, credential).await.expect("it is answered");
         let requests = requests.lock().expect("nobody panics with it");
-        let [request] = requests.as_slice() else { panic!("{requests:?}") };
+        let [request] = requests.as_slice() else { unreachable!("{requests:?}") };
         let host = url.trim_start_matches("http://");
         let request = request.replace(host, "HOST").replace(env!("CARGO_PKG_VERSION"), "VERSION");
         expected.assert_eq(&request.replace('\r', ""));

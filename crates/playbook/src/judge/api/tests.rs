@@ -171,7 +171,7 @@ async fn success_at_the_last_attempt() {
 #[tokio::test]
 async fn waits_are_those_of_the_preset_and_none_follows_the_last() {
     let asked = ask("fault = { status = { code = 500 } }").await;
-    let [first, second] = asked.slept.as_slice() else { panic!("{:?}", asked.slept) };
+    let [first, second] = asked.slept.as_slice() else { unreachable!("{:?}", asked.slept) };
     assert!((Span(1_500)..=Span(2_500)).contains(first), "{first:?}");
     assert!((Span(3_000)..=Span(5_000)).contains(second), "{second:?}");
 }
@@ -180,7 +180,7 @@ async fn waits_are_those_of_the_preset_and_none_follows_the_last() {
 async fn retry_after_is_a_floor() {
     let asked = ask("fault = { status = { code = 429, retry_after = 9 } }\ntimes = 1").await;
     assert_eq!((asked.replied.as_deref(), asked.requests), (Ok("learnt"), 2));
-    let [waited] = asked.slept.as_slice() else { panic!("{:?}", asked.slept) };
+    let [waited] = asked.slept.as_slice() else { unreachable!("{:?}", asked.slept) };
     assert!((Span::from_secs(9)..=Span::from_secs(11)).contains(waited), "{waited:?}");
     // In milliseconds as well, which the vendor's client goes by first.
     let asked =
@@ -193,7 +193,7 @@ async fn a_hint_past_the_budget_is_not_waited_for() {
     let asked = ask("fault = { status = { code = 429, retry_after = 3600 } }").await;
     let error = asked.replied.expect_err("it is not waited for");
     assert_eq!((asked.requests, asked.slept.len(), error.requests), (1, 0, 1));
-    let Then::Later(Some(at)) = error.then else { panic!("{error:?}") };
+    let Then::Later(Some(at)) = error.then else { unreachable!("{error:?}") };
     assert!((Span::from_secs(3_600)..=Span::from_secs(3_602)).contains(&at.since(BEGUN)), "{at:?}");
     assert_eq!(asked.seen, ["0s: 1/3 RateLimitError OutOfTime"]);
 }
@@ -201,7 +201,7 @@ async fn a_hint_past_the_budget_is_not_waited_for() {
 #[tokio::test]
 async fn a_usage_limit_is_known_by_its_reset() {
     let asked = ask("fault = { usage_limit = { reset_s = 7200 } }").await;
-    let Err(JudgeError { then: Then::Later(Some(at)), .. }) = asked.replied else { panic!("it is refused") };
+    let Err(JudgeError { then: Then::Later(Some(at)), .. }) = asked.replied else { unreachable!("it is refused") };
     assert!(at.since(BEGUN) >= Span::from_secs(7_200) && asked.requests == 1, "{at:?}");
 }
 
