@@ -2,10 +2,12 @@
 
 mod apply;
 mod findings;
+mod inject;
 mod numbers;
 mod operation;
 mod reading;
 mod section;
+mod select;
 mod similarity;
 mod told;
 mod writing;
@@ -14,6 +16,7 @@ mod writing;
 mod tests;
 
 pub use apply::{Learned, absorb, learn};
+pub use inject::{Injection, inject};
 pub use operation::{NotAnOperation, Operation};
 pub use reading::ReadError;
 pub use section::Section;

@@ -6,7 +6,7 @@
 //! (`longhaul_core::Backoff` does).
 
 mod counted;
-mod crash;
+pub(crate) mod crash;
 mod lock;
 mod steps;
 mod transcript;

@@ -15,8 +15,11 @@ pub(super) enum Step {
     Noted,
 }
 
+/// Passes a step. Where the feature `crash-points` is on, a worker may die there (`LONGHAUL_CRASH=worker@Placed`).
 #[cfg(not(test))]
-pub(super) fn pass(_step: Step) {}
+pub(super) fn pass(step: Step) {
+    crate::worker::crash::pass(step);
+}
 
 #[cfg(not(test))]
 pub(super) fn is_cut() -> bool {

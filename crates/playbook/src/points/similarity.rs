@@ -5,6 +5,7 @@ mod wording;
 mod words;
 
 pub use wording::Wording;
+pub(super) use words::terms;
 
 use super::Done;
 use super::apply::take_over;

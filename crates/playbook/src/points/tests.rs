@@ -1,4 +1,5 @@
 mod applying;
+mod injecting;
 mod reading;
 mod same;
 

@@ -1,5 +1,7 @@
 //! A text as the words that matter for what it says.
 
+use std::collections::BTreeSet;
+
 /// One word of a text that matters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Word {
@@ -207,4 +209,17 @@ fn undoubled(stem: &str) -> &str {
         (Some(last), Some(before)) if last == before && !"lsz".contains(last) => &stem[..stem.len() - 1],
         _ => stem,
     }
+}
+
+/// What a text is about: its words, and the parts of paths and names in code.
+pub(in super::super) fn terms(text: &str) -> BTreeSet<String> {
+    let mut terms = BTreeSet::new();
+    for word in words(text).words {
+        if word.is_exact {
+            let parts = word.stem.split(|sign: char| !sign.is_alphanumeric()).filter(|part| part.len() > 1);
+            terms.extend(parts.map(stem));
+        }
+        terms.insert(word.stem);
+    }
+    terms
 }
