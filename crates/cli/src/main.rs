@@ -5,6 +5,7 @@ mod api_judge;
 mod args;
 mod checks;
 mod chronicle;
+mod claude_judge;
 mod commands;
 mod config;
 mod duration;
