@@ -10,6 +10,7 @@
 //! HTTP client never repeats a request by itself; whether and when one is repeated is the core's to say
 //! (`longhaul_core::Call`).
 
+pub mod bootstrap;
 pub mod diagnostics;
 mod file;
 pub mod hooks;

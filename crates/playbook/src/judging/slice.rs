@@ -15,7 +15,7 @@ pub use rows::row_ids;
 use crate::PointId;
 use longhaul_agent::claude::Claude;
 use longhaul_agent::transcript::{Entry, Provenance, What};
-use longhaul_agent::{Dialect, Transcript};
+use longhaul_agent::{Dialect, Transcript, estimated_tokens};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -103,6 +103,11 @@ impl Slice {
     /// Whether there is nothing to judge: nobody said or did anything.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
+    }
+
+    /// About how many tokens it is, as a reflector reads it.
+    pub fn tokens(&self) -> u64 {
+        estimated_tokens(&as_json(self.messages.iter()))
     }
 
     /// What was said, as JSON: a list of `{"role", "content"}`, in the form of the ACE playbook hooks, without tools.

@@ -201,7 +201,9 @@ async fn a_hint_past_the_budget_is_not_waited_for() {
 #[tokio::test]
 async fn a_usage_limit_is_known_by_its_reset() {
     let asked = ask("fault = { usage_limit = { reset_s = 7200 } }").await;
-    let Err(JudgeError { then: Then::Later(Some(at)), .. }) = asked.replied else { unreachable!("it is refused") };
+    let Err(JudgeError { then: Then::Later(Some(at)), .. }) = asked.replied else {
+        unreachable!("it is refused")
+    };
     assert!(at.since(BEGUN) >= Span::from_secs(7_200) && asked.requests == 1, "{at:?}");
 }
 

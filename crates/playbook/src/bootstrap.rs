@@ -1,0 +1,18 @@
+//! Learning from the past: which of a project's sessions there is something to learn from, and about what that costs. What
+//! is found is queued like everything else, so that nothing is judged twice; a small file in the project says how far it has
+//! come.
+
+mod estimate;
+mod past;
+mod plan;
+mod settings;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+pub use estimate::{Estimate, Estimating};
+pub use past::{PastSession, Place, sessions};
+pub use plan::{Passed, Plan, Planned, Wanted, plan};
+pub use settings::{BootstrapSettings, SettingError};
+pub use state::{BootstrapState, StateError};

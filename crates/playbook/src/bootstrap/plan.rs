@@ -1,0 +1,173 @@
+//! Which of the sessions there are will be learnt from, and why the others will not.
+
+use super::estimate::{Estimate, Estimating};
+use super::past::PastSession;
+use super::state::BootstrapState;
+use crate::Learning;
+use crate::judging::{Slice, SliceError};
+use crate::learning::LearningError;
+use longhaul_core::{Moment, Usd};
+use std::fmt;
+use std::fs;
+
+/// Which sessions are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// Whether the newest come first.
+    pub newest_first: bool,
+    /// None that was last written to before.
+    pub since: Option<Moment>,
+    /// Whether those are looked at again that the state file says are done.
+    pub again: bool,
+    /// Whether sub-agents' own are left out.
+    pub skip_sub_agents: bool,
+    /// None that is larger.
+    pub bytes_max: u64,
+}
+
+/// A session that will be learnt from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// The session.
+    pub session: PastSession,
+    /// About what that costs.
+    pub estimate: Estimate,
+}
+
+/// What will be done.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What will be learnt from, in this order.
+    pub learns: Vec<Planned>,
+    /// What will not be.
+    pub passes: Vec<(PastSession, Passed)>,
+    /// About what all of it costs.
+    pub estimate: Estimate,
+}
+
+/// Why a session is not learnt from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// It was, at this time by the state file.
+    LearntAt(String),
+    /// All of it was judged, or is being judged.
+    NothingNew,
+    /// Nobody said anything in it.
+    NothingSaid,
+    /// It is a sub-agent's.
+    SubAgent,
+    /// It is larger than is wanted, in bytes.
+    TooLarge(u64),
+    /// It is older than is wanted.
+    TooOld,
+    /// There are as many before it as are wanted.
+    BeyondLimit,
+    /// It is no transcript that can be judged.
+    Foreign(SliceError),
+    /// It cannot be read.
+    Unreadable(String),
+}
+
+impl Passed {
+    /// The word for it, for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Passed::LearntAt(_) => "learnt",
+            Passed::NothingNew => "nothing_new",
+            Passed::NothingSaid => "nothing_said",
+            Passed::SubAgent => "sub_agent",
+            Passed::TooLarge(_) => "too_large",
+            Passed::TooOld => "too_old",
+            Passed::BeyondLimit => "beyond_limit",
+            Passed::Foreign(_) => "foreign",
+            Passed::Unreadable(_) => "unreadable",
+        }
+    }
+}
+
+impl fmt::Display for Passed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Passed::LearntAt(at) if at.is_empty() => out.write_str("it was learnt from"),
+            Passed::LearntAt(at) => write!(out, "it was learnt from at {at}"),
+            Passed::NothingNew => out.write_str("all of it was judged"),
+            Passed::NothingSaid => out.write_str("nothing was said in it"),
+            Passed::SubAgent => out.write_str("it is a sub-agent's"),
+            Passed::TooLarge(bytes) => write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0),
+            Passed::TooOld => out.write_str("it is older than was asked for"),
+            Passed::BeyondLimit => out.write_str("it is beyond the limit"),
+            Passed::Foreign(error) => write!(out, "{error}"),
+            Passed::Unreadable(cause) => write!(out, "read it: {cause}"),
+        }
+    }
+}
+
+/// What will be done of the sessions there are, the oldest first. Nothing is written.
+///
+/// # Errors
+/// If it cannot be looked up what was judged.
+pub fn plan(
+    mut found: Vec<PastSession>,
+    wanted: &Wanted,
+    state: &BootstrapState,
+    learning: Option<&Learning>,
+    estimating: &Estimating<'_>,
+) -> Result<Plan, LearningError> {
+    if wanted.newest_first {
+        found.reverse();
+    }
+    // Money in nothing is nothing, whatever has a price.
+    let mut plan =
+        Plan { estimate: Estimate { cost: Some(Usd::ZERO), ..Estimate::default() }, ..Plan::default() };
+    for session in found {
+        match estimate(&session, wanted, state, learning, estimating)? {
+            Ok(_) if wanted.limit.is_some_and(|limit| plan.learns.len() >= limit) => {
+                plan.passes.push((session, Passed::BeyondLimit));
+            }
+            Ok(estimate) => {
+                plan.estimate += estimate;
+                plan.learns.push(Planned { session, estimate });
+            }
+            Err(passed) => plan.passes.push((session, passed)),
+        }
+    }
+    Ok(plan)
+}
+
+/// About what a session costs, or why it is not learnt from.
+fn estimate(
+    session: &PastSession,
+    wanted: &Wanted,
+    state: &BootstrapState,
+    learning: Option<&Learning>,
+    estimating: &Estimating<'_>,
+) -> Result<Result<Estimate, Passed>, LearningError> {
+    let known = state.learnt_at(&session.path).filter(|_| !wanted.again);
+    if wanted.skip_sub_agents && session.of_sub_agent {
+        return Ok(Err(Passed::SubAgent));
+    } else if let Some(at) = known {
+        return Ok(Err(Passed::LearntAt(at.to_owned())));
+    } else if wanted.since.is_some_and(|since| session.at < since) {
+        return Ok(Err(Passed::TooOld));
+    } else if session.bytes > wanted.bytes_max {
+        return Ok(Err(Passed::TooLarge(session.bytes)));
+    }
+    let judged_to = match learning {
+        Some(learning) => learning.last_slice(&session.path)?.map_or(0, |slice| slice.part.ends),
+        None => 0,
+    };
+    let bytes = match fs::read(&session.path) {
+        Ok(bytes) => bytes,
+        Err(error) => return Ok(Err(Passed::Unreadable(error.to_string()))),
+    };
+    // A file that is shorter than what was judged of it was replaced; what of it was judged, the worker knows.
+    let fresh = bytes.get(judged_to as usize..).unwrap_or(&bytes);
+    Ok(match Slice::of(fresh, |_| false) {
+        Err(error) => Err(Passed::Foreign(error)),
+        Ok(slice) if slice.is_empty() && judged_to > 0 => Err(Passed::NothingNew),
+        Ok(slice) if slice.is_empty() => Err(Passed::NothingSaid),
+        Ok(slice) => Ok(estimating.of(&slice)),
+    })
+}

@@ -1,0 +1,296 @@
+use super::{BootstrapSettings, BootstrapState, Estimating, PastSession, Place, Wanted, plan, sessions};
+use crate::Learning;
+use crate::judging::Slice;
+use crate::learning::{Event, JudgeKind, Queued};
+use expect_test::{Expect, expect};
+use longhaul_agent::Prices;
+use longhaul_core::{Moment, Span};
+use serde_json::json;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+use tempfile::TempDir;
+
+const MODEL: &str = "claude-sonnet-4-5";
+
+/// A home with sessions of two projects.
+struct Stage(TempDir);
+
+impl Stage {
+    fn new() -> Stage {
+        let stage = Stage(tempfile::tempdir().expect("a directory"));
+        for project in ["mine", "other"] {
+            fs::create_dir(stage.path(project)).expect("the stage is new");
+        }
+        stage
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A transcript, last written to on this day.
+    fn session(&self, name: &str, day: u64, project: &str, said: &str) {
+        let row = json!({
+            "type": "user", "uuid": name, "sessionId": "s", "cwd": self.path(project),
+            "message": { "role": "user", "content": said },
+        });
+        let first = json!({ "type": "queue-operation", "operation": "enqueue", "sessionId": "s" });
+        self.file(name, day, format!("{first}\n{row}\n").as_bytes());
+    }
+
+    fn file(&self, name: &str, day: u64, bytes: &[u8]) {
+        let path = self.path("config/projects").join(name);
+        fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the stage can be written");
+        fs::write(&path, bytes).expect("the stage can be written");
+        let at = UNIX_EPOCH + Duration::from_hours(24 * day);
+        File::options().write(true).open(&path).expect("it is there").set_modified(at).expect("it is ours");
+    }
+
+    fn place(&self) -> Place {
+        Place::Project { config_dir: self.path("config"), project: self.path("mine") }
+    }
+
+    fn name(&self, path: &Path) -> String {
+        path.strip_prefix(self.path("config/projects")).unwrap_or(path).display().to_string()
+    }
+
+    fn found(&self, place: &Place) -> Vec<String> {
+        sessions(place).expect("it can be read").iter().map(|session| self.name(&session.path)).collect()
+    }
+
+    fn state(&self) -> BootstrapState {
+        BootstrapState::of_project(&self.path("mine")).expect("it can be read")
+    }
+}
+
+#[test]
+fn sessions_are_found_by_what_is_in_them() {
+    let stage = Stage::new();
+    assert_eq!(stage.found(&stage.place()), [] as [&str; 0]);
+    stage.session("any-name/b.jsonl", 2, "mine", "Hi");
+    stage.session("any-name/a.jsonl", 3, "mine", "Hi");
+    stage.session("any-name/c.jsonl", 1, "other", "Hi");
+    stage.session("another/d.jsonl", 1, "mine", "Hi");
+    stage.session("another/agent-1.jsonl", 4, "mine", "Hi");
+    stage.session("another/d/subagents/agent-2.jsonl", 5, "mine", "Hi");
+    stage.file("another/notes.md", 1, b"text");
+    stage.file("another/empty.jsonl", 1, b"");
+    stage.file("another/broken.jsonl", 1, b"{\"cwd\":");
+    std::os::unix::fs::symlink(stage.path("mine"), stage.path("link")).expect("a link");
+    stage.session("linked/e.jsonl", 6, "link", "Hi");
+    let ours = ["another/d.jsonl", "any-name/b.jsonl", "any-name/a.jsonl", "another/agent-1.jsonl"];
+    let rest = ["another/d/subagents/agent-2.jsonl", "linked/e.jsonl"];
+    assert_eq!(stage.found(&stage.place()), [&ours[..], &rest].concat());
+
+    let folder = Place::Folder(stage.path("config/projects/any-name"));
+    assert_eq!(stage.found(&folder), ["any-name/c.jsonl", "any-name/b.jsonl", "any-name/a.jsonl"]);
+    assert_eq!(stage.found(&Place::Folder(stage.path("nowhere"))), [] as [&str; 0]);
+}
+
+fn wanted() -> Wanted {
+    let (limit, since) = (None, None);
+    Wanted { limit, newest_first: false, since, again: false, skip_sub_agents: true, bytes_max: 2_000 }
+}
+
+/// What will be done, a line each.
+fn planned(stage: &Stage, wanted: &Wanted, learning: Option<&Learning>) -> String {
+    let estimating = Estimating {
+        prices: Prices::bundled(),
+        model: MODEL,
+        prompt_tokens_max: 100_000,
+        playbook_tokens: 50,
+    };
+    let found = sessions(&stage.place()).expect("it can be read");
+    let plan =
+        plan(found, wanted, &stage.state(), learning, &estimating).expect("nothing is looked up in vain");
+    let name = |session: &PastSession| stage.name(&session.path);
+    let learns = plan.learns.iter().map(|planned| format!("learn {}\n", name(&planned.session)));
+    let passes = plan.passes.iter().map(|(session, why)| format!("pass {}: {why}\n", name(session)));
+    learns.chain(passes).collect()
+}
+
+#[test]
+fn what_is_learnt_from_and_why_the_rest_is_not() {
+    let stage = Stage::new();
+    let check = |wanted: &Wanted, expected: Expect| expected.assert_eq(&planned(&stage, wanted, None));
+    stage.session("p/1.jsonl", 1, "mine", "Hi");
+    stage.session("p/2.jsonl", 2, "mine", "Hi");
+    stage.session("p/3.jsonl", 3, "mine", &"long ".repeat(1_000));
+    stage.session("p/4.jsonl", 4, "mine", "");
+    stage.session("p/agent-5.jsonl", 5, "mine", "Hi");
+    stage.session("p/6.jsonl", 6, "mine", "Hi");
+    let state = || stage.state().learnt(&stage.path("config/projects/p/2.jsonl"), "2026-11-23T00:30:00", 7);
+    state().expect("it can be written");
+    check(
+        &wanted(),
+        expect![[r#"
+        learn p/1.jsonl
+        learn p/6.jsonl
+        pass p/2.jsonl: it was learnt from at 2026-11-23T00:30:00
+        pass p/3.jsonl: it is too large: 0.0 MB
+        pass p/4.jsonl: nothing was said in it
+        pass p/agent-5.jsonl: it is a sub-agent's
+    "#]],
+    );
+    check(
+        &Wanted { again: true, newest_first: true, limit: Some(2), ..wanted() },
+        expect![[r#"
+        learn p/6.jsonl
+        learn p/2.jsonl
+        pass p/agent-5.jsonl: it is a sub-agent's
+        pass p/4.jsonl: nothing was said in it
+        pass p/3.jsonl: it is too large: 0.0 MB
+        pass p/1.jsonl: it is beyond the limit
+    "#]],
+    );
+    check(
+        &Wanted {
+            since: Some(Moment(86_400_000 * 3)),
+            skip_sub_agents: false,
+            bytes_max: 10_000,
+            ..wanted()
+        },
+        expect![[r#"
+            learn p/3.jsonl
+            learn p/agent-5.jsonl
+            learn p/6.jsonl
+            pass p/1.jsonl: it is older than was asked for
+            pass p/2.jsonl: it was learnt from at 2026-11-23T00:30:00
+            pass p/4.jsonl: nothing was said in it
+        "#]],
+    );
+}
+
+#[test]
+fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
+    let stage = Stage::new();
+    stage.session("p/1.jsonl", 1, "mine", "Hi");
+    let place = crate::LearningPlace::in_home(&stage.path("home"));
+    let mut learning = Learning::open(&place).expect("it can be made");
+    let queued = Queued {
+        project: stage.path("mine"),
+        session: None,
+        transcript: stage.path("config/projects/p/1.jsonl"),
+        event: Event::Asked,
+        reason: None,
+        judge: JudgeKind::Api,
+        destination: "http://127.0.0.1".to_owned(),
+    };
+    learning.enqueue(Moment(1), &queued).expect("it is queued");
+    assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
+    let ends = fs::metadata(&queued.transcript).expect("it is there").len();
+    let crate::learning::Next::Due(item) =
+        learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read")
+    else {
+        unreachable!("it is queued")
+    };
+    let part = crate::learning::Part { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
+    learning.begin(&item, Moment(3), (None, part)).expect("it can be written");
+    assert_eq!(planned(&stage, &wanted(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
+}
+
+#[test]
+fn the_state_is_in_the_form_of_the_ace_playbook_hooks() {
+    let stage = Stage::new();
+    let path = stage.path("mine/.claude/bootstrap_state.json");
+    fs::create_dir(stage.path("mine/.claude")).expect("the stage can be written");
+    fs::write(
+        &path,
+        r#"{"version": "1.0", "mine": 1, "processed_sessions": {"/a.jsonl": {"processed_at": "then"}}}"#,
+    )
+    .expect("the stage can be written");
+    let mut state = stage.state();
+    assert_eq!(state.learnt_at(Path::new("/a.jsonl")), Some("then"));
+    assert_eq!(state.learnt_at(Path::new("/b.jsonl")), None);
+    state.learnt(Path::new("/b.jsonl"), "2026-11-23T00:30:00.123456", 12).expect("it can be written");
+    let text = fs::read_to_string(&path).expect("it was written");
+    expect![[r#"
+        {
+          "mine": 1,
+          "processed_sessions": {
+            "/a.jsonl": {
+              "processed_at": "then"
+            },
+            "/b.jsonl": {
+              "key_points_after": 12,
+              "processed_at": "2026-11-23T00:30:00.123456"
+            }
+          },
+          "version": "1.0"
+        }"#]]
+    .assert_eq(&text);
+    assert_eq!(stage.state(), state);
+
+    for broken in ["", "[]", "{", "{\"processed_sessions\": []}"] {
+        fs::write(&path, broken).expect("the stage can be written");
+        let error = BootstrapState::of_project(&stage.path("mine")).expect_err(broken);
+        assert!(error.hint().starts_with("move it away"), "{error}");
+    }
+}
+
+#[test]
+fn an_estimate_grows_with_what_is_read() {
+    let said = |bytes: usize| {
+        let row = json!({ "type": "user", "message": { "role": "user", "content": "x".repeat(bytes) } });
+        Slice::of(row.to_string().as_bytes(), |_| false).expect("it is a transcript")
+    };
+    let estimate = |bytes: usize| {
+        let estimating = Estimating {
+            prices: Prices::bundled(),
+            model: MODEL,
+            prompt_tokens_max: 100_000,
+            playbook_tokens: 50,
+        };
+        let estimate = estimating.of(&said(bytes));
+        let cost = estimate.cost.map(|cost| cost.to_string());
+        format!("{} questions, {} tokens, {cost:?}\n", estimate.questions, estimate.tokens.total())
+    };
+    expect![[r#"
+        0 questions, 0 tokens, Some("$0.0000")
+        2 questions, 5208 tokens, Some("$0.0336")
+        3 questions, 106958 tokens, Some("$0.3497")
+        9 questions, 815850 tokens, Some("$2.5412")
+    "#]]
+    .assert_eq(&[0, 4_000, 400_000, 40_000_000].map(estimate).concat());
+    let prices = Prices::bundled();
+    let unpriced =
+        Estimating { prices, model: "a stranger", prompt_tokens_max: 100_000, playbook_tokens: 50 };
+    assert_eq!(unpriced.of(&said(100)).cost, None);
+}
+
+#[test]
+fn the_environment_says_how() {
+    let of = |set: &[(&str, &str)]| {
+        BootstrapSettings::from_variables(|name| {
+            set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
+        })
+    };
+    let otherwise = BootstrapSettings {
+        transcript_dir: None,
+        skip_sub_agents: true,
+        delay: Span::from_secs(2),
+        bytes_max: 5 * 1024 * 1024,
+    };
+    assert_eq!(of(&[]), Ok(otherwise.clone()));
+    assert_eq!(of(&[("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", " ")]), Ok(otherwise));
+    let set = of(&[
+        ("AGENTIC_CONTEXT_TRANSCRIPT_DIR", "/t"),
+        ("AGENTIC_CONTEXT_BOOTSTRAP_SKIP_SUBAGENTS", "False"),
+        ("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", "0.25"),
+        ("AGENTIC_CONTEXT_MAX_TRANSCRIPT_MB", "0.5"),
+    ]);
+    let expected = BootstrapSettings {
+        transcript_dir: Some("/t".into()),
+        skip_sub_agents: false,
+        delay: Span(250),
+        bytes_max: 512 * 1024,
+    };
+    assert_eq!(set, Ok(expected));
+    for wrong in ["-1", "many", "NaN", "inf"] {
+        let error = of(&[("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", wrong)]).expect_err(wrong);
+        let said =
+            format!("AGENTIC_CONTEXT_BOOTSTRAP_DELAY is `{wrong}`, and not a number of seconds, like 2.0");
+        assert_eq!(error.to_string(), said);
+    }
+}
