@@ -154,7 +154,8 @@ impl Call {
         }
         let at = now.at + policy.backoff.delay(failed_before, retry_after, now.roll);
         if at + ANSWER_MIN > self.begun + policy.time_budget {
-            return CallNext::GiveUp { why: GaveUp::OutOfTime, not_before: Some(at) };
+            // What we alone would have waited says nothing of the API.
+            return CallNext::GiveUp { why: GaveUp::OutOfTime, not_before: told.map(|_| at) };
         }
         CallNext::Again { at }
     }

@@ -21,10 +21,13 @@ pub fn keep(place: &LearningPlace, transcript: &[u8]) -> Result<PathBuf, StoreEr
         path: dir.clone(),
         cause,
     })?;
-    let mut name: String = Sha256::digest(transcript).iter().map(|byte| format!("{byte:02x}")).collect();
+    // Only whole lines of a transcript are learnt from, and this one will not grow.
+    let ends = transcript.is_empty() || transcript.ends_with(b"\n");
+    let transcript = [transcript, if ends { b"" } else { b"\n" }].concat();
+    let mut name: String = Sha256::digest(&transcript).iter().map(|byte| format!("{byte:02x}")).collect();
     name.truncate(NAME_CHARS);
     let path = dir.join(name + ".jsonl");
-    replace(&path, transcript, Durability::Power)?;
+    replace(&path, &transcript, Durability::Power)?;
     Ok(path)
 }
 
@@ -41,6 +44,7 @@ mod tests {
         let place = LearningPlace::in_home(home.path());
         let path = keep(&place, b"one\n").expect("it can be kept");
         assert_eq!(keep(&place, b"one\n").expect("it can be kept"), path);
+        assert_eq!(keep(&place, b"one").expect("it can be kept"), path);
         assert_ne!(keep(&place, b"two\n").expect("it can be kept"), path);
         assert_eq!(fs::read(&path).expect("it is there"), b"one\n");
         let mode = |path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;

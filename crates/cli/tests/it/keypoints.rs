@@ -24,7 +24,7 @@ const LEARNT: &str = r#"```json
 {"new_key_points": [{"text": "The parser is generated.", "section": "PROJECT CONTEXT"}],
  "evaluations": [{"name": "pat-001", "rating": "helpful", "justification": "it was"}]}
 ```"#;
-const NOTHING: &str = r#"{"new_key_points":[],"evaluations":[]}"#;
+const NOTHING: &str = r#"{"evaluations":[],"new_key_points":[]}"#;
 
 /// An API that answers like this, after it did to requests without tools what is said.
 fn answering(text: &str, side: &str) -> Server {
@@ -64,6 +64,17 @@ fn queued(stage: &Stage) -> Vec<(PathBuf, PathBuf, String)> {
     rows.expect("it can be read").map(|row| row.expect("it can be read")).collect()
 }
 
+/// What is known of each question: its cost in millionths of a dollar, and the fault if it had no answer.
+fn counted(stage: &Stage) -> Vec<(Option<u64>, Option<String>)> {
+    let database =
+        Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it can be opened");
+    let sql = "SELECT cost, fault FROM asked WHERE what = 'keypoints' AND judge = 'api' ORDER BY id";
+    let mut rows = database.prepare(sql).expect("it knows what was asked");
+    let rows =
+        rows.query_map([], |row| Ok((row.get::<_, Option<i64>>(0)?.map(i64::cast_unsigned), row.get(1)?)));
+    rows.expect("it can be read").map(|row| row.expect("it can be read")).collect()
+}
+
 /// What was said on stderr, without what differs from run to run.
 fn said(stage: &Stage, server: &Server, ended: &Ended) -> String {
     let host = server.api.url();
@@ -93,7 +104,9 @@ fn what_a_transcript_teaches() {
         assert!(request.told.contains(words), "no {words} in {}", request.told);
     }
     assert_eq!(account.side[0].model, "claude-sonnet-4-5-20250929");
-    assert!(!stage.home().exists(), "nothing is queued, and nothing left");
+    assert_eq!(queued(&stage), [], "there is nothing more to learn");
+    let cost = account.side[0].cost().expect("the model has a price").dollars();
+    assert_eq!(counted(&stage), [(Some((cost * 1e6).round() as u64), None)]);
     assert!(!stage.folder().join(".claude/diagnostic").exists(), "nobody asked for texts");
     let ended = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
     expect![[r#"
@@ -129,6 +142,7 @@ fn an_api_that_is_overloaded_is_asked_three_times_and_then_left_alone() {
     }
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())]);
     assert!(ended.stderr.contains("queued: `longhaul playbook learn`"), "{}", ended.stderr);
+    assert_eq!(counted(&stage), [(None, Some("overloaded".to_owned()))]);
     let texts = texts(stage.folder(), "_retry_extract_keypoints");
     assert!(
         texts[0].starts_with("Retry attempt 1/3 failed: InternalServerError: Error code: 529"),
@@ -183,15 +197,86 @@ fn fails(side: &str, args: &[&str], code: i32, expected: Expect) {
 
 #[test]
 fn what_goes_wrong_is_said_and_queued() {
-    fails("fault = { status = { code = 401 } }", &[], 23, expect![[r#""#]]);
-    fails("fault = { status = { code = 402 } }", &[], 23, expect![[r#""#]]);
-    fails("fault = { status = { code = 404, message = \"model: x\" } }", &[], 23, expect![[r#""#]]);
-    fails("fault = { status = { code = 400 } }", &[], 20, expect![[r#""#]]);
-    fails("fault = { html = {} }", &[], 75, expect![[r#""#]]);
-    fails("fault = { refusal = {} }", &[], 20, expect![[r#""#]]);
-    fails("", &[], 20, expect![[r#""#]]);
+    fails(
+        "fault = { status = { code = 401 } }",
+        &[],
+        23,
+        expect![[r#"
+        error: APIStatusError: Error code: 401 - authentication_error: invalid x-api-key
+          hint: check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
+    fails(
+        "fault = { status = { code = 402 } }",
+        &[],
+        23,
+        expect![[r#"
+        error: APIStatusError: Error code: 402 - billing_error: Your credit balance is too low to access the Anthropic API.
+          hint: see whether the account of this key can pay
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
+    fails(
+        "fault = { status = { code = 404, message = \"model: x\" } }",
+        &[],
+        23,
+        expect![[r#"
+        error: APIStatusError: Error code: 404 - not_found_error: model: x
+          hint: check AGENTIC_CONTEXT_MODEL and ANTHROPIC_MODEL, and ANTHROPIC_BASE_URL
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
+    fails(
+        "fault = { status = { code = 400 } }",
+        &[],
+        20,
+        expect![[r#"
+        error: APIStatusError: Error code: 400 - invalid_request_error: messages.0: bad request
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
+    fails(
+        "fault = { html = {} }",
+        &[],
+        75,
+        expect![[r#"
+        error: APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 1)
+          hint: try again later
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
+    fails(
+        "fault = { refusal = {} }",
+        &[],
+        20,
+        expect![[r#"
+        error: claude-sonnet-4-5-20250929 refuses to answer this
+          hint: another model may do better: AGENTIC_CONTEXT_MODEL names one
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
+    fails(
+        "",
+        &[],
+        20,
+        expect![[r#"
+        error: the answer of claude-sonnet-4-5-20250929 holds no key points that can be read
+          hint: another model may do better: AGENTIC_CONTEXT_MODEL names one
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
     // There is no time for what would be asked again.
-    fails("fault = { hold = { for_s = 60 } }", &["--time-budget", "2s"], 75, expect![[r#""#]]);
+    fails(
+        "fault = { hold = { for_s = 60 } }",
+        &["--time-budget", "2s"],
+        75,
+        expect![[r#"
+        error: APITimeoutError: Request timed out after 2s; there is no time left to wait for another request
+          hint: try again later
+        queued: `longhaul playbook learn` learns from DIR/session.jsonl
+    "#]],
+    );
 }
 
 #[test]

@@ -179,11 +179,7 @@ fn said(error: &MessagesError, why: GaveUp, requests: u32) -> String {
     match why {
         GaveUp::Pointless => format!("{class}: {error}"),
         GaveUp::Exhausted => format!("{class}: {error}; gave up after {requests} requests"),
-        GaveUp::OutOfTime => {
-            format!(
-                "{class}: {error}; gave up after {requests} of the requests, for want of time for another"
-            )
-        }
+        GaveUp::OutOfTime => format!("{class}: {error}; there is no time left to wait for another request"),
     }
 }
 

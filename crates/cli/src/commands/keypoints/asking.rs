@@ -6,7 +6,7 @@ use crate::args::Global;
 use crate::args::keypoints::ExtractArgs;
 use crate::failure::Failure;
 use crate::output::clock::Clock;
-use crate::{output, runtime};
+use crate::{home, output, runtime};
 use jiff::tz::TimeZone;
 use longhaul::agents::claude_config_dir;
 use longhaul_agent::estimated_tokens;
@@ -14,8 +14,9 @@ use longhaul_core::{Fault, Moment, Outcome, OutcomeKind};
 use longhaul_playbook::diagnostics::{Diagnostics, KEYPOINTS, RetryDiagnostics};
 use longhaul_playbook::judge::{Asking, Judge, Then, Witness};
 use longhaul_playbook::judging::Templates;
-use longhaul_playbook::keypoints::{self, Extraction};
-use longhaul_playbook::{JudgeError, JudgeSettings, Playbook, PlaybookFile};
+use longhaul_playbook::keypoints::{self, Extracted, Extraction};
+use longhaul_playbook::learning::{Asked, JudgeKind, LearningError, Question};
+use longhaul_playbook::{JudgeError, JudgeSettings, Learning, LearningPlace, Playbook, PlaybookFile};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -46,7 +47,32 @@ pub fn ask(
     let judge = judge.witnessed(Arc::new(witness));
     let asked = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
     let extracted = runtime::new()?.block_on(asked);
+    if let Err(error) = count(&extracted, project, judge.model()) {
+        output::warn(&format!("write down what it cost: {error}"), Some(&error.hint()));
+    }
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(of_judge(error)))
+}
+
+/// Writes down that somebody was asked, for what it cost.
+fn count(extracted: &Extracted, project: &Path, model: &str) -> Result<(), LearningError> {
+    let came = match (&extracted.reply, &extracted.failure) {
+        (Some(reply), _) => Ok(reply),
+        (None, Some(error)) => Err(error),
+        (None, None) => return Ok(()),
+    };
+    let Ok(home) = home::open() else { return Ok(()) };
+    let asked = Asked {
+        at: output::now(),
+        project,
+        slice: None,
+        what: Question::Keypoints,
+        judge: JudgeKind::Api,
+        model,
+        // Nobody looks for this question again.
+        prompt: 0,
+        came,
+    };
+    Learning::open(&LearningPlace::in_home(home.path()))?.asked(&asked)
 }
 
 /// The playbook whose points are judged. That of a project need not be there.
@@ -131,7 +157,11 @@ fn hint(error: &JudgeError) -> Option<String> {
         }
         (Then::Person, _) if error.requests == 0 => return None,
         (Then::Person, _) => "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY",
-        (Then::Never, _) => "another model may do better: AGENTIC_CONTEXT_MODEL names one",
+        (Then::Never, Fault::ContextFull) => "`longhaul playbook learn` judges it in parts",
+        (Then::Never, Fault::Unfinished | Fault::Refused) => {
+            "another model may do better: AGENTIC_CONTEXT_MODEL names one"
+        }
+        (Then::Never, _) => return None,
     };
     Some(hint.to_owned())
 }
