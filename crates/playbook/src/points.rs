@@ -129,6 +129,15 @@ impl Playbook {
         self.points().find(|(_, point)| point.name == *name).map(|(section, _)| section)
     }
 
+    /// The version of its format.
+    pub fn version(&self) -> String {
+        let version = self.version.as_ref();
+        version.map_or_else(
+            || reading::VERSION.to_owned(),
+            |version| version.as_str().map_or_else(|| version.to_string(), str::to_owned),
+        )
+    }
+
     /// Whether it says the same as another, whenever the two were written.
     pub fn says_the_same_as(&self, other: &Playbook) -> bool {
         let Playbook { last_updated: _, version, sections, other_sections, others } = self;

@@ -1,13 +1,15 @@
 //! `longhaul playbook`: what was learnt from past sessions, one file per subcommand.
 
 mod bootstrap;
-mod check;
+pub mod changed;
+pub mod check;
 mod edit;
-mod history;
+pub mod history;
 mod inject;
 mod install;
 mod learn;
-mod show;
+mod place;
+pub mod show;
 mod status;
 mod undo;
 mod uninstall;

@@ -205,7 +205,7 @@ fn said(answer: &str) -> String {
 }
 
 /// A text of a model, without what would move the cursor of a terminal.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let plain = text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect::<String>();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -3,8 +3,8 @@
 use super::{ALL, Described};
 use crate::args::Cli;
 use crate::commands::{
-    config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, report, rerun, research,
-    runs, schema, show, simulate, status, why,
+    config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, playbook, report, rerun,
+    research, runs, schema, show, simulate, status, why,
 };
 use crate::config::keys::{Key, Keys, Kind};
 use crate::output::envelope::Envelope;
@@ -106,6 +106,10 @@ fn derived(name: &str) -> Value {
         "logs" => of::<Vec<Message>>(),
         "report" => of::<report::Printed>(),
         "keypoints-extract" => of::<Extraction>(),
+        "playbook-show" => of::<playbook::show::Shown>(),
+        "playbook-edit" | "playbook-undo" => of::<playbook::changed::Printed>(),
+        "playbook-check" => of::<playbook::check::Checked>(),
+        "playbook-history" => of::<playbook::history::Listed>(),
         "export" => of::<export::Written<'_>>(),
         "import" => of::<import::TakenIn<'_>>(),
         "gc" => of::<gc::Collected>(),

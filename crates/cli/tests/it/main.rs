@@ -40,6 +40,7 @@ mod notify;
 mod orphans;
 mod output;
 mod paging;
+mod playbook;
 mod questions;
 mod readme;
 mod recovering;

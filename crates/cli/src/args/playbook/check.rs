@@ -1,6 +1,10 @@
 //! What `longhaul playbook check` takes.
 
+use super::ProjectArgs;
 use clap::Args;
 
 #[derive(Debug, Args)]
-pub struct CheckArgs {}
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub project: ProjectArgs,
+}

@@ -1,10 +1,146 @@
-//! `longhaul playbook edit`.
+//! `longhaul playbook edit`: a copy of the playbook in the user's editor, checked before it takes the playbook's place.
+//! Whatever becomes of it, nothing that was typed is lost.
 
-use crate::args::Global;
+use super::changed::Printed;
+use super::place;
 use crate::args::playbook::EditArgs;
-use crate::failure::Failure;
+use crate::args::{Global, OutputFormat};
+use crate::commands::dry_run::quoted;
+use crate::failure::{Failure, UNEXPECTED};
+use crate::output;
+use longhaul_playbook::{Playbook, PlaybookFile};
+use signal_hook::consts::SIGINT;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::{env, fs};
+use tempfile::NamedTempFile;
 
 /// Carries out the command and returns its exit code.
-pub fn edit(_global: &Global, _args: &EditArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("playbook edit is not built yet"))
+pub fn edit(global: &Global, args: &EditArgs) -> Result<u8, Failure> {
+    let file = place::file(&args.project)?;
+    let editor = editor()?;
+    let mut learning = place::learning()?;
+    let seen = file.bytes().map_err(|error| place::failure(&error))?;
+    let begun = begun(args, seen.as_deref())?;
+    let copy = copy(&begun)?;
+    if let Err(why) = run(&editor, copy.path()) {
+        let failure = Failure { exit_code: UNEXPECTED, ..Failure::usage(why, "nothing was changed") };
+        return Err(kept(copy, &begun, failure));
+    }
+    let edited = fs::read(copy.path())
+        .map_err(|error| Failure::unexpected(format!("read the edited copy: {error}")))?;
+    if edited == begun && args.from.is_none() {
+        return Ok(unchanged(global, &file));
+    }
+    let playbook = match checked(&edited, &begun) {
+        Ok(playbook) => playbook,
+        Err(failure) => return Err(kept(copy, &begun, failure)),
+    };
+    match file.replace(&mut learning, seen.as_deref(), playbook, output::now()) {
+        Ok(changed) => {
+            print(global, &Printed::of(&file, changed, Vec::new()));
+            Ok(0)
+        }
+        Err(error) => Err(kept(copy, &begun, place::failure(&error))),
+    }
+}
+
+/// The user's own words, as `git` takes them; somebody without a terminal is not asked by an editor that he did not name.
+fn editor() -> Result<String, Failure> {
+    let named = ["VISUAL", "EDITOR"].iter().filter_map(|name| env::var(name).ok());
+    let named = named.into_iter().find(|editor| !editor.trim().is_empty());
+    let default = || io::stdin().is_terminal().then(|| "vi".to_owned());
+    named.or_else(default).ok_or_else(|| {
+        Failure::usage("there is no terminal, and no editor is named", "set VISUAL or EDITOR to your editor")
+    })
+}
+
+/// What the editor begins with: the file as it is, damaged or not.
+fn begun(args: &EditArgs, seen: Option<&[u8]>) -> Result<Vec<u8>, Failure> {
+    match (&args.from, seen) {
+        (Some(from), _) => fs::read(from)
+            .map_err(|error| Failure::usage(format!("read {}: {error}", from.display()), "check --from")),
+        (None, Some(seen)) => Ok(seen.to_owned()),
+        (None, None) => Ok((Playbook::default().text() + "\n").into_bytes()),
+    }
+}
+
+fn copy(text: &[u8]) -> Result<NamedTempFile, Failure> {
+    let made = tempfile::Builder::new().prefix("playbook-").suffix(".json").tempfile();
+    made.and_then(|mut copy| copy.write_all(text).and_then(|()| copy.flush()).map(|()| copy)).map_err(
+        |error| {
+            let dir = env::temp_dir();
+            Failure::refused(
+                format!("write a copy in {}: {error}", dir.display()),
+                "set TMPDIR to another directory",
+                None,
+            )
+        },
+    )
+}
+
+/// The name of the copy is an argument, and nothing that a shell reads.
+fn run(editor: &str, copy: &Path) -> Result<(), String> {
+    // Ctrl-C is the editor's, which stops what it does with it.
+    let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
+    let ended = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$@\""), "sh"]).arg(copy).status();
+    match ended {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("the editor `{editor}` ended with {status}")),
+        Err(error) => Err(format!("start the editor `{editor}`: {error}")),
+    }
+}
+
+/// The playbook that was typed, with nothing wrong in it that was not there before.
+fn checked(edited: &[u8], begun: &[u8]) -> Result<Playbook, Failure> {
+    let refused = |what: String| Failure::usage(format!("use the edited playbook: {what}"), "");
+    let text = std::str::from_utf8(edited).map_err(|error| refused(error.to_string()))?;
+    let (playbook, noticed) = Playbook::read(text).map_err(|error| refused(error.to_string()))?;
+    let before =
+        std::str::from_utf8(begun).ok().and_then(|begun| Playbook::read(begun).ok()).unwrap_or_default();
+    let before = before.0.findings();
+    let new: Vec<String> =
+        playbook.findings().into_iter().filter(|finding| !before.contains(finding)).collect();
+    if !new.is_empty() {
+        return Err(refused(new.join("; ")));
+    }
+    for noticed in noticed {
+        output::warn(&noticed, None);
+    }
+    Ok(playbook)
+}
+
+/// The failure, with where the edited text is, if there is anything to be lost.
+fn kept(copy: NamedTempFile, begun: &[u8], failure: Failure) -> Failure {
+    if fs::read(copy.path()).is_ok_and(|edited| edited == begun) {
+        return failure;
+    }
+    let path = copy.path().to_owned();
+    let hint = match copy.keep() {
+        Ok(_) => {
+            let path = quoted(&path.display().to_string());
+            format!("your text is kept: longhaul playbook edit --from {path}")
+        }
+        Err(error) => format!("your text cannot be kept: {error}"),
+    };
+    let hint = match failure.hint.filter(|hint| !hint.is_empty()) {
+        Some(before) => format!("{before}; {hint}"),
+        None => hint,
+    };
+    Failure { hint: Some(hint), ..failure }
+}
+
+fn unchanged(global: &Global, file: &PlaybookFile) -> u8 {
+    print(global, &Printed::nothing(file));
+    0
+}
+
+fn print(global: &Global, printed: &Printed) {
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&printed.text()),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(printed),
+    }
 }

@@ -1,10 +1,106 @@
-//! `longhaul playbook history`.
+//! `longhaul playbook history`: what a playbook was changed for, and what each change did.
 
-use crate::args::Global;
+use super::changed::summary;
+use super::place;
 use crate::args::playbook::HistoryArgs;
+use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
+use crate::output;
+use crate::output::columns::{Column, table};
+use crate::output::pager::page;
+use crate::when::ago;
+use longhaul_core::Moment;
+use longhaul_playbook::learning::{Cause, Save};
+use longhaul_playbook::points::Told;
+use longhaul_store::rfc3339;
+use serde::Serialize;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Listed {
+    /// The file.
+    path: String,
+    /// The changes, the newest first.
+    changes: Vec<Change>,
+    /// Whether there are more than were asked for.
+    more: bool,
+}
+
+/// One change.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Change {
+    /// Its number, which `undo` takes.
+    change: i64,
+    /// When it was made.
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
+    at: String,
+    /// What it was for: `slice 17` of what was learnt from, `extracted`, `edit`, `undo 3`; `found` is what somebody else
+    /// wrote.
+    cause: String,
+    /// Whether it can be gone back to before it.
+    kept: bool,
+    /// What was done, and what was skipped.
+    #[serde(flatten)]
+    told: Told,
+    #[serde(skip)]
+    of: Cause,
+    #[serde(skip)]
+    when: Moment,
+}
 
 /// Carries out the command and returns its exit code.
-pub fn history(_global: &Global, _args: &HistoryArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("playbook history is not built yet"))
+pub fn history(global: &Global, args: &HistoryArgs) -> Result<u8, Failure> {
+    let file = place::file(&args.project)?;
+    let saves = match place::known()? {
+        Some(learning) => learning.saves(&file.project()).map_err(|error| place::failure(&error.into()))?,
+        None => Vec::new(),
+    };
+    let limit = if args.all { usize::MAX } else { args.limit.get() };
+    let more = saves.len() > limit;
+    let kept: Vec<bool> = saves.iter().map(|save| save.content.is_some()).collect();
+    // The state before the first was none, or is what was found.
+    let is_kept = |place: usize| place.checked_sub(1).is_none_or(|before| kept[before]);
+    let changes = saves.into_iter().enumerate().rev().take(limit);
+    let changes = changes.map(|(place, save)| change(save, is_kept(place))).collect();
+    let listed = Listed { path: file.path().display().to_string(), changes, more };
+    match output::format(global) {
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&listed),
+        OutputFormat::Text if listed.changes.is_empty() => {
+            if !global.quiet {
+                output::talk(&format!("nothing was changed in {} yet", listed.path));
+            }
+        }
+        OutputFormat::Text => {
+            page(global, &text(&listed, output::now()));
+            if more && !global.quiet {
+                output::talk(&format!("the newest {limit}; --all or -n N tells of more"));
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn change(save: Save, kept: bool) -> Change {
+    let Save { id, at, cause, told, .. } = save;
+    Change { change: id, at: rfc3339(at), cause: cause.to_string(), kept, told, of: cause, when: at }
+}
+
+fn text(listed: &Listed, now: Moment) -> String {
+    let mut cells = vec![["change", "made", "for", "did"].map(str::to_owned).to_vec()];
+    cells.extend(listed.changes.iter().map(|change| {
+        vec![change.change.to_string(), ago(change.when, now), cause(change.of), summary(&change.told)]
+    }));
+    table(&cells, &[Column::Right, Column::Left, Column::Left, Column::Last], output::width())
+}
+
+fn cause(cause: Cause) -> String {
+    match cause {
+        Cause::Slice(slice) => format!("a session (slice {slice})"),
+        Cause::Extracted => "a transcript".to_owned(),
+        Cause::Edit => "an edit".to_owned(),
+        Cause::Undo(change) => format!("undo {change}"),
+        Cause::Found => "written by others".to_owned(),
+    }
 }

@@ -1,10 +1,127 @@
-//! `longhaul playbook show`.
+//! `longhaul playbook show`: the points of a project's playbook, with their records.
 
-use crate::args::Global;
+use super::place;
 use crate::args::playbook::ShowPlaybookArgs;
+use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
+use crate::output;
+use crate::output::pager::page;
+use crate::output::paint::{Meaning, Paint};
+use crate::output::words::one_line;
+use crate::output::wrap::wrap;
+use longhaul_agent::near;
+use longhaul_playbook::{Playbook, Point, PointId, Section};
+use serde::Serialize;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Shown {
+    /// The file, there or not.
+    path: String,
+    /// When it was last changed, as the file says it.
+    last_updated: Option<String>,
+    /// The points, in their order.
+    points: Vec<ShownPoint>,
+}
+
+/// One point.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ShownPoint {
+    /// Its name, by which it is cited.
+    name: PointId,
+    /// Its section.
+    section: Section,
+    /// What it says.
+    text: String,
+    /// How often it was judged to have helped.
+    helpful: u64,
+    /// How often it was judged to have done harm.
+    harmful: u64,
+}
 
 /// Carries out the command and returns its exit code.
-pub fn show(_global: &Global, _args: &ShowPlaybookArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("playbook show is not built yet"))
+pub fn show(global: &Global, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
+    let section = args.section.as_deref().map(section).transpose()?;
+    let file = place::file(&args.project)?;
+    let found = file.read().map_err(|error| place::failure(&error))?;
+    check_names(&found.playbook, &args.points)?;
+    let is_meant = |of: Section, point: &Point| {
+        section.is_none_or(|section| section == of)
+            && (args.points.is_empty() || args.points.iter().any(|name| name == point.name.as_str()))
+    };
+    let points = found.playbook.points().filter(|(of, point)| is_meant(*of, point));
+    let points = points.map(|(section, point)| ShownPoint {
+        name: point.name.clone(),
+        section,
+        text: point.text.clone(),
+        helpful: point.helpful,
+        harmful: point.harmful,
+    });
+    let shown = Shown {
+        path: file.path().display().to_string(),
+        last_updated: found.playbook.last_updated.clone(),
+        points: points.collect(),
+    };
+    match output::format(global) {
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&shown),
+        OutputFormat::Text => {
+            page(global, &text(&shown, Paint::stdout()));
+            match () {
+                () if global.quiet => {}
+                () if found.text.is_none() => output::talk(&format!("there is no {} yet", shown.path)),
+                () if shown.points.is_empty() => output::talk(&format!("{} says nothing of it", shown.path)),
+                () => {}
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn section(asked: &str) -> Result<Section, Failure> {
+    let is_it = |section: &&Section| {
+        section.title().eq_ignore_ascii_case(asked.trim())
+            || section.slug().eq_ignore_ascii_case(asked.trim())
+    };
+    Section::ALL.iter().find(is_it).copied().ok_or_else(|| {
+        let known: Vec<&str> = Section::ALL.iter().map(|section| section.slug()).collect();
+        Failure::usage(
+            format!("there is no section `{asked}`"),
+            format!("the sections are {}", known.join(", ")),
+        )
+    })
+}
+
+fn check_names(playbook: &Playbook, asked: &[String]) -> Result<(), Failure> {
+    let Some(unknown) = asked.iter().find(|name| playbook.point(&name.as_str().into()).is_none()) else {
+        return Ok(());
+    };
+    let near = near(unknown, playbook.points().map(|(_, point)| point.name.as_str()));
+    let hint = match near.as_slice() {
+        [] => "`longhaul playbook show` tells of every point".to_owned(),
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    Err(Failure::usage(format!("there is no point `{unknown}`"), hint))
+}
+
+fn text(shown: &Shown, paint: Paint) -> String {
+    let mut out = String::new();
+    for section in Section::ALL {
+        let points: Vec<&ShownPoint> =
+            shown.points.iter().filter(|point| point.section == *section).collect();
+        if points.is_empty() {
+            continue;
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out += &format!("{}\n", paint.as_meant(section.title(), Some(Meaning::Heading)));
+        for point in points {
+            let record = format!("helped {}, did harm {}", point.helpful, point.harmful);
+            out += &format!("  {}  ", one_line(point.name.as_str()));
+            wrap(&mut out, &format!("{}  ({record})", one_line(&point.text)), 4);
+        }
+    }
+    out
 }

@@ -1,10 +1,31 @@
-//! `longhaul playbook undo`.
+//! `longhaul playbook undo`: the playbook becomes what it was before a change.
 
-use crate::args::Global;
+use super::changed::Printed;
+use super::place;
 use crate::args::playbook::UndoArgs;
+use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
+use crate::output;
+use longhaul_playbook::UndoError;
 
 /// Carries out the command and returns its exit code.
-pub fn undo(_global: &Global, _args: &UndoArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("playbook undo is not built yet"))
+pub fn undo(global: &Global, args: &UndoArgs) -> Result<u8, Failure> {
+    let file = place::file(&args.project)?;
+    let Some(mut learning) = place::known()? else {
+        return Err(place::failure(&UndoError::Nothing.into()));
+    };
+    let planned = file.undoing(&learning, args.change, args.force).map_err(|error| place::failure(&error))?;
+    let taken_back: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
+    let printed = if args.dry_run {
+        Printed::planned(&file, planned.told, taken_back)
+    } else {
+        // The change that was looked at, whatever was changed since.
+        let undone = file.undo(&mut learning, Some(planned.number), args.force, output::now());
+        Printed::of(&file, undone.map_err(|error| place::failure(&error))?, taken_back)
+    };
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&printed.text()),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&printed),
+    }
+    Ok(0)
 }

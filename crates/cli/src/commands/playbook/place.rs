@@ -1,0 +1,69 @@
+//! Whose playbook is meant, what is known of it, and what to say when it cannot be used.
+
+use crate::args::playbook::ProjectArgs;
+use crate::failure::{Failure, USAGE};
+use crate::home;
+use longhaul_playbook::learning::LearningError;
+use longhaul_playbook::points::threshold;
+use longhaul_playbook::{FileError, Learning, LearningPlace, PlaybookFile};
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// How alike two points must be to be one, in the name that users of the ACE playbook hooks know.
+const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
+
+/// The playbook file that is meant.
+pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
+    if let Some(project) = &args.project {
+        if !project.is_dir() {
+            let error = format!("find the project {}: there is no such directory", project.display());
+            return Err(Failure::usage(error, "name the project's directory with --project"));
+        }
+        return Ok(PlaybookFile::of_project(project));
+    }
+    if let Some(project) = env::var_os("CLAUDE_PROJECT_DIR").filter(|project| !project.is_empty()) {
+        return Ok(PlaybookFile::of_project(Path::new(&project)));
+    }
+    let here = env::current_dir().map_err(|error| {
+        Failure::usage(format!("find the project: {error}"), "name its directory with --project")
+    })?;
+    let above: Option<PathBuf> =
+        here.ancestors().find(|dir| PlaybookFile::of_project(dir).path().exists()).map(Path::to_owned);
+    Ok(PlaybookFile::of_project(&above.unwrap_or(here)))
+}
+
+/// What is known of past changes; made if it is not there.
+pub fn learning() -> Result<Learning, Failure> {
+    let home = home::open()?;
+    Learning::open(&LearningPlace::in_home(home.path())).map_err(|error| of_learning(&error))
+}
+
+/// The same, if there is any.
+pub fn known() -> Result<Option<Learning>, Failure> {
+    let home = home::locate()?;
+    Learning::open_existing(&LearningPlace::in_home(home.path())).map_err(|error| of_learning(&error))
+}
+
+/// How alike two points must be to be one, and what is wrong with what the user says about it.
+pub fn alike() -> (f64, Option<String>) {
+    let (threshold, flaw) = threshold(env::var(THRESHOLD).ok().as_deref());
+    (threshold, flaw.map(|flaw| format!("{THRESHOLD}: {flaw}")))
+}
+
+/// Why a playbook cannot be read or changed, with what to do about it.
+pub fn failure(error: &FileError) -> Failure {
+    let failure = Failure::refused(error.to_string(), error.hint(), None);
+    match error {
+        FileError::Undo(_) => Failure { exit_code: USAGE, ..failure },
+        FileError::Io { .. }
+        | FileError::Damaged { .. }
+        | FileError::Newer { .. }
+        | FileError::Busy { .. }
+        | FileError::Overtaken { .. }
+        | FileError::Learning(_) => failure,
+    }
+}
+
+fn of_learning(error: &LearningError) -> Failure {
+    Failure::refused(error.to_string(), error.hint(), None)
+}

@@ -1,0 +1,267 @@
+//! The playbook in people's hands: shown, checked, edited, its history, and changes taken back.
+
+use crate::call::Ended;
+use crate::stage::Stage;
+use expect_test::expect;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+const WRITTEN: &str = r#"{
+  "version": "1.0",
+  "last_updated": "2026-11-20T10:00:00.500000",
+  "sections": {
+    "PATTERNS & APPROACHES": [
+      {
+        "name": "pat-001",
+        "text": "run the linter before the tests",
+        "helpful": 5,
+        "harmful": 0,
+        "by": "me"
+      },
+      {
+        "name": "pat-002",
+        "text": "Run the linter before the tests!",
+        "helpful": 1,
+        "harmful": 1
+      }
+    ],
+    "MISTAKES TO AVOID": [],
+    "USER PREFERENCES": [
+      {
+        "name": "pref-001",
+        "text": "answer in \u001b[31mGerman",
+        "helpful": 0,
+        "harmful": 0
+      }
+    ],
+    "PROJECT CONTEXT": [],
+    "OTHERS": []
+  },
+  "team": 7
+}"#;
+
+fn path(stage: &Stage) -> PathBuf {
+    stage.work().join(".claude/playbook.json")
+}
+
+fn write(stage: &Stage, text: &str) {
+    fs::create_dir_all(stage.work().join(".claude")).expect("created");
+    fs::write(path(stage), text).expect("written");
+}
+
+fn playbook(stage: &Stage, args: &[&str]) -> Ended {
+    let project = stage.work();
+    stage.longhaul(["playbook"]).args(args).args(["--project"]).args([project]).end()
+}
+
+/// An edit by a program that does this to the file that it is given.
+fn edit(stage: &Stage, body: &str) -> Ended {
+    let editor = stage.script("editor", body);
+    let project = stage.work();
+    // As people have it, with an argument.
+    let editor = format!("'{}' --wait", editor.display());
+    let call = stage.longhaul(["playbook", "edit", "--project"]).args([project]);
+    call.env("EDITOR", "false").env("VISUAL", editor).end()
+}
+
+fn json_of(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+/// Without where and when it was.
+fn told(stage: &Stage, text: &str) -> String {
+    text.replace(&stage.work().display().to_string(), "WORK")
+}
+
+#[test]
+fn a_playbook_is_shown() {
+    let stage = Stage::new();
+    let none = playbook(&stage, &["show"]);
+    assert_eq!((none.code, &json_of(&none)["points"]), (0, &json!([])), "{none:?}");
+    write(&stage, WRITTEN);
+    let all = playbook(&stage, &["show"]);
+    let points = json_of(&all)["points"].as_array().expect("a list").clone();
+    assert_eq!(points.len(), 3);
+    let first = json!({"name": "pat-001", "section": "PATTERNS & APPROACHES",
+        "text": "run the linter before the tests", "helpful": 5, "harmful": 0});
+    assert_eq!(points[0], first);
+    let text = playbook(&stage, &["show", "--output-format", "text"]);
+    expect![[r#""#]].assert_eq(&text.stdout);
+    let one = json_of(&playbook(&stage, &["show", "pat-002", "pref-001", "--section", "pref"]));
+    assert_eq!(one["points"].as_array().map(Vec::len), Some(1));
+    let wrong = playbook(&stage, &["show", "pat-003"]);
+    assert_eq!(wrong.code, 2);
+    wrong.says(&["there is no point `pat-003`", "did you mean pat-00"]);
+    let wrong = playbook(&stage, &["show", "--section", "tips"]);
+    assert_eq!(wrong.code, 2);
+    wrong.says(&["there is no section `tips`", "pat, mis, pref, ctx, oth"]);
+    let nowhere = stage.longhaul(["playbook", "show", "--project", "/nowhere"]).end();
+    assert_eq!(nowhere.code, 2);
+    // Nothing of this made anything.
+    assert!(!stage.home().exists());
+    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), WRITTEN);
+}
+
+#[test]
+fn the_project_is_found_as_hooks_and_people_expect() {
+    let stage = Stage::new();
+    write(&stage, WRITTEN);
+    let below = stage.work().join("src/deep");
+    fs::create_dir_all(&below).expect("created");
+    let shown = |call: crate::call::Call| json_of(&call.args(["playbook", "show"]).end());
+    let count = |shown: &Value| shown["points"].as_array().map(Vec::len);
+    let program = env!("CARGO_BIN_EXE_longhaul");
+    assert_eq!(count(&shown(stage.program(program))), Some(0));
+    assert_eq!(count(&shown(stage.program(program).env("CLAUDE_PROJECT_DIR", stage.work()))), Some(3));
+    let shell = stage.program("sh").args(["-c", "cd \"$1\" && exec \"$2\" playbook show", "sh"]);
+    let above = json_of(&shell.args([below.as_os_str(), program.as_ref()]).end());
+    assert_eq!(count(&above), Some(3));
+    assert_eq!(above["path"], fs::canonicalize(path(&stage)).expect("there").display().to_string());
+}
+
+#[test]
+fn a_check_tells_what_is_wrong_and_where() {
+    let stage = Stage::new();
+    let check = |text: Option<&str>, code: i32| -> String {
+        if let Some(text) = text {
+            write(&stage, text);
+        }
+        let ended = playbook(&stage, &["check"]);
+        assert_eq!(ended.code, code, "{ended:?}");
+        let text = playbook(&stage, &["check", "--output-format", "text"]);
+        assert_eq!(text.code, code, "{text:?}");
+        told(&stage, &text.stdout)
+    };
+    let told = [
+        check(None, 0),
+        check(Some(WRITTEN), 0),
+        check(Some(&WRITTEN.replace("pat-002", "pat-001").replace("\"helpful\": 1", "\"helpful\": -1")), 1),
+        check(Some(&WRITTEN[..300]), 1),
+        check(Some(&WRITTEN.replace("\"1.0\"", "\"2.0\"")), 1),
+        check(Some(r#"{"key_points": ["an old one", {"text": "a scored one", "score": -2}]}"#), 0),
+    ];
+    expect![[r#""#]].assert_eq(&told.join(""));
+    write(&stage, WRITTEN);
+    let mine = stage.longhaul(["playbook", "check", "--project"]).args([stage.work()]);
+    let mine = json_of(&mine.env("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high").end());
+    assert!(mine["noticed"][0].as_str().is_some_and(|flaw| flaw.contains("`high` is no number")), "{mine}");
+    assert_eq!(mine["near_duplicates"], json!([{"name": "pat-001", "duplicate": "pat-002"}]));
+}
+
+#[test]
+fn an_edit_is_checked_before_it_is_saved() {
+    let stage = Stage::new();
+    write(&stage, WRITTEN);
+    // Nothing is written where nothing was changed.
+    let nothing = edit(&stage, "test \"$1\" = --wait && test -f \"$2\"");
+    assert_eq!((nothing.code, &json_of(&nothing)["changed"]), (0, &json!(false)), "{nothing:?}");
+    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), WRITTEN);
+    let edited = edit(&stage, "sed -i 's/before the tests\"/before all else\"/' \"$2\"");
+    assert_eq!(edited.code, 0, "{edited:?}");
+    let printed = json_of(&edited);
+    assert_eq!(printed["changed"], true);
+    assert_eq!(printed["done"][0]["did"], "updated");
+    let now = fs::read_to_string(path(&stage)).expect("read");
+    assert!(now.contains("before all else") && now.contains("\"by\": \"me\"") && now.contains("\"team\": 7"));
+    assert!(!now.contains("2026-11-20T10"), "{now}");
+    // What cannot be used is kept, and is where the next edit begins.
+    let broken = edit(&stage, "sed -i 's/\"version\"/version/; s/all else/lunch/' \"$2\"");
+    assert_eq!(broken.code, 2, "{broken:?}");
+    broken.says(&[
+        "use the edited playbook: line 2, column 3",
+        "your text is kept: longhaul playbook edit --from",
+    ]);
+    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), now);
+    let kept = broken.stderr.split("--from ").nth(1).expect("it is named").trim().to_owned();
+    let editor = stage.script("mend", "sed -i 's/version/\"version\"/' \"$1\"");
+    let mended = stage.longhaul(["playbook", "edit", "--from", &kept, "--project"]).args([stage.work()]);
+    let mended = mended.env("EDITOR", editor).end();
+    assert_eq!(mended.code, 0, "{mended:?}");
+    assert!(fs::read_to_string(path(&stage)).expect("read").contains("before lunch"));
+    // Two points of one name; an editor that gives up; none at all.
+    let twice = edit(&stage, "sed -i 's/pat-002/pat-001/' \"$2\"");
+    assert_eq!(twice.code, 2);
+    twice.says(&["there is another point of this name"]);
+    let gave_up = edit(&stage, "exit 3");
+    assert_eq!(gave_up.code, 1, "{gave_up:?}");
+    gave_up.says(&["ended with exit status: 3", "nothing was changed"]);
+    let none = playbook(&stage, &["edit"]);
+    assert_eq!(none.code, 2);
+    none.says(&["set VISUAL or EDITOR"]);
+    // Somebody else was faster.
+    let overtaken =
+        format!("sed -i 's/lunch/tea/' \"$2\"; sed -i 's/lunch/coffee/' '{}'", path(&stage).display());
+    let overtaken = edit(&stage, &overtaken);
+    assert_ne!(overtaken.code, 0);
+    overtaken.says(&["it has changed in the meantime", "your text is kept"]);
+    assert!(fs::read_to_string(path(&stage)).expect("read").contains("before coffee"));
+}
+
+#[test]
+fn a_damaged_playbook_can_be_mended_and_a_first_one_written() {
+    let stage = Stage::new();
+    write(&stage, &WRITTEN[..WRITTEN.len() - 1]);
+    let shown = playbook(&stage, &["show"]);
+    assert_ne!(shown.code, 0);
+    shown.says(&["it is damaged: line 33", "hint:"]);
+    let mended = edit(&stage, "echo '}' >> \"$2\"");
+    assert_eq!(mended.code, 0, "{mended:?}");
+    assert!(
+        json_of(&mended)["set_aside"].as_str().is_some_and(|kept| kept.ends_with("playbook.json.damaged-1"))
+    );
+    assert_eq!(json_of(&playbook(&stage, &["show"]))["points"].as_array().map(Vec::len), Some(3));
+
+    let stage = Stage::new();
+    // A team's playbook, kept elsewhere.
+    fs::create_dir_all(stage.work().join(".claude")).expect("created");
+    symlink("../../team.json", path(&stage)).expect("linked");
+    let first = edit(&stage, "sed -i 's/\"OTHERS\": \\[\\]/\"OTHERS\": [\"a first point\"]/' \"$2\"");
+    assert_eq!(first.code, 0, "{first:?}");
+    assert!(fs::read_to_string(stage.folder().join("team.json")).expect("read").contains("\"oth-001\""));
+    assert!(fs::symlink_metadata(path(&stage)).expect("there").is_symlink());
+}
+
+#[test]
+fn changes_are_listed_and_taken_back() {
+    let stage = Stage::new();
+    let empty = playbook(&stage, &["undo"]);
+    assert_eq!(empty.code, 2, "{empty:?}");
+    empty.says(&["nothing was changed yet"]);
+    assert_eq!(json_of(&playbook(&stage, &["history"]))["changes"], json!([]));
+    assert!(!stage.home().exists());
+    write(&stage, WRITTEN);
+    for word in ["one", "two", "three"] {
+        let edited = edit(&stage, &format!("sed -i 's/before [a-z ]*\"/before {word}\"/' \"$2\""));
+        assert_eq!(edited.code, 0, "{edited:?}");
+    }
+    let listed = playbook(&stage, &["history", "--output-format", "text"]).stdout;
+    let listed = listed.lines().map(|line| {
+        let words: Vec<&str> = line.split("  ").filter(|word| !word.is_empty()).collect();
+        // But for when it was.
+        format!("{} | {} | {}\n", words[0].trim(), words[2].trim(), words[3].trim())
+    });
+    expect![[r#""#]].assert_eq(&listed.collect::<String>());
+    let newest = json_of(&playbook(&stage, &["history", "-n", "1"]));
+    assert_eq!((&newest["more"], &newest["changes"][0]["cause"]), (&json!(true), &json!("edit")));
+    let now = || fs::read_to_string(path(&stage)).expect("read");
+    let before = now();
+    let planned = playbook(&stage, &["undo", "--dry-run", "--output-format", "text"]);
+    expect![[r#""#]].assert_eq(&told(&stage, &planned.stdout));
+    assert_eq!(now(), before);
+    let undone = playbook(&stage, &["undo"]);
+    assert_eq!(json_of(&undone)["taken_back"], json!([4]), "{undone:?}");
+    assert!(now().contains("before two"));
+    // What a person wrote is asked for.
+    let refused = playbook(&stage, &["undo", "2"]);
+    assert_eq!(refused.code, 2);
+    refused.says(&["what was written by hand in 3 since change 2 would be lost", "--force"]);
+    assert!(now().contains("before two"));
+    let forced = playbook(&stage, &["undo", "2", "--force"]);
+    assert_eq!(json_of(&forced)["taken_back"], json!([2, 3, 4, 5]), "{forced:?}");
+    assert!(now().contains("before the tests") && now().contains("\"team\": 7"));
+    let wrong = playbook(&stage, &["undo", "99"]);
+    assert_eq!(wrong.code, 2);
+    wrong.says(&["there is no change 99", "longhaul playbook history"]);
+}
