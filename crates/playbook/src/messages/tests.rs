@@ -44,7 +44,10 @@ async fn serve(deed: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
     (url, requests)
 }
 
-/// A whole request: as many bytes as it says.
+/// What the first message of TLS begins with.
+const HANDSHAKE: u8 = 0x16;
+
+/// A whole request: as many bytes as it says, or the beginning of what is none.
 async fn read(stream: &mut TcpStream) -> String {
     let (mut bytes, mut piece) = (Vec::new(), vec![0; 65_536]);
     loop {
@@ -55,7 +58,7 @@ async fn read(stream: &mut TcpStream) -> String {
             head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
         };
         let whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| length(head) == Some(body.len()));
-        if whole || count == 0 {
+        if whole || count == 0 || bytes.first() == Some(&HANDSHAKE) {
             return text.into_owned();
         }
     }
@@ -213,6 +216,15 @@ async fn a_connection_that_breaks_is_not_made_again_by_the_client() {
         "{told}"
     );
     assert!(!told.contains("word"), "{told}");
+}
+
+#[tokio::test]
+async fn who_does_not_speak_tls_is_told_nothing() {
+    let (url, requests) = serve(http("200 OK", "{}")).await;
+    let error = ask(&url.replace("http://", "https://")).await.expect_err("it speaks no TLS");
+    assert_eq!(error.class(), "APIConnectionError", "{error}");
+    let requests = requests.lock().expect("nobody panics with it");
+    assert!(requests.len() == 1 && !requests[0].contains(KEY), "{requests:?}");
 }
 
 #[tokio::test]
