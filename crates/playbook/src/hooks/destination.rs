@@ -1,0 +1,33 @@
+//! Where a session's content may be sent: where the session itself sent it.
+
+use crate::JudgeSettings;
+
+/// The API that is asked, as it is written down: without the name and the password that may stand in an address.
+pub fn destination(settings: &JudgeSettings) -> String {
+    let url = &settings.base_url;
+    let Some((scheme, rest)) = url.split_once("://") else { return url.clone() };
+    let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |at| rest.split_at(at));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_of_an_address_is_written_down() {
+        let check = |base_url: &str, expected: &str| {
+            let settings = JudgeSettings::from_variables(|name| {
+                (name == "ANTHROPIC_BASE_URL").then(|| base_url.to_owned())
+            });
+            assert_eq!(destination(&settings), expected, "{base_url}");
+        };
+        check("", "https://api.anthropic.com");
+        check("http://127.0.0.1:4000/", "http://127.0.0.1:4000");
+        check("https://me:secret@proxy.example/v1", "https://proxy.example/v1");
+        check("https://me:se@cret@proxy.example?a=@", "https://proxy.example?a=@");
+        check("https://proxy.example/a@b", "https://proxy.example/a@b");
+        check("nonsense", "nonsense");
+    }
+}

@@ -1,0 +1,144 @@
+//! A playbook is told to a session once: of each session that was told, a file says so. Sessions that go on side by side have
+//! files of their own, and of several processes in one session the one that makes the file tells.
+//!
+//! A session that is resumed still has in its context what it was told, so that its file stays when it ends. One that was
+//! compacted may have it no longer. A fork has an id of its own, and is told again: whether what it came from was told is not
+//! known.
+
+use crate::LearningPlace;
+use longhaul_core::Moment;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+// Who resumes a session after a month may be told again.
+const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Whether the playbook is to be told now.
+#[derive(Debug)]
+pub enum Telling {
+    /// Yes, and by nobody else.
+    Now,
+    /// It was told.
+    Before,
+    /// Yes: it cannot be known whether it was told, and twice is better than never.
+    Unknown(io::Error),
+}
+
+/// Marks this session as told. Who is answered `Now` tells.
+pub fn begin_telling(place: &LearningPlace, session: &str) -> Telling {
+    let path = mark(place, session);
+    let make = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let made = make().or_else(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            DirBuilder::new().mode(0o700).recursive(true).create(place.told())?;
+            make()
+        }
+        _ => Err(error),
+    });
+    match made {
+        Ok(_) => Telling::Now,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Telling::Before,
+        Err(error) => Telling::Unknown(error),
+    }
+}
+
+/// Whether this session was told. It is not marked.
+pub fn was_told(place: &LearningPlace, session: &str) -> bool {
+    mark(place, session).exists()
+}
+
+/// Has the session told again at its next prompt.
+///
+/// # Errors
+/// What the system says.
+pub fn tell_again(place: &LearningPlace, session: &str) -> io::Result<()> {
+    match fs::remove_file(mark(place, session)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Forgets the sessions that were told so long ago that nobody resumes them.
+pub fn forget_told(place: &LearningPlace, now: Moment) {
+    let now = UNIX_EPOCH + Duration::from_millis(now.0);
+    // What cannot be read or removed takes a name in a directory, no more.
+    for entry in fs::read_dir(place.told()).into_iter().flatten().flatten() {
+        let made = entry.metadata().and_then(|found| found.modified()).ok();
+        if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > KEPT) {
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+}
+
+/// The name of a session may be anything: its hash is the file's.
+fn mark(place: &LearningPlace, session: &str) -> PathBuf {
+    let hash = Sha256::digest(session);
+    place.told().join(hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::thread;
+
+    fn place() -> (tempfile::TempDir, LearningPlace) {
+        let home = tempfile::tempdir().expect("there is a temporary folder");
+        let place = LearningPlace::in_home(home.path());
+        (home, place)
+    }
+
+    #[test]
+    fn each_session_is_told_once() {
+        let (_home, place) = place();
+        for session in ["a", "b", "../../../etc/passwd", "", &"x".repeat(10_000)] {
+            assert!(!was_told(&place, session), "{session}");
+            assert!(matches!(begin_telling(&place, session), Telling::Now), "{session}");
+            assert!(matches!(begin_telling(&place, session), Telling::Before), "{session}");
+            assert!(was_told(&place, session), "{session}");
+        }
+        tell_again(&place, "a").expect("it is removed");
+        tell_again(&place, "a").expect("it is gone");
+        assert!(matches!(begin_telling(&place, "a"), Telling::Now));
+        assert!(matches!(begin_telling(&place, "b"), Telling::Before));
+    }
+
+    #[test]
+    fn of_many_processes_of_one_session_one_tells() {
+        let (_home, place) = place();
+        let told = thread::scope(|scope| {
+            let tellers: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| matches!(begin_telling(&place, "same"), Telling::Now)))
+                .collect();
+            tellers.into_iter().map(|teller| teller.join().expect("it ends")).filter(|now| *now).count()
+        });
+        assert_eq!(told, 1);
+    }
+
+    #[test]
+    fn where_nothing_can_be_marked_it_is_told() {
+        let (_home, place) = place();
+        fs::write(place.dir(), "in the way").expect("it can be written");
+        assert!(matches!(begin_telling(&place, "a"), Telling::Unknown(_)));
+        assert!(tell_again(&place, "a").is_err());
+    }
+
+    #[test]
+    fn old_ones_are_forgotten() {
+        let (_home, place) = place();
+        let now = Duration::from_secs(1_800_000_000);
+        for (session, age) in [("old", KEPT + Duration::from_secs(1)), ("young", KEPT)] {
+            begin_telling(&place, session);
+            let file = File::options().write(true).open(mark(&place, session)).expect("it is there");
+            file.set_modified(UNIX_EPOCH + now - age).expect("it is ours");
+        }
+        forget_told(&place, Moment(now.as_millis() as u64));
+        assert!(!was_told(&place, "old"));
+        assert!(was_told(&place, "young"));
+    }
+}

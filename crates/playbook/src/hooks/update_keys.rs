@@ -1,0 +1,81 @@
+//! The keys of Claude Code's settings by which the ACE playbook hooks are told what not to learn from. They hold here too.
+
+use crate::hooks::{HookEvent, HookInput};
+use serde_json::Value;
+
+/// What is learnt from besides what always is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UpdateKeys {
+    /// `playbook_update_on_exit`: sessions that the user left.
+    pub on_exit: bool,
+    /// `playbook_update_on_clear`: sessions that the user cleared.
+    pub on_clear: bool,
+    /// `playbook_update_on_subagent_stop`: sub-agents.
+    pub on_subagent_stop: bool,
+}
+
+impl UpdateKeys {
+    /// What the settings say. Settings that cannot be understood say nothing.
+    pub fn of_settings(text: &str) -> UpdateKeys {
+        let settings: Value = serde_json::from_str(text).unwrap_or_default();
+        let key = |name: &str, default| settings[name].as_bool().unwrap_or(default);
+        UpdateKeys {
+            on_exit: key("playbook_update_on_exit", false),
+            on_clear: key("playbook_update_on_clear", false),
+            on_subagent_stop: key("playbook_update_on_subagent_stop", true),
+        }
+    }
+
+    /// Whether there is something to learn at this event.
+    pub fn want(self, event: HookEvent, input: &HookInput) -> bool {
+        match event {
+            HookEvent::SessionEnd => match input.reason.as_deref() {
+                Some("prompt_input_exit") => self.on_exit,
+                Some("clear") => self.on_clear,
+                _ => true,
+            },
+            HookEvent::SubagentStop => self.on_subagent_stop,
+            HookEvent::PreCompact => true,
+            HookEvent::UserPromptSubmit | HookEvent::SessionStart => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use HookEvent::{PreCompact, SessionEnd, SubagentStop, UserPromptSubmit};
+
+    #[test]
+    fn the_keys_say_what_is_learnt_from() {
+        let check = |settings: &str, event: HookEvent, reason: &str, expected: bool| {
+            let input = HookInput { reason: Some(reason.to_owned()), ..HookInput::default() };
+            let wanted = UpdateKeys::of_settings(settings).want(event, &input);
+            assert_eq!(wanted, expected, "{settings} {event} {reason}");
+        };
+        let every = |value: bool| {
+            format!(
+                r#"{{"playbook_update_on_exit": {value}, "playbook_update_on_clear": {value},
+                     "playbook_update_on_subagent_stop": {value}, "model": "x"}}"#
+            )
+        };
+        for (settings, exit, clear, subagent) in [
+            ("{}", false, false, true),
+            ("", false, false, true),
+            ("// no JSON", false, false, true),
+            (r#"{"playbook_update_on_exit": "yes", "playbook_update_on_clear": true}"#, false, true, true),
+            (r#"{"playbook_update_on_exit": null}"#, false, false, true),
+            (&every(true), true, true, true),
+            (&every(false), false, false, false),
+        ] {
+            check(settings, SessionEnd, "prompt_input_exit", exit);
+            check(settings, SessionEnd, "clear", clear);
+            check(settings, SubagentStop, "", subagent);
+            for reason in ["other", "logout", "", "something new"] {
+                check(settings, SessionEnd, reason, true);
+            }
+            check(settings, PreCompact, "", true);
+            check(settings, UserPromptSubmit, "", false);
+        }
+    }
+}
