@@ -34,6 +34,9 @@ pub struct Answered {
     /// What the prompts of the conversation said.
     #[serde(skip)]
     pub told: String,
+    /// What the agent's program said beside them.
+    #[serde(skip)]
+    pub told_beside: String,
     /// The hosts whose pages a search by the API is not to find.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
@@ -98,6 +101,7 @@ impl Answered {
             turn: None,
             session,
             told: String::new(),
+            told_beside: String::new(),
             blocked_domains: Vec::new(),
             status: 0,
         }

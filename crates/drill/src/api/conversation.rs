@@ -78,10 +78,18 @@ pub(super) fn place(messages: &Value, turns: u32) -> Place {
 
 /// What the prompts of the conversation say, without what the agent's program says between the model's messages.
 pub(super) fn told(messages: &Value) -> String {
+    texts(messages, "user")
+}
+
+/// What the agent's program says to the model between the prompts, as what a hook adds (Claude Code 2.1.330).
+pub(super) fn told_beside(messages: &Value) -> String {
+    texts(messages, "system")
+}
+
+fn texts(messages: &Value, role: &str) -> String {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
-    let prompts =
-        messages.iter().filter(|message| message["role"] == "user").map(|message| &message["content"]);
-    let texts = prompts.flat_map(|content| match content {
+    let said = messages.iter().filter(|message| message["role"] == role).map(|message| &message["content"]);
+    let texts = said.flat_map(|content| match content {
         Value::String(text) => vec![text.as_str()],
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
         _ => Vec::new(),

@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time;
 
 use super::account::{Account, Answered, RequestKind};
-use super::conversation::{Place, place, reply, told};
+use super::conversation::{Place, place, reply, told, told_beside};
 use super::doorway::{Caller, Doorway};
 use super::play::{self, Playing};
 use super::stage::{Asked, Stage};
@@ -221,6 +221,7 @@ fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
     let (entry, request_id) = stage.note(Answered {
         turn: (!side).then_some(place.turn),
         told: told.clone(),
+        told_beside: told_beside(messages),
         blocked_domains: tools.iter().flat_map(blocked_domains).collect(),
         ..Answered::asked(kind, session.clone(), stage.at_ms())
     });
