@@ -6,7 +6,7 @@ use crate::{home, output};
 use longhaul_agent::{Learn, Program};
 use longhaul_core::Moment;
 use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Queued};
-use longhaul_playbook::{JudgeSettings, Learning, LearningPlace};
+use longhaul_playbook::{JudgeSettings, Learning, LearningPlace, hooks};
 use longhaul_store::{Plan, RunDir};
 use std::collections::BTreeSet;
 use std::env;
@@ -77,6 +77,6 @@ fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
 }
 
 /// The API that the agent's sessions talk to, as this process would.
-fn destination() -> String {
-    JudgeSettings::from_variables(|name| env::var(name).ok()).base_url
+pub fn destination() -> String {
+    hooks::destination(&JudgeSettings::from_variables(|name| env::var(name).ok()))
 }

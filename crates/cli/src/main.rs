@@ -39,8 +39,13 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // The scripted agent is started for every attempt of a drill; it parses its own flags.
     let mut raw = std::env::args_os();
-    if raw.nth(1).is_some_and(|first| first == commands::drill::AGENT_SUBCOMMAND) {
+    let first = raw.nth(1);
+    if first.as_ref().is_some_and(|first| first == commands::drill::AGENT_SUBCOMMAND) {
         return longhaul_drill::scripted::main(raw);
+    }
+    // An agent waits for its hooks: they are not parsed with everything else, and no configuration is theirs.
+    if first.is_some_and(|first| first == commands::hook::SUBCOMMAND) {
+        return commands::hook::main(raw);
     }
     let command = Cli::command();
     let typed = flags_first::reorder(&command, std::env::args_os().collect());
@@ -92,7 +97,10 @@ fn main() -> ExitCode {
         Command::Man(args) => commands::man::man(&args),
         Command::Playbook(args) => commands::playbook::playbook(&cli.global, &args),
         Command::Keypoints(args) => commands::keypoints::keypoints(&cli.global, &args),
-        Command::Hook(args) => Ok(commands::hook::hook(&args)),
+        Command::Hook(args) => {
+            commands::hook::hook(&args);
+            Ok(0)
+        }
         Command::Watchdog(args) => commands::watchdog::watchdog(&args),
         Command::FinishTool => commands::finish_tool::finish_tool(),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),

@@ -18,7 +18,7 @@ pub use check::CheckArgs;
 pub use edit::EditArgs;
 pub use history::HistoryArgs;
 pub use inject::InjectArgs;
-pub use install::InstallArgs;
+pub use install::{InstallArgs, ScopeArgs};
 pub use learn::LearnArgs;
 pub use project::ProjectArgs;
 pub use show::ShowPlaybookArgs;

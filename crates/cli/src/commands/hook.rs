@@ -1,8 +1,187 @@
-//! `longhaul hook`: called by the agent at the events of its sessions. It never fails, for the agent's sake.
+//! `longhaul hook`: called by the agent at the events of its sessions. For the agent's sake it never fails, takes a few
+//! milliseconds, and prints nothing but what the model is to be told; what it could not do is put down, and found in
+//! `longhaul playbook status`.
 
-use crate::args::hook::HookArgs;
+use crate::args::hook::{HookArgs, HookCall, LearningArgs};
+use crate::claude_judge::JUDGING;
+use crate::learning::destination;
+use crate::output;
+use clap::Parser;
+use clap::error::ErrorKind;
+use longhaul::agents::claude_config_dir;
+use longhaul_core::Moment;
+use longhaul_playbook::hooks::{
+    HookEvent, HookInput, Telling, UpdateKeys, answer, begin_telling, note, tell_again, was_told,
+};
+use longhaul_playbook::learning::{JudgeKind, LearningError, Queued};
+use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_store::Home;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::{env, fs, io};
 
-/// Carries out the command and returns its exit code.
-pub fn hook(_args: &HookArgs) -> u8 {
-    0
+/// The command, as the agent calls it.
+pub const SUBCOMMAND: &str = "hook";
+
+/// One call.
+struct Called {
+    at: Moment,
+    event: HookEvent,
+    place: LearningPlace,
+    learning: LearningArgs,
+}
+
+/// Carries out the command by the arguments behind its name alone. Anything but 0 could keep the agent from its work.
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    match HookCall::try_parse_from([OsString::from("longhaul hook")].into_iter().chain(args)) {
+        Ok(call) => hook(&call.args),
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => output::print_text(&error.to_string()),
+        Err(error) => {
+            if let Some(place) = place() {
+                let said = error.to_string();
+                let what = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                let _ = note(&place, output::now(), SUBCOMMAND, what);
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Carries out the command.
+pub fn hook(args: &HookArgs) {
+    // A session in which a session is judged tells and teaches nothing, or judging would never end.
+    if env::var_os(JUDGING).is_some_and(|value| !value.is_empty()) {
+        return;
+    }
+    // Without a home there is nothing to tell, and nowhere to put anything down.
+    let Some(place) = place() else { return };
+    let HookArgs { event, learning } = args;
+    let called = Called { at: output::now(), event: *event, place, learning: learning.clone() };
+    if let Err(what) = called.go() {
+        called.trouble(&what);
+    }
+}
+
+fn place() -> Option<LearningPlace> {
+    let home = Home::locate(None, |name| env::var_os(name)).ok()?;
+    Some(LearningPlace::in_home(home.path()))
+}
+
+impl Called {
+    fn go(&self) -> Result<(), String> {
+        let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
+        match self.event {
+            HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
+                let told = self.tell(&input);
+                told.and(self.start_worker_if_due())
+            }
+            HookEvent::PreCompact => {
+                // Whatever becomes of the rest, the session is told again.
+                let forgotten = input.session_id.as_deref().map(|session| tell_again(&self.place, session));
+                self.learn(&input)?;
+                forgotten
+                    .unwrap_or(Ok(()))
+                    .map_err(|error| format!("forget that the session was told: {error}"))
+            }
+            HookEvent::SessionEnd => {
+                // What is cleared is gone from the context. One that ended otherwise may be resumed, and has it still.
+                if input.reason.as_deref() == Some("clear") {
+                    let _ = input.session_id.as_deref().map(|session| tell_again(&self.place, session));
+                }
+                self.learn(&input)
+            }
+            HookEvent::SubagentStop => self.learn(&input),
+        }
+    }
+
+    /// Tells the playbook, unless this session was told.
+    fn tell(&self, input: &HookInput) -> Result<(), String> {
+        let session = input.session_id.as_deref();
+        if session.is_some_and(|session| was_told(&self.place, session)) {
+            return Ok(());
+        }
+        let project = project(input)?;
+        let prompt = input.prompt.as_deref().unwrap_or_default();
+        let told = super::playbook::told(&project, prompt, self.learning.max_tokens)
+            .map_err(|untold| format!("{}; {}", untold.what, untold.hint))?;
+        let Some(told) = told else { return Ok(()) };
+        match session.map_or(Telling::Now, |session| begin_telling(&self.place, session)) {
+            Telling::Before => return Ok(()),
+            Telling::Now => {}
+            Telling::Unknown(error) => self.trouble(&format!("put down that the session is told: {error}")),
+        }
+        output::print_text(&answer(self.event, &told.text));
+        Ok(())
+    }
+
+    /// Queues the transcript.
+    fn learn(&self, input: &HookInput) -> Result<(), String> {
+        let Some(event) = self.event.learns() else { return Ok(()) };
+        let settings = claude_config_dir().and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());
+        if !UpdateKeys::of_settings(&settings.unwrap_or_default()).want(self.event, input) {
+            return Ok(());
+        }
+        let transcript = input.transcript().ok_or("the agent names no transcript")?;
+        // Nothing was said, or the agent asked itself something, as to compact: there is no such file (2.1.330).
+        let is_named = input.agent_type.as_deref().is_some_and(|class| !class.is_empty());
+        if !is_named && !transcript.exists() {
+            return Ok(());
+        }
+        let judge = JudgeKind::from(self.learning.judge);
+        let api = destination();
+        let queued = Queued {
+            project: project(input)?,
+            session: input.session_id.clone(),
+            transcript: transcript.to_owned(),
+            event,
+            reason: input.why().map(str::to_owned),
+            judge,
+            destination: api.clone(),
+        };
+        let explained = |error: LearningError| format!("{error}; {}", error.hint());
+        let learning = Learning::open(&self.place).map_err(explained)?;
+        learning.enqueue(self.at, &queued).map_err(explained)?;
+        self.start_worker(&api, judge)
+    }
+
+    /// What an outage or a reboot has left is learnt when the next session is used.
+    fn start_worker_if_due(&self) -> Result<(), String> {
+        let explained = |error: LearningError| format!("{error}; {}", error.hint());
+        let Some(learning) = Learning::open_existing(&self.place).map_err(explained)? else { return Ok(()) };
+        let (api, judge) = (destination(), JudgeKind::from(self.learning.judge));
+        if learning.has_due(self.at, &api, judge).map_err(explained)? {
+            self.start_worker(&api, judge)?;
+        }
+        Ok(())
+    }
+
+    /// Starts one unless there is one. It leaves this session by itself, and is not waited for: who is killed with the hook
+    /// is its child as long as it lives, and it ends at once.
+    fn start_worker(&self, destination: &str, judge: JudgeKind) -> Result<(), String> {
+        if self.place.has_worker(destination, judge) {
+            return Ok(());
+        }
+        let worker = env::current_exe().and_then(|program| {
+            Command::new(program)
+                .args(["playbook", "learn", "--worker", "--judge", judge.word()])
+                .current_dir("/")
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+        });
+        worker.map(drop).map_err(|error| format!("start a worker: {error}"))
+    }
+
+    fn trouble(&self, what: &str) {
+        // Whoever cannot write even this has other things to worry about.
+        let _ = note(&self.place, self.at, self.event.word(), what);
+    }
+}
+
+/// The project whose playbook is meant: where the agent was started, and else where it works.
+fn project(input: &HookInput) -> Result<PathBuf, String> {
+    let named = env::var_os("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    named.or_else(|| input.cwd.clone()).ok_or_else(|| "the agent names no project".to_owned())
 }

@@ -5,14 +5,17 @@ pub mod changed;
 pub mod check;
 mod edit;
 pub mod history;
-mod inject;
+pub mod inject;
 mod install;
 mod learn;
 mod place;
+pub mod settings;
 pub mod show;
 mod status;
 mod undo;
 mod uninstall;
+
+pub use inject::told;
 
 use crate::args::Global;
 use crate::args::playbook::{PlaybookArgs, PlaybookCommand};

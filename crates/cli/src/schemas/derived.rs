@@ -115,6 +115,8 @@ fn derived(name: &str) -> Value {
         "gc" => of::<gc::Collected>(),
         "ledger-rebuild" => of::<ledger::Rebuilt>(),
         "ledger-verify" => of::<ledger::Verified>(),
+        "playbook-inject" => of::<playbook::inject::Injected>(),
+        "playbook-install" | "playbook-uninstall" => of::<playbook::settings::Changed>(),
         "drill" => of::<Vec<drill::Scorecard>>(),
         "simulate" => of::<simulate::Simulated<'_>>(),
         "doctor" => of::<doctor::Examined<'_>>(),

@@ -26,6 +26,7 @@ mod first_day;
 mod full_disk;
 mod guards;
 mod guards_of_calls;
+mod hooks;
 mod keeping_going;
 mod keypoints;
 mod ladder;

@@ -18,8 +18,8 @@ static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
 /// What ends with the envelope of a run.
 const CARRY_A_RUN: [&str; 7] = ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
 /// What prints text, or JSON that is not an output of ours.
-const PRINT_TEXT: [&str; 8] =
-    ["seed", "completions", "man", "config-schema", "drill-agent", "watchdog", "finish-tool", "help"];
+const PRINT_TEXT: [&str; 9] =
+    ["seed", "completions", "man", "config-schema", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
 
 /// A call of the binary, as far as it says what is printed.
 pub struct Called {
@@ -171,7 +171,7 @@ fn whole_lines(name: &str, path: &Path) {
 fn is_command(word: &str) -> bool {
     CARRY_A_RUN.contains(&word)
         || PRINT_TEXT.contains(&word)
-        || matches!(word, "config" | "ledger")
+        || matches!(word, "config" | "ledger" | "playbook" | "keypoints")
         || schema_path(word).is_file()
 }
 

@@ -1,10 +1,68 @@
-//! `longhaul playbook inject`.
+//! `longhaul playbook inject`: prints what a session would be told of the playbook.
 
-use crate::args::Global;
 use crate::args::playbook::InjectArgs;
+use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
+use crate::output;
+use longhaul::agents::claude_config_dir;
+use longhaul_playbook::judging::{Templates, TemplatesError};
+use longhaul_playbook::points::{self, Injection};
+use longhaul_playbook::{FileError, PlaybookFile};
+use serde::Serialize;
+use std::env;
+use std::path::Path;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Injected {
+    /// What a session would be told; nothing where there is nothing to tell.
+    text: Option<String>,
+    /// How many points are in it.
+    points: usize,
+    /// How many are not, for want of room.
+    left_out: usize,
+}
 
 /// Carries out the command and returns its exit code.
-pub fn inject(_global: &Global, _args: &InjectArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("playbook inject is not built yet"))
+pub fn inject(global: &Global, args: &InjectArgs) -> Result<u8, Failure> {
+    let project = env::current_dir()
+        .map_err(|error| Failure::usage(format!("find the project: {error}"), "change to its directory"))?;
+    let told = told(&project, &args.prompt, args.max_tokens)
+        .map_err(|untold| Failure::refused(untold.what, untold.hint, None))?;
+    let (points, left_out) = told.as_ref().map_or((0, 0), |told| (told.points, told.left_out));
+    let text = told.map(|told| told.text);
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&text.unwrap_or_default()),
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            output::print_json(&Injected { text, points, left_out });
+        }
+    }
+    Ok(0)
+}
+
+/// What a session in this project is told at this prompt; nothing where there is no playbook, or nothing in it.
+pub fn told(project: &Path, prompt: &str, max_tokens: Option<u64>) -> Result<Option<Injection>, Untold> {
+    let found = PlaybookFile::of_project(project).read()?;
+    let templates = claude_config_dir().map(|dir| Templates::in_dir(&dir.join("prompts")));
+    Ok(points::inject(&found.playbook, prompt, max_tokens, &templates.unwrap_or(Templates::ours()))?)
+}
+
+/// Why nothing can be told.
+#[derive(Debug)]
+pub struct Untold {
+    pub what: String,
+    pub hint: String,
+}
+
+impl From<FileError> for Untold {
+    fn from(error: FileError) -> Untold {
+        Untold { what: error.to_string(), hint: error.hint() }
+    }
+}
+
+impl From<TemplatesError> for Untold {
+    fn from(error: TemplatesError) -> Untold {
+        Untold { what: error.to_string(), hint: error.hint() }
+    }
 }

@@ -1,0 +1,106 @@
+//! Which file of Claude Code's settings is meant, and what is said of changing it.
+
+use crate::args::playbook::ScopeArgs;
+use crate::args::{Global, OutputFormat};
+use crate::failure::Failure;
+use crate::output;
+use longhaul::agents::claude_config_dir;
+use longhaul_playbook::hooks::{Change, InstallError, SettingsFile, SettingsWarning};
+use serde::Serialize;
+use std::env;
+use std::path::PathBuf;
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Changed {
+    /// The settings.
+    file: PathBuf,
+    /// Whether nothing was written: the rest is what would be.
+    dry_run: bool,
+    /// Whether the file is another than it was.
+    changed: bool,
+    /// Where the file is kept as it was, if that was done.
+    backup: Option<PathBuf>,
+    /// What is not as it is likely to be wanted.
+    warnings: Vec<String>,
+    /// With `--dry-run`, what the file would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+}
+
+/// The file that is meant.
+pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
+    let here = |name: &str| env::current_dir().map(|dir| dir.join(".claude").join(name));
+    let path = if scope.project {
+        here("settings.json")
+    } else if scope.local {
+        here("settings.local.json")
+    } else {
+        let dir = claude_config_dir().ok_or_else(|| {
+            Failure::usage(
+                "find Claude Code's settings: HOME is not set",
+                "set HOME, or use --project or --local",
+            )
+        })?;
+        Ok(dir.join("settings.json"))
+    };
+    let path = path
+        .map_err(|error| Failure::usage(format!("find the project: {error}"), "change to its directory"))?;
+    Ok(SettingsFile::at(path))
+}
+
+/// What is wrong with the settings, and what to do.
+pub fn failure(error: &InstallError) -> Failure {
+    Failure::usage(error.to_string(), error.hint())
+}
+
+/// Does what is to be done, unless it is only to be told, and says so.
+pub fn carry_out(
+    global: &Global,
+    file: &SettingsFile,
+    change: &Change,
+    dry_run: bool,
+    done: &str,
+) -> Result<u8, Failure> {
+    let backup = if dry_run { None } else { change.carry_out().map_err(|error| failure(&error))? };
+    let path = file.path();
+    match output::format(global) {
+        OutputFormat::Text if dry_run => output::print_text(&change.after),
+        OutputFormat::Text => {
+            let what = if change.is_one() { done } else { "nothing to change" };
+            let mut text = format!("{what}: {}\n", path.display());
+            if let Some(backup) = &backup {
+                text += &format!("kept as it was: {}\n", backup.display());
+            }
+            output::print_text(&text);
+        }
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Changed {
+            file: path.to_owned(),
+            dry_run,
+            changed: change.is_one(),
+            backup,
+            warnings: change.warnings.iter().map(|warning| words(*warning).0.to_owned()).collect(),
+            content: dry_run.then(|| change.after.clone()),
+        }),
+    }
+    if !global.quiet {
+        for warning in &change.warnings {
+            let (what, hint) = words(*warning);
+            output::warn(what, Some(hint));
+        }
+    }
+    Ok(0)
+}
+
+fn words(warning: SettingsWarning) -> (&'static str, &'static str) {
+    match warning {
+        SettingsWarning::HooksAreDisabled => {
+            ("these settings switch all hooks off: none is called", "take `disableAllHooks` out of them")
+        }
+        SettingsWarning::AceHooks => (
+            "the ACE playbook hooks are called as well: sessions are told and judged twice",
+            "take theirs out with `longhaul playbook install --replace-ace`; the playbook stays as it is",
+        ),
+    }
+}
