@@ -3,14 +3,18 @@
 use crate::args::RunLearnArgs;
 use crate::failure::Failure;
 use crate::{home, output};
+use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
 use longhaul_agent::{Learn, Program};
-use longhaul_core::Moment;
 use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Queued};
 use longhaul_playbook::{JudgeSettings, Learning, LearningPlace, hooks};
 use longhaul_store::{Plan, RunDir};
 use std::collections::BTreeSet;
-use std::env;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, io};
+
+/// By what a process is known as one of a run's, which ends with it.
+const MARKS: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
 
 /// This program as what an agent's hooks call; nothing where it does not know its own file.
 pub fn hook() -> Option<Program> {
@@ -47,6 +51,7 @@ pub fn after(run: &Path) {
     if transcripts.is_empty() {
         return;
     }
+    let api = destination();
     let queued = |(session, transcript): (String, PathBuf)| Queued {
         project: cwd.as_path().to_owned(),
         session: Some(session),
@@ -54,18 +59,34 @@ pub fn after(run: &Path) {
         event: Event::Run,
         reason: None,
         judge,
-        destination: destination(),
+        destination: api.clone(),
     };
-    if let Err(error) = enqueue(transcripts.into_iter().map(queued)) {
+    let Ok(home) = home::locate() else { return };
+    let place = LearningPlace::in_home(home.path());
+    if let Err(error) = enqueue(&place, transcripts.into_iter().map(queued)) {
         output::warn(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
+    } else if let Err(error) = start_worker(&place, &api, judge) {
+        let hint = "what is queued is learnt by `longhaul playbook learn`";
+        output::warn(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
     }
 }
 
-fn enqueue(all: impl Iterator<Item = Queued>) -> Result<(), LearningError> {
-    let Ok(home) = home::locate() else { return Ok(()) };
-    let learning = Learning::open(&LearningPlace::in_home(home.path()))?;
-    let now = Moment(jiff::Timestamp::now().as_millisecond().cast_unsigned());
-    all.into_iter().try_for_each(|queued| learning.enqueue(now, &queued))
+/// Starts a worker unless there is one. It leaves the terminal by itself, and is not waited for: who is killed with a hook is
+/// its child as long as it lives, and a hook ends at once.
+pub fn start_worker(place: &LearningPlace, destination: &str, judge: JudgeKind) -> io::Result<()> {
+    if place.has_worker(destination, judge) {
+        return Ok(());
+    }
+    let mut worker = Command::new(env::current_exe()?);
+    worker.args(["playbook", "learn", "--worker", "--judge", judge.word()]).current_dir("/");
+    // It is no part of a run, and does not end with one.
+    MARKS.iter().for_each(|mark| drop(worker.env_remove(mark)));
+    worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+}
+
+fn enqueue(place: &LearningPlace, mut all: impl Iterator<Item = Queued>) -> Result<(), LearningError> {
+    let learning = Learning::open(place)?;
+    all.try_for_each(|queued| learning.enqueue(output::now(), &queued))
 }
 
 /// The sessions of a run, each with its file, as far as they were seen.

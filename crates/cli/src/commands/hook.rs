@@ -4,7 +4,7 @@
 
 use crate::args::hook::{HookArgs, HookCall, LearningArgs};
 use crate::claude_judge::JUDGING;
-use crate::learning::destination;
+use crate::learning::{destination, start_worker};
 use crate::output;
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -18,7 +18,7 @@ use longhaul_playbook::{Learning, LearningPlace};
 use longhaul_store::Home;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::{env, fs, io};
 
 /// The command, as the agent calls it.
@@ -156,22 +156,8 @@ impl Called {
         Ok(())
     }
 
-    /// Starts one unless there is one. It leaves this session by itself, and is not waited for: who is killed with the hook
-    /// is its child as long as it lives, and it ends at once.
     fn start_worker(&self, destination: &str, judge: JudgeKind) -> Result<(), String> {
-        if self.place.has_worker(destination, judge) {
-            return Ok(());
-        }
-        let worker = env::current_exe().and_then(|program| {
-            Command::new(program)
-                .args(["playbook", "learn", "--worker", "--judge", judge.word()])
-                .current_dir("/")
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-        });
-        worker.map(drop).map_err(|error| format!("start a worker: {error}"))
+        start_worker(&self.place, destination, judge).map_err(|error| format!("start a worker: {error}"))
     }
 
     fn trouble(&self, what: &str) {
