@@ -220,55 +220,55 @@ fn what_is_not_understood_is_not_touched() {
     check(
         "{\n  // mine\n  \"model\": \"opus\"\n}",
         expect![
-            "understand FILE: key must be a string at line 2 column 3; take its comments out, which we would lose; nothing was changed"
+            "understand FILE: key must be a string at line 2 column 3; take its comments out: Claude Code ignores settings with comments; nothing was changed"
         ],
     );
     check(
         "{\"model\": \"opus\" /* mine */}",
         expect![
-            "understand FILE: expected `,` or `}` at line 1 column 18; take its comments out, which we would lose; nothing was changed"
+            "understand FILE: expected `,` or `}` at line 1 column 18; take its comments out: Claude Code ignores settings with comments; nothing was changed"
         ],
     );
     check(
         "{\"model\": \"opus\",}",
         expect![
-            "understand FILE: trailing comma at line 1 column 18; mend it first, or Claude Code will not read it either; nothing was changed"
+            "understand FILE: trailing comma at line 1 column 18; mend it: Claude Code ignores it as it is; nothing was changed"
         ],
     );
     check(
         "{\"model\":",
         expect![
-            "understand FILE: EOF while parsing a value at line 1 column 9; mend it first, or Claude Code will not read it either; nothing was changed"
+            "understand FILE: EOF while parsing a value at line 1 column 9; mend it: Claude Code ignores it as it is; nothing was changed"
         ],
     );
     check(
         "[]",
         expect![
-            "understand FILE: the whole is not an object; mend it first, or Claude Code will not read it either; nothing was changed"
+            "understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         "7",
         expect![
-            "understand FILE: the whole is not an object; mend it first, or Claude Code will not read it either; nothing was changed"
+            "understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": []}"#,
         expect![
-            "understand FILE: `hooks` is not an object; mend it first, or Claude Code will not read it either; nothing was changed"
+            "understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": null}"#,
         expect![
-            "understand FILE: `hooks` is not an object; mend it first, or Claude Code will not read it either; nothing was changed"
+            "understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": {"SessionEnd": {}}}"#,
         expect![
-            "understand FILE: `hooks.SessionEnd` is not an array; mend it first, or Claude Code will not read it either; nothing was changed"
+            "understand FILE: `hooks.SessionEnd` is not an array; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
 }
