@@ -44,6 +44,8 @@ described! {
     "logs": "What was said and done in a run",
     "diff": "What a run changed in its workspace",
     "report": "What runs did, cost and need",
+    "playbook-learn": "What was learnt, what failed, and what waits",
+    "playbook-status": "What is queued to be learnt from, what failed, what was learnt and what it cost",
     "keypoints-extract": "What one transcript teaches",
     "playbook-show": "The points of a project's playbook",
     "playbook-edit": "What an edit of the playbook came to",

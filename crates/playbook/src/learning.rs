@@ -7,11 +7,13 @@ mod open;
 mod queue;
 mod saves;
 mod slices;
+mod standing;
 
 pub use asked::{Asked, Question};
-pub use items::{Item, Next};
+pub use items::{Item, Next, Silent};
 pub use open::{Learning, LearningError};
 pub use queue::{Event, JudgeKind, Queued};
 pub(crate) use saves::NewSave;
 pub use saves::{Cause, Save};
 pub use slices::{Part, Slice, SliceState};
+pub use standing::{Entry, Judging, Lesson, Paid, Standing};

@@ -7,10 +7,12 @@
 
 mod counted;
 pub(crate) mod crash;
+mod lessons;
 mod lock;
 mod steps;
 mod transcript;
 
+pub use lessons::Lessons;
 pub use lock::WorkerLock;
 pub use steps::{StepError, Steps, Subject};
 
@@ -332,14 +334,14 @@ impl Worker<'_> {
             Some(reflection) => reflection,
             None => {
                 let counted = self.counted(learning, item, slice.id, Question::Reflector)?;
-                let reflection = match usable(|| self.steps.reflect(&subject, &counted)).await {
-                    Ok(reflection) => reflection,
+                let reflected = match usable(|| self.steps.reflect(&subject, &counted)).await {
+                    Ok(reflected) => reflected,
                     Err(error) => return Ok(Err(error)),
                 };
-                learning.reflected(&slice, &reflection)?;
+                learning.reflected(&slice, &reflected)?;
                 pass(Point::Reflected);
                 (self.told)(Happening::Reflected(item));
-                reflection
+                reflected.reflection
             }
         };
         let operations = match slice.operations.clone() {

@@ -7,11 +7,11 @@ mod edit;
 pub mod history;
 pub mod inject;
 mod install;
-mod learn;
+pub mod learn;
 mod place;
 pub mod settings;
 pub mod show;
-mod status;
+pub mod status;
 mod undo;
 mod uninstall;
 

@@ -105,6 +105,8 @@ fn derived(name: &str) -> Value {
         "why" => of::<why::Why<'_>>(),
         "logs" => of::<Vec<Message>>(),
         "report" => of::<report::Printed>(),
+        "playbook-learn" => of::<playbook::learn::Learnt>(),
+        "playbook-status" => of::<playbook::status::LearningStatus>(),
         "keypoints-extract" => of::<Extraction>(),
         "playbook-show" => of::<playbook::show::Shown>(),
         "playbook-edit" | "playbook-undo" => of::<playbook::changed::Printed>(),

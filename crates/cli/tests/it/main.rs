@@ -30,6 +30,7 @@ mod hooks;
 mod keeping_going;
 mod keypoints;
 mod ladder;
+mod learning;
 mod ledger;
 mod left_out;
 mod limits;

@@ -2,7 +2,7 @@
 
 use super::items::{Item, finish};
 use super::{Learning, LearningError};
-use crate::judging::Reflection;
+use crate::judging::{Reflected, Reflection};
 use longhaul_core::Moment;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -134,10 +134,12 @@ impl Learning {
     }
 
     /// The reflector has answered.
-    pub(crate) fn reflected(&mut self, slice: &Slice, reflection: &Reflection) -> Result<(), LearningError> {
+    pub(crate) fn reflected(&mut self, slice: &Slice, reflected: &Reflected) -> Result<(), LearningError> {
+        let Reflected { reflection, notes } = reflected;
         let said = serde_json::to_string(reflection).unwrap_or_default();
-        let sql = "UPDATE slices SET state = 'reflected', reflection = ? WHERE id = ?";
-        self.change(|db| db.execute(sql, params![said, slice.id]).map(drop))
+        let notes = (!notes.is_empty()).then(|| notes.join("; "));
+        let sql = "UPDATE slices SET state = 'reflected', reflection = ?, why = ? WHERE id = ?";
+        self.change(|db| db.execute(sql, params![said, notes, slice.id]).map(drop))
     }
 
     /// The curator has answered.
@@ -157,7 +159,8 @@ impl Learning {
         rows: &BTreeSet<i64>,
     ) -> Result<(), LearningError> {
         self.change(|db| {
-            let sql = "UPDATE slices SET state = ?, why = ?, ended_at = ? WHERE id = ?";
+            // Behind it is what was noted when it was reflected on.
+            let sql = "UPDATE slices SET state = ?, why = ? || coalesce('; ' || why, ''), ended_at = ? WHERE id = ?";
             db.execute(sql, params![state.word(), why, now.0.cast_signed(), slice.id])?;
             let ended = match state {
                 SliceState::Learnt | SliceState::Empty => Ok(why),

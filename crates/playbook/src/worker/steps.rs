@@ -1,6 +1,6 @@
 //! What a worker has others do: ask, and change the playbook.
 
-use crate::judging::Reflection;
+use crate::judging::{Reflected, Reflection};
 use crate::learning::{Item, Learning};
 use crate::worker::transcript::hash_of;
 use crate::{Judge, JudgeError};
@@ -34,7 +34,7 @@ impl Subject<'_> {
 #[async_trait]
 pub trait Steps: Send + Sync {
     /// Asks what helped.
-    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflection, StepError>;
+    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflected, StepError>;
 
     /// Asks what the playbook should say.
     async fn curate(

@@ -1,6 +1,6 @@
 use super::*;
 use crate::judge::Clock;
-use crate::judging::Reflection;
+use crate::judging::{Reflected, Reflection};
 use crate::learning::{Event, Queued};
 use crate::{JudgeError, Reply};
 use async_trait::async_trait;
@@ -68,7 +68,7 @@ impl Judge for Stage {
 
 #[async_trait]
 impl Steps for Stage {
-    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflection, StepError> {
+    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflected, StepError> {
         let text = String::from_utf8_lossy(subject.bytes);
         let fresh = text.lines().filter(|line| {
             let row: Value = serde_json::from_str(line).unwrap_or_default();
@@ -78,7 +78,10 @@ impl Steps for Stage {
         let reply = judge.ask(&format!("reflect on {}", fresh.join(" "))).await.map_err(StepError::Judge)?;
         match reply.text.as_str() {
             "prose" => Err(StepError::Unusable("there is no JSON in it".to_owned())),
-            text => Ok(Reflection { analysis: text.to_owned(), tags: Vec::new() }),
+            text => Ok(Reflected {
+                reflection: Reflection { analysis: text.to_owned(), tags: Vec::new() },
+                notes: Vec::new(),
+            }),
         }
     }
 

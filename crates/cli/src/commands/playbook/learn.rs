@@ -1,10 +1,257 @@
-//! `longhaul playbook learn`.
+//! `longhaul playbook learn`: learns from what is queued, or from transcripts that are named. Whatever ends it, the next one
+//! goes on where it was.
 
-use crate::args::Global;
+mod judge;
+mod progress;
+mod unmarked;
+
+use super::place;
+use crate::api_judge::SystemClock;
 use crate::args::playbook::LearnArgs;
+use crate::args::{Global, OutputFormat};
+use crate::commands::detach;
 use crate::failure::Failure;
+use crate::learning::destination;
+use crate::output::clock::coming;
+use crate::output::words::counted;
+use crate::{home, output, runtime};
+use longhaul::agents::claude_config_dir;
+use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Span};
+use longhaul_playbook::judge::Clock;
+use longhaul_playbook::judging::Templates;
+use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Next, Queued, Standing};
+use longhaul_playbook::points::Wording;
+use longhaul_playbook::worker::{Happening, Lessons, Worked, Worker};
+use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_store::rfc3339;
+use progress::Progress;
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
+
+// How often it is looked whether another worker has come to its end.
+const LOOK_EVERY: Span = Span::from_secs(1);
+
+/// What is printed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Learnt {
+    /// How many parts of sessions were learnt from.
+    learnt: u64,
+    /// What failed, and is kept for `--failed`.
+    failed: Vec<Failed>,
+    /// How many transcripts are still queued for this judge.
+    waiting: u64,
+    /// When the next of them is due; nothing if none is, or a person must do something first.
+    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
+    due_at: Option<String>,
+    /// What a person must change before anything is learnt; else nothing.
+    needs_person: Option<String>,
+    /// How many are queued for another judge or another API.
+    for_others: u64,
+}
+
+/// What failed.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Failed {
+    /// The transcript.
+    transcript: PathBuf,
+    /// The directory whose playbook was to learn.
+    project: PathBuf,
+    /// Why.
+    why: Option<String>,
+}
+
+/// All that a worker of this process needs to know of itself.
+struct Here {
+    place: LearningPlace,
+    kind: JudgeKind,
+    destination: String,
+}
 
 /// Carries out the command and returns its exit code.
-pub fn learn(_global: &Global, _args: &LearnArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("playbook learn is not built yet"))
+pub fn learn(global: &Global, args: &LearnArgs) -> Result<u8, Failure> {
+    if args.worker {
+        detach::leave_terminal();
+        unmarked::exec_if_marked();
+    }
+    let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
+    let place = LearningPlace::in_home(home::open()?.path());
+    let here = Here { place, kind: args.judge.into(), destination: destination() };
+    let mut learning = Learning::open(&here.place).map_err(|error| failure(&error))?;
+    if let Some(path) = learning.set_aside() {
+        progress::say_set_aside(path);
+    }
+    let project = PathBuf::from(place::file(&args.project)?.project());
+    for transcript in transcripts {
+        learning
+            .enqueue(output::now(), &here.queued(&project, transcript))
+            .map_err(|error| failure(&error))?;
+    }
+    if args.failed {
+        let again = learning.try_failed_again(here.kind, &here.destination);
+        again.map_err(|error| failure(&error))?;
+    }
+    let before = learning.standing(0).map_err(|error| failure(&error))?;
+    drop(learning);
+    let worked = runtime::new()?.block_on(here.work(global, args.worker)).map_err(|error| failure(&error))?;
+    if args.worker {
+        return Ok(0);
+    }
+    here.tell(global, &before, worked)
+}
+
+/// A transcript that can be read, by a name that holds everywhere.
+fn readable(path: &Path) -> Result<PathBuf, Failure> {
+    let file = fs::File::open(path).and_then(|file| file.metadata());
+    let refused = |why: String| {
+        let hint = "name a session file of Claude Code: ~/.claude/projects/*/*.jsonl";
+        Failure::usage(format!("read {}: {why}", path.display()), hint)
+    };
+    match file {
+        Ok(found) if found.is_file() => {
+            fs::canonicalize(path).or_else(|_| absolute(path)).map_err(|error| refused(error.to_string()))
+        }
+        Ok(_) => Err(refused("it is no file".to_owned())),
+        Err(error) => Err(refused(error.to_string())),
+    }
+}
+
+impl Here {
+    fn queued(&self, project: &Path, transcript: PathBuf) -> Queued {
+        Queued {
+            project: project.to_owned(),
+            session: None,
+            transcript,
+            event: Event::Asked,
+            reason: None,
+            judge: self.kind,
+            destination: self.destination.clone(),
+        }
+    }
+
+    /// Works, or waits for the worker that does.
+    async fn work(&self, global: &Global, is_worker: bool) -> Result<Worked, LearningError> {
+        let clock = Arc::new(SystemClock::new());
+        let judge = judge::of(self.kind, &self.place, &clock);
+        let lessons = lessons(&self.place, global);
+        let progress = Progress { quiet: global.quiet || is_worker };
+        let told = |happening: Happening<'_>| {
+            if is_worker {
+                progress::put_down(&self.place, happening);
+            }
+            progress.tell(happening);
+        };
+        let worker = Worker {
+            place: &self.place,
+            judge: &*judge,
+            kind: self.kind,
+            destination: &self.destination,
+            steps: &lessons,
+            clock: &*clock,
+            stays: is_worker,
+            told: &told,
+        };
+        let mut is_said = false;
+        loop {
+            let worked = worker.work().await?;
+            if !worked.another || is_worker {
+                return Ok(worked);
+            }
+            let next = Learning::open(&self.place)?.next(self.kind, &self.destination, clock.now().at)?;
+            if !matches!(next, Next::Due(_)) {
+                return Ok(worked);
+            }
+            if !is_said && !progress.quiet {
+                output::talk("another worker is learning: waiting for it");
+                is_said = true;
+            }
+            clock.sleep_until(clock.now().at + LOOK_EVERY).await;
+        }
+    }
+
+    /// Says what came of it, by what the database knows: another worker may have done it.
+    fn tell(&self, global: &Global, before: &Standing, worked: Worked) -> Result<u8, Failure> {
+        let learning = Learning::open(&self.place).map_err(|error| failure(&error))?;
+        let after = learning.standing(0).map_err(|error| failure(&error))?;
+        let next = learning.next(self.kind, &self.destination, Moment(0)).map_err(|error| failure(&error))?;
+        let due = match next {
+            Next::Waits(at) if worked.person.is_none() => Some(at),
+            Next::Due(_) if worked.person.is_none() => Some(output::now()),
+            Next::Waits(_) | Next::Due(_) | Next::Nothing => None,
+        };
+        let (own, others): (Vec<_>, Vec<_>) = after
+            .waiting
+            .iter()
+            .partition(|entry| entry.judge == self.kind.word() && entry.destination == self.destination);
+        let is_new = |id: i64| before.failed.iter().all(|entry| entry.id != id);
+        let failed = after.failed.into_iter().filter(|entry| is_new(entry.id));
+        let learnt = Learnt {
+            learnt: after.learnt.saturating_sub(before.learnt),
+            failed: failed
+                .map(|entry| Failed { transcript: entry.transcript, project: entry.project, why: entry.why })
+                .collect(),
+            waiting: own.len() as u64,
+            due_at: due.map(rfc3339),
+            needs_person: worked.person,
+            for_others: others.len() as u64,
+        };
+        match output::format(global) {
+            OutputFormat::Text => output::print_text(&text(&learnt, due)),
+            OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&learnt),
+        }
+        let outcome = if learnt.needs_person.is_some() {
+            OutcomeKind::NeedsPerson
+        } else if learnt.waiting > 0 {
+            OutcomeKind::RetryLater
+        } else if !learnt.failed.is_empty() {
+            OutcomeKind::Failed
+        } else {
+            OutcomeKind::Done
+        };
+        Ok(Outcome { kind: outcome, ..Outcome::DONE }.exit_code())
+    }
+}
+
+/// What is asked, and what is made of the answers, as the user has it.
+fn lessons(place: &LearningPlace, global: &Global) -> Lessons {
+    let templates =
+        claude_config_dir().map_or_else(Templates::ours, |dir| Templates::in_dir(&dir.join("prompts")));
+    let (threshold, odd) = place::alike();
+    if let Some(odd) = odd.filter(|_| !global.quiet) {
+        output::warn(&odd, None);
+    }
+    Lessons { place: place.clone(), templates, similarity: Box::new(Wording), threshold }
+}
+
+fn text(learnt: &Learnt, due: Option<Moment>) -> String {
+    let mut text = match learnt.learnt {
+        0 => "nothing new was learnt\n".to_owned(),
+        lessons => format!("{} learnt\n", counted(lessons, "lesson")),
+    };
+    if !learnt.failed.is_empty() {
+        text += &format!("{} failed; `longhaul playbook learn --failed` tries again:\n", learnt.failed.len());
+        for Failed { transcript, why, .. } in &learnt.failed {
+            text += &format!("  {}: {}\n", transcript.display(), why.as_deref().unwrap_or_default());
+        }
+    }
+    let when = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
+    if learnt.waiting > 0 {
+        text += &format!("{} waiting{when}\n", counted(learnt.waiting, "transcript"));
+    }
+    if learnt.for_others > 0 {
+        text += &format!(
+            "{} for another judge or API: see `longhaul playbook status`\n",
+            counted(learnt.for_others, "transcript")
+        );
+    }
+    text
+}
+
+/// What is wrong with the database.
+pub fn failure(error: &LearningError) -> Failure {
+    let fault = None::<Fault>;
+    Failure::refused(error.to_string(), error.hint(), fault)
 }

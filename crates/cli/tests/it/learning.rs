@@ -1,0 +1,298 @@
+//! Learning from what is queued: a worker that may be killed anywhere learns everything once, and asks for nothing twice.
+
+use crate::call::{Call, Ended, Started, until};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use crate::tidy;
+use expect_test::expect;
+use longhaul_playbook::LearningPlace;
+use longhaul_playbook::hooks::troubles;
+use longhaul_playbook::worker::WorkerLock;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::{fs, io, thread};
+
+const POINT: &str = "The parser is generated from grammar.txt.";
+
+/// An API with a reflector and a curator, who add a point for each session.
+fn answering(points: &[(String, String)], side: &str) -> Server {
+    let reply = |to: &str, text: &str| format!("[[reply]]\nto = {to:?}\n[[reply.turn]]\ntext = {text:?}\n");
+    let mut toml = format!("{WORK}[side]\n{side}\n");
+    for (session, point) in points {
+        let analysis = format!("This was learnt of {session}: the grammar.");
+        toml += &reply(&asked(session), &json!({"analysis": &analysis, "bullet_tags": []}).to_string());
+        let operations = json!({"reasoning": "new", "operations": [
+            {"type": "ADD", "text": point, "section": "PROJECT CONTEXT"}]});
+        toml += &reply(&analysis, &operations.to_string());
+    }
+    Server::plays(&toml)
+}
+
+/// What was asked for in a session.
+fn asked(session: &str) -> String {
+    format!("Fix the parser of {session}, please")
+}
+
+fn one(side: &str) -> Server {
+    answering(&[("one.jsonl".to_owned(), POINT.to_owned())], side)
+}
+
+/// A session's file, in which something was said.
+fn session(stage: &Stage, name: &str) -> PathBuf {
+    let row = |number: u32, role: &str, content: Value| {
+        json!({"type": role, "uuid": format!("{name}-{number}"), "sessionId": name,
+               "message": {"role": role, "content": content}})
+    };
+    let rows = [
+        row(1, "user", json!(asked(name))),
+        row(2, "assistant", json!([{"type": "text", "text": "It is generated; I change the grammar."}])),
+    ];
+    stage.file(name, rows.iter().map(|row| format!("{row}\n")).collect::<String>())
+}
+
+fn learn_by(stage: &Stage, server: &Server, args: &[&str]) -> Call {
+    stage.longhaul(["playbook", "learn", "--output-format", "json"]).args(args).against(server)
+}
+
+fn learn(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
+    learn_by(stage, server, args).end()
+}
+
+fn printed(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("it prints JSON: {ended:?}"))
+}
+
+/// What the playbook says.
+fn points(stage: &Stage) -> Vec<String> {
+    let text = fs::read_to_string(stage.folder().join(".claude/playbook.json")).unwrap_or_default();
+    let playbook: Value = serde_json::from_str(&text).unwrap_or_default();
+    let points = playbook["sections"]["PROJECT CONTEXT"].as_array().cloned().unwrap_or_default();
+    points.iter().map(|point| point["text"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn count(stage: &Stage, sql: &str) -> i64 {
+    let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it is there");
+    database.query_row(sql, [], |row| row.get(0)).expect("it can be asked")
+}
+
+#[test]
+fn a_transcript_that_is_named_is_learnt_from_once() {
+    let stage = Stage::new();
+    let server = one("");
+    session(&stage, "one.jsonl");
+    let ended = learn(&stage, &server, &["one.jsonl"]);
+    assert_eq!((ended.code, printed(&ended)["learnt"].as_u64()), (0, Some(1)), "{ended:?}");
+    assert_eq!(points(&stage), [POINT]);
+    let ended = learn(&stage, &server, &["one.jsonl"]);
+    assert_eq!((ended.code, printed(&ended)["learnt"].as_u64()), (0, Some(0)), "{ended:?}");
+    assert!(ended.stderr.contains("one.jsonl: nothing to learn: nothing was new in it"), "{}", ended.stderr);
+    assert_eq!(server.api.account().requests.len(), 2);
+
+    let told = stage.longhaul(["playbook", "status", "--output-format", "text"]).end();
+    let shown = told.stdout.replace(&stage.folder().display().to_string(), "DIR");
+    let (told, cost) = shown.split_once("2 answers: ").expect("it says what it cost");
+    expect![[r#"
+        0 transcripts waiting, 0 failed, 2 done; no worker is there
+        1 lesson learnt, the last ones:
+          now, DIR: 1 new
+    "#]]
+    .assert_eq(told);
+    assert!(cost.starts_with('$'), "{cost}");
+    let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
+    assert_eq!(printed(&status)["lessons"][0]["what"], "1 new");
+}
+
+/// Each point, by what was done last.
+const POINTS: &[&str] = &[
+    "Begun",
+    "Asking",
+    "Answered",
+    "Reflected",
+    "Curated",
+    "Prepared",
+    "WrittenDown",
+    "Placed",
+    "Noted",
+    "Saved",
+    "Ended",
+];
+
+#[test]
+fn a_worker_that_is_killed_at_any_step_learns_once_and_asks_once() {
+    for point in POINTS {
+        let stage = Stage::new();
+        let server = one("");
+        session(&stage, "one.jsonl");
+        let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
+        let killed = call.env("LONGHAUL_CRASH", format!("worker@{point}")).start().end_or_killed();
+        assert!(killed.is_none(), "{point}: {killed:?}");
+        let ended = learn(&stage, &server, &[]);
+        assert_eq!(ended.code, 0, "{point}: {ended:?}");
+        assert_eq!(points(&stage), [POINT], "{point}");
+        assert_eq!(server.api.account().requests.len(), 2, "{point}");
+        assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learnt'"), 1, "{point}");
+        assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0, "{point}");
+        assert_eq!(count(&stage, "SELECT count(*) FROM saves"), 1, "{point}");
+    }
+}
+
+/// A way to an API, on which requests may be kept for ever.
+struct Way {
+    url: String,
+    holds: Arc<AtomicBool>,
+    held: Arc<AtomicU32>,
+}
+
+impl Way {
+    fn to(server: &Server) -> Way {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+        let url = format!("http://{}", listener.local_addr().expect("it has an address"));
+        let way = Way { url, holds: Arc::new(AtomicBool::new(true)), held: Arc::default() };
+        let there = server.api.url().trim_start_matches("http://").to_owned();
+        let (holds, held) = (Arc::clone(&way.holds), Arc::clone(&way.held));
+        thread::spawn(move || {
+            let mut kept = Vec::new();
+            for client in listener.incoming().flatten() {
+                if holds.load(Ordering::SeqCst) {
+                    held.fetch_add(1, Ordering::SeqCst);
+                    kept.push(client);
+                } else {
+                    let server = TcpStream::connect(&there).expect("the API is there");
+                    let pipe = |mut from: TcpStream, mut to: TcpStream| {
+                        thread::spawn(move || drop(io::copy(&mut from, &mut to)));
+                    };
+                    let clone = |stream: &TcpStream| stream.try_clone().expect("it is open");
+                    pipe(clone(&client), clone(&server));
+                    pipe(server, client);
+                }
+            }
+        });
+        way
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_while_it_is_answered_asks_again() {
+    let stage = Stage::new();
+    let server = one("");
+    let way = Way::to(&server);
+    session(&stage, "one.jsonl");
+    let learn = || learn_by(&stage, &server, &["one.jsonl"]).env("ANTHROPIC_BASE_URL", &way.url);
+    let started = learn().start();
+    until("the request is there", || way.held.load(Ordering::SeqCst) == 1);
+    started.kill();
+    way.holds.store(false, Ordering::SeqCst);
+    let ended = learn().end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(points(&stage).len(), 1);
+    assert_eq!(server.api.account().requests.len(), 2);
+    assert_eq!(count(&stage, "SELECT count(*) FROM slices"), 1);
+}
+
+#[test]
+fn what_is_queued_waits_for_the_api_and_for_a_person() {
+    let stage = Stage::new();
+    session(&stage, "one.jsonl");
+    let unauthorized = one("fault = { status = { code = 401 } }");
+    let without_key = stage
+        .longhaul(["playbook", "learn", "one.jsonl", "--output-format", "json"])
+        .against(&unauthorized)
+        .without_env("ANTHROPIC_API_KEY")
+        .end();
+    assert_eq!(without_key.code, 23, "{without_key:?}");
+    assert!(without_key.stderr.contains("error: no API key is set"), "{}", without_key.stderr);
+    assert_eq!(unauthorized.api.account().requests.len(), 0);
+    let refused = learn(&stage, &unauthorized, &["--quiet"]);
+    assert_eq!((refused.code, printed(&refused)["waiting"].as_u64()), (23, Some(1)), "{refused:?}");
+    assert_eq!(unauthorized.api.account().requests.len(), 1);
+    let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
+    assert_eq!(printed(&status)["silent"][0]["needs_person"], true, "{status:?}");
+    // Another API is none of its session's.
+    let server = one("");
+    let other = learn(&stage, &server, &[]);
+    assert_eq!((other.code, printed(&other)["for_others"].as_u64()), (0, Some(1)), "{other:?}");
+    assert_eq!(server.api.account().requests.len(), 0);
+}
+
+#[test]
+fn an_api_that_is_down_is_left_alone_and_the_queue_is_kept() {
+    let stage = Stage::new();
+    session(&stage, "one.jsonl");
+    // The first three requests are those of one question.
+    let server = one("fault = { status = { code = 529 } }\ntimes = 3");
+    let down = learn(&stage, &server, &["one.jsonl"]);
+    assert_eq!((down.code, printed(&down)["waiting"].as_u64()), (75, Some(1)), "{down:?}");
+    assert!(printed(&down)["due_at"].is_string(), "{down:?}");
+    assert_eq!(server.api.account().requests.len(), 3);
+    let mut last = None;
+    until("it is learnt", || {
+        let ended = learn(&stage, &server, &["--quiet"]);
+        let code = ended.code;
+        last = Some(ended);
+        code == 0
+    });
+    assert_eq!(points(&stage).len(), 1, "{last:?}");
+    assert_eq!(count(&stage, "SELECT count(*) FROM asked WHERE fault = 'overloaded'"), 1);
+}
+
+#[test]
+fn what_cannot_be_learnt_from_is_kept_and_says_why() {
+    let stage = Stage::new();
+    let server = one("");
+    let gone = learn(&stage, &server, &["gone.jsonl"]);
+    assert_eq!(gone.code, 2, "{gone:?}");
+    stage.file("other.jsonl", "{\"tool\":\"another\"}\n");
+    let foreign = learn(&stage, &server, &["other.jsonl"]);
+    assert_eq!(
+        (foreign.code, printed(&foreign)["failed"].as_array().map(Vec::len)),
+        (20, Some(1)),
+        "{foreign:?}"
+    );
+    let again = learn(&stage, &server, &["--failed"]);
+    assert_eq!(again.code, 20, "{again:?}");
+    fs::rename(session(&stage, "one.jsonl"), stage.folder().join("other.jsonl")).expect("it is a file");
+    let again = learn(&stage, &server, &["--failed"]);
+    assert_eq!((again.code, points(&stage).len()), (0, 1), "{again:?}");
+}
+
+#[test]
+fn fifty_sessions_that_end_at_once_are_all_learnt_from() {
+    const SESSIONS: usize = 50;
+    // No two are alike: each word is there once.
+    let text =
+        |number: usize| (0..5).map(|word| format!("w{}", number * 5 + word)).collect::<Vec<_>>().join(" ");
+    let texts: Vec<String> = (0..SESSIONS).map(text).collect();
+    let stage = Stage::new();
+    let named = texts.iter().enumerate().map(|(number, text)| (format!("{number}.jsonl"), text.clone()));
+    let server = answering(&named.collect::<Vec<_>>(), "");
+    let ended: Vec<Started> = (0..SESSIONS)
+        .map(|number| {
+            let transcript = session(&stage, &format!("{number}.jsonl"));
+            let said = json!({"session_id": number.to_string(), "transcript_path": transcript,
+                              "cwd": stage.folder(), "hook_event_name": "SessionEnd", "reason": "other"});
+            let hook = stage.longhaul(["hook", "SessionEnd"]).against(&server);
+            hook.env("CLAUDE_PROJECT_DIR", stage.folder()).stdin(said.to_string()).start()
+        })
+        .collect();
+    for hook in ended {
+        assert_eq!(hook.end().code, 0);
+    }
+    // Each of them found a worker at work, or started one, which leaves when nothing is left.
+    let place = LearningPlace::in_home(&stage.home());
+    let is_done = || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0;
+    until("all of it is learnt", is_done);
+    until("no worker is there", || !WorkerLock::is_any_held(&place));
+    until("no process is there", || tidy::processes(stage.folder()).is_empty());
+    assert!(troubles(&place).is_empty(), "{:?}", troubles(&place));
+    assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learnt'"), SESSIONS as i64);
+    assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0);
+    assert_eq!(server.api.account().requests.len(), 2 * SESSIONS, "nothing is asked twice");
+    let said = points(&stage);
+    assert_eq!(said.len(), SESSIONS, "{said:?}");
+    assert_eq!(said.into_iter().collect::<BTreeSet<_>>(), texts.into_iter().collect());
+}

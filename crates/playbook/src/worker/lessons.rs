@@ -1,0 +1,148 @@
+//! The steps of a worker as they are: the reflector, the curator, and the playbook of the item's project.
+
+use super::steps::{StepError, Steps, Subject};
+use crate::file::{Changed, Outcome};
+use crate::judge::Then;
+use crate::judging::{self, JudgingError, Reflected, Reflection, Slice, Templates};
+use crate::learning::Cause;
+use crate::points::{self, Done, Similarity, Told};
+use crate::{FileError, Judge, JudgeError, Learning, LearningPlace, Playbook, PlaybookFile};
+use async_trait::async_trait;
+use longhaul_core::Fault;
+use serde_json::Value;
+
+/// What is asked, and what is made of the answers.
+pub struct Lessons {
+    /// Where states of playbooks are kept.
+    pub place: LearningPlace,
+    /// What the judges are told.
+    pub templates: Templates,
+    /// By what two points are known to say the same.
+    pub similarity: Box<dyn Similarity + Send + Sync>,
+    /// How alike they must be.
+    pub threshold: f64,
+}
+
+#[async_trait]
+impl Steps for Lessons {
+    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflected, StepError> {
+        let slice = Slice::of(subject.bytes, |row| subject.is_judged(row));
+        let slice = slice.map_err(|error| {
+            let path = subject.item.queued.transcript.display();
+            StepError::Never(format!("read {path}: {error}; {}", error.hint()))
+        })?;
+        if slice.is_empty() {
+            return Err(StepError::Nothing);
+        }
+        let playbook = self.playbook(subject)?;
+        // The worker's judge counts.
+        judging::reflect(judge, &slice, &playbook, &self.templates, &mut |_, _| {}).await.map_err(of_judging)
+    }
+
+    async fn curate(
+        &self,
+        subject: &Subject<'_>,
+        reflection: &Reflection,
+        judge: &dyn Judge,
+    ) -> Result<Vec<Value>, StepError> {
+        let playbook = self.playbook(subject)?;
+        let curation = judging::curate(judge, reflection, &playbook, &self.templates, &mut |_, _| {}).await;
+        curation.map(|curation| curation.operations).map_err(of_judging)
+    }
+
+    fn learn(
+        &self,
+        learning: &mut Learning,
+        subject: &Subject<'_>,
+        reflection: &Reflection,
+        operations: &[Value],
+    ) -> Result<String, StepError> {
+        let file = PlaybookFile::of_project(&subject.item.queued.project);
+        let changed = file.change(learning, &Cause::Slice(subject.slice), subject.at, |playbook| {
+            points::learn(playbook, reflection, operations, &*self.similarity, self.threshold)
+        });
+        changed.map(|changed| said(&changed)).map_err(|error| of_file(&error))
+    }
+}
+
+impl Lessons {
+    /// The playbook as the judges see it. Of a damaged one it is what the next change goes on from.
+    fn playbook(&self, subject: &Subject<'_>) -> Result<Playbook, StepError> {
+        let file = PlaybookFile::of_project(&subject.item.queued.project);
+        match file.read() {
+            Ok(found) => Ok(found.playbook),
+            Err(FileError::Damaged { .. }) => {
+                let last = Learning::open(&self.place)
+                    .and_then(|learning| learning.last_saves(&file.project()))
+                    .map_err(|error| StepError::Later(format!("{error}; {}", error.hint())))?;
+                let text = last.0.and_then(|save| save.content);
+                Ok(text.and_then(|text| Playbook::read(&text).ok()).unwrap_or_default().0)
+            }
+            Err(error) => Err(of_file(&error)),
+        }
+    }
+}
+
+fn of_judging(error: JudgingError) -> StepError {
+    let with_hint = |error: &JudgingError| {
+        let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("{error}{hint}")
+    };
+    match error {
+        JudgingError::Judge(error) => StepError::Judge(error),
+        JudgingError::Unusable { .. } => StepError::Unusable(with_hint(&error)),
+        // The same templates are for everything that is queued.
+        JudgingError::Template(_) => {
+            let (fault, then) = (Fault::BadRequest, Then::Person);
+            StepError::Judge(JudgeError { fault, then, said: with_hint(&error), requests: 0 })
+        }
+        // Of one project's playbook.
+        JudgingError::NoRoom { .. } => StepError::Never(with_hint(&error)),
+    }
+}
+
+/// Whatever keeps a playbook from being changed now: its judges have answered, and their answers are kept.
+fn of_file(error: &FileError) -> StepError {
+    StepError::Later(format!("{error}; {}", error.hint()))
+}
+
+/// What came of it, in a few words.
+fn said(changed: &Changed) -> String {
+    let Changed { outcome, told, set_aside, noticed, .. } = changed;
+    let mut said = match outcome {
+        Outcome::Saved | Outcome::Already => counted(told),
+        Outcome::Unchanged => "nothing that the playbook did not say".to_owned(),
+    };
+    if let Some(path) = set_aside {
+        said += &format!("; the damaged playbook is kept as {}", path.display());
+    }
+    for odd in noticed {
+        said += &format!("; {odd}");
+    }
+    said
+}
+
+fn counted(told: &Told) -> String {
+    let (mut added, mut changed, mut gone, mut rated) = (0, 0, 0, 0);
+    for done in &told.done {
+        match done {
+            Done::Added { .. } => added += 1,
+            Done::Updated { .. } | Done::Merged { .. } | Done::Changed { .. } => changed += 1,
+            Done::Deleted { .. } | Done::Joined { .. } | Done::Pruned { .. } => gone += 1,
+            Done::Helped { .. } | Done::Harmed { .. } => rated += 1,
+        }
+    }
+    let counts = [
+        (added, "new"),
+        (changed, "changed"),
+        (gone, "gone"),
+        (rated, "rated"),
+        (told.skipped.len(), "not done"),
+    ];
+    let words: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    if words.is_empty() { "nothing changed".to_owned() } else { words.join(", ") }
+}
