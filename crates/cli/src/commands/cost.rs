@@ -1,5 +1,6 @@
 //! `longhaul cost`: what was spent, by day, model, project, run or agent. What the agent states and what we estimate are
-//! never added up unseen.
+//! never added up unseen. What a judge of sessions was asked is counted with it: as a model's use by the agent `playbook`, in no
+//! run.
 
 use crate::args::{By, CostArgs, Global, OutputFormat};
 use crate::failure::Failure;
@@ -10,8 +11,10 @@ use crate::output::text::{grouped, short_count};
 use crate::output::words::dollars;
 use crate::output::wrap::wrap;
 use crate::{home, ledger, output};
-use longhaul_core::{Moment, Tokens};
-use longhaul_store::{CostBy, CostRow, LedgerSpend, rfc3339};
+use longhaul_core::{Moment, Tokens, Usd};
+use longhaul_playbook::learning::Paid;
+use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_store::{CostBy, CostRow, Home, LedgerSpend, rfc3339};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,6 +24,11 @@ const QUARTER_MS: u64 = 900_000;
 // Of the table's columns.
 const MESSAGES_PLACE: usize = 4;
 const CACHE_PLACE: usize = 7;
+
+/// Whose the judge's spending is.
+const JUDGE: &str = "playbook";
+/// The run that it is of: none.
+const NO_RUN: &str = "-";
 
 /// What every price here is, also where nobody was billed for it.
 const BASIS: &str = "what the use costs at the prices of the API; a subscription is not billed for it";
@@ -77,7 +85,8 @@ struct Row {
 pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
     let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
     let since = args.since.or_else(|| (!args.all).then(month));
-    let ledger = ledger::open(&home::locate()?)?;
+    let home = home::locate()?;
+    let ledger = ledger::open(&home)?;
     let found = match args.by {
         By::Day => ledger.costs_by_quarter(since).map(days),
         By::Model => ledger.costs(CostBy::Model, since),
@@ -86,6 +95,7 @@ pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
         By::Agent => ledger.costs(CostBy::Agent, since),
     };
     let found = found.map_err(|error| ledger::failure(&error))?;
+    let found = with_judge(found, &judged(&home, since), args.by);
     let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
     let costs = Costs {
         by: word(args.by),
@@ -111,6 +121,59 @@ pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&costs),
     }
     Ok(0)
+}
+
+/// What a judge was paid for since then. Where that cannot be known, the rest is told all the same.
+fn judged(home: &Home, since: Option<Moment>) -> Vec<Paid> {
+    // The ledger counts by quarters of an hour.
+    let since = Moment(since.unwrap_or(Moment(0)).0 / QUARTER_MS * QUARTER_MS);
+    let learning = Learning::open_existing(&LearningPlace::in_home(home.path()));
+    let paid = learning.and_then(|learning| {
+        let Some(learning) = learning else { return Ok(Vec::new()) };
+        if let Some(path) = learning.set_aside() {
+            let warning =
+                format!("what the playbook's judge cost is not known: {} is damaged", path.display());
+            output::warn(&warning, None);
+        }
+        learning.paid(since)
+    });
+    paid.unwrap_or_else(|error| {
+        output::warn(&format!("what the playbook's judge cost is not told: {error}"), Some(&error.hint()));
+        Vec::new()
+    })
+}
+
+/// The same rows with what a judge was paid, in the order that they have.
+fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[Paid], by: By) -> Vec<CostRow<String>> {
+    let clock = Clock::here();
+    for paid in paid {
+        let key = match by {
+            By::Day => clock.day(paid.at),
+            By::Model => paid.model.clone(),
+            By::Project => paid.project.clone(),
+            By::Run => NO_RUN.to_owned(),
+            By::Agent => JUDGE.to_owned(),
+        };
+        let spend = LedgerSpend {
+            cost_estimated: paid.cost.unwrap_or_default(),
+            unpriced: paid.cost.is_none(),
+            tokens: paid.tokens,
+            messages: 1,
+            ..LedgerSpend::default()
+        };
+        match rows.iter_mut().find(|row| row.key == key) {
+            Some(row) => row.spend = plus(row.spend, &spend),
+            None => rows.push(CostRow { key, spend }),
+        }
+    }
+    let cost = |row: &CostRow<String>| -> Usd { row.spend.cost + row.spend.cost_estimated };
+    match by {
+        By::Day => rows.sort_by(|one, other| other.key.cmp(&one.key)),
+        By::Model | By::Project | By::Run | By::Agent => {
+            rows.sort_by(|one, other| cost(other).cmp(&cost(one)).then_with(|| one.key.cmp(&other.key)));
+        }
+    }
+    rows
 }
 
 fn word(by: By) -> &'static str {

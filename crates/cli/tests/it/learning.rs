@@ -296,3 +296,41 @@ fn fifty_sessions_that_end_at_once_are_all_learnt_from() {
     assert_eq!(said.len(), SESSIONS, "{said:?}");
     assert_eq!(said.into_iter().collect::<BTreeSet<_>>(), texts.into_iter().collect());
 }
+
+#[test]
+fn what_the_judge_used_is_counted() {
+    let stage = Stage::new();
+    let server = one("");
+    session(&stage, "one.jsonl");
+    assert_eq!(learn(&stage, &server, &["one.jsonl"]).code, 0);
+    let costs = |by: &str| {
+        let ended = stage.longhaul(["cost", "--all", "--by", by, "--output-format", "json"]).end();
+        assert_eq!(ended.code, 0, "{ended:?}");
+        printed(&ended)
+    };
+    let by_agent = costs("agent");
+    assert_eq!(by_agent["rows"][0]["key"], "playbook");
+    assert_eq!(by_agent["rows"][0]["messages"], 2);
+    assert_eq!(by_agent["rows"][0]["stated_cost_usd"], 0.0);
+    assert!(by_agent["total"]["estimated_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{by_agent}");
+    for (by, key) in [
+        ("run", "-".to_owned()),
+        ("model", "claude-sonnet-4-5-20250929".to_owned()),
+        ("project", stage.folder().display().to_string()),
+    ] {
+        let costs = costs(by);
+        assert_eq!(costs["rows"][0]["key"], key, "{costs}");
+        assert_eq!(costs["total"], by_agent["total"]);
+    }
+    // A database that is damaged keeps nobody from knowing the rest.
+    for end in ["", "-wal", "-shm"] {
+        drop(fs::write(stage.home().join(format!("playbook/learning.sqlite3{end}")), "no database"));
+    }
+    let ended = stage.longhaul(["cost", "--all", "--output-format", "json"]).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(
+        ended.stderr.contains("warning: what the playbook's judge cost is not known"),
+        "{}",
+        ended.stderr
+    );
+}
