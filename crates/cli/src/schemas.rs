@@ -46,6 +46,7 @@ described! {
     "report": "What runs did, cost and need",
     "playbook-learn": "What was learnt, what failed, and what waits",
     "playbook-status": "What is queued to be learnt from, what failed, what was learnt and what it cost",
+    "playbook-bootstrap": "Which past sessions are learnt from, which not and why, and about what it costs",
     "keypoints-extract": "What one transcript teaches",
     "playbook-show": "The points of a project's playbook",
     "playbook-edit": "What an edit of the playbook came to",

@@ -13,6 +13,6 @@ mod tests;
 
 pub use estimate::{Estimate, Estimating};
 pub use past::{PastSession, Place, sessions};
-pub use plan::{Passed, Plan, Planned, Wanted, plan};
+pub use plan::{CameOf, Passed, Plan, Planned, Wanted, came_of, plan, spent_since};
 pub use settings::{BootstrapSettings, SettingError};
 pub use state::{BootstrapState, StateError};

@@ -1,6 +1,6 @@
 //! `longhaul playbook`: what was learnt from past sessions, one file per subcommand.
 
-mod bootstrap;
+pub mod bootstrap;
 pub mod changed;
 pub mod check;
 mod edit;

@@ -107,6 +107,7 @@ fn derived(name: &str) -> Value {
         "report" => of::<report::Printed>(),
         "playbook-learn" => of::<playbook::learn::Learnt>(),
         "playbook-status" => of::<playbook::status::LearningStatus>(),
+        "playbook-bootstrap" => of::<playbook::bootstrap::Bootstrapped>(),
         "keypoints-extract" => of::<Extraction>(),
         "playbook-show" => of::<playbook::show::Shown>(),
         "playbook-edit" | "playbook-undo" => of::<playbook::changed::Printed>(),

@@ -8,6 +8,7 @@ mod artifacts;
 mod asking;
 mod bad_input;
 mod boot;
+mod bootstrap;
 mod browser;
 mod call;
 mod checks;

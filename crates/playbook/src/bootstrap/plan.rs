@@ -5,10 +5,11 @@ use super::past::PastSession;
 use super::state::BootstrapState;
 use crate::Learning;
 use crate::judging::{Slice, SliceError};
-use crate::learning::LearningError;
+use crate::learning::{LearningError, SliceState};
 use longhaul_core::{Moment, Usd};
 use std::fmt;
 use std::fs;
+use std::path::Path;
 
 /// Which sessions are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub struct Plan {
 pub enum Passed {
     /// It was, at this time by the state file.
     LearntAt(String),
-    /// All of it was judged, or is being judged.
+    /// All of it was judged.
     NothingNew,
     /// Nobody said anything in it.
     NothingSaid,
@@ -102,6 +103,68 @@ impl fmt::Display for Passed {
             Passed::Unreadable(cause) => write!(out, "read it: {cause}"),
         }
     }
+}
+
+/// How much of a transcript is judged. Hooks queue it by the name that the agent gave it. What was begun and has not come to
+/// its end is gone on with.
+fn judged_to(learning: &Learning, path: &Path) -> Result<u64, LearningError> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut judged_to = 0;
+    for name in [path, &real] {
+        judged_to = judged_to.max(match learning.last_slice(name)? {
+            None => 0,
+            Some(slice) => match slice.state {
+                SliceState::Learnt | SliceState::Empty | SliceState::Failed => slice.part.ends,
+                SliceState::Begun | SliceState::Reflected | SliceState::Curated => slice.part.begins,
+            },
+        });
+    }
+    Ok(judged_to)
+}
+
+/// How far the learning from a transcript has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CameOf {
+    /// It has not come to its end.
+    Open,
+    /// The playbook says it.
+    Learnt,
+    /// There was nothing to learn.
+    Empty,
+    /// Nothing will come of it.
+    Failed,
+}
+
+/// How far the learning from a transcript has come, by its last slice.
+///
+/// # Errors
+/// [`LearningError`].
+pub fn came_of(learning: &Learning, transcript: &Path) -> Result<CameOf, LearningError> {
+    let slice = learning.last_slice(transcript)?;
+    Ok(match slice.map(|slice| (slice.state, slice.part.more)) {
+        None => CameOf::Open,
+        Some((SliceState::Learnt, false)) => CameOf::Learnt,
+        Some((SliceState::Empty, false)) => CameOf::Empty,
+        Some((SliceState::Failed, _)) => CameOf::Failed,
+        Some((
+            SliceState::Begun
+            | SliceState::Reflected
+            | SliceState::Curated
+            | SliceState::Learnt
+            | SliceState::Empty,
+            _,
+        )) => CameOf::Open,
+    })
+}
+
+/// What was spent on questions since then, as far as it is known here.
+///
+/// # Errors
+/// [`LearningError`].
+pub fn spent_since(learning: &Learning, at: Moment) -> Result<Usd, LearningError> {
+    let sql = "SELECT coalesce(sum(cost), 0) FROM asked WHERE at >= ?";
+    let spent: i64 = learning.known(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
+    Ok(Usd(spent.max(0).cast_unsigned()))
 }
 
 /// What will be done of the sessions there are, the oldest first. Nothing is written.
@@ -155,7 +218,7 @@ fn estimate(
         return Ok(Err(Passed::TooLarge(session.bytes)));
     }
     let judged_to = match learning {
-        Some(learning) => learning.last_slice(&session.path)?.map_or(0, |slice| slice.part.ends),
+        Some(learning) => judged_to(learning, &session.path)?,
         None => 0,
     };
     let bytes = match fs::read(&session.path) {

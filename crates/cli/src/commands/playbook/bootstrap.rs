@@ -1,10 +1,106 @@
-//! `longhaul playbook bootstrap`.
+//! `longhaul playbook bootstrap`: learns from the past sessions of a project, one after the other, by the same queue and
+//! the same worker as from every other. What it is stopped in, the next one goes on with.
 
+mod asking;
+mod learning;
+mod printed;
+
+use super::learn;
+use crate::api_judge::{self, SystemClock};
+use crate::args::playbook::{BootstrapArgs, OrderAsked};
 use crate::args::Global;
-use crate::args::playbook::BootstrapArgs;
 use crate::failure::Failure;
+use crate::home;
+use learning::Past;
+use longhaul::agents::claude_config_dir;
+use longhaul_agent::{Prices, estimated_tokens};
+use longhaul_core::Outcome;
+use longhaul_playbook::bootstrap::{
+    BootstrapSettings, BootstrapState, Estimating, Place, Plan, Wanted, plan, sessions,
+};
+use longhaul_playbook::learning::JudgeKind;
+use longhaul_playbook::{Judge, Learning, LearningPlace, PlaybookFile};
+use std::env;
+use std::path::{Path, absolute};
+use std::sync::Arc;
+
+pub use printed::Bootstrapped;
 
 /// Carries out the command and returns its exit code.
-pub fn bootstrap(_global: &Global, _args: &BootstrapArgs) -> Result<u8, Failure> {
-    Err(Failure::unexpected("playbook bootstrap is not built yet"))
+pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
+    let settings = BootstrapSettings::from_variables(|name| env::var(name).ok())
+        .map_err(|error| Failure::usage(error.to_string(), "correct the variable, or unset it"))?;
+    let kind = JudgeKind::from(args.judge);
+    if args.budget.is_some() && kind == JudgeKind::Claude {
+        let hint = "--limit bounds it; `longhaul cost` tells what its runs have used";
+        return Err(Failure::usage("--budget cannot hold Claude Code's login to an amount of money", hint));
+    }
+    let project = api_judge::project();
+    let project = absolute(&project).unwrap_or(project);
+    let home = LearningPlace::in_home(home::open()?.path());
+    let clock = Arc::new(SystemClock::new());
+    let judge = learn::judge::of(kind, &home, &clock);
+    let state = BootstrapState::of_project(&project)
+        .map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+    let plan = planned(&project, args, &settings, (&state, &home, &*judge))?;
+    let mut printed = Bootstrapped::of(&project, args, &*judge, &plan);
+    if args.dry_run || plan.learns.is_empty() {
+        printed.print(global);
+        return Ok(0);
+    }
+    asking::may(args, &plan)?;
+    let destination = api_judge::settings().base_url;
+    let past =
+        Past { home, project, kind, destination, judge, clock, delay: settings.delay, budget: args.budget };
+    let ended = past.learn(global, state, &plan, &mut printed)?;
+    printed.print(global);
+    Ok(match ended {
+        learning::Ended::Cancelled(by) => by.exit_code(),
+        learning::Ended::By(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
+    })
+}
+
+/// What will be done.
+fn planned(
+    project: &Path,
+    args: &BootstrapArgs,
+    settings: &BootstrapSettings,
+    (state, home, judge): (&BootstrapState, &LearningPlace, &dyn Judge),
+) -> Result<Plan, Failure> {
+    let place = match &settings.transcript_dir {
+        Some(folder) if !folder.is_dir() => {
+            let error = format!("look for transcripts in {}: it is no directory", folder.display());
+            return Err(Failure::usage(error, "correct AGENTIC_CONTEXT_TRANSCRIPT_DIR, or unset it"));
+        }
+        Some(folder) => Place::Folder(folder.clone()),
+        None => Place::Project {
+            config_dir: claude_config_dir().ok_or_else(|| {
+                let hint = "set HOME or CLAUDE_CONFIG_DIR, or AGENTIC_CONTEXT_TRANSCRIPT_DIR to their folder";
+                Failure::refused("find Claude Code's sessions: it is not known where they are", hint, None)
+            })?,
+            project: project.to_owned(),
+        },
+    };
+    let found = sessions(&place).map_err(|error| {
+        let error = format!("look for past sessions: {error}");
+        Failure::refused(error, "see whether the folder can be read", None)
+    })?;
+    let wanted = Wanted {
+        limit: args.limit.map(Into::into),
+        newest_first: args.order == OrderAsked::Newest,
+        since: args.since,
+        again: args.force,
+        skip_sub_agents: settings.skip_sub_agents,
+        bytes_max: settings.bytes_max,
+    };
+    // One that cannot be read is the worker's to tell.
+    let playbook = PlaybookFile::of_project(project).read().ok().and_then(|found| found.text);
+    let estimating = Estimating {
+        prices: Prices::bundled(),
+        model: judge.model(),
+        prompt_tokens_max: judge.prompt_tokens_max(),
+        playbook_tokens: playbook.map_or(0, |text| estimated_tokens(&text)),
+    };
+    let learning = Learning::open_existing(home).map_err(|error| learn::failure(&error))?;
+    plan(found, &wanted, state, learning.as_ref(), &estimating).map_err(|error| learn::failure(&error))
 }

@@ -1,8 +1,8 @@
 //! `longhaul playbook learn`: learns from what is queued, or from transcripts that are named. Whatever ends it, the next one
 //! goes on where it was.
 
-mod judge;
-mod progress;
+pub(super) mod judge;
+pub(super) mod progress;
 mod unmarked;
 
 use super::place;
@@ -216,7 +216,7 @@ impl Here {
 }
 
 /// What is asked, and what is made of the answers, as the user has it.
-fn lessons(place: &LearningPlace, global: &Global) -> Lessons {
+pub(super) fn lessons(place: &LearningPlace, global: &Global) -> Lessons {
     let templates =
         claude_config_dir().map_or_else(Templates::ours, |dir| Templates::in_dir(&dir.join("prompts")));
     let (threshold, odd) = place::alike();

@@ -1,0 +1,36 @@
+//! Whether it may cost that much: a person is asked, and whoever is none has said so before.
+
+use super::printed::cost;
+use crate::args::playbook::BootstrapArgs;
+use crate::failure::Failure;
+use crate::output;
+use crate::output::words::counted;
+use longhaul_playbook::bootstrap::Plan;
+use std::io::{self, IsTerminal};
+
+/// Asks, where nobody has said so.
+///
+/// # Errors
+/// If it may not, or nobody can be asked.
+pub fn may(args: &BootstrapArgs, plan: &Plan) -> Result<(), Failure> {
+    if args.yes || args.budget.is_some() {
+        return Ok(());
+    }
+    let learns = counted(plan.learns.len() as u64, "session");
+    let question = format!("learn from {learns} for {}", cost(plan.estimate.cost));
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        let hint = "say --yes, or how much it may cost with --budget; --dry-run prints what would be done";
+        return Err(Failure::usage(format!("{question}: nobody can be asked whether it may"), hint));
+    }
+    output::talk(&format!("May I {question}? [y/N]"));
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    if read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        "nothing was learnt: you did not say yes",
+        "--limit and --since take fewer sessions",
+        None,
+    ))
+}

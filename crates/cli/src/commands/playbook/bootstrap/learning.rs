@@ -1,0 +1,268 @@
+//! One session after the other: queued, learnt from by a worker of this process, and noted in the project. Whatever stops it
+//! loses nothing: what is queued stays queued, and a question that was answered is not asked again.
+
+use super::printed::{Bootstrapped, Came};
+use crate::api_judge::SystemClock;
+use crate::args::Global;
+use crate::commands::playbook::learn;
+use crate::failure::Failure;
+use crate::output::clock::coming;
+use crate::output::words::money;
+use crate::{output, runtime, signals};
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Zoned;
+use longhaul_core::{By, OutcomeKind, Span, Usd};
+use longhaul_playbook::bootstrap::{BootstrapState, CameOf, Plan, came_of, spent_since};
+use longhaul_playbook::judge::Clock;
+use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Next, Queued};
+use longhaul_playbook::worker::{Happening, Worked, Worker};
+use longhaul_playbook::{Judge, Learning, LearningPlace, PlaybookFile};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc::Receiver;
+
+// How often it is looked whether another worker has come to its end.
+const LOOK_EVERY: Span = Span::from_secs(1);
+
+/// What is learnt from, and how.
+pub struct Past {
+    pub home: LearningPlace,
+    pub project: PathBuf,
+    pub kind: JudgeKind,
+    pub destination: String,
+    pub judge: Box<dyn Judge>,
+    pub clock: Arc<SystemClock>,
+    /// How long to wait between two sessions.
+    pub delay: Span,
+    pub budget: Option<Usd>,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Somebody wanted the end.
+    Cancelled(By),
+    /// Like a run that ends so.
+    By(OutcomeKind),
+}
+
+/// Why no further session is begun.
+struct Stop {
+    ended: Ended,
+    said: String,
+}
+
+impl Past {
+    /// Learns from what is planned.
+    pub fn learn(
+        &self,
+        global: &Global,
+        mut state: BootstrapState,
+        plan: &Plan,
+        printed: &mut Bootstrapped,
+    ) -> Result<Ended, Failure> {
+        runtime::new()?.block_on(async {
+            let mut cancels = signals::cancels()
+                .map_err(|error| Failure::unexpected(format!("listen for signals: {error}")))?;
+            let screen = Screen::new(global, plan.learns.len());
+            let stop = self.all(global, &mut state, plan, printed, (&screen, &mut cancels)).await;
+            screen.end();
+            let stop = stop?;
+            printed.stopped = stop.as_ref().map(|stop| stop.said.clone());
+            let failed = printed.count(Came::Failed) > 0;
+            let all = if failed { OutcomeKind::Failed } else { OutcomeKind::Done };
+            Ok(stop.map_or(Ended::By(all), |stop| stop.ended))
+        })
+    }
+
+    async fn all(
+        &self,
+        global: &Global,
+        state: &mut BootstrapState,
+        plan: &Plan,
+        printed: &mut Bootstrapped,
+        (screen, cancels): (&Screen, &mut Receiver<By>),
+    ) -> Result<Option<Stop>, Failure> {
+        let begun = self.clock.now().at;
+        let lessons = learn::lessons(&self.home, global);
+        for (place, planned) in plan.learns.iter().enumerate() {
+            let learning = self.open()?;
+            let spent = spent_since(&learning, begun).map_err(|error| learn::failure(&error))?;
+            printed.cost_usd = spent.dollars();
+            if let Some(budget) = self.budget.filter(|budget| *budget > Usd::ZERO && spent >= *budget) {
+                let said = format!("the budget of {} is used up; run it again to go on", money(budget));
+                return Ok(Some(Stop { ended: Ended::By(OutcomeKind::OverBudget), said }));
+            }
+            screen.begins(place, &planned.session.path, spent);
+            let queued = self.queued(&planned.session.path);
+            learning.enqueue(output::now(), &queued).map_err(|error| learn::failure(&error))?;
+            drop(learning);
+            let last = Mutex::new(None);
+            let told = |happening: Happening<'_>| screen.tell(happening, &queued.transcript, &last);
+            let worker = Worker {
+                place: &self.home,
+                judge: &*self.judge,
+                kind: self.kind,
+                destination: &self.destination,
+                steps: &lessons,
+                clock: &*self.clock,
+                stays: false,
+                told: &told,
+            };
+            let worked = tokio::select! {
+                worked = self.work(&worker) => worked.map_err(|error| learn::failure(&error))?,
+                Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
+            };
+            let said = last.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let came = self.note(state, &planned.session.path)?;
+            printed.came(place, came, said);
+            printed.cost_usd =
+                spent_since(&self.open()?, begun).map_err(|error| learn::failure(&error))?.dollars();
+            if let Some(stop) = stop(worked, came) {
+                return Ok(Some(stop));
+            }
+            if place + 1 < plan.learns.len() {
+                tokio::select! {
+                    () = tokio::time::sleep(self.delay.to_std()) => {}
+                    Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn open(&self) -> Result<Learning, Failure> {
+        Learning::open(&self.home).map_err(|error| learn::failure(&error))
+    }
+
+    fn queued(&self, transcript: &Path) -> Queued {
+        Queued {
+            project: self.project.clone(),
+            session: None,
+            transcript: std::fs::canonicalize(transcript).unwrap_or_else(|_| transcript.to_owned()),
+            event: Event::Asked,
+            reason: None,
+            judge: self.kind,
+            destination: self.destination.clone(),
+        }
+    }
+
+    /// Works, or waits for the worker that does.
+    async fn work(&self, worker: &Worker<'_>) -> Result<Worked, LearningError> {
+        loop {
+            let worked = worker.work().await?;
+            let next = Learning::open(&self.home)?.next(self.kind, &self.destination, self.clock.now().at)?;
+            if !worked.another || !matches!(next, Next::Due(_)) {
+                return Ok(worked);
+            }
+            self.clock.sleep_until(self.clock.now().at + LOOK_EVERY).await;
+        }
+    }
+
+    /// What came of a session, by what the database knows. What is done is noted in the project.
+    fn note(&self, state: &mut BootstrapState, transcript: &Path) -> Result<Came, Failure> {
+        let learning = self.open()?;
+        let came = came_of(&learning, &self.queued(transcript).transcript);
+        let came = match came.map_err(|error| learn::failure(&error))? {
+            CameOf::Open => return Ok(Came::Waits),
+            CameOf::Failed => return Ok(Came::Failed),
+            CameOf::Learnt => Came::Learnt,
+            CameOf::Empty => Came::Empty,
+        };
+        let found = PlaybookFile::of_project(&self.project).read();
+        let points = found.map_or(0, |found| found.playbook.points().count());
+        let now = Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string();
+        let noted = state.learnt(transcript, &now, points);
+        noted.map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+        Ok(came)
+    }
+}
+
+/// Why no further session is begun; nothing if one is.
+fn stop(worked: Worked, came: Came) -> Option<Stop> {
+    if let Some(why) = worked.person {
+        let said = format!("{why}; what is queued is kept, and running it again goes on");
+        return Some(Stop { ended: Ended::By(OutcomeKind::NeedsPerson), said });
+    }
+    // What waits for another judge, or another API, keeps nobody waiting here.
+    let until = worked.waits.filter(|_| came == Came::Waits)?;
+    let said = format!(
+        "the judge has no answer now, and is left alone until {}; running it again goes on",
+        coming(until)
+    );
+    Some(Stop { ended: Ended::By(OutcomeKind::RetryLater), said })
+}
+
+fn cancelled(by: By) -> Stop {
+    let said = "cancelled; what is queued is kept, and running it again goes on".to_owned();
+    Stop { ended: Ended::Cancelled(by), said }
+}
+
+/// What a person sees meanwhile: a bar on a terminal, and lines elsewhere.
+struct Screen {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    sessions: usize,
+}
+
+impl Screen {
+    fn new(global: &Global, sessions: usize) -> Screen {
+        let is_live = !global.quiet && io::stderr().is_terminal();
+        let bar = is_live.then(|| {
+            let bar = ProgressBar::new(sessions as u64);
+            // The template is fixed, and its names are the library's.
+            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Screen { bar, quiet: global.quiet, sessions }
+    }
+
+    fn begins(&self, place: usize, transcript: &Path, spent: Usd) {
+        let (name, spent) = (name(transcript), money(spent));
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(place as u64);
+                bar.set_message(format!("{spent} {name}"));
+            }
+            None if !self.quiet => output::talk(&format!("{} of {}: {name}", place + 1, self.sessions)),
+            None => {}
+        }
+    }
+
+    /// Tells what happens, and remembers what came of this transcript.
+    fn tell(&self, happening: Happening<'_>, transcript: &Path, last: &Mutex<Option<String>>) {
+        let (item, said) = match happening {
+            Happening::Learnt(item, said) | Happening::Empty(item, said) => (item, said.to_owned()),
+            Happening::Failed(item, why) => (item, why.to_owned()),
+            Happening::Waits(item, _, why) => (item, why.to_owned()),
+            Happening::Began(..)
+            | Happening::Reflected(_)
+            | Happening::Curated(_)
+            | Happening::NeedsPerson { .. } => return,
+            Happening::SetAside(path) => return learn::progress::say_set_aside(path),
+        };
+        if item.queued.transcript == transcript {
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(said.clone());
+        }
+        let line = format!("{}: {said}", name(&item.queued.transcript));
+        match &self.bar {
+            Some(bar) => bar.println(line),
+            None if !self.quiet => output::talk(&line),
+            None => {}
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn name(transcript: &Path) -> String {
+    transcript
+        .file_name()
+        .map_or_else(|| transcript.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

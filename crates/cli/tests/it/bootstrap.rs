@@ -1,0 +1,237 @@
+//! Learning from the past sessions of a project: found, said what they cost, learnt from once, and gone on with after
+//! whatever stopped it. By the Messages API, and by each agent that there is.
+
+use crate::call::{Call, Ended, until};
+use crate::server::Server;
+use crate::stage::{Stage, claude_code};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What a judge says, whichever of its two questions it is asked.
+fn judges() -> Server {
+    judges_with("")
+}
+
+/// The same, with this happening to its answers.
+fn judges_with(fault: &str) -> Server {
+    let answer = json!({
+        "analysis": "The tests need a database.", "bullet_tags": [], "reasoning": "It was missed twice.",
+        "operations": [{ "type": "ADD", "section": "PROJECT CONTEXT", "text": "Start the database before the tests." }],
+    });
+    Server::plays(&format!(
+        "name = \"judge\"\nsummary = \"a judge\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
+         [[turn]]\ntext = \"Nobody asks this.\"\n[side]\ntext = '''{answer}'''\n{fault}\n"
+    ))
+}
+
+/// So many past sessions of the stage's project, and one of another.
+fn past(stage: &Stage, sessions: u32) -> Vec<PathBuf> {
+    let folder = stage.user_home().join(".claude/projects/any-name");
+    fs::create_dir_all(&folder).expect("the stage can be written");
+    let session = |name: String, cwd: &Path, said: &str| {
+        let row = |role: &str, text: &str| {
+            let uuid = format!("{name}-{role}");
+            json!({ "type": role, "uuid": uuid, "sessionId": "s", "cwd": cwd, "message": { "role": role, "content": text } })
+        };
+        let path = folder.join(format!("{name}.jsonl"));
+        let rows = [row("user", said), row("assistant", "I start the tests.")];
+        fs::write(&path, rows.map(|row| format!("{row}\n")).concat()).expect("the stage can be written");
+        path
+    };
+    session("other".to_owned(), stage.folder(), "Not this one.");
+    (1..=sessions)
+        .map(|number| session(format!("s{number}"), &stage.work(), &format!("Task {number}.")))
+        .collect()
+}
+
+fn bootstrap(stage: &Stage, args: &[&str]) -> Call {
+    let call = stage.longhaul(["playbook", "bootstrap"]).args(args).env("CLAUDE_PROJECT_DIR", stage.work());
+    call.env("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", "0")
+}
+
+fn printed(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}{}", ended.stdout, ended.stderr))
+}
+
+/// What came of each session, by its file.
+fn came(printed: &Value) -> Vec<String> {
+    let sessions = printed["sessions"].as_array().expect("sessions are told");
+    let word = |session: &Value| {
+        let path = PathBuf::from(session["transcript"].as_str().expect("it has a path"));
+        let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+        format!("{name} {}", session["came"].as_str().expect("it came to something"))
+    };
+    sessions.iter().map(word).collect()
+}
+
+fn skipped(printed: &Value) -> Vec<&str> {
+    let skipped = printed["skipped"].as_array().expect("what is skipped is told");
+    skipped.iter().map(|skipped| skipped["reason"].as_str().expect("there is a reason")).collect()
+}
+
+fn points(stage: &Stage) -> Value {
+    let text = fs::read_to_string(stage.work().join(".claude/playbook.json")).expect("there is a playbook");
+    serde_json::from_str::<Value>(&text).expect("it is JSON")["sections"]["PROJECT CONTEXT"].clone()
+}
+
+#[test]
+fn the_past_is_learnt_from_once() {
+    let (stage, server) = (Stage::new(), judges());
+    past(&stage, 3);
+    let planned = bootstrap(&stage, &["--dry-run"]).against(&server).end();
+    assert_eq!(planned.code, 0, "{}", planned.stderr);
+    let plan = printed(&planned);
+    assert_eq!(came(&plan), ["s1 open", "s2 open", "s3 open"]);
+    assert!(plan["estimated_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{plan}");
+    assert!(!stage.work().join(".claude").exists(), "a plan writes nothing");
+
+    let asked = bootstrap(&stage, &[]).against(&server).end();
+    assert_eq!(asked.code, 2, "{}", asked.stderr);
+    assert!(asked.stderr.contains("nobody can be asked whether it may"), "{}", asked.stderr);
+    assert_eq!(server.api.account().side.len(), 0, "nothing was asked by then");
+
+    let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).end();
+    assert_eq!(first.code, 0, "{}{}", first.stdout, first.stderr);
+    assert_eq!(came(&printed(&first)), ["s1 learnt", "s2 learnt"]);
+    assert_eq!(skipped(&printed(&first)), ["beyond_limit"]);
+    let point = json!([{ "name": "ctx-001", "text": "Start the database before the tests.", "helpful": 0, "harmful": 0 }]);
+    assert_eq!(points(&stage), point);
+    let state = fs::read_to_string(stage.work().join(".claude/bootstrap_state.json")).expect("it is noted");
+    let state: Value = serde_json::from_str(&state).expect("it is JSON");
+    assert_eq!(state["version"], "1.0");
+    let noted: Vec<&Value> = state["processed_sessions"].as_object().expect("sessions").values().collect();
+    assert_eq!(noted.iter().map(|session| &session["key_points_after"]).collect::<Vec<_>>(), [1, 1]);
+
+    let second = bootstrap(&stage, &["--yes"]).against(&server).end();
+    assert_eq!(came(&printed(&second)), ["s3 learnt"], "{}", second.stderr);
+    assert_eq!(skipped(&printed(&second)), ["learnt", "learnt"]);
+    assert!(printed(&second)["cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{}", second.stdout);
+    // Whatever the project says: what was judged is not judged again.
+    fs::remove_file(stage.work().join(".claude/bootstrap_state.json")).expect("it was there");
+    let third = bootstrap(&stage, &["--yes"]).against(&server).end();
+    assert_eq!((third.code, came(&printed(&third))), (0, Vec::new()));
+    assert_eq!(skipped(&printed(&third)), ["nothing_new"; 3]);
+    assert_eq!(server.api.account().side.len(), 6, "two questions a session");
+}
+
+#[test]
+fn without_a_key_it_is_queued_and_gone_on_with() {
+    let (stage, server) = (Stage::new(), judges());
+    past(&stage, 2);
+    let stopped = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_API_KEY", "").end();
+    let told = printed(&stopped);
+    assert_eq!(came(&told), ["s1 waits", "s2 open"], "{}", stopped.stderr);
+    assert!(told["stopped"].as_str().is_some_and(|why| why.starts_with("no API key is set")), "{told}");
+    assert_ne!(stopped.code, 0);
+    assert!(!stage.work().join(".claude/bootstrap_state.json").exists());
+    let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
+    assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
+    assert_eq!(came(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
+}
+
+#[test]
+fn ctrl_c_loses_nothing() {
+    let stage = Stage::new();
+    let server = judges_with("fault = { silence = {} }\ntimes = 1");
+    past(&stage, 2);
+    let learning = bootstrap(&stage, &["--yes"]).against(&server).start();
+    until("the judge is asked", || !server.api.account().requests.is_empty());
+    learning.signal(Signal::INT);
+    let cancelled = learning.end();
+    assert_eq!(cancelled.code, 130, "{}", cancelled.stderr);
+    assert!(
+        printed(&cancelled)["stopped"].as_str().is_some_and(|why| why.starts_with("cancelled")),
+        "{}",
+        cancelled.stdout
+    );
+    let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
+    assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
+    assert_eq!(came(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
+}
+
+#[test]
+fn what_makes_no_sense_is_said_before_anything_is_done() {
+    let stage = Stage::new();
+    past(&stage, 1);
+    let check = |args: &[&str], (name, value): (&str, &str), expected: &str| {
+        let ended = bootstrap(&stage, args).env(name, value).end();
+        assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+    };
+    check(
+        &["--yes"],
+        ("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", "soon"),
+        "AGENTIC_CONTEXT_BOOTSTRAP_DELAY is `soon`",
+    );
+    check(&["--yes"], ("AGENTIC_CONTEXT_TRANSCRIPT_DIR", "/nowhere"), "look for transcripts in /nowhere");
+    check(&["--limit", "0"], ("TZ", "UTC"), "--limit");
+    check(&["--judge", "claude", "--budget", "1"], ("TZ", "UTC"), "--budget cannot hold Claude Code's login");
+    fs::create_dir(stage.work().join(".claude")).expect("the stage can be written");
+    fs::write(stage.work().join(".claude/bootstrap_state.json"), "{").expect("the stage can be written");
+    let broken = bootstrap(&stage, &["--yes"]).end();
+    assert!(broken.stderr.contains("move it away"), "{}", broken.stderr);
+    assert_ne!(broken.code, 0);
+}
+
+/// The judge's own sessions teach nothing and are told nothing: a hook of the user's that is called in them sees the variable
+/// that says so, and what judges has no tools.
+#[test]
+fn claude_code_judges_and_does_not_judge_itself() {
+    let story: fn(&Path, &Stage) = |agent, stage| {
+        let server = judges();
+        past(stage, 1);
+        let hook = |event: &str| {
+            let command =
+                format!("echo {event} \"$LONGHAUL_JUDGE\" >> '{}'", stage.folder().join("called").display());
+            json!([{ "hooks": [{ "type": "command", "command": command }] }])
+        };
+        let hooks = json!({ "hooks": { "UserPromptSubmit": hook("prompt"), "SessionEnd": hook("end") } });
+        fs::write(stage.user_home().join(".claude/settings.json"), hooks.to_string())
+            .expect("the stage can be written");
+        let ended = bootstrap(stage, &["--yes", "--judge", "claude"])
+            .env("LONGHAUL_AGENT_PATH", agent)
+            .env("LONGHAUL_CHECK", "false")
+            .against(&server)
+            .end();
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        assert_eq!(came(&printed(&ended)), ["s1 learnt"], "{}", ended.stderr);
+        assert_eq!(points(stage)[0]["text"], "Start the database before the tests.");
+        let runs = stage.runs();
+        assert_eq!(runs.len(), 2, "a run for each question");
+        for run in &runs {
+            let plan = run.plan().expect("it has a plan");
+            assert_eq!(plan.name.as_deref(), Some("playbook-judge"));
+            assert!(plan.cwd.as_path().ends_with("playbook/judge"));
+        }
+        let called = fs::read_to_string(stage.folder().join("called")).unwrap_or_default();
+        assert!(called.lines().all(|line| line.ends_with(" 1")), "{called}");
+    };
+    with_each_agent("claude_code_judges_and_does_not_judge_itself", story);
+}
+
+/// What its run says of the failure is what a judge says: this question will never be answered.
+#[test]
+fn claude_code_says_why_it_cannot_judge() {
+    with_each_agent("claude_code_says_why_it_cannot_judge", |agent, stage| {
+        let message = "prompt is too long: 1200000 tokens > 1000000 maximum";
+        let server =
+            judges_with(&format!("fault = {{ status = {{ code = 400, message = \"{message}\" }} }}"));
+        past(stage, 1);
+        let judge = ["--yes", "--judge", "claude"];
+        let ended = bootstrap(stage, &judge).env("LONGHAUL_AGENT_PATH", agent).against(&server).end();
+        assert_eq!(came(&printed(&ended)), ["s1 failed"], "{}", ended.stderr);
+        assert!(ended.stderr.contains("ask Claude Code: failed: "), "{}", ended.stderr);
+        assert_ne!(ended.code, 0);
+        assert!(!stage.work().join(".claude/bootstrap_state.json").exists(), "it may be tried again");
+    });
+}
+
+fn with_each_agent(test: &str, story: fn(&Path, &Stage)) {
+    let stage = Stage::new();
+    story(&stage.agent(), &stage);
+    if let Some(claude) = claude_code(test) {
+        story(&claude, &Stage::new());
+    }
+}
