@@ -16,6 +16,7 @@ mod writing;
 mod tests;
 
 pub use apply::{Learned, absorb, learn};
+pub(crate) use inject::listed;
 pub use inject::{Injection, inject};
 pub use operation::{NotAnOperation, Operation};
 pub use reading::ReadError;

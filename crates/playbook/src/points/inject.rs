@@ -64,7 +64,8 @@ pub fn inject(
     }
 }
 
-fn listed(points: &[(Section, &Point)], left_out: usize) -> String {
+/// Points by section, a line each, and how many there are besides.
+pub(crate) fn listed(points: &[(Section, &Point)], left_out: usize) -> String {
     let mut blocks = Vec::new();
     for section in Section::ALL {
         let lines: Vec<String> =
