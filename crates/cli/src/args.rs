@@ -50,7 +50,7 @@ pub use rerun::RerunArgs;
 pub use research::ResearchArgs;
 pub use resume::ResumeArgs;
 pub use run::RunArgs;
-pub use run_learn::{JudgeAsked, RunLearnArgs};
+pub use run_learn::RunLearnArgs;
 pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
 pub use schema::SchemaArgs;
 pub use seed::SeedArgs;

@@ -32,6 +32,7 @@ mod keeping_going;
 mod keypoints;
 mod ladder;
 mod learning;
+mod learning_with_runs;
 mod ledger;
 mod left_out;
 mod limits;

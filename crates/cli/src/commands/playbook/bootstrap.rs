@@ -7,8 +7,8 @@ mod printed;
 
 use super::learn;
 use crate::api_judge::{self, SystemClock};
-use crate::args::playbook::{BootstrapArgs, OrderAsked};
 use crate::args::Global;
+use crate::args::playbook::{BootstrapArgs, OrderAsked};
 use crate::failure::Failure;
 use crate::home;
 use learning::Past;

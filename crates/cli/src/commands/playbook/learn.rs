@@ -3,7 +3,6 @@
 
 pub(super) mod judge;
 pub(super) mod progress;
-mod unmarked;
 
 use super::place;
 use crate::api_judge::SystemClock;
@@ -75,7 +74,6 @@ struct Here {
 pub fn learn(global: &Global, args: &LearnArgs) -> Result<u8, Failure> {
     if args.worker {
         detach::leave_terminal();
-        unmarked::exec_if_marked();
     }
     let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
     let place = LearningPlace::in_home(home::open()?.path());
