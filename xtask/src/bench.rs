@@ -10,6 +10,7 @@ mod disk;
 mod drills;
 mod endings;
 mod fleet;
+mod hooks;
 mod instant;
 mod launch;
 mod ledger;
@@ -58,6 +59,7 @@ type Run = fn(&Bench) -> io::Result<Section>;
 const BENCHES: &[(&str, Run)] = &[
     ("version", version::bench),
     ("launch", launch::bench),
+    ("hooks", hooks::bench),
     ("recover", recover::bench),
     ("instant", instant::bench),
     ("stream", stream::bench),

@@ -1,0 +1,116 @@
+//! How long an agent waits for its hooks: from launch to exit, with a playbook of 200 points and a queue that is in use.
+
+use super::Bench;
+use super::disk::Disk;
+use super::place::Place;
+use super::sample::{median, ms};
+use super::section::{Row, Section};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, iter};
+
+const TELL_BAR_MS: f64 = 20.0;
+const QUEUE_BAR_MS: f64 = 8.0;
+const POINTS: usize = 200;
+
+pub fn bench(bench: &Bench) -> io::Result<Section> {
+    let place = Place::new()?;
+    put_playbook(&place)?;
+    let transcript = place.path().join("session.jsonl");
+    fs::write(&transcript, "{}\n")?;
+    let mut disk = Disk::at(place.path())?;
+    let ended = json!({"session_id": "s", "transcript_path": transcript, "cwd": place.work(), "reason": "other",
+        "hook_event_name": "SessionEnd"});
+    let prompted = |number: usize| {
+        json!({"session_id": format!("s{number}"), "transcript_path": transcript, "cwd": place.work(),
+            "hook_event_name": "UserPromptSubmit", "prompt": "Why does the release build of point 117 fail?"})
+    };
+    // The worker that a hook starts finds no key, and leaves.
+    let hook = |event: &str| {
+        let mut command = place.command(&bench.longhaul);
+        command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").args(["hook", event]);
+        command
+    };
+    // The first call makes the database, and the first pages of its log.
+    let warm = 3;
+    for number in 0..warm {
+        called(&mut hook("SessionEnd"), &ended)?;
+        called(hook("UserPromptSubmit").args(["--max-tokens", "2000"]), &prompted(number))?;
+    }
+    let (mut told, mut some, mut again, mut queued, mut syncs) = (vec![], vec![], vec![], vec![], vec![]);
+    for number in warm..warm + bench.count(20, 5) {
+        told.push(ms(called(&mut hook("UserPromptSubmit"), &prompted(number * 2))?));
+        some.push(ms(called(
+            hook("UserPromptSubmit").args(["--max-tokens", "2000"]),
+            &prompted(number * 2 + 1),
+        )?));
+        again.push(ms(called(&mut hook("UserPromptSubmit"), &prompted(number * 2))?));
+        queued.push(ms(called(&mut hook("SessionEnd"), &ended)?));
+        syncs.push(ms(disk.append()?));
+    }
+    let sync = median(&syncs);
+    let mut rows = vec![
+        Row::at_most("a session is told all of 200 points", TELL_BAR_MS, "ms", median(&told)),
+        Row::at_most("the same, the best of them in 2000 tokens", TELL_BAR_MS, "ms", median(&some)),
+        Row::told("a prompt of a session that was told", "ms", median(&again)),
+        Row::at_most("what a session teaches is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
+            .because("8 ms and one sync")
+            .against(median(&queued) / sync, "the append"),
+        Row::told("append and fdatasync of 4 KiB", "ms", sync),
+    ];
+    if let Some(count) = flushes(&hook("SessionEnd"), &ended, &place)? {
+        rows.push(Row::must("flushes to the disk to queue it", "1", count.to_string(), count == 1));
+    }
+    Ok(Section {
+        about: "What an agent waits for at the events of its sessions: the whole process of `longhaul hook`, from launch to \
+                exit, medians of 20, one after the other, with the disk measured in between; the worker that the hook starts \
+                is not waited for.",
+        rows,
+        appendix: String::new(),
+    })
+}
+
+/// The time a hook takes that is told this.
+fn called(command: &mut Command, input: &Value) -> io::Result<Duration> {
+    let begun = Instant::now();
+    let mut child = command.stdin(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.to_string().as_bytes())?;
+    }
+    let status = child.wait()?;
+    let took = begun.elapsed();
+    if status.success() { Ok(took) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
+}
+
+/// How often the hook flushes to the disk, as strace counts it; nothing without strace.
+fn flushes(hook: &Command, input: &Value, place: &Place) -> io::Result<Option<usize>> {
+    let trace = place.path().join("strace");
+    let mut strace = place.command("strace");
+    strace.args(["-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o"]).arg(&trace);
+    strace.arg(hook.get_program()).args(hook.get_args());
+    match called(&mut strace, input) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let text = fs::read_to_string(trace)?;
+    Ok(Some(text.lines().filter(|line| line.contains("sync(")).count()))
+}
+
+fn put_playbook(place: &Place) -> io::Result<()> {
+    let text =
+        "is built with `make release` after `make check`; it takes some minutes and needs the network once";
+    let point = |number: usize| {
+        json!({"name": format!("pat-{number:03}"), "text": format!("Point {number} {text}."), "helpful": number % 7,
+            "harmful": number % 3})
+    };
+    let points: Vec<Value> =
+        iter::successors(Some(1), |last| Some(last + 1)).map(point).take(POINTS).collect();
+    let playbook =
+        json!({"version": "1.0", "last_updated": null, "sections": {"PATTERNS & APPROACHES": points}});
+    let dir: &Path = &place.work().join(".claude");
+    fs::create_dir(dir)?;
+    fs::write(dir.join("playbook.json"), playbook.to_string())
+}
