@@ -86,6 +86,9 @@ fn the_past_is_learnt_from_once() {
     assert_eq!(came(&plan), ["s1 open", "s2 open", "s3 open"]);
     assert!(plan["estimated_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{plan}");
     assert!(!stage.work().join(".claude").exists(), "a plan writes nothing");
+    let named =
+        stage.longhaul(["playbook", "bootstrap", "--dry-run", "--project"]).args([stage.work()]).end();
+    assert_eq!(came(&printed(&named)), came(&plan));
 
     let asked = bootstrap(&stage, &[]).against(&server).end();
     assert_eq!(asked.code, 2, "{}", asked.stderr);

@@ -1,5 +1,6 @@
 //! What `longhaul playbook bootstrap` takes.
 
+use super::ProjectArgs;
 use crate::args::limits::dollars;
 use crate::args::run_learn::JudgeAsked;
 use crate::when::when;
@@ -34,6 +35,8 @@ pub struct BootstrapArgs {
     /// Go on without being asked whether it may cost that much
     #[arg(long, short)]
     pub yes: bool,
+    #[command(flatten)]
+    pub project: ProjectArgs,
 }
 
 /// Which sessions come first.

@@ -5,7 +5,7 @@ mod asking;
 mod learning;
 mod printed;
 
-use super::learn;
+use super::{learn, place};
 use crate::api_judge::{self, SystemClock};
 use crate::args::Global;
 use crate::args::playbook::{BootstrapArgs, OrderAsked};
@@ -21,7 +21,7 @@ use longhaul_playbook::bootstrap::{
 use longhaul_playbook::learning::JudgeKind;
 use longhaul_playbook::{Judge, Learning, LearningPlace, PlaybookFile};
 use std::env;
-use std::path::{Path, absolute};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use printed::Bootstrapped;
@@ -35,8 +35,7 @@ pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
         let hint = "--limit bounds it; `longhaul cost` tells what its runs have used";
         return Err(Failure::usage("--budget cannot hold Claude Code's login to an amount of money", hint));
     }
-    let project = api_judge::project();
-    let project = absolute(&project).unwrap_or(project);
+    let project = PathBuf::from(place::file(&args.project)?.project());
     let home = LearningPlace::in_home(home::open()?.path());
     let clock = Arc::new(SystemClock::new());
     let judge = learn::judge::of(kind, &home, &clock);
