@@ -8,6 +8,7 @@ use super::runs::{Row, table};
 use super::watchdog::environment;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
+use crate::learning::{destination, start_worker};
 use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
@@ -21,6 +22,8 @@ use crate::telemetry::{Sending, Voice, telling};
 use crate::{home, learning, notify, runtime};
 use longhaul::{Observer, Report, recover as take_over, recoverable};
 use longhaul_core::{By, Outcome, OutcomeKind, Span};
+use longhaul_playbook::learning::JudgeKind;
+use longhaul_playbook::{Learning, LearningPlace};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -48,6 +51,9 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
         list(&runs, global);
         return Ok(0);
     }
+    if args.run.is_none() {
+        go_on_learning(&home, global);
+    }
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
         talk("nothing to recover: every run has ended or is supervised");
     }
@@ -63,6 +69,19 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
         _ => Ok(Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()),
+    }
+}
+
+/// Starts a worker for what sessions have left to be learnt from, if some of it is due. No run waits for that.
+fn go_on_learning(home: &Home, global: &Global) {
+    let place = LearningPlace::in_home(home.path());
+    let Ok(Some(learning)) = Learning::open_existing(&place) else { return };
+    let api = destination();
+    for judge in JudgeKind::ALL {
+        let is_due = learning.has_due(output::now(), &api, *judge).unwrap_or(false);
+        if is_due && start_worker(&place, &api, *judge).is_ok() && !global.quiet {
+            talk("learning from past sessions goes on in the background: longhaul playbook status");
+        }
     }
 }
 

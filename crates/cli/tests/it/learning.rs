@@ -298,6 +298,23 @@ fn fifty_sessions_that_end_at_once_are_all_learnt_from() {
 }
 
 #[test]
+fn recovery_goes_on_with_what_is_queued() {
+    let stage = Stage::new();
+    let server = one("");
+    session(&stage, "one.jsonl");
+    let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
+    assert!(call.env("LONGHAUL_CRASH", "worker@Reflected").start().end_or_killed().is_none());
+    let ended = stage.longhaul(["recover"]).against(&server).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stderr.contains("learning from past sessions goes on"), "{}", ended.stderr);
+    until("it is learnt", || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0);
+    until("no process is there", || tidy::processes(stage.folder()).is_empty());
+    assert_eq!((points(&stage).len(), server.api.account().requests.len()), (1, 2));
+    let again = stage.longhaul(["recover"]).against(&server).end();
+    assert!(!again.stderr.contains("learning"), "{}", again.stderr);
+}
+
+#[test]
 fn what_the_judge_used_is_counted() {
     let stage = Stage::new();
     let server = one("");
