@@ -218,6 +218,20 @@ impl PlaybookFile {
         Place::of(&self.path)?.bytes()
     }
 
+    /// Brings to its end what a writer that was killed had begun, so that whoever looks next sees it. The next change does so,
+    /// too.
+    ///
+    /// # Errors
+    /// [`FileError`]; nothing is changed then.
+    pub fn settle(&self, learning: &Learning) -> Result<(), FileError> {
+        if learning.last_saves(&self.project())?.0.is_none_or(|last| last.placed) {
+            return Ok(());
+        }
+        let place = Place::of(&self.path)?;
+        let lock = place.lock()?;
+        self.state(learning, &place, &lock).map(|_| ())
+    }
+
     /// Puts a playbook in the place of the bytes that a person saw.
     ///
     /// # Errors

@@ -298,3 +298,25 @@ fn changes_are_listed_and_taken_back() {
     assert_eq!(wrong.code, 2);
     wrong.says(&["there is no change 99", "longhaul playbook history"]);
 }
+
+#[test]
+fn whoever_is_killed_in_a_change_leaves_all_of_it_or_nothing() {
+    for (step, is_saved) in [("Prepared", false), ("WrittenDown", true), ("Placed", true), ("Noted", true)] {
+        let stage = Stage::new();
+        write(&stage, WRITTEN);
+        let editor = stage.script("editor", "sed -i 's/before the tests\"/before lunch\"/' \"$1\"");
+        let killed = stage.longhaul(["playbook", "edit", "--project"]).args([stage.work()]);
+        let killed = killed.env("EDITOR", editor).env("LONGHAUL_CRASH", format!("worker@{step}"));
+        assert!(killed.start().end_or_killed().is_none(), "{step}");
+        // Whatever it is now, it is a playbook; and the next change finds the first one made, or not.
+        assert_eq!(playbook(&stage, &["check"]).code, 0, "{step}");
+        let next = edit(&stage, "sed -i 's/German/French/' \"$2\"");
+        assert_eq!(next.code, 0, "{step} {next:?}");
+        let now = fs::read_to_string(path(&stage)).expect("read");
+        assert_eq!((now.contains("before lunch"), now.contains("French")), (is_saved, true), "{step} {now}");
+        let left: Vec<_> = fs::read_dir(stage.work().join(".claude")).expect("read").collect();
+        assert_eq!(left.len(), 1, "{step} {left:?}");
+        let history = json_of(&playbook(&stage, &["history"]));
+        assert_eq!(history["changes"].as_array().map(Vec::len), Some(if is_saved { 3 } else { 2 }), "{step}");
+    }
+}

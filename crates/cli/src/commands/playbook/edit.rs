@@ -23,6 +23,7 @@ pub fn edit(global: &Global, args: &EditArgs) -> Result<u8, Failure> {
     let file = place::file(&args.project)?;
     let editor = editor()?;
     let mut learning = place::learning()?;
+    file.settle(&learning).map_err(|error| place::failure(&error))?;
     let seen = file.bytes().map_err(|error| place::failure(&error))?;
     let begun = begun(args, seen.as_deref())?;
     let copy = copy(&begun)?;

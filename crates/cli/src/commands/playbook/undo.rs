@@ -14,6 +14,9 @@ pub fn undo(global: &Global, args: &UndoArgs) -> Result<u8, Failure> {
     let Some(mut learning) = place::known()? else {
         return Err(place::failure(&UndoError::Nothing.into()));
     };
+    if !args.dry_run {
+        file.settle(&learning).map_err(|error| place::failure(&error))?;
+    }
     let planned = file.undoing(&learning, args.change, args.force).map_err(|error| place::failure(&error))?;
     let taken_back: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
     let printed = if args.dry_run {
