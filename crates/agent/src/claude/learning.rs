@@ -4,16 +4,27 @@
 use crate::Learn;
 use serde_json::{Map, Value, json};
 
-/// The events, and how many seconds the agent waits for each hook. None of them takes a tenth of one: a longer wait is for
-/// a machine that is busy with something else.
-const EVENTS: [(&str, u32); 4] =
-    [("UserPromptSubmit", 10), ("PreCompact", 10), ("SubagentStop", 10), ("SessionEnd", 10)];
+/// The events, each with what of them is meant. A conversation that is compacted in the middle of a turn goes on without a
+/// prompt, and is told then that it began anew (2.1.330).
+const EVENTS: [(&str, Option<&str>); 5] = [
+    ("SessionStart", Some("compact")),
+    ("UserPromptSubmit", None),
+    ("PreCompact", None),
+    ("SubagentStop", None),
+    ("SessionEnd", None),
+];
+/// How long the agent waits for each. None takes a hundredth of it: more is for a machine that is busy with something else.
+const TIMEOUT_S: u32 = 10;
 
 /// What stands behind `hooks` in settings. The user's own hooks stay: those of all settings are called (2.1.330).
 pub(super) fn hooks(learn: &Learn) -> Value {
-    let hook = |(event, timeout): (&str, u32)| {
-        let hook = json!({ "type": "command", "command": command(learn, event), "timeout": timeout });
-        (event.to_owned(), json!([{ "hooks": [hook] }]))
+    let hook = |(event, matcher): (&str, Option<&str>)| {
+        let hook = json!({ "type": "command", "command": command(learn, event), "timeout": TIMEOUT_S });
+        let group = match matcher {
+            Some(matcher) => json!([{ "matcher": matcher, "hooks": [hook] }]),
+            None => json!([{ "hooks": [hook] }]),
+        };
+        (event.to_owned(), group)
     };
     Value::Object(EVENTS.into_iter().map(hook).collect::<Map<_, _>>())
 }
@@ -46,6 +57,6 @@ mod tests {
             hooks["SessionEnd"][0]["hooks"][0]["command"],
             r"'/o'\''brien/my tools/longhaul' 'hook' SessionEnd '--judge=api' --max-tokens=900"
         );
-        assert_eq!(hooks.as_object().map(|events| events.len()), Some(4));
+        assert_eq!(hooks.as_object().map(|events| events.len()), Some(5));
     }
 }

@@ -47,8 +47,7 @@ fn playbook(stage: &Stage) -> Value {
 }
 
 fn texts(playbook: &Value) -> Vec<String> {
-    let sections = playbook["sections"].as_array().into_iter().flatten();
-    let points = sections.flat_map(|section| section["points"].as_array().into_iter().flatten());
+    let points = playbook["points"].as_array().into_iter().flatten();
     points.filter_map(|point| point["text"].as_str().map(str::to_owned)).collect()
 }
 
@@ -62,7 +61,7 @@ fn learnt(stage: &Stage) {
     until("everything queued is learnt", || {
         let status = stage.longhaul(["playbook", "status"]).end();
         let status: Value = serde_json::from_str(&status.stdout).expect("the status is JSON");
-        status["queue"]["waiting"] == 0 && status["worker"] == false
+        status["waiting"].as_array().is_some_and(Vec::is_empty) && status["worker"] == false
     });
 }
 
@@ -77,7 +76,10 @@ fn what_a_run_teaches_the_next_one_is_told() {
         run(stage, agent, server, &["--learn"]);
         let requests = server.api.account().requests;
         let first = requests.get(before).expect("the second run asked");
-        assert!(first.told.contains(POINT), "{}", first.told);
+        let told = format!("{} {}", first.told, first.told_beside);
+        assert!(told.contains(&format!("[ctx-001] helpful=0 harmful=0 :: {POINT}")), "{told}");
+        learnt(stage);
+        assert_eq!(texts(&playbook(stage)), [POINT], "what is known already is not added");
     });
 }
 
