@@ -17,7 +17,7 @@ mod template;
 mod templates;
 
 pub use curate::{Curation, curate};
-pub use question::{Counting, JudgingError, Question};
+pub use question::{JudgingError, Question};
 pub use reflect::{Reflected, reflect};
 pub use reflection::{Reflection, Tag, Verdict};
 pub use reply::{object_with, objects};

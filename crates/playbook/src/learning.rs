@@ -9,7 +9,7 @@ mod saves;
 mod slices;
 mod standing;
 
-pub use asked::{Asked, Question};
+pub use asked::Asked;
 pub use items::{Item, Next, Silent};
 pub use open::{Learning, LearningError};
 pub use queue::{Event, JudgeKind, Queued};

@@ -7,6 +7,7 @@
 
 mod counted;
 pub(crate) mod crash;
+mod forgetting;
 mod lessons;
 mod lock;
 mod steps;
@@ -17,10 +18,12 @@ pub use lock::WorkerLock;
 pub use steps::{StepError, Steps, Subject};
 
 use crate::judge::{Clock, Then};
-use crate::learning::{Item, JudgeKind, Learning, LearningError, Next, Question, Slice, SliceState};
+use crate::judging::Question;
+use crate::learning::{Item, JudgeKind, Learning, LearningError, Next, Slice, SliceState};
 use crate::{Judge, LearningPlace};
 use counted::Counted;
 use crash::{Point, pass};
+use forgetting::forget;
 use longhaul_core::{Moment, Preset, Span};
 use std::collections::BTreeSet;
 use transcript::{Rows, SLICE_BYTES_MAX};
@@ -124,9 +127,10 @@ impl Worker<'_> {
                     drained => break drained?,
                 }
             }
+            let now = self.clock.now().at;
+            forget(&mut learning, now)?;
             learning.tidy()?;
             drop(lock);
-            let now = self.clock.now().at;
             match learning.next(self.kind, self.destination, now)? {
                 Next::Due(_) if worked.person.is_none() => {}
                 Next::Due(_) => return Ok(Worked { waits: Some(now), ..worked }),

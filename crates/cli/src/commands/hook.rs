@@ -14,7 +14,7 @@ use longhaul_playbook::hooks::{
     HookEvent, HookInput, Telling, UpdateKeys, answer, begin_telling, note, tell_again, was_told,
 };
 use longhaul_playbook::learning::{JudgeKind, LearningError, Queued};
-use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_playbook::{Learning, LearningPlace, PlaybookFile};
 use longhaul_store::Home;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -103,8 +103,9 @@ impl Called {
         }
         let project = project(input)?;
         let prompt = input.prompt.as_deref().unwrap_or_default();
-        let told = super::playbook::told(&project, prompt, self.learning.max_tokens)
-            .map_err(|untold| format!("{}; {}", untold.what, untold.hint))?;
+        let told =
+            super::playbook::told(&PlaybookFile::of_project(&project), prompt, self.learning.max_tokens)
+                .map_err(|untold| format!("{}; {}", untold.what, untold.hint))?;
         let Some(told) = told else { return Ok(()) };
         match session.map_or(Telling::Now, |session| begin_telling(&self.place, session)) {
             Telling::Before => return Ok(()),

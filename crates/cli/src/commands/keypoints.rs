@@ -43,7 +43,7 @@ fn learn(global: &Global, args: &ExtractArgs, source: &Source) -> (Extraction, u
         Err(failure) => {
             let said = failed(&failure);
             if !args.no_queue {
-                queued::queue(source, project, settings.base_url);
+                queued::queue(source, project);
             }
             said
         }

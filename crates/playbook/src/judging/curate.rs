@@ -1,7 +1,7 @@
 //! The curator: what the playbook says from now on. It sees what the reflector said and the playbook, and never the
 //! transcript: what stands in that reaches a playbook only through two judges.
 
-use super::question::{Counting, JudgingError, Question, ask, text_of};
+use super::question::{JudgingError, Question, ask, text_of};
 use super::reflection::Reflection;
 use super::shown;
 use super::templates::{Template, Templates};
@@ -27,7 +27,6 @@ pub async fn curate(
     reflection: &Reflection,
     playbook: &Playbook,
     templates: &Templates,
-    counting: &mut Counting<'_>,
 ) -> Result<Curation, JudgingError> {
     if reflection.analysis.trim().is_empty() && reflection.tags.is_empty() {
         return Ok(Curation::default());
@@ -37,7 +36,7 @@ pub async fn curate(
     let playbook = shown::points(&shown::counted(playbook, reflection));
     let values = [("reflector_output", &*findings), ("playbook", &*playbook)];
     let prompt = templates.fill(Template::Curator, &values)?;
-    let object = ask(judge, Question::Curator, &prompt, &["operations"], counting).await?;
+    let object = ask(judge, Question::Curator, &prompt, &["operations"]).await?;
     let operations = match object.get("operations") {
         Some(Value::Array(operations)) => operations.clone(),
         _ => Vec::new(),

@@ -1,9 +1,9 @@
-//! What a judge is asked, who counts it, and why there may be no answer that can be used.
+//! What a judge is asked, and why there may be no answer that can be used.
 
 use super::reply::object_with;
 use super::templates::TemplatesError;
 use crate::judge::Then;
-use crate::{Judge, JudgeError, Reply};
+use crate::{Judge, JudgeError};
 use serde_json::{Map, Value};
 use std::fmt;
 use thiserror::Error;
@@ -18,10 +18,6 @@ pub enum Question {
     /// Both at once.
     Keypoints,
 }
-
-/// Who counts what is asked: called for each answer, and for each question without one, as soon as that is known. An answer
-/// that turns out to be of no use is paid for all the same.
-pub type Counting<'a> = dyn FnMut(Question, &Result<Reply, JudgeError>) + Send + 'a;
 
 /// Why a transcript was not judged.
 #[derive(Debug, Error)]
@@ -108,11 +104,8 @@ pub(super) async fn ask(
     question: Question,
     prompt: &str,
     keys: &[&str],
-    counting: &mut Counting<'_>,
 ) -> Result<Map<String, Value>, JudgingError> {
-    let answer = judge.ask(prompt).await;
-    counting(question, &answer);
-    let text = answer?.text;
+    let text = judge.ask(prompt).await?.text;
     object_with(&text, keys).ok_or_else(|| JudgingError::Unusable {
         question,
         wanted: keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" or "),

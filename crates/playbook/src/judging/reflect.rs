@@ -5,7 +5,7 @@
 
 use super::merge::merge;
 use super::parts::{newest, parts, tokens_of};
-use super::question::{Counting, JudgingError, Question, ask, text_of};
+use super::question::{JudgingError, Question, ask, text_of};
 use super::reflection::{Reflection, Tag, Verdict};
 use super::slice::{Message, as_json, cited};
 use super::templates::{Template, Templates, TemplatesError};
@@ -34,7 +34,7 @@ pub struct Reflected {
     pub notes: Vec<String>,
 }
 
-/// Has a slice judged. `counting` is told of every answer.
+/// Has a slice judged.
 ///
 /// # Errors
 /// [`JudgingError`]. What other parts of the slice have taught by then is lost.
@@ -43,7 +43,6 @@ pub async fn reflect(
     slice: &Slice,
     playbook: &Playbook,
     templates: &Templates,
-    counting: &mut Counting<'_>,
 ) -> Result<Reflected, JudgingError> {
     let playbook = shown::points(playbook);
     let prompt = |messages: &[Message]| prompt(templates, &playbook, messages);
@@ -58,8 +57,7 @@ pub async fn reflect(
     let (mut reflections, mut notes, mut halvings) = (Vec::new(), Vec::new(), 0);
     while let Some(part) = rest.front() {
         let half = tokens_of(part) / 2;
-        let answer =
-            ask(judge, Question::Reflector, &prompt(part)?, &["analysis", "bullet_tags"], counting).await;
+        let answer = ask(judge, Question::Reflector, &prompt(part)?, &["analysis", "bullet_tags"]).await;
         match answer {
             Ok(object) => {
                 reflections.push(reflection_of(&object, &mut notes));

@@ -1,6 +1,5 @@
 use super::{
-    Curation, JudgingError, Message, Question, Reflection, Role, Slice, Tag, Templates, Verdict, curate,
-    reflect,
+    Curation, JudgingError, Message, Reflection, Role, Slice, Tag, Templates, Verdict, curate, reflect,
 };
 use crate::judge::Then;
 use crate::points::Section;
@@ -95,13 +94,8 @@ fn long(messages: usize) -> Slice {
 
 /// What came of it, and what was asked on the way.
 async fn judged(judge: &Scripted, slice: &Slice) -> String {
-    let mut asked = String::new();
     let (playbook, ours) = (playbook(), Templates::ours());
-    let mut counting = |question: Question, answer: &Result<Reply, JudgeError>| {
-        let told = answer.as_ref().map_or_else(|error| error.fault.word(), |_| "answered");
-        asked.push_str(&format!("{question}: {told}\n"));
-    };
-    let told = match reflect(judge, slice, &playbook, &ours, &mut counting).await {
+    let told = match reflect(judge, slice, &playbook, &ours).await {
         Ok(reflected) => {
             let notes: String = reflected.notes.iter().map(|note| format!("note: {note}\n")).collect();
             format!("{:#}\n{notes}", json!(reflected.reflection))
@@ -109,7 +103,8 @@ async fn judged(judge: &Scripted, slice: &Slice) -> String {
         Err(error) => format!("{error}\n{:?} {}\n", error.then(), error.hint().unwrap_or_default()),
     };
     assert!(judge.answers.lock().expect("nobody panicked").is_empty(), "it was not asked often enough");
-    asked + &told
+    let asked = judge.prompts.lock().expect("nobody panicked").len();
+    format!("asked {asked} times\n{told}")
 }
 
 #[tokio::test]
@@ -128,7 +123,7 @@ async fn a_session_is_judged() {
         }))],
     );
     expect![[r#"
-        reflector: answered
+        asked 1 times
         {
           "analysis": "The tests need a database.",
           "bullet_tags": [
@@ -189,37 +184,37 @@ async fn answers_of_all_kinds() {
     check(
         r#"{"bullet_tags": []}"#,
         expect![[r#"
-        reflector: answered
-        {
-          "analysis": "",
-          "bullet_tags": []
-        }
-    "#]],
+            asked 1 times
+            {
+              "analysis": "",
+              "bullet_tags": []
+            }
+        "#]],
     )
     .await;
     check(
         r#"{"analysis": ["One.", {"finding": "Two."}], "bullet_tags": null}"#,
         expect![[r#"
-        reflector: answered
-        {
-          "analysis": "One.\n{\"finding\":\"Two.\"}",
-          "bullet_tags": []
-        }
-    "#]],
+            asked 1 times
+            {
+              "analysis": "One.\n{\"finding\":\"Two.\"}",
+              "bullet_tags": []
+            }
+        "#]],
     )
     .await;
     check("I cannot judge that.", expect![[r#"
-        reflector: answered
+        asked 1 times
         use the reflector's answer: it holds no JSON with `analysis` or `bullet_tags`; it begins with `I cannot judge that.`
         Later(None) if it happens again, try another model with AGENTIC_CONTEXT_MODEL
     "#]]).await;
     check(
         "",
         expect![[r#"
-        reflector: answered
-        use the reflector's answer: it holds no JSON with `analysis` or `bullet_tags`; it begins with ``
-        Later(None) if it happens again, try another model with AGENTIC_CONTEXT_MODEL
-    "#]],
+            asked 1 times
+            use the reflector's answer: it holds no JSON with `analysis` or `bullet_tags`; it begins with ``
+            Later(None) if it happens again, try another model with AGENTIC_CONTEXT_MODEL
+        "#]],
     )
     .await;
 }
@@ -228,7 +223,7 @@ async fn answers_of_all_kinds() {
 async fn a_judge_that_does_not_answer() {
     let judge = scripted(100_000, [failed(Fault::Overloaded, Then::Later(None))]);
     expect![[r#"
-        reflector: overloaded
+        asked 1 times
         it was overloaded
         Later(None) 
     "#]]
@@ -244,9 +239,7 @@ fn taught(number: u32, tag: &str) -> Result<String, JudgeError> {
 async fn a_long_session_is_judged_in_parts_that_fit() {
     let judge = scripted(4_000, [taught(1, "helpful"), taught(2, "helpful"), taught(3, "harmful")]);
     expect![[r#"
-        reflector: answered
-        reflector: answered
-        reflector: answered
+        asked 3 times
         {
           "analysis": "Part 1.\n\nPart 2.\n\nPart 3.",
           "bullet_tags": [
@@ -292,10 +285,7 @@ async fn what_the_api_finds_too_long_is_halved() {
 
     let judge = scripted(100_000, [too_long(), too_long(), too_long(), too_long()]);
     expect![[r#"
-        reflector: context_full
-        reflector: context_full
-        reflector: context_full
-        reflector: context_full
+        asked 4 times
         it was context_full
         Never 
     "#]]
@@ -310,6 +300,7 @@ async fn what_the_api_finds_too_long_is_halved() {
 #[tokio::test]
 async fn a_playbook_that_leaves_no_room() {
     expect![[r#"
+        asked 0 times
         ask the reflector: scripted takes 1500 tokens, and the playbook alone leaves no room in them
         Person take points out with `longhaul playbook edit`, or set a model that takes more
     "#]]
@@ -332,13 +323,10 @@ async fn the_curator_sees_findings_and_counters_as_they_will_be() {
     let operations = json!([{ "type": "DELETE", "target_id": "mis-001" }, "nonsense"]);
     let judge =
         scripted(100_000, [answer(&json!({ "reasoning": "It is wrong.", "operations": operations }))]);
-    let mut asked = Vec::new();
     let (playbook, ours) = (playbook(), Templates::ours());
-    let mut counting = |question, answer: &Result<Reply, JudgeError>| asked.push((question, answer.is_ok()));
-    let curation = curate(&judge, &reflection, &playbook, &ours, &mut counting).await.expect("an answer");
+    let curation = curate(&judge, &reflection, &playbook, &ours).await.expect("an answer");
     assert_eq!(json!(curation.operations), operations);
     assert_eq!(curation.reasoning, "It is wrong.");
-    assert_eq!(asked, [(Question::Curator, true)]);
     let prompts = judge.prompts.lock().expect("nobody panicked");
     let prompt = prompts[0].split_once("<findings>").expect("it shows the findings").1;
     let data = prompt.split_once("A good key point").expect("it says what to do").0;
@@ -378,8 +366,7 @@ async fn the_curator_sees_findings_and_counters_as_they_will_be() {
 async fn a_curator_is_not_asked_about_nothing() {
     let judge = scripted(100_000, []);
     let (nothing, ours) = (Reflection::default(), Templates::ours());
-    let curation =
-        curate(&judge, &nothing, &playbook(), &ours, &mut |_, _| unreachable!("nobody is asked")).await;
+    let curation = curate(&judge, &nothing, &playbook(), &ours).await;
     assert_eq!(curation.expect("no question fails"), Curation::default());
 }
 
@@ -389,8 +376,7 @@ async fn a_template_that_cannot_be_filled_asks_nobody() {
     std::fs::write(dir.path().join("reflector.txt"), "{messages}").expect("write it");
     let judge = scripted(100_000, []);
     let templates = Templates::in_dir(dir.path());
-    let mut counting = |_, _: &Result<Reply, JudgeError>| unreachable!("nobody is asked");
-    let reflected = reflect(&judge, &short(), &playbook(), &templates, &mut counting).await;
+    let reflected = reflect(&judge, &short(), &playbook(), &templates).await;
     let error = reflected.expect_err("it cannot be filled");
     assert!(matches!(error, JudgingError::Template(_)) && error.then() == Then::Person, "{error}");
 }

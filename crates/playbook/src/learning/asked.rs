@@ -2,32 +2,11 @@
 
 use super::queue::JudgeKind;
 use super::{Learning, LearningError};
+use crate::judging::Question;
 use crate::{JudgeError, Reply};
 use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::params;
 use std::path::Path;
-
-/// What a judge is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// What helped in a session.
-    Reflector,
-    /// What the playbook should say from now on.
-    Curator,
-    /// Key points of a transcript, at once.
-    Keypoints,
-}
-
-impl Question {
-    /// The word, as the database has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Question::Reflector => "reflector",
-            Question::Curator => "curator",
-            Question::Keypoints => "keypoints",
-        }
-    }
-}
 
 /// A question that was asked.
 #[derive(Clone, Copy, Debug)]

@@ -186,9 +186,14 @@ impl Learning {
 
     fn open_as_it_is(place: &LearningPlace) -> Result<Learning, LearningError> {
         let path = place.database();
-        if !path.exists() {
-            create(place, &path).map_err(|cause| refused(&path, &cause))?;
+        if path.exists() {
+            match Learning::connect(place, &path) {
+                // Somebody may have set it aside in between, and makes a new one.
+                Err(LearningError::Refused { .. }) => {}
+                connected => return connected,
+            }
         }
+        create(place, &path).map_err(|cause| refused(&path, &cause))?;
         Learning::connect(place, &path)
     }
 

@@ -5,7 +5,7 @@ use super::queue::JudgeKind;
 use super::{Learning, LearningError, SliceState};
 use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::{Connection, Row, params};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How learning stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -180,6 +180,15 @@ impl Learning {
                 })
             })
         })
+    }
+
+    /// Whether somebody may still want to read this transcript: it is queued, or it failed and is kept.
+    ///
+    /// # Errors
+    /// [`LearningError`].
+    pub fn is_wanted(&self, transcript: &Path) -> Result<bool, LearningError> {
+        let sql = "SELECT 1 FROM queue WHERE transcript = ? AND state <> 'done'";
+        self.known(|db| db.prepare(sql)?.exists([transcript.to_string_lossy()]))
     }
 
     /// Forgets what was done before that moment, but for what keeps it from being done again. Returns how many items.

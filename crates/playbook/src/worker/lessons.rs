@@ -35,8 +35,7 @@ impl Steps for Lessons {
             return Err(StepError::Nothing);
         }
         let playbook = self.playbook(subject)?;
-        // The worker's judge counts.
-        judging::reflect(judge, &slice, &playbook, &self.templates, &mut |_, _| {}).await.map_err(of_judging)
+        judging::reflect(judge, &slice, &playbook, &self.templates).await.map_err(of_judging)
     }
 
     async fn curate(
@@ -46,7 +45,7 @@ impl Steps for Lessons {
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError> {
         let playbook = self.playbook(subject)?;
-        let curation = judging::curate(judge, reflection, &playbook, &self.templates, &mut |_, _| {}).await;
+        let curation = judging::curate(judge, reflection, &playbook, &self.templates).await;
         curation.map(|curation| curation.operations).map_err(of_judging)
     }
 

@@ -1,5 +1,6 @@
 //! What `longhaul playbook inject` takes.
 
+use super::ProjectArgs;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -10,4 +11,6 @@ pub struct InjectArgs {
     /// Tell no more than about so many tokens
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
+    #[command(flatten)]
+    pub project: ProjectArgs,
 }

@@ -1,14 +1,15 @@
 //! A transcript that nothing was learnt from is queued, so that it is not forgotten.
 
 use super::source::Source;
+use crate::learning::destination;
 use crate::{home, output};
 use longhaul_playbook::learning::{Event, JudgeKind, Queued};
 use longhaul_playbook::{Learning, LearningPlace, keep};
 use std::path::PathBuf;
 
 /// Queues it, and says so. One that came over stdin is kept first.
-pub fn queue(source: &Source, project: PathBuf, destination: String) {
-    match try_queue(source, project, destination) {
+pub fn queue(source: &Source, project: PathBuf) {
+    match try_queue(source, project) {
         Ok(path) => {
             output::talk(&format!("queued: `longhaul playbook learn` learns from {}", path.display()));
         }
@@ -18,7 +19,7 @@ pub fn queue(source: &Source, project: PathBuf, destination: String) {
     }
 }
 
-fn try_queue(source: &Source, project: PathBuf, destination: String) -> Result<PathBuf, (String, String)> {
+fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, String)> {
     let home = home::open().map_err(|failure| (failure.error, failure.hint.unwrap_or_default()))?;
     let place = LearningPlace::in_home(home.path());
     let transcript = match &source.path {
@@ -35,7 +36,7 @@ fn try_queue(source: &Source, project: PathBuf, destination: String) -> Result<P
         event: Event::Asked,
         reason: None,
         judge: JudgeKind::Api,
-        destination,
+        destination: destination(),
     };
     Learning::open(&place)
         .and_then(|learning| learning.enqueue(output::now(), &queued))

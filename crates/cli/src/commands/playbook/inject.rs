@@ -1,5 +1,6 @@
 //! `longhaul playbook inject`: prints what a session would be told of the playbook.
 
+use super::place;
 use crate::args::playbook::InjectArgs;
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
@@ -9,8 +10,6 @@ use longhaul_playbook::judging::{Templates, TemplatesError};
 use longhaul_playbook::points::{self, Injection};
 use longhaul_playbook::{FileError, PlaybookFile};
 use serde::Serialize;
-use std::env;
-use std::path::Path;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
@@ -26,9 +25,7 @@ pub struct Injected {
 
 /// Carries out the command and returns its exit code.
 pub fn inject(global: &Global, args: &InjectArgs) -> Result<u8, Failure> {
-    let project = env::current_dir()
-        .map_err(|error| Failure::usage(format!("find the project: {error}"), "change to its directory"))?;
-    let told = told(&project, &args.prompt, args.max_tokens)
+    let told = told(&place::file(&args.project)?, &args.prompt, args.max_tokens)
         .map_err(|untold| Failure::refused(untold.what, untold.hint, None))?;
     let (points, left_out) = told.as_ref().map_or((0, 0), |told| (told.points, told.left_out));
     let text = told.map(|told| told.text);
@@ -41,9 +38,13 @@ pub fn inject(global: &Global, args: &InjectArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What a session in this project is told at this prompt; nothing where there is no playbook, or nothing in it.
-pub fn told(project: &Path, prompt: &str, max_tokens: Option<u64>) -> Result<Option<Injection>, Untold> {
-    let found = PlaybookFile::of_project(project).read()?;
+/// What a session is told of this playbook at this prompt; nothing where there is none, or nothing in it.
+pub fn told(
+    playbook: &PlaybookFile,
+    prompt: &str,
+    max_tokens: Option<u64>,
+) -> Result<Option<Injection>, Untold> {
+    let found = playbook.read()?;
     let templates = claude_config_dir().map(|dir| Templates::in_dir(&dir.join("prompts")));
     Ok(points::inject(&found.playbook, prompt, max_tokens, &templates.unwrap_or(Templates::ours()))?)
 }

@@ -50,6 +50,15 @@ pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     Ok(SettingsFile::at(path))
 }
 
+/// Those that have our hooks in them, as far as they can be understood.
+pub fn installed() -> Vec<PathBuf> {
+    let scope = |project, local| ScopeArgs { user: false, project, local };
+    let files = [scope(false, false), scope(true, false), scope(false, true)];
+    let files = files.iter().filter_map(|scope| file(scope).ok());
+    let ours = files.filter(|file| file.without_hooks().is_ok_and(|change| change.is_one()));
+    ours.map(|file| file.path().to_owned()).collect()
+}
+
 /// What is wrong with the settings, and what to do.
 pub fn failure(error: &InstallError) -> Failure {
     Failure::usage(error.to_string(), error.hint())

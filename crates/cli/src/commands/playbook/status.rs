@@ -2,6 +2,7 @@
 //! cost.
 
 use super::learn::failure;
+use super::settings;
 use crate::args::playbook::PlaybookStatusArgs;
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
@@ -29,6 +30,8 @@ const TROUBLES_MAX: usize = 5;
 pub struct LearningStatus {
     /// Whether a worker is at work, or stays for what is not due yet.
     worker: bool,
+    /// The settings of Claude Code that have it call us: yours, and those of the project here.
+    installed_in: Vec<PathBuf>,
     /// What is queued, the oldest first.
     waiting: Vec<Queued>,
     /// What failed and is kept, the oldest first.
@@ -177,6 +180,7 @@ impl LearningStatus {
         let queued = |entries: Vec<Entry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
         LearningStatus {
             worker: WorkerLock::is_any_held(place),
+            installed_in: settings::installed(),
             waiting: queued(waiting),
             failed: queued(failed),
             done,
@@ -263,6 +267,11 @@ fn text(told: &LearningStatus) -> String {
         told.failed.len(),
         told.done
     ));
+    let installed: Vec<_> = told.installed_in.iter().map(|file| file.display().to_string()).collect();
+    lines.push(match installed.as_slice() {
+        [] => "Claude Code's sessions do not call us: longhaul playbook install".to_owned(),
+        files => format!("Claude Code's sessions call us by {}", files.join(", ")),
+    });
     for silent in &told.silent {
         let next = if silent.needs_person {
             "nothing is learnt before that is changed; then: longhaul playbook learn".to_owned()

@@ -1,0 +1,70 @@
+//! What nobody needs any more, and who removes it: each worker that leaves. Nothing by which something is known to be learnt
+//! is among it.
+
+use crate::hooks::forget_told;
+use crate::learning::{Learning, LearningError};
+use longhaul_core::{Moment, Span};
+use std::fs;
+use std::time::{Duration, UNIX_EPOCH};
+
+// As long as a person may want to know what became of a session.
+const DONE_KEPT: Span = Span::from_hours(30 * 24);
+// A transcript is kept a moment before it is queued.
+const UNQUEUED_KEPT: Span = Span::from_hours(1);
+
+/// Forgets all of it.
+pub(super) fn forget(learning: &mut Learning, now: Moment) -> Result<(), LearningError> {
+    forget_told(learning.place(), now);
+    learning.forget_done(Moment(now.0.saturating_sub(DONE_KEPT.0)))?;
+    // What cannot be read or removed takes some room, no more.
+    for entry in fs::read_dir(learning.place().kept()).into_iter().flatten().flatten() {
+        let modified = entry.metadata().and_then(|found| found.modified()).ok();
+        let age = modified
+            .and_then(|modified| (UNIX_EPOCH + Duration::from_millis(now.0)).duration_since(modified).ok());
+        let is_old = age.is_some_and(|age| age > UNQUEUED_KEPT.to_std());
+        if is_old && !learning.is_wanted(&entry.path())? {
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::forget;
+    use crate::learning::{Event, JudgeKind, Queued};
+    use crate::{Learning, LearningPlace, keep};
+    use longhaul_core::{Moment, Span};
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    #[test]
+    fn a_kept_transcript_goes_when_nobody_wants_it_any_more() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let place = LearningPlace::in_home(home.path());
+        let mut learning = Learning::open(&place).expect("a database");
+        let path = keep(&place, b"{}\n").expect("it is kept");
+        let queued = Queued {
+            project: home.path().to_owned(),
+            session: None,
+            transcript: path.clone(),
+            event: Event::Asked,
+            reason: None,
+            judge: JudgeKind::Api,
+            destination: "https://api.example".to_owned(),
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis();
+        let now = Moment(u64::try_from(now).expect("it is before the end of time"));
+        let later = now + Span::from_hours(2);
+        // It is about to be queued.
+        forget(&mut learning, now).expect("it can be read");
+        assert!(path.exists());
+        learning.enqueue(now, &queued).expect("it is queued");
+        forget(&mut learning, later).expect("it can be read");
+        assert!(path.exists(), "it is still to be learnt from");
+        let done =
+            |db: &rusqlite::Connection| db.execute("UPDATE queue SET state = 'done', ended_at = 1", []);
+        learning.known(done).expect("it is done");
+        forget(&mut learning, later).expect("it can be read");
+        assert!(!path.exists());
+    }
+}
