@@ -24,6 +24,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/ledger.md", include_str!("../../../../docs/ledger.md")),
     ("docs/looking.md", include_str!("../../../../docs/looking.md")),
     ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
+    ("docs/playbook.md", include_str!("../../../../docs/playbook.md")),
     ("docs/doctor.md", include_str!("../../../../docs/doctor.md")),
     ("docs/events.md", include_str!("../../../../docs/events.md")),
     ("docs/schemas/README.md", include_str!("../../../../docs/schemas/README.md")),
@@ -105,7 +106,10 @@ fn every_flag_of_the_readme_exists() {
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));
-    let ours = others.iter().chain(&config).chain([&run]);
+    let playbook = ["install", "uninstall", "learn", "bootstrap", "inject", "undo"]
+        .map(|command| help(&["playbook", command, "--help"]));
+    let keypoints = help(&["keypoints", "extract", "--help"]);
+    let ours = others.iter().chain(&config).chain(&playbook).chain([&keypoints, &run]);
     let ours: BTreeSet<&str> = ours.flat_map(|help| flags(help)).collect();
     // Of cargo, of the agent, of curl and of git.
     let others =
