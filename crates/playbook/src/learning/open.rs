@@ -2,7 +2,7 @@
 //! for, and a new one takes its place: nobody's session ends badly for it.
 
 use crate::LearningPlace;
-use longhaul_store::{Durability, replace};
+use longhaul_store::{Durability, empty_database, replace};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -260,7 +260,7 @@ fn create(place: &LearningPlace, path: &Path) -> io::Result<()> {
     if BESIDE.iter().any(|end| with_end(path, end).exists()) {
         set_aside(path)?;
     }
-    let empty = empty().map_err(io::Error::other)?;
+    let empty = empty_database(SCHEMA, VERSION).map_err(io::Error::other)?;
     replace(path, &empty, Durability::Power).map_err(io::Error::other)
 }
 
@@ -297,20 +297,6 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
-}
-
-/// The content of a database in which nothing is.
-fn empty() -> rusqlite::Result<Vec<u8>> {
-    let mut db = Connection::open_in_memory()?;
-    db.execute_batch(SCHEMA)?;
-    db.pragma_update(None, "user_version", VERSION)?;
-    let mut bytes = db.serialize("main")?.to_vec();
-    // Readers and one writer do not wait for each other: bytes 18 and 19 of a database's header say that it has a
-    // write-ahead log (sqlite.org/fileformat2.html, 1.3.3).
-    if let Some(versions) = bytes.get_mut(18..20) {
-        versions.fill(2);
-    }
-    Ok(bytes)
 }
 
 fn refused(path: &Path, cause: &io::Error) -> LearningError {

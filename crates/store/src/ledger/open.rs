@@ -1,6 +1,7 @@
 //! Opening the ledger. What cannot be used as it is gets set aside or left alone, and nobody is kept from working.
 
 use crate::atomic::Scratch;
+use crate::database::empty_database;
 use crate::{Home, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -176,7 +177,7 @@ impl Ledger {
 /// Makes an empty ledger. It is made in memory, written at once, and gets its name when it is whole, never in place of
 /// another: many processes may come at once, and any of them may be killed.
 fn create(path: &Path) -> Result<(), LedgerError> {
-    let empty = empty().map_err(|error| failed(path, &error))?;
+    let empty = empty_database(SCHEMA, VERSION).map_err(|error| failed(path, &error))?;
     let scratch = Scratch::beside(path);
     // By us, so that nobody else may ever read it.
     let written = scratch.create().and_then(|mut file| file.write_all(&empty));
@@ -185,20 +186,6 @@ fn create(path: &Path) -> Result<(), LedgerError> {
         Err(cause) if cause != Errno::EXIST => Err(refused(path, &cause.into())),
         _ => Ok(()),
     }
-}
-
-/// The content of a ledger without runs.
-fn empty() -> rusqlite::Result<Vec<u8>> {
-    let mut db = Connection::open_in_memory()?;
-    db.execute_batch(SCHEMA)?;
-    db.pragma_update(None, "user_version", VERSION)?;
-    let mut bytes = db.serialize("main")?.to_vec();
-    // Readers and one writer do not wait for each other: bytes 18 and 19 of a database's header say that it has a
-    // write-ahead log (sqlite.org/fileformat2.html, 1.3.3).
-    if let Some(versions) = bytes.get_mut(18..20) {
-        versions.fill(2);
-    }
-    Ok(bytes)
 }
 
 fn with_end(path: &Path, end: &str) -> PathBuf {
