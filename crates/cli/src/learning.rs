@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, io};
 
+/// What of the agent's own flags has it call no hooks of ours: of two settings it takes the later ones (2.1.330).
+const UNDOING: [&str; 3] = ["--settings", "--safe-mode", "--bare"];
 /// By what a process is known as one of a run's, which ends with it.
 const MARKS: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
 
@@ -27,45 +29,52 @@ pub fn of(args: &RunLearnArgs, agent_args: &[String]) -> Result<Option<Learn>, F
     if !args.learn {
         return Ok(None);
     }
-    // Of two settings the agent takes the later one.
-    if agent_args.iter().any(|arg| arg == "--settings" || arg.starts_with("--settings=")) {
+    let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
+    if let Some(name) = agent_args.iter().map(name).find(|name| UNDOING.contains(&name.as_str())) {
         return Err(Failure::usage(
-            "`--settings` cannot be passed to the agent together with --learn: it would undo it",
-            "put the settings into the agent's own files, or install the hooks there: longhaul playbook install",
+            format!("`{name}` cannot be passed to the agent together with --learn: it would undo it"),
+            "leave out one of them; settings can be put into the agent's own files",
         ));
     }
-    let hook = hook().ok_or_else(|| {
-        Failure::unexpected("have the agent's hooks call longhaul: it does not know where its own program is")
+    let hook = hook().filter(|hook| hook.path.to_str().is_some()).ok_or_else(|| {
+        let what = "have the agent's hooks call longhaul: where its program is cannot be said in a command";
+        Failure::refused(what, "put it where every directory has a name that is text", None)
     })?;
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
     Ok(Some(Learn { hook, judge: judge.word().to_owned(), tokens_max: args.learn_tokens }))
 }
 
 /// Queues what a run that is over leaves to be learnt: its agent may have been killed before its hook could. What its hooks
-/// have queued already is not judged twice. A run fails for nothing of this.
+/// have queued already is not judged twice, and a session of which no hook said where it is sent is left alone: nothing was
+/// said in it. A run fails for nothing of this.
 pub fn after(run: &Path) {
     let Some(plan) = RunDir::at(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
     let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
     let judge = if learn.judge == JudgeKind::Claude.word() { JudgeKind::Claude } else { JudgeKind::Api };
-    let transcripts = transcripts(&run);
-    if transcripts.is_empty() {
-        return;
-    }
-    let api = destination();
-    let queued = |(session, transcript): (String, PathBuf)| Queued {
-        project: cwd.as_path().to_owned(),
-        session: Some(session),
-        transcript,
-        event: Event::Run,
-        reason: None,
-        judge,
-        destination: api.clone(),
-    };
     let Ok(home) = home::locate() else { return };
     let place = LearningPlace::in_home(home.path());
-    if let Err(error) = enqueue(&place, transcripts.into_iter().map(queued)) {
+    let queued = |(session, transcript): (String, PathBuf)| {
+        let destination = hooks::noted_api(&place, &session)?;
+        Some(Queued {
+            project: cwd.as_path().to_owned(),
+            session: Some(session),
+            transcript,
+            event: Event::Run,
+            reason: None,
+            judge,
+            destination,
+        })
+    };
+    let all: Vec<Queued> = transcripts(&run).into_iter().filter_map(queued).collect();
+    let api = destination();
+    // What was sent elsewhere waits for a worker of a session that is sent there.
+    let is_ours = all.iter().any(|queued| queued.destination == api);
+    if all.is_empty() {
+        return;
+    }
+    if let Err(error) = enqueue(&place, &all) {
         output::warn(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
-    } else if let Err(error) = start_worker(&place, &api, judge) {
+    } else if is_ours && let Err(error) = start_worker(&place, &api, judge) {
         let hint = "what is queued is learnt by `longhaul playbook learn`";
         output::warn(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
     }
@@ -86,9 +95,9 @@ pub fn start_worker(place: &LearningPlace, destination: &str, judge: JudgeKind) 
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
-fn enqueue(place: &LearningPlace, mut all: impl Iterator<Item = Queued>) -> Result<(), LearningError> {
+fn enqueue(place: &LearningPlace, all: &[Queued]) -> Result<(), LearningError> {
     let learning = Learning::open(place)?;
-    all.try_for_each(|queued| learning.enqueue(output::now(), &queued))
+    all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }
 
 /// The sessions of a run, each with its file, as far as they were seen.
@@ -99,7 +108,7 @@ fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     files.filter(|(_, file)| file.is_file()).collect()
 }
 
-/// The API that the agent's sessions talk to, as this process would.
+/// The API that a session in this process's environment talks to.
 pub fn destination() -> String {
     hooks::destination(&JudgeSettings::from_variables(|name| env::var(name).ok()))
 }

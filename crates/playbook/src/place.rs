@@ -29,6 +29,11 @@ impl LearningPlace {
         self.dir.join("told")
     }
 
+    /// A file a session that says which API it talks to.
+    pub fn apis(&self) -> PathBuf {
+        self.dir.join("apis")
+    }
+
     /// What hooks could not do, a line of JSON each. They never fail, for their agent's sake.
     pub fn troubles(&self) -> PathBuf {
         self.dir.join("troubles.jsonl")

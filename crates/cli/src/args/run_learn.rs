@@ -16,7 +16,7 @@ pub struct RunLearnArgs {
     #[arg(long, value_name = "JUDGE", requires = "learn")]
     pub learn_judge: Option<JudgeAsked>,
     /// How much of the playbook a session is told at most, in tokens; what fits the prompt best is chosen
-    #[arg(long, value_name = "N", requires = "learn")]
+    #[arg(long, value_name = "N", requires = "learn", value_parser = clap::value_parser!(u64).range(1..))]
     pub learn_tokens: Option<u64>,
 }
 

@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use longhaul::agents::claude_config_dir;
 use longhaul_core::Moment;
 use longhaul_playbook::hooks::{
-    HookEvent, HookInput, Telling, UpdateKeys, answer, begin_telling, note, tell_again, was_told,
+    HookEvent, HookInput, Telling, UpdateKeys, answer, begin_telling, note, note_api, tell_again, was_told,
 };
 use longhaul_playbook::learning::{JudgeKind, LearningError, Queued};
 use longhaul_playbook::{Learning, LearningPlace, PlaybookFile};
@@ -73,6 +73,11 @@ impl Called {
         let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
         match self.event {
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
+                let noted =
+                    input.session_id.as_deref().map(|session| note_api(&self.place, session, &destination()));
+                if let Some(Err(error)) = noted {
+                    self.trouble(&format!("put down which API the session talks to: {error}"));
+                }
                 let told = self.tell(&input);
                 told.and(self.start_worker_if_due())
             }

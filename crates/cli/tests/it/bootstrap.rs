@@ -137,7 +137,7 @@ fn without_a_key_it_is_queued_and_gone_on_with() {
 #[test]
 fn ctrl_c_loses_nothing() {
     let stage = Stage::new();
-    let server = judges_with("fault = { silence = {} }\ntimes = 1");
+    let server = judges_with("fault = { hold = { for_s = 60 } }\ntimes = 1");
     past(&stage, 2);
     let learning = bootstrap(&stage, &["--yes"]).against(&server).start();
     until("the judge is asked", || !server.api.account().requests.is_empty());

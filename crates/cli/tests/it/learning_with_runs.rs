@@ -94,10 +94,14 @@ fn a_run_that_is_not_asked_to_learn_learns_nothing() {
 }
 
 #[test]
-fn settings_that_would_undo_learning_are_refused() {
+fn what_would_undo_learning_is_refused() {
     let stage = Stage::new();
-    let run = stage.run(&stage.agent(), &["p", "--learn", "--", "--settings", "{}"]).end();
-    assert_eq!(run.code, 2, "{}", run.stderr);
-    assert!(run.stderr.contains("playbook install"), "{}", run.stderr);
+    for undoing in [&["--settings", "{}"][..], &["--settings={}"], &["--safe-mode"], &["--bare"]] {
+        let run = stage.run(&stage.agent(), &["p", "--learn", "--"]).args(undoing).end();
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("it would undo it"), "{}", run.stderr);
+    }
+    let none = stage.run(&stage.agent(), &["p", "--learn", "--learn-tokens", "0"]).end();
+    assert_eq!(none.code, 2, "{}", none.stderr);
     assert!(stage.runs().is_empty());
 }

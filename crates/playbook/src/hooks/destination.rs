@@ -4,6 +4,9 @@ use crate::JudgeSettings;
 
 /// The API that is asked, as it is written down: without the name and the password that may stand in an address.
 pub fn destination(settings: &JudgeSettings) -> String {
+    if let Some(cloud) = settings.cloud {
+        return cloud.to_owned();
+    }
     let url = &settings.base_url;
     let Some((scheme, rest)) = url.split_once("://") else { return url.clone() };
     let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |at| rest.split_at(at));

@@ -63,11 +63,12 @@ pub fn tell_again(place: &LearningPlace, session: &str) -> io::Result<()> {
     }
 }
 
-/// Forgets the sessions that were told so long ago that nobody resumes them.
+/// Forgets the sessions that were told, or said which API they talk to, so long ago that nobody resumes them.
 pub fn forget_told(place: &LearningPlace, now: Moment) {
     let now = UNIX_EPOCH + Duration::from_millis(now.0);
     // What cannot be read or removed takes a name in a directory, no more.
-    for entry in fs::read_dir(place.told()).into_iter().flatten().flatten() {
+    let dirs = [place.told(), place.apis()].into_iter().filter_map(|dir| fs::read_dir(dir).ok());
+    for entry in dirs.flatten().flatten() {
         let made = entry.metadata().and_then(|found| found.modified()).ok();
         if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > KEPT) {
             drop(fs::remove_file(entry.path()));

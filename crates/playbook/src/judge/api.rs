@@ -97,6 +97,13 @@ impl ApiJudge {
     ) -> Result<ApiJudge, JudgeError> {
         let unusable =
             |said: String| JudgeError { fault: Fault::Auth, then: Then::Person, said, requests: 0 };
+        if let Some(cloud) = settings.cloud {
+            let said = format!(
+                "{cloud} sends what is said to a cloud provider, and the judge speaks to none: judge with --judge claude, or \
+                 name an API that it may be sent to in AGENTIC_CONTEXT_BASE_URL"
+            );
+            return Err(unusable(said));
+        }
         let Some(credential) = &settings.credential else {
             let said =
                 "no API key is set: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or AGENTIC_CONTEXT_API_KEY";

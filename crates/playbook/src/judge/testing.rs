@@ -58,5 +58,5 @@ pub(crate) async fn api(side: &str, text: &str) -> Api {
 
 pub(crate) fn settings(api: &Api) -> JudgeSettings {
     let credential = Some(Credential::Key(DUMMY_KEY.to_owned()));
-    JudgeSettings { base_url: api.url(), model: "claude-sonnet-4-5".to_owned(), credential }
+    JudgeSettings { base_url: api.url(), model: "claude-sonnet-4-5".to_owned(), credential, cloud: None }
 }

@@ -6,7 +6,8 @@ fn check(variables: &[(&str, &str)], base_url: &str, model: &str, credential: Op
         |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
     let settings = JudgeSettings::from_variables(said);
     assert!(!format!("{settings:?}").contains("secret"), "{settings:?}");
-    let expected = JudgeSettings { base_url: base_url.to_owned(), model: model.to_owned(), credential };
+    let (base_url, model) = (base_url.to_owned(), model.to_owned());
+    let expected = JudgeSettings { base_url, model, credential, cloud: None };
     assert!(settings == expected, "{variables:?}: {settings:?}");
 }
 
@@ -47,4 +48,19 @@ fn the_order_of_the_hooks() {
         key("secret"),
     );
     check(&[("AGENTIC_CONTEXT_MODEL", ""), ("ANTHROPIC_BASE_URL", "")], API, MODEL, None);
+}
+
+#[test]
+fn what_goes_to_a_cloud_provider_goes_nowhere_else() {
+    let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+        let said = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        };
+        assert_eq!(JudgeSettings::from_variables(said).cloud, expected, "{variables:?}");
+    };
+    let bedrock = ("CLAUDE_CODE_USE_BEDROCK", "1");
+    check(&[bedrock, ("ANTHROPIC_BASE_URL", "https://two/")], Some("CLAUDE_CODE_USE_BEDROCK"));
+    check(&[bedrock, ("AGENTIC_CONTEXT_BASE_URL", "https://one/")], None);
+    check(&[("CLAUDE_CODE_USE_VERTEX", "true")], Some("CLAUDE_CODE_USE_VERTEX"));
+    check(&[("CLAUDE_CODE_USE_BEDROCK", "0"), ("CLAUDE_CODE_USE_VERTEX", "")], None);
 }

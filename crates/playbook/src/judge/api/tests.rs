@@ -252,6 +252,7 @@ async fn an_answer_has_its_price() {
 fn how_long_a_prompt_may_be() {
     let check = |model: &str, expected: u64| {
         let settings = JudgeSettings {
+            cloud: None,
             base_url: "http://127.0.0.1:9".to_owned(),
             model: model.to_owned(),
             credential: Some(Credential::Key(DUMMY_KEY.to_owned())),

@@ -1,0 +1,55 @@
+//! Which API a session talks to. Its hooks know, who have its environment; whoever queues the session from another one, when its
+//! agent was killed before it could, asks here, and leaves alone what nobody has written down.
+
+use crate::LearningPlace;
+use longhaul_store::{Durability, StoreError, replace};
+use sha2::{Digest, Sha256};
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
+/// Writes down that this session talks to this API. It is nothing that a power cut may not forget.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn note_api(place: &LearningPlace, session: &str, api: &str) -> Result<(), StoreError> {
+    if noted_api(place, session).as_deref() == Some(api) {
+        return Ok(());
+    }
+    let dir = place.apis();
+    DirBuilder::new().mode(0o700).recursive(true).create(&dir).map_err(|cause| StoreError::Io {
+        doing: "create directory",
+        path: dir,
+        cause,
+    })?;
+    replace(&file(place, session), api.as_bytes(), Durability::Process)
+}
+
+/// The API that this session talks to, if it has said so.
+pub fn noted_api(place: &LearningPlace, session: &str) -> Option<String> {
+    fs::read_to_string(file(place, session)).ok()
+}
+
+/// The name of a session may be anything: its hash is the file's.
+fn file(place: &LearningPlace, session: &str) -> PathBuf {
+    let hash = Sha256::digest(session);
+    place.apis().join(hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{note_api, noted_api};
+    use crate::LearningPlace;
+
+    #[test]
+    fn the_last_word_of_each_session_holds() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let place = LearningPlace::in_home(home.path());
+        assert_eq!(noted_api(&place, "a"), None);
+        for (session, api) in [("a", "https://one"), ("b", "https://two"), ("a", "https://three")] {
+            note_api(&place, session, api).expect("it can be written");
+            assert_eq!(noted_api(&place, session).as_deref(), Some(api));
+        }
+        assert_eq!(noted_api(&place, "b").as_deref(), Some("https://two"));
+    }
+}
