@@ -1,10 +1,10 @@
-//! Runs whose sessions learn: the agent is told what the playbook holds, and what its sessions teach is learnt when the run is
-//! over. Each story is told with each agent that there is.
+//! Sessions that learn, from their first word to the next one's: what a session teaches is learnt when it is over, and the next
+//! one is told. Those of runs with each agent that there is, those of people with the real one.
 
 use crate::call::until;
 use crate::recovering::with_each_agent_at;
 use crate::server::Server;
-use crate::stage::Stage;
+use crate::stage::{Stage, claude_code};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -33,6 +33,7 @@ to = "You are the curator"
 text = '{"reasoning": "", "operations": [{"type": "ADD", "section": "PROJECT CONTEXT", "text": "greetings are in English"}]}'
 "#;
 
+const SESSION: &str = "6f6f0d2b-6c0d-4b7e-9d3c-0d2f6a1c5b11";
 const POINT: &str = "greetings are in English";
 
 fn run(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Value {
@@ -81,6 +82,49 @@ fn what_a_run_teaches_the_next_one_is_told() {
         learnt(stage);
         assert_eq!(texts(&playbook(stage)), [POINT], "what is known already is not added");
     });
+}
+
+/// A session of the real agent's, as a person holds it.
+fn session(stage: &Stage, claude: &Path, server: &Server, args: &[&str]) {
+    let inside = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\""];
+    let call = stage.program("sh").args(inside).args([claude]).args(args).against(server);
+    let ended = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+}
+
+#[test]
+fn what_a_session_teaches_the_next_one_is_told() {
+    let Some(claude) = claude_code("sessions that learn") else { return };
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let installed = stage.longhaul(["playbook", "install"]).end();
+    assert_eq!(installed.code, 0, "{installed:?}");
+    session(&stage, &claude, &server, &["--session-id", SESSION, "Write the file."]);
+    learnt(&stage);
+    assert_eq!(texts(&playbook(&stage)), [POINT]);
+    let before = server.api.account().requests.len();
+    session(&stage, &claude, &server, &["Write it again."]);
+    let first = server.api.account().requests.remove(before);
+    assert!(first.told_beside.contains(POINT), "{}", first.told_beside);
+    learnt(&stage);
+    let asked = told(&server, "You are the reflector");
+    assert_eq!(asked, 2, "each of the two sessions is judged once");
+
+    // What is said before a conversation is compacted is judged then, and is not judged again at its end.
+    session(&stage, &claude, &server, &["--resume", SESSION, "Once more."]);
+    learnt(&stage);
+    session(&stage, &claude, &server, &["--resume", SESSION, "/compact"]);
+    learnt(&stage);
+    let requests = server.api.account().requests;
+    let judged: Vec<&str> = requests
+        .iter()
+        .filter(|request| request.told.contains("You are the reflector"))
+        .map(|request| request.told.as_str())
+        .collect();
+    for said in ["Write the file.", "Write it again.", "Once more."] {
+        let record = |told: &str| told.split("<transcript>").nth(1).unwrap_or_default().to_owned();
+        let times = judged.iter().filter(|told| record(told).contains(said)).count();
+        assert_eq!(times, 1, "{said}");
+    }
 }
 
 #[test]
