@@ -28,9 +28,6 @@ use longhaul_core::{Moment, Preset, Span};
 use std::collections::BTreeSet;
 use transcript::{Rows, SLICE_BYTES_MAX};
 
-// An answer that cannot be used is most often cut, or prose: asked anew it is another one. Three in a row are a matter of
-// the question.
-const QUESTIONS_MAX: u32 = 3;
 // An API that is down for longer is waited for by the next worker: each session's end starts one.
 const STAY: Span = Span::from_hours(1);
 // As long as a lesson may be late. A look is a few microseconds, and file events would tell of every reader, too.
@@ -223,10 +220,6 @@ impl Worker<'_> {
                 (self.told)(Happening::Waits(item, until, &why));
                 return Ok(Follows::Next);
             }
-            Err(StepError::Unusable(why)) => {
-                let why = format!("{QUESTIONS_MAX} answers in a row could not be used: {why}");
-                (SliceState::Failed, why, BTreeSet::new())
-            }
             Err(StepError::Judge(error)) => match error.then {
                 Then::Never => (SliceState::Failed, error.said, BTreeSet::new()),
                 Then::Person => return self.person(learning, item, error.said),
@@ -338,7 +331,7 @@ impl Worker<'_> {
             Some(reflection) => reflection,
             None => {
                 let counted = self.counted(learning, item, slice.id, Question::Reflector)?;
-                let reflected = match usable(|| self.steps.reflect(&subject, &counted)).await {
+                let reflected = match self.steps.reflect(&subject, &counted).await {
                     Ok(reflected) => reflected,
                     Err(error) => return Ok(Err(error)),
                 };
@@ -352,7 +345,7 @@ impl Worker<'_> {
             Some(operations) => operations,
             None => {
                 let counted = self.counted(learning, item, slice.id, Question::Curator)?;
-                let operations = match usable(|| self.steps.curate(&subject, &reflection, &counted)).await {
+                let operations = match self.steps.curate(&subject, &reflection, &counted).await {
                     Ok(operations) => operations,
                     Err(error) => return Ok(Err(error)),
                 };
@@ -377,20 +370,6 @@ impl Worker<'_> {
         // A connection of its own: it writes while the worker waits.
         let learning = Learning::open(learning.place())?;
         Ok(Counted::new(self, (learning, item), (slice, what)))
-    }
-}
-
-/// Asks until the answer can be used, a few times at most.
-async fn usable<T, F>(ask: impl Fn() -> F) -> Result<T, StepError>
-where
-    F: Future<Output = Result<T, StepError>>,
-{
-    let mut asked = 1;
-    loop {
-        match ask().await {
-            Err(StepError::Unusable(_)) if asked < QUESTIONS_MAX => asked += 1,
-            answered => return answered,
-        }
     }
 }
 

@@ -25,14 +25,16 @@ pub enum JudgingError {
     /// The judge did not answer.
     #[error(transparent)]
     Judge(#[from] JudgeError),
-    /// The judge answered something else.
-    #[error("use the {question}'s answer: it holds no JSON with {wanted}; it begins with `{beginning}`")]
+    /// The judge answered something else, as often as it was asked.
+    #[error(
+        "use the {question}'s answers: {ANSWERS_MAX} in a row hold no JSON with {wanted}; the last one begins with `{beginning}`"
+    )]
     Unusable {
         /// What was asked.
         question: Question,
         /// The keys that it might have had.
         wanted: String,
-        /// How it begins.
+        /// How the last answer begins.
         beginning: String,
     },
     /// A template of the user's cannot be used.
@@ -52,6 +54,9 @@ pub enum JudgingError {
     },
 }
 
+/// An answer that cannot be used is most often cut, or prose: asked anew it is another one. Three in a row are a matter of
+/// the question.
+const ANSWERS_MAX: u32 = 3;
 // Enough to see whether a model refused, explained itself or was cut.
 const BEGINNING_CHARS: usize = 120;
 
@@ -73,12 +78,11 @@ impl fmt::Display for Question {
 }
 
 impl JudgingError {
-    /// What follows for the transcript. A model that answered something else may answer better when it is asked again; how
-    /// often that is tried, whoever asks decides.
+    /// What follows for the transcript.
     pub fn then(&self) -> Then {
         match self {
             JudgingError::Judge(error) => error.then,
-            JudgingError::Unusable { .. } => Then::Later(None),
+            JudgingError::Unusable { .. } => Then::Never,
             JudgingError::Template(_) | JudgingError::NoRoom { .. } => Then::Person,
         }
     }
@@ -87,9 +91,7 @@ impl JudgingError {
     pub fn hint(&self) -> Option<String> {
         match self {
             JudgingError::Judge(_) => None,
-            JudgingError::Unusable { .. } => {
-                Some("if it happens again, try another model with AGENTIC_CONTEXT_MODEL".to_owned())
-            }
+            JudgingError::Unusable { .. } => Some("try another model with AGENTIC_CONTEXT_MODEL".to_owned()),
             JudgingError::Template(error) => Some(error.hint()),
             JudgingError::NoRoom { .. } => Some(
                 "take points out with `longhaul playbook edit`, or set a model that takes more".to_owned(),
@@ -98,15 +100,22 @@ impl JudgingError {
     }
 }
 
-/// Asks for an object that has one of these keys.
+/// Asks for an object that has one of these keys, a few times if need be. What was asked before this question is not asked
+/// again for it.
 pub(super) async fn ask(
     judge: &dyn Judge,
     question: Question,
     prompt: &str,
     keys: &[&str],
 ) -> Result<Map<String, Value>, JudgingError> {
-    let text = judge.ask(prompt).await?.text;
-    object_with(&text, keys).ok_or_else(|| JudgingError::Unusable {
+    let mut text = String::new();
+    for _ in 0..ANSWERS_MAX {
+        text = judge.ask(prompt).await?.text;
+        if let Some(object) = object_with(&text, keys) {
+            return Ok(object);
+        }
+    }
+    Err(JudgingError::Unusable {
         question,
         wanted: keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" or "),
         beginning: text.trim().chars().take(BEGINNING_CHARS).collect(),

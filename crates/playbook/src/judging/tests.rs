@@ -203,20 +203,27 @@ async fn answers_of_all_kinds() {
         "#]],
     )
     .await;
-    check("I cannot judge that.", expect![[r#"
-        asked 1 times
-        use the reflector's answer: it holds no JSON with `analysis` or `bullet_tags`; it begins with `I cannot judge that.`
-        Later(None) if it happens again, try another model with AGENTIC_CONTEXT_MODEL
-    "#]]).await;
-    check(
-        "",
-        expect![[r#"
-            asked 1 times
-            use the reflector's answer: it holds no JSON with `analysis` or `bullet_tags`; it begins with ``
-            Later(None) if it happens again, try another model with AGENTIC_CONTEXT_MODEL
-        "#]],
-    )
-    .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_used_is_asked_for_again() {
+    let prose = |text: &str| Ok(text.to_owned());
+    let judge = scripted(100_000, [prose("I see."), prose(""), prose("I cannot judge that.")]);
+    expect![[r#"
+        asked 3 times
+        use the reflector's answers: 3 in a row hold no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`
+        Never try another model with AGENTIC_CONTEXT_MODEL
+    "#]]
+    .assert_eq(&judged(&judge, &short()).await);
+
+    // The parts before it are not: each of them is paid for once.
+    let answers =
+        [taught(1, "helpful"), taught(2, "helpful"), prose("I see."), prose(""), taught(3, "harmful")];
+    let judge = scripted(4_000, answers);
+    let told = judged(&judge, &long(18)).await;
+    assert!(told.contains("Part 1.\\n\\nPart 2.\\n\\nPart 3."), "{told}");
+    let prompts = judge.prompts.lock().expect("nobody panicked");
+    assert!(prompts[2] == prompts[3] && prompts[3] == prompts[4] && prompts[1] != prompts[2]);
 }
 
 #[tokio::test]

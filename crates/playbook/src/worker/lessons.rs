@@ -89,14 +89,13 @@ fn of_judging(error: JudgingError) -> StepError {
     };
     match error {
         JudgingError::Judge(error) => StepError::Judge(error),
-        JudgingError::Unusable { .. } => StepError::Unusable(with_hint(&error)),
         // The same templates are for everything that is queued.
         JudgingError::Template(_) => {
             let (fault, then) = (Fault::BadRequest, Then::Person);
             StepError::Judge(JudgeError { fault, then, said: with_hint(&error), requests: 0 })
         }
-        // Of one project's playbook.
-        JudgingError::NoRoom { .. } => StepError::Never(with_hint(&error)),
+        // Of one transcript, and of one project's playbook.
+        JudgingError::Unusable { .. } | JudgingError::NoRoom { .. } => StepError::Never(with_hint(&error)),
     }
 }
 

@@ -62,8 +62,6 @@ pub trait Steps: Send + Sync {
 pub enum StepError {
     /// There is no answer.
     Judge(JudgeError),
-    /// There is one, and nothing can be made of it.
-    Unusable(String),
     /// There is nothing to judge: nobody said anything.
     Nothing,
     /// It is for something else than the judge that it cannot be made now.
