@@ -1,5 +1,5 @@
-//! A judge of whom each answer is written down before anybody reads it, so that it is paid for once: whoever asks again gets
-//! the answer that there was.
+//! A judge of whom each answer is written down before anybody reads it, so that it is paid for once: whoever asks the same
+//! again gets the answer that there was. A question shows the playbook: if that has changed in between, it is another one.
 
 use super::Worker;
 use super::crash::{Point, pass};
