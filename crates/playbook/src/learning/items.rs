@@ -55,6 +55,8 @@ impl Learning {
         let silent = self.silent(judge, destination)?;
         let not_before = silent.map_or(Moment(0), |silent| silent.not_before);
         self.known(|db| {
+            // Two questions about one state: others take from the queue, too.
+            let db = db.unchecked_transaction()?;
             let sql = format!("SELECT min(not_before) FROM queue WHERE {WAITING}");
             let first: Option<i64> =
                 db.query_row(&sql, params![judge.word(), destination], |row| row.get(0))?;
