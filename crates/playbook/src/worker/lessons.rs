@@ -10,6 +10,8 @@ use crate::{FileError, Judge, JudgeError, Learning, LearningPlace, Playbook, Pla
 use async_trait::async_trait;
 use longhaul_core::Fault;
 use serde_json::Value;
+use std::fs;
+use std::io::ErrorKind;
 
 /// What is asked, and what is made of the answers.
 pub struct Lessons {
@@ -56,7 +58,7 @@ impl Steps for Lessons {
         reflection: &Reflection,
         operations: &[Value],
     ) -> Result<String, StepError> {
-        let file = PlaybookFile::of_project(&subject.item.queued.project);
+        let file = file(subject)?;
         let changed = file.change(learning, &Cause::Slice(subject.slice), subject.at, |playbook| {
             points::learn(playbook, reflection, operations, &*self.similarity, self.threshold)
         });
@@ -67,7 +69,7 @@ impl Steps for Lessons {
 impl Lessons {
     /// The playbook as the judges see it. Of a damaged one it is what the next change goes on from.
     fn playbook(&self, subject: &Subject<'_>) -> Result<Playbook, StepError> {
-        let file = PlaybookFile::of_project(&subject.item.queued.project);
+        let file = file(subject)?;
         match file.read() {
             Ok(found) => Ok(found.playbook),
             Err(FileError::Damaged { .. }) => {
@@ -80,6 +82,21 @@ impl Lessons {
             Err(error) => Err(of_file(&error)),
         }
     }
+}
+
+/// Where the playbook is. A project that is gone has no place for one, and will hardly come back: that is known before
+/// anything is asked.
+fn file(subject: &Subject<'_>) -> Result<PlaybookFile, StepError> {
+    let project = &subject.item.queued.project;
+    let is_gone = match fs::metadata(project) {
+        Ok(found) => !found.is_dir(),
+        Err(cause) => matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    };
+    if is_gone {
+        let why = "its project is no directory any more; when it is back, `longhaul playbook learn --failed` learns from it";
+        return Err(StepError::Never(format!("use {}: {why}", project.display())));
+    }
+    Ok(PlaybookFile::of_project(project))
 }
 
 fn of_judging(error: JudgingError) -> StepError {
@@ -143,4 +160,42 @@ fn counted(told: &Told) -> String {
         .map(|(count, word)| format!("{count} {word}"))
         .collect();
     if words.is_empty() { "nothing changed".to_owned() } else { words.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file;
+    use crate::learning::{Event, Item, JudgeKind, Queued};
+    use crate::worker::{StepError, Subject};
+    use longhaul_core::Moment;
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    #[test]
+    fn a_project_that_is_gone_has_no_playbook() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::write(dir.path().join("file"), "").expect("a file");
+        let check = |name: &str, is_there: bool| {
+            let queued = Queued {
+                project: dir.path().join(name),
+                session: None,
+                transcript: dir.path().join("one"),
+                event: Event::SessionEnd,
+                reason: None,
+                judge: JudgeKind::Api,
+                destination: "http://api".to_owned(),
+            };
+            let item = Item { id: 1, queued, tries: 0 };
+            let judged = BTreeSet::new();
+            let subject = Subject { item: &item, slice: 1, bytes: b"", at: Moment(0), judged: &judged };
+            match file(&subject) {
+                Ok(file) => assert!(is_there && file.path().starts_with(dir.path()), "{name}"),
+                Err(error) => assert!(!is_there && matches!(error, StepError::Never(_)), "{name}: {error:?}"),
+            }
+        };
+        check("", true);
+        check("gone", false);
+        check("file", false);
+        check("file/within", false);
+    }
 }
