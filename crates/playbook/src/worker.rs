@@ -118,9 +118,14 @@ impl Worker<'_> {
                 return Ok(Worked { another: true, ..worked });
             };
             let mut learning = self.open()?;
+            let mut is_other = true;
             loop {
                 match self.drain(&mut learning, &mut worked).await {
-                    Err(LearningError::Damaged { .. }) => learning = self.opened_anew()?,
+                    Err(LearningError::Damaged { .. }) if is_other => {
+                        learning = self.opened_anew()?;
+                        // If it was not set aside now, somebody else did that before, or it is the same one again.
+                        is_other = learning.set_aside().is_some();
+                    }
                     drained => break drained?,
                 }
             }
@@ -208,12 +213,10 @@ impl Worker<'_> {
         };
         pass(Point::Begun);
         (self.told)(Happening::Began(item, &slice));
-        let (state, why, rows) = match self.judge(learning, item, slice.clone()).await? {
-            Ok((said, rows)) => (SliceState::Learnt, said, rows),
-            Err(StepError::Nothing) => {
-                (SliceState::Empty, "nothing was said in it".to_owned(), BTreeSet::new())
-            }
-            Err(StepError::Never(why)) => (SliceState::Failed, why, BTreeSet::new()),
+        let (state, why) = match self.judge(learning, item, slice.clone()).await? {
+            Ok(said) => (SliceState::Learnt, said),
+            Err(StepError::Nothing) => (SliceState::Empty, "nothing was said in it".to_owned()),
+            Err(StepError::Never(why)) => (SliceState::Failed, why),
             Err(StepError::Later(why)) => {
                 let until = self.clock.now().at + self.wait(item.tries, None);
                 let until = learning.delay(item, &why, until)?;
@@ -221,7 +224,7 @@ impl Worker<'_> {
                 return Ok(Follows::Next);
             }
             Err(StepError::Judge(error)) => match error.then {
-                Then::Never => (SliceState::Failed, error.said, BTreeSet::new()),
+                Then::Never => (SliceState::Failed, error.said),
                 Then::Person => return self.person(learning, item, error.said),
                 Then::Later(at) => {
                     let now = self.clock.now().at;
@@ -233,7 +236,7 @@ impl Worker<'_> {
                 }
             },
         };
-        learning.end((item, &slice), self.clock.now().at, (state, &why), &rows)?;
+        learning.end((item, &slice), self.clock.now().at, (state, &why))?;
         pass(Point::Ended);
         match state {
             SliceState::Learnt => {
@@ -282,7 +285,7 @@ impl Worker<'_> {
                 Err(cause) => {
                     let why = format!("read {}: {cause}", path.display());
                     let failed = (SliceState::Failed, why.as_str());
-                    learning.end((item, &slice), self.clock.now().at, failed, &BTreeSet::new())?;
+                    learning.end((item, &slice), self.clock.now().at, failed)?;
                     return Ok(Err(Err(why)));
                 }
             }
@@ -301,27 +304,30 @@ impl Worker<'_> {
         }
     }
 
-    /// Takes a slice from where it has come to until the playbook says it. Returns what came of it, and the rows that are
-    /// judged with it.
+    /// Takes a slice from where it has come to until the playbook says it. Returns what came of it.
     async fn judge(
         &self,
         learning: &mut Learning,
         item: &Item,
         slice: Slice,
-    ) -> Result<Result<(String, BTreeSet<i64>), StepError>, LearningError> {
-        let bytes = match transcript::read(&item.queued.transcript, slice.part) {
-            Ok(bytes) => bytes,
-            Err(cause) if slice.state == SliceState::Begun => {
-                let why = format!("read {}: {cause}", item.queued.transcript.display());
-                return Ok(Err(StepError::Never(why)));
+    ) -> Result<Result<String, StepError>, LearningError> {
+        let is_begun = slice.state == SliceState::Begun;
+        // What was reflected on is not read again: it may be another file by now.
+        let bytes = if is_begun {
+            match transcript::read(&item.queued.transcript, slice.part) {
+                Ok(bytes) => bytes,
+                Err(cause) => {
+                    let why = format!("read {}: {cause}", item.queued.transcript.display());
+                    return Ok(Err(StepError::Never(why)));
+                }
             }
-            // It is not needed any more, but for which rows were judged.
-            Err(_) => Vec::new(),
+        } else {
+            Vec::new()
         };
         let rows = Rows::of(&bytes);
         let judged = learning.judged(&rows.all)?;
         let fresh: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
-        if slice.state == SliceState::Begun && rows.has_no_other && fresh.is_empty() {
+        if is_begun && rows.has_no_other && fresh.is_empty() {
             return Ok(Err(StepError::Nothing));
         }
         let subject =
@@ -329,13 +335,17 @@ impl Worker<'_> {
 
         let reflection = match slice.reflection.clone() {
             Some(reflection) => reflection,
+            None if !is_begun => {
+                let why = "what its reflector said was kept in a form that is not known";
+                return Ok(Err(StepError::Never(why.to_owned())));
+            }
             None => {
                 let counted = self.counted(learning, item, slice.id, Question::Reflector)?;
                 let reflected = match self.steps.reflect(&subject, &counted).await {
                     Ok(reflected) => reflected,
                     Err(error) => return Ok(Err(error)),
                 };
-                learning.reflected(&slice, &reflected)?;
+                learning.reflected(&slice, &reflected, &fresh)?;
                 pass(Point::Reflected);
                 (self.told)(Happening::Reflected(item));
                 reflected.reflection
@@ -357,7 +367,7 @@ impl Worker<'_> {
         };
         let learnt = self.steps.learn(learning, &subject, &reflection, &operations);
         pass(Point::Saved);
-        Ok(learnt.map(|said| (said, fresh)))
+        Ok(learnt)
     }
 
     fn counted<'b>(

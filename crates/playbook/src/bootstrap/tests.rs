@@ -6,7 +6,6 @@ use expect_test::{Expect, expect};
 use longhaul_agent::Prices;
 use longhaul_core::{Moment, Span};
 use serde_json::json;
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -191,7 +190,7 @@ fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
         learning.begin(&item, Moment(3), (None, part)).expect("it can be written").expect("it is the first");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
     let came = (crate::learning::SliceState::Learnt, "1 new");
-    learning.end((&item, &slice), Moment(4), came, &BTreeSet::new()).expect("it can be written");
+    learning.end((&item, &slice), Moment(4), came).expect("it can be written");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
 }
 

@@ -4,7 +4,6 @@ use super::items::{Item, finish};
 use super::{Learning, LearningError};
 use crate::judging::{Reflected, Reflection};
 use longhaul_core::Moment;
-use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -133,13 +132,22 @@ impl Learning {
         })
     }
 
-    /// The reflector has answered.
-    pub(crate) fn reflected(&mut self, slice: &Slice, reflected: &Reflected) -> Result<(), LearningError> {
+    /// The reflector has answered. The rows that it has seen are never judged again: what it said of them is kept.
+    pub(crate) fn reflected(
+        &mut self,
+        slice: &Slice,
+        reflected: &Reflected,
+        rows: &BTreeSet<i64>,
+    ) -> Result<(), LearningError> {
         let Reflected { reflection, notes } = reflected;
         let said = serde_json::to_string(reflection).unwrap_or_default();
         let notes = (!notes.is_empty()).then(|| notes.join("; "));
         let sql = "UPDATE slices SET state = 'reflected', reflection = ?, why = ? WHERE id = ?";
-        self.change(|db| db.execute(sql, params![said, notes, slice.id]).map(drop))
+        self.change(|db| {
+            db.execute(sql, params![said, notes, slice.id])?;
+            let mut judged = db.prepare("INSERT OR IGNORE INTO judged (row) VALUES (?)")?;
+            rows.iter().try_for_each(|row| judged.execute([row]).map(drop))
+        })
     }
 
     /// The curator has answered.
@@ -149,14 +157,12 @@ impl Learning {
         self.change(|db| db.execute(sql, params![said, slice.id]).map(drop))
     }
 
-    /// A slice is at its end, and with it the item, unless there is more of its transcript. If it is learnt, its rows are
-    /// never judged again.
+    /// A slice is at its end, and with it the item, unless there is more of its transcript.
     pub(crate) fn end(
         &mut self,
         (item, slice): (&Item, &Slice),
         now: Moment,
         (state, why): (SliceState, &str),
-        rows: &BTreeSet<i64>,
     ) -> Result<(), LearningError> {
         self.change(|db| {
             // Behind it is what was noted when it was reflected on.
@@ -169,10 +175,6 @@ impl Learning {
                 }
             };
             if state == SliceState::Learnt {
-                let mut judged = db.prepare("INSERT OR IGNORE INTO judged (row) VALUES (?)")?;
-                for row in rows {
-                    judged.execute([row])?;
-                }
                 // They are no longer needed, and tell of the session.
                 db.execute("UPDATE asked SET answer = NULL WHERE slice = ?", [slice.id])?;
             }
@@ -232,13 +234,12 @@ fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
             .copied()
             .find(|state| state.word() == word)
             .unwrap_or(SliceState::Failed),
-        reflection: json(row, 7)?,
-        operations: json(row, 8)?,
+        reflection: json(row.get(7)?),
+        operations: json(row.get(8)?),
     })
 }
 
-fn json<T: DeserializeOwned>(row: &Row<'_>, place: usize) -> rusqlite::Result<Option<T>> {
-    let Some(text) = row.get::<_, Option<String>>(place)? else { return Ok(None) };
-    let read = serde_json::from_str(&text);
-    read.map(Some).map_err(|cause| rusqlite::Error::FromSqlConversionFailure(place, Type::Text, cause.into()))
+/// What a judge said, if it can be understood. If not, that is the matter of one slice: the others are whole.
+fn json<T: DeserializeOwned>(text: Option<String>) -> Option<T> {
+    text.and_then(|text| serde_json::from_str(&text).ok())
 }

@@ -16,7 +16,7 @@ pub struct Subject<'a> {
     pub item: &'a Item,
     /// The slice's number.
     pub slice: i64,
-    /// Its bytes: whole lines of its transcript.
+    /// Its bytes: whole lines of its transcript; none where another worker has had it reflected on.
     pub bytes: &'a [u8],
     /// When the worker took it up.
     pub at: Moment,

@@ -156,6 +156,10 @@ impl Stage {
     }
 
     fn work(&self, stays: bool) -> Worked {
+        self.try_to_work(stays).expect("it works")
+    }
+
+    fn try_to_work(&self, stays: bool) -> Result<Worked, LearningError> {
         let told = |happening: Happening<'_>| {
             let name = |item: &Item| {
                 item.queued.transcript.file_name().expect("a name").to_string_lossy().into_owned()
@@ -193,7 +197,7 @@ impl Stage {
             told: &told,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        runtime.block_on(worker.work()).expect("it works")
+        runtime.block_on(worker.work())
     }
 
     /// What happened since the last look.
@@ -209,6 +213,11 @@ impl Stage {
 
     fn prompts(&self) -> Vec<String> {
         std::mem::take(&mut *self.prompts.lock().expect("one thread"))
+    }
+
+    fn changes(&self, sql: &str) {
+        let learning = Learning::open(&self.place).expect("a database");
+        learning.known(|db| db.execute(sql, [])).expect("it is changed");
     }
 
     fn asks<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
@@ -470,4 +479,54 @@ fn a_damaged_database_keeps_nobody_from_learning() {
         0s two curated
         0s two learnt: one point more
     "#]]);
+}
+
+#[test]
+fn a_database_that_is_whole_but_not_understood_stops_a_worker() {
+    let stage = Stage::new();
+    stage.queue("one", &["a"]);
+    stage.changes("UPDATE queue SET tries = 1 << 40");
+    let error = stage.try_to_work(true).expect_err("it is no number of tries");
+    assert!(matches!(error, LearningError::Damaged { .. }), "{error}");
+    stage.check(&expect![[r#""#]]);
+}
+
+#[test]
+fn an_answer_of_another_form_is_the_matter_of_its_slice() {
+    let stage = Stage::new().answering([Ok("good"), Err(down(Then::Never))]);
+    stage.queue("one", &["a"]);
+    stage.work(false);
+    stage.changes("UPDATE slices SET reflection = '7'");
+    Learning::open(&stage.place)
+        .and_then(|mut learning| learning.try_failed_again(JudgeKind::Api, API))
+        .expect("it is tried again");
+    stage.queue("two", &["b"]);
+    assert_eq!(stage.work(false), Worked { learnt: 1, failed: 1, ..Worked::default() });
+}
+
+#[test]
+fn rows_are_judged_once_whatever_becomes_of_their_file() {
+    type Change = fn(&Stage);
+    let check = |change: Change, expected: &[&str]| {
+        let stage = Stage::new().answering([Ok("good"), Err(down(Then::Later(None)))]);
+        stage.queue("one", &["a", "b"]);
+        // The curator is down.
+        stage.work(false);
+        change(&stage);
+        *stage.now.lock().expect("one thread") = BEGAN + Span::from_mins(10);
+        assert_eq!(stage.work(false).learnt, 1);
+        stage.prompts();
+        // Forks of it, and of what took its place.
+        stage.queue("fork", &["a", "b", "c"]);
+        stage.queue("other", &["x", "y"]);
+        stage.work(false);
+        let prompts = stage.prompts();
+        let reflected: Vec<&str> =
+            prompts.iter().filter_map(|prompt| prompt.strip_prefix("reflect on ")).collect();
+        assert_eq!(reflected, expected);
+    };
+    let expected = [r#"{"uuid":"c"}"#, r#"{"uuid":"x"} {"uuid":"y"}"#];
+    check(|_| {}, &expected);
+    check(|stage| fs::remove_file(stage.dir.path().join("one")).expect("a file"), &expected);
+    check(|stage| drop(stage.transcript("one", &["x", "y"])), &expected);
 }
