@@ -100,7 +100,10 @@ pub struct Worked {
 
 /// What follows when an item was tried.
 enum Follows {
+    /// It has come to its end, or a slice of it has.
     Next,
+    /// It is tried again later.
+    Waits,
     Person(String),
 }
 
@@ -172,13 +175,16 @@ impl Worker<'_> {
             let now = self.clock.now().at;
             match learning.next(self.kind, self.destination, now)? {
                 Next::Due(item) => {
-                    if let Follows::Person(why) = self.item(learning, &item, worked).await? {
-                        worked.person = Some(why);
-                        return Ok(());
+                    match self.item(learning, &item, worked).await? {
+                        Follows::Next => idle_since = self.clock.now().at,
+                        Follows::Waits => {}
+                        Follows::Person(why) => {
+                            worked.person = Some(why);
+                            return Ok(());
+                        }
                     }
                     // Nothing needs the log for long, and hooks only ever write to its end.
                     learning.tidy()?;
-                    idle_since = self.clock.now().at;
                 }
                 Next::Waits(_) if self.stays && now.since(idle_since) < STAY => {
                     self.clock.sleep_until(now + LOOK_EVERY).await;
@@ -221,7 +227,7 @@ impl Worker<'_> {
                 let until = self.clock.now().at + self.wait(item.tries, None);
                 let until = learning.delay(item, &why, until)?;
                 (self.told)(Happening::Waits(item, until, &why));
-                return Ok(Follows::Next);
+                return Ok(Follows::Waits);
             }
             Err(StepError::Judge(error)) => match error.then {
                 Then::Never => (SliceState::Failed, error.said),
@@ -232,7 +238,7 @@ impl Worker<'_> {
                     let wait = |number| self.wait(number, hint);
                     let until = learning.postpone(item, (now, &error.said), wait)?;
                     (self.told)(Happening::Waits(item, until, &error.said));
-                    return Ok(Follows::Next);
+                    return Ok(Follows::Waits);
                 }
             },
         };

@@ -341,13 +341,16 @@ fn who_does_not_stay_says_when_to_come_back() {
 
 #[test]
 fn it_stays_for_an_hour_and_the_queue_stays_longer() {
-    let forever = std::iter::repeat_with(|| Err(down(Then::Later(Some(Moment(u64::MAX / 4))))));
-    let stage = Stage::new().answering(forever.take(1));
-    stage.queue("one", &["a"]);
-    let worked = stage.work(true);
-    assert!(worked.waits.is_some());
-    assert_eq!(stage.now().at.since(BEGAN), Span::from_hours(1));
-    assert_eq!(stage.asks::<String>("SELECT state FROM queue"), "waiting");
+    // However often it is tried in that hour.
+    for until in [Some(Moment(u64::MAX / 4)), None] {
+        let forever = std::iter::repeat_with(|| Err(down(Then::Later(until))));
+        let stage = Stage::new().answering(forever.take(100));
+        stage.queue("one", &["a"]);
+        let worked = stage.work(true);
+        assert!(worked.waits.is_some());
+        assert_eq!(stage.now().at.since(BEGAN), Span::from_hours(1), "{until:?}");
+        assert_eq!(stage.asks::<String>("SELECT state FROM queue"), "waiting");
+    }
 }
 
 #[test]
