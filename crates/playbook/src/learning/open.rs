@@ -146,13 +146,19 @@ impl Learning {
         flushed.map_err(|cause| refused(&self.path, &cause))
     }
 
-    /// Puts the log into the database, if nobody reads that just now. A hook never does: it has no time for it.
+    /// Puts the log into the database, if nobody reads or writes just now. A hook never does: it has no time for it.
     ///
     /// # Errors
     /// [`LearningError`].
     pub fn tidy(&self) -> Result<(), LearningError> {
         self.known(|db| {
-            db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            // It would wait for readers with the lock that hooks write under. What is left now is for the next time.
+            db.busy_timeout(Duration::ZERO)?;
+            let is_busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+            db.busy_timeout(WAIT)?;
+            if is_busy? {
+                return Ok(());
+            }
             // Whoever writes first to an empty log flushes twice, for its header. That need not be a hook.
             db.pragma_update(None, "user_version", VERSION)
         })

@@ -3,6 +3,7 @@ use crate::learning::{Event, JudgeKind, Queued};
 use longhaul_core::Moment;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::time::Instant;
 use std::{env, thread};
 use tempfile::TempDir;
 
@@ -189,6 +190,30 @@ fn no_hook_puts_the_log_into_the_database() {
     open(&place).tidy().expect("it is tidied");
     assert!(wal() < 10_000, "{}", wal());
     assert_eq!(transcripts(&place).len(), 600);
+}
+
+#[test]
+fn tidying_waits_for_nobody() {
+    let (_dir, place) = place();
+    let (learning, other) = (open(&place), open(&place));
+    for begin in ["BEGIN", "BEGIN IMMEDIATE"] {
+        let reads = |db: &Connection| {
+            db.execute_batch(begin)?;
+            db.query_row("SELECT count(*) FROM queue", [], |_| Ok(()))
+        };
+        other.known(reads).expect("it reads");
+        if begin == "BEGIN" {
+            learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
+        }
+        let begun = Instant::now();
+        learning.tidy().expect("that is no error");
+        assert!(begun.elapsed() < WAIT / 2, "{begin}");
+        other.known(|db| db.execute_batch("COMMIT")).expect("it is at its end");
+    }
+    // Others are still waited for when something is written.
+    let waits: i64 =
+        learning.known(|db| db.pragma_query_value(None, "busy_timeout", |row| row.get(0))).expect("a number");
+    assert_eq!(u128::try_from(waits), Ok(WAIT.as_millis()));
 }
 
 /// No test by itself: what each process of the next one does.
