@@ -5,7 +5,7 @@ use super::queue::JudgeKind;
 use super::{Learning, LearningError, SliceState};
 use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::{Connection, Row, params};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How learning stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,13 +182,14 @@ impl Learning {
         })
     }
 
-    /// Whether somebody may still want to read this transcript: it is queued, or it failed and is kept.
+    /// Whether somebody may still want to read a transcript of this name, wherever it is: it is queued, or it failed and is
+    /// kept.
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn is_wanted(&self, transcript: &Path) -> Result<bool, LearningError> {
-        let sql = "SELECT 1 FROM queue WHERE transcript = ? AND state <> 'done'";
-        self.known(|db| db.prepare(sql)?.exists([transcript.to_string_lossy()]))
+    pub fn is_wanted(&self, name: &str) -> Result<bool, LearningError> {
+        let sql = "SELECT 1 FROM queue WHERE substr(transcript, -length(?1)) = ?1 AND state <> 'done'";
+        self.known(|db| db.prepare(sql)?.exists([format!("/{name}")]))
     }
 
     /// Forgets what was done before that moment, but for what keeps it from being done again. Returns how many items.

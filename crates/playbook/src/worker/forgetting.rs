@@ -22,7 +22,8 @@ pub(super) fn forget(learning: &mut Learning, now: Moment) -> Result<(), Learnin
         let age = modified
             .and_then(|modified| (UNIX_EPOCH + Duration::from_millis(now.0)).duration_since(modified).ok());
         let is_old = age.is_some_and(|age| age > UNQUEUED_KEPT.to_std());
-        if is_old && !learning.is_wanted(&entry.path())? {
+        // Their names are hashes, and whoever queued one may have come here by another path.
+        if is_old && !learning.is_wanted(&entry.file_name().to_string_lossy())? {
             drop(fs::remove_file(entry.path()));
         }
     }
@@ -35,6 +36,7 @@ mod tests {
     use crate::learning::{Event, JudgeKind, Queued};
     use crate::{Learning, LearningPlace, keep};
     use longhaul_core::{Moment, Span};
+    use std::os::unix::fs::symlink;
     use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
@@ -42,11 +44,14 @@ mod tests {
         let home = tempfile::tempdir().expect("a temporary directory");
         let place = LearningPlace::in_home(home.path());
         let mut learning = Learning::open(&place).expect("a database");
+        let links = tempfile::tempdir().expect("a temporary directory");
+        let link = links.path().join("home");
+        symlink(home.path(), &link).expect("a link");
         let path = keep(&place, b"{}\n").expect("it is kept");
         let queued = Queued {
             project: home.path().to_owned(),
             session: None,
-            transcript: path.clone(),
+            transcript: link.join(path.strip_prefix(home.path()).expect("it is within")),
             event: Event::Asked,
             reason: None,
             judge: JudgeKind::Api,
