@@ -1,10 +1,9 @@
 //! A transcript as a worker reads it: a file that others write to, that may have been replaced, and of which only whole lines
 //! count. It is never changed.
 
+use crate::judging::row_ids;
 use crate::learning::Part;
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -69,25 +68,20 @@ pub(super) fn read(path: &Path, part: Part) -> io::Result<Vec<u8>> {
 /// The ids of rows, as hashes.
 pub(super) struct Rows {
     pub(super) all: BTreeSet<i64>,
-    /// Whether every line is a row with an id.
+    /// Whether there is nothing beside rows with an id.
     pub(super) has_no_other: bool,
-}
-
-#[derive(Deserialize)]
-struct Id<'a> {
-    #[serde(borrow, default)]
-    uuid: Option<Cow<'a, str>>,
 }
 
 impl Rows {
     pub(super) fn of(bytes: &[u8]) -> Rows {
         let mut rows = Rows { all: BTreeSet::new(), has_no_other: true };
-        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            match serde_json::from_slice::<Id<'_>>(line).ok().and_then(|row| row.uuid) {
-                Some(uuid) => drop(rows.all.insert(hash_of(&uuid))),
-                None => rows.has_no_other = false,
-            }
+        let mut reached = 0;
+        for (id, range) in row_ids(bytes) {
+            rows.all.insert(hash_of(&id));
+            rows.has_no_other &= bytes[reached..range.start].trim_ascii().is_empty();
+            reached = range.end;
         }
+        rows.has_no_other &= bytes[reached..].trim_ascii().is_empty();
         rows
     }
 }
