@@ -41,7 +41,7 @@ CREATE TABLE slices (
     more         INTEGER NOT NULL,
     -- begun, reflected, curated, learnt, empty, failed
     state        TEXT NOT NULL,
-    -- What the judge said, as it is paid for: nothing is asked twice.
+    -- What the judge said until it is learnt, as it is paid for: nothing is asked twice.
     reflection   TEXT,
     operations   TEXT,
     begun_at     INTEGER NOT NULL,

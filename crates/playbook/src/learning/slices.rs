@@ -175,8 +175,10 @@ impl Learning {
                 }
             };
             if state == SliceState::Learnt {
-                // They are no longer needed, and tell of the session.
+                // What was said is no longer needed, and tells of the session.
                 db.execute("UPDATE asked SET answer = NULL WHERE slice = ?", [slice.id])?;
+                let sql = "UPDATE slices SET reflection = NULL, operations = NULL WHERE id = ?";
+                db.execute(sql, [slice.id])?;
             }
             if ended.is_err() || !slice.part.more {
                 finish(db, item.id, now, ended)?;

@@ -254,7 +254,9 @@ fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
     assert_eq!(stage.work(true), Worked::default());
     assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'done'"), 3);
     assert_eq!(stage.asks::<i64>("SELECT sum(cost) FROM asked"), 28);
+    // What tells of a session goes when it is learnt.
     assert_eq!(stage.asks::<i64>("SELECT count(*) FROM asked WHERE answer IS NOT NULL"), 0);
+    assert_eq!(stage.asks::<i64>("SELECT count(coalesce(reflection, operations)) FROM slices"), 0);
 }
 
 #[test]
