@@ -351,3 +351,16 @@ fn what_the_judge_used_is_counted() {
         ended.stderr
     );
 }
+
+#[test]
+fn why_a_worker_left_that_nobody_hears_is_put_down() {
+    let stage = Stage::new();
+    let server = one("");
+    assert_eq!(learn(&stage, &server, &[]).code, 0);
+    let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it is there");
+    database.pragma_update(None, "user_version", 99).expect("it can be written");
+    assert_ne!(learn(&stage, &server, &["--worker"]).code, 0);
+    let noted = troubles(&LearningPlace::in_home(&stage.home()));
+    assert!(noted.len() == 1 && noted[0].event == "learn", "{noted:?}");
+    assert!(noted[0].what.ends_with("a newer version of longhaul wrote it; update longhaul"), "{noted:?}");
+}

@@ -77,7 +77,22 @@ pub fn learn(global: &Global, args: &LearnArgs) -> Result<u8, Failure> {
     }
     let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
     let place = LearningPlace::in_home(home::open()?.path());
-    let here = Here { place, kind: args.judge.into(), destination: destination() };
+    let learnt = learn_here(&place, global, args, transcripts);
+    if let Err(failure) = &learnt
+        && args.worker
+    {
+        progress::put_down_failure(&place, failure);
+    }
+    learnt
+}
+
+fn learn_here(
+    place: &LearningPlace,
+    global: &Global,
+    args: &LearnArgs,
+    transcripts: Vec<PathBuf>,
+) -> Result<u8, Failure> {
+    let here = Here { place: place.clone(), kind: args.judge.into(), destination: destination() };
     let mut learning = Learning::open(&here.place).map_err(|error| failure(&error))?;
     if let Some(path) = learning.set_aside() {
         progress::say_set_aside(path);

@@ -1,5 +1,6 @@
 //! What a worker tells a person who waits for it.
 
+use crate::failure::Failure;
 use crate::output;
 use crate::output::clock::coming;
 use crate::output::words::bytes;
@@ -62,8 +63,18 @@ pub fn put_down(place: &LearningPlace, happening: Happening<'_>) {
         | Happening::Failed(..)
         | Happening::Waits(..) => return,
     };
+    put_down_words(place, &what);
+}
+
+/// Puts down why a worker left that nobody hears.
+pub fn put_down_failure(place: &LearningPlace, failure: &Failure) {
+    let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    put_down_words(place, &format!("{}{hint}", failure.error));
+}
+
+fn put_down_words(place: &LearningPlace, what: &str) {
     // Whoever cannot write even this has other things to worry about.
-    let _ = note(place, output::now(), "learn", &what);
+    let _ = note(place, output::now(), "learn", what);
 }
 
 /// Says that the database was damaged.
