@@ -30,6 +30,9 @@ use transcript::{Rows, SLICE_BYTES_MAX};
 
 // An API that is down for longer is waited for by the next worker: each session's end starts one.
 const STAY: Span = Span::from_hours(1);
+// What an API says of when it will answer may be a mistake, of years. One that means more than a day is asked once a day in
+// vain: that costs nothing.
+const HINT_MAX: Span = Span::from_hours(24);
 // As long as a lesson may be late. A look is a few microseconds, and file events would tell of every reader, too.
 const LOOK_EVERY: Span = Span::from_secs(1);
 
@@ -234,7 +237,7 @@ impl Worker<'_> {
                 Then::Person => return self.person(learning, item, error.said),
                 Then::Later(at) => {
                     let now = self.clock.now().at;
-                    let hint = at.map(|at| at.since(now));
+                    let hint = at.map(|at| at.since(now).at_most(HINT_MAX));
                     let wait = |number| self.wait(number, hint);
                     let until = learning.postpone(item, (now, &error.said), wait)?;
                     (self.told)(Happening::Waits(item, until, &error.said));

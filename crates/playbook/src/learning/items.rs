@@ -146,6 +146,19 @@ impl Learning {
         self.change(|db| finish(db, item.id, now, came))
     }
 
+    /// What waits is due now, whatever it waits for: a person says so.
+    ///
+    /// # Errors
+    /// [`LearningError`].
+    pub fn wait_no_longer(&mut self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
+        self.change(|db| {
+            let these = params![judge.word(), destination];
+            db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), these)?;
+            let sql = "UPDATE silent SET not_before = 0 WHERE judge = ?1 AND destination = ?2";
+            db.execute(sql, these).map(drop)
+        })
+    }
+
     /// What failed is to be tried again, from where it had come to. Returns how many items that are.
     ///
     /// # Errors

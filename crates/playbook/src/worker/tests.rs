@@ -339,6 +339,20 @@ fn who_does_not_stay_says_when_to_come_back() {
     assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
     assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
     assert_eq!(stage.prompts().len(), 1);
+    // A person may know better.
+    let mut learning = Learning::open(&stage.place).expect("a database");
+    learning.wait_no_longer(JudgeKind::Api, "http://other").expect("none");
+    assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
+    learning.wait_no_longer(JudgeKind::Api, API).expect("one");
+    assert_eq!(stage.work(false), Worked { learnt: 1, ..Worked::default() });
+}
+
+#[test]
+fn no_api_silences_its_queue_for_longer_than_a_day() {
+    let stage = Stage::new().answering([Err(down(Then::Later(Some(BEGAN + Span::from_hours(24 * 365)))))]);
+    stage.queue("one", &["a"]);
+    let waits = stage.work(false).waits.expect("it waits").since(BEGAN);
+    assert!(waits >= HINT_MAX && waits < HINT_MAX + Span::from_mins(10), "{waits}");
 }
 
 #[test]

@@ -107,6 +107,10 @@ fn learn_here(
         let again = learning.try_failed_again(here.kind, &here.destination);
         again.map_err(|error| failure(&error))?;
     }
+    if !args.worker {
+        let now = learning.wait_no_longer(here.kind, &here.destination);
+        now.map_err(|error| failure(&error))?;
+    }
     let before = learning.standing(0).map_err(|error| failure(&error))?;
     drop(learning);
     let worked = runtime::new()?.block_on(here.work(global, args.worker)).map_err(|error| failure(&error))?;
