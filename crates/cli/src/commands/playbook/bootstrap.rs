@@ -6,11 +6,12 @@ mod learning;
 mod printed;
 
 use super::{learn, place};
-use crate::api_judge::{self, SystemClock};
+use crate::api_judge::SystemClock;
 use crate::args::Global;
 use crate::args::playbook::{BootstrapArgs, OrderAsked};
 use crate::failure::Failure;
 use crate::home;
+use crate::learning::destination;
 use learning::Past;
 use longhaul::agents::claude_config_dir;
 use longhaul_agent::{Prices, estimated_tokens};
@@ -48,7 +49,7 @@ pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     asking::may(args, &plan)?;
-    let destination = api_judge::settings().base_url;
+    let destination = destination();
     let past =
         Past { home, project, kind, destination, judge, clock, delay: settings.delay, budget: args.budget };
     let ended = past.learn(global, state, &plan, &mut printed)?;
