@@ -4,9 +4,13 @@
 use crate::call::{Call, Ended, until};
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
+use longhaul_playbook::learning::JudgeKind;
+use longhaul_playbook::{Learning, LearningPlace};
+use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// What a judge says, whichever of its two questions it is asked.
@@ -132,6 +136,35 @@ fn without_a_key_it_is_queued_and_gone_on_with() {
     let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
     assert_eq!(came(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
+}
+
+/// Whoever works: what waits is not told as done. An address is the same one with a password in it, which is written down
+/// nowhere.
+#[test]
+fn what_another_worker_leaves_for_later_waits() {
+    let (stage, server) = (Stage::new(), judges());
+    past(&stage, 2);
+    let place = LearningPlace::in_home(&stage.home());
+    drop(Learning::open(&place).expect("a database can be made"));
+    let api = server.api.url();
+    let database = Connection::open(place.database()).expect("it is there");
+    let silent = "INSERT INTO silent VALUES ('api', ?, 0, 1, 4102444800000, 0, 'the API is overloaded')";
+    database.execute(silent, [&api]).expect("it can be written");
+    let mut options = File::options();
+    let options = options.create(true).append(true).mode(0o600);
+    let lock = options.open(place.worker_lock(&api, JudgeKind::Api)).expect("it can be written");
+    lock.lock().expect("nobody holds it");
+    let secret = api.replace("http://", "http://me:secret@");
+    let ended = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_BASE_URL", secret).end();
+    assert_eq!(ended.code, 75, "{}{}", ended.stdout, ended.stderr);
+    let told = printed(&ended);
+    assert_eq!(came(&told), ["s1 waits", "s2 open"]);
+    assert!(told["stopped"].as_str().is_some_and(|why| why.contains("left alone until")), "{told}");
+    let waiting: String = database
+        .query_row("SELECT group_concat(destination) FROM queue", [], |row| row.get(0))
+        .expect("it can be read");
+    assert_eq!(waiting, api);
+    assert_eq!(server.api.account().requests.len(), 0, "nobody was asked");
 }
 
 #[test]

@@ -5,8 +5,9 @@ use super::past::PastSession;
 use super::state::BootstrapState;
 use crate::Learning;
 use crate::judging::{Slice, SliceError};
-use crate::learning::{LearningError, SliceState};
+use crate::learning::{LearningError, Queued, SliceState};
 use longhaul_core::{Moment, Usd};
+use rusqlite::{OptionalExtension, params};
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -135,25 +136,29 @@ pub enum CameOf {
     Failed,
 }
 
-/// How far the learning from a transcript has come, by its last slice.
+/// How far the learning from a transcript has come: whether it is at its end by the queue, and what came of it by its last
+/// slice. One that cannot be read has none.
 ///
 /// # Errors
 /// [`LearningError`].
-pub fn came_of(learning: &Learning, transcript: &Path) -> Result<CameOf, LearningError> {
+pub fn came_of(learning: &Learning, queued: &Queued) -> Result<CameOf, LearningError> {
+    let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
+               ORDER BY id DESC LIMIT 1";
+    let Queued { transcript, judge, destination, event, .. } = queued;
+    let item = params![transcript.to_string_lossy(), judge.word(), destination, event.word()];
+    let state: Option<String> = learning.known(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
+    match state.as_deref() {
+        Some("done") => {}
+        Some("failed") => return Ok(CameOf::Failed),
+        Some(_) | None => return Ok(CameOf::Open),
+    }
     let slice = learning.last_slice(transcript)?;
-    Ok(match slice.map(|slice| (slice.state, slice.part.more)) {
-        None => CameOf::Open,
-        Some((SliceState::Learnt, false)) => CameOf::Learnt,
-        Some((SliceState::Empty, false)) => CameOf::Empty,
-        Some((SliceState::Failed, _)) => CameOf::Failed,
-        Some((
-            SliceState::Begun
-            | SliceState::Reflected
-            | SliceState::Curated
-            | SliceState::Learnt
-            | SliceState::Empty,
-            _,
-        )) => CameOf::Open,
+    Ok(match slice.map(|slice| slice.state) {
+        Some(SliceState::Learnt) => CameOf::Learnt,
+        Some(SliceState::Failed) => CameOf::Failed,
+        Some(SliceState::Empty) | None => CameOf::Empty,
+        // Another item's.
+        Some(SliceState::Begun | SliceState::Reflected | SliceState::Curated) => CameOf::Open,
     })
 }
 

@@ -1,4 +1,7 @@
-use super::{BootstrapSettings, BootstrapState, Estimating, PastSession, Place, Wanted, plan, sessions};
+use super::{
+    BootstrapSettings, BootstrapState, CameOf, Estimating, PastSession, Place, Wanted, came_of, plan,
+    sessions,
+};
 use crate::Learning;
 use crate::judging::Slice;
 use crate::learning::{Event, JudgeKind, Queued};
@@ -192,6 +195,33 @@ fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
     let came = (crate::learning::SliceState::Learnt, "1 new");
     learning.end((&item, &slice), Moment(4), came).expect("it can be written");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
+    assert_eq!(came_of(&learning, &queued).expect("it can be read"), CameOf::Learnt);
+}
+
+#[test]
+fn what_ends_before_anything_was_read_has_come_to_its_end() {
+    let stage = Stage::new();
+    let place = crate::LearningPlace::in_home(&stage.path("home"));
+    let mut learning = Learning::open(&place).expect("it can be made");
+    let mut check = |came: Result<&str, &str>, expected: CameOf| {
+        let queued = Queued {
+            project: stage.path("mine"),
+            session: None,
+            transcript: stage.path("gone.jsonl"),
+            event: Event::Asked,
+            reason: None,
+            judge: JudgeKind::Api,
+            destination: "http://127.0.0.1".to_owned(),
+        };
+        learning.enqueue(Moment(1), &queued).expect("it is queued");
+        assert_eq!(came_of(&learning, &queued).expect("it can be read"), CameOf::Open);
+        let next = learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read");
+        let crate::learning::Next::Due(item) = next else { unreachable!("it is queued") };
+        learning.finish(&item, Moment(3), came).expect("it can be written");
+        assert_eq!(came_of(&learning, &queued).expect("it can be read"), expected);
+    };
+    check(Err("read gone.jsonl: there is no such file"), CameOf::Failed);
+    check(Ok("nothing was new in it"), CameOf::Empty);
 }
 
 #[test]

@@ -16,7 +16,6 @@ use crate::output::words::counted;
 use crate::{home, output, runtime};
 use longhaul::agents::claude_config_dir;
 use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Span};
-use longhaul_playbook::judge::Clock;
 use longhaul_playbook::judging::Templates;
 use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Next, Queued, Standing};
 use longhaul_playbook::points::Wording;
@@ -171,22 +170,7 @@ impl Here {
             stays: is_worker,
             told: &told,
         };
-        let mut is_said = false;
-        loop {
-            let worked = worker.work().await?;
-            if !worked.another || is_worker {
-                return Ok(worked);
-            }
-            let next = Learning::open(&self.place)?.next(self.kind, &self.destination, clock.now().at)?;
-            if !matches!(next, Next::Due(_)) {
-                return Ok(worked);
-            }
-            if !is_said && !progress.quiet {
-                output::talk("another worker is learning: waiting for it");
-                is_said = true;
-            }
-            clock.sleep_until(clock.now().at + LOOK_EVERY).await;
-        }
+        if is_worker { worker.work().await } else { work_or_wait(&worker, progress.quiet).await }
     }
 
     /// Says what came of it, by what the database knows: another worker may have done it.
@@ -229,6 +213,28 @@ impl Here {
             OutcomeKind::Done
         };
         Ok(Outcome { kind: outcome, ..Outcome::DONE }.exit_code())
+    }
+}
+
+/// Works, or waits for the worker that does, and tells when what is left is due, whoever has worked.
+pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Worked, LearningError> {
+    let mut is_said = false;
+    loop {
+        let worked = worker.work().await?;
+        if !worked.another {
+            return Ok(worked);
+        }
+        let now = worker.clock.now().at;
+        match Learning::open(worker.place)?.next(worker.kind, worker.destination, now)? {
+            Next::Due(_) => {}
+            Next::Waits(until) => return Ok(Worked { waits: Some(until), ..worked }),
+            Next::Nothing => return Ok(worked),
+        }
+        if !is_said && !quiet {
+            output::talk("another worker is learning: waiting for it");
+            is_said = true;
+        }
+        worker.clock.sleep_until(now + LOOK_EVERY).await;
     }
 }
 

@@ -14,16 +14,13 @@ use jiff::Zoned;
 use longhaul_core::{By, OutcomeKind, Span, Usd};
 use longhaul_playbook::bootstrap::{BootstrapState, CameOf, Plan, came_of, spent_since};
 use longhaul_playbook::judge::Clock;
-use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Next, Queued};
+use longhaul_playbook::learning::{Event, JudgeKind, Queued};
 use longhaul_playbook::worker::{Happening, Worked, Worker};
 use longhaul_playbook::{Judge, Learning, LearningPlace, PlaybookFile};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::Receiver;
-
-// How often it is looked whether another worker has come to its end.
-const LOOK_EVERY: Span = Span::from_secs(1);
 
 /// What is learnt from, and how.
 pub struct Past {
@@ -70,8 +67,14 @@ impl Past {
             screen.end();
             let stop = stop?;
             printed.stopped = stop.as_ref().map(|stop| stop.said.clone());
-            let failed = printed.count(Came::Failed) > 0;
-            let all = if failed { OutcomeKind::Failed } else { OutcomeKind::Done };
+            // What waits may yet be learnt, and what failed will not by itself.
+            let all = if printed.count(Came::Waits) > 0 {
+                OutcomeKind::RetryLater
+            } else if printed.count(Came::Failed) > 0 {
+                OutcomeKind::Failed
+            } else {
+                OutcomeKind::Done
+            };
             Ok(stop.map_or(Ended::By(all), |stop| stop.ended))
         })
     }
@@ -111,7 +114,7 @@ impl Past {
                 told: &told,
             };
             let worked = tokio::select! {
-                worked = self.work(&worker) => worked.map_err(|error| learn::failure(&error))?,
+                worked = learn::work_or_wait(&worker, global.quiet) => worked.map_err(|error| learn::failure(&error))?,
                 Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
             };
             let said = last.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -148,22 +151,10 @@ impl Past {
         }
     }
 
-    /// Works, or waits for the worker that does.
-    async fn work(&self, worker: &Worker<'_>) -> Result<Worked, LearningError> {
-        loop {
-            let worked = worker.work().await?;
-            let next = Learning::open(&self.home)?.next(self.kind, &self.destination, self.clock.now().at)?;
-            if !worked.another || !matches!(next, Next::Due(_)) {
-                return Ok(worked);
-            }
-            self.clock.sleep_until(self.clock.now().at + LOOK_EVERY).await;
-        }
-    }
-
     /// What came of a session, by what the database knows. What is done is noted in the project.
     fn note(&self, state: &mut BootstrapState, transcript: &Path) -> Result<Came, Failure> {
         let learning = self.open()?;
-        let came = came_of(&learning, &self.queued(transcript).transcript);
+        let came = came_of(&learning, &self.queued(transcript));
         let came = match came.map_err(|error| learn::failure(&error))? {
             CameOf::Open => return Ok(Came::Waits),
             CameOf::Failed => return Ok(Came::Failed),
