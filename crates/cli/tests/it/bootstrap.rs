@@ -97,6 +97,8 @@ fn the_past_is_learnt_from_once() {
     let asked = bootstrap(&stage, &[]).against(&server).end();
     assert_eq!(asked.code, 2, "{}", asked.stderr);
     assert!(asked.stderr.contains("nobody can be asked whether it may"), "{}", asked.stderr);
+    let unlimited = bootstrap(&stage, &["--budget", "0"]).against(&server).end();
+    assert!(unlimited.stderr.contains("nobody can be asked whether it may"), "{}", unlimited.stderr);
     assert_eq!(server.api.account().side.len(), 0, "nothing was asked by then");
 
     let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).end();
@@ -204,6 +206,7 @@ fn what_makes_no_sense_is_said_before_anything_is_done() {
     check(&["--yes"], ("AGENTIC_CONTEXT_TRANSCRIPT_DIR", "/nowhere"), "look for transcripts in /nowhere");
     check(&["--limit", "0"], ("TZ", "UTC"), "--limit");
     check(&["--judge", "claude", "--budget", "1"], ("TZ", "UTC"), "--budget cannot hold Claude Code's login");
+    check(&["--budget", "1"], ("ANTHROPIC_MODEL", "a-stranger"), "--budget cannot hold a-stranger");
     fs::create_dir(stage.work().join(".claude")).expect("the stage can be written");
     fs::write(stage.work().join(".claude/bootstrap_state.json"), "{").expect("the stage can be written");
     let broken = bootstrap(&stage, &["--yes"]).end();

@@ -26,7 +26,8 @@ pub struct BootstrapArgs {
     /// judged again
     #[arg(long)]
     pub force: bool,
-    /// Begin no further session when this much was spent, in dollars: with --judge api
+    /// Begin no further session when this much was spent, in dollars: with --judge api, and a model that has a price; 0
+    /// is unlimited, as for every limit
     #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
     pub budget: Option<Usd>,
     /// Who judges: `api` asks the Messages API with your key, `claude` asks Claude Code with its login

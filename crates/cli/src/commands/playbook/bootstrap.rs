@@ -15,7 +15,7 @@ use crate::learning::destination;
 use learning::Past;
 use longhaul::agents::claude_config_dir;
 use longhaul_agent::{Prices, estimated_tokens};
-use longhaul_core::Outcome;
+use longhaul_core::{Outcome, Usd};
 use longhaul_playbook::bootstrap::{
     BootstrapSettings, BootstrapState, Estimating, Place, Plan, Wanted, plan, sessions,
 };
@@ -32,7 +32,8 @@ pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
     let settings = BootstrapSettings::from_variables(|name| env::var(name).ok())
         .map_err(|error| Failure::usage(error.to_string(), "correct the variable, or unset it"))?;
     let kind = JudgeKind::from(args.judge);
-    if args.budget.is_some() && kind == JudgeKind::Claude {
+    let budget = args.budget.filter(|budget| *budget > Usd::ZERO);
+    if budget.is_some() && kind == JudgeKind::Claude {
         let hint = "--limit bounds it; `longhaul cost` tells what its runs have used";
         return Err(Failure::usage("--budget cannot hold Claude Code's login to an amount of money", hint));
     }
@@ -48,10 +49,18 @@ pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
         printed.print(global);
         return Ok(0);
     }
-    asking::may(args, &plan)?;
+    if budget.is_some() && plan.estimate.cost.is_none() {
+        let error =
+            format!("--budget cannot hold {} to an amount of money: it has no price here", judge.model());
+        let hint = "--limit bounds it; AGENTIC_CONTEXT_MODEL names another model";
+        return Err(Failure::usage(error, hint));
+    }
+    // Who says how much it may cost has said that it may.
+    if !args.yes && budget.is_none() {
+        asking::may(&plan)?;
+    }
     let destination = destination();
-    let past =
-        Past { home, project, kind, destination, judge, clock, delay: settings.delay, budget: args.budget };
+    let past = Past { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
     let ended = past.learn(global, state, &plan, &mut printed)?;
     printed.print(global);
     Ok(match ended {

@@ -1,21 +1,17 @@
 //! Whether it may cost that much: a person is asked, and whoever is none has said so before.
 
 use super::printed::cost;
-use crate::args::playbook::BootstrapArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::words::counted;
 use longhaul_playbook::bootstrap::Plan;
 use std::io::{self, IsTerminal};
 
-/// Asks, where nobody has said so.
+/// Asks.
 ///
 /// # Errors
 /// If it may not, or nobody can be asked.
-pub fn may(args: &BootstrapArgs, plan: &Plan) -> Result<(), Failure> {
-    if args.yes || args.budget.is_some() {
-        return Ok(());
-    }
+pub fn may(plan: &Plan) -> Result<(), Failure> {
     let learns = counted(plan.learns.len() as u64, "session");
     let question = format!("learn from {learns} for {}", cost(plan.estimate.cost));
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {

@@ -32,6 +32,7 @@ pub struct Past {
     pub clock: Arc<SystemClock>,
     /// How long to wait between two sessions.
     pub delay: Span,
+    /// No further session is begun when this much was spent.
     pub budget: Option<Usd>,
 }
 
@@ -93,7 +94,7 @@ impl Past {
             let learning = self.open()?;
             let spent = spent_since(&learning, begun).map_err(|error| learn::failure(&error))?;
             printed.cost_usd = spent.dollars();
-            if let Some(budget) = self.budget.filter(|budget| *budget > Usd::ZERO && spent >= *budget) {
+            if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let said = format!("the budget of {} is used up; run it again to go on", money(budget));
                 return Ok(Some(Stop { ended: Ended::By(OutcomeKind::OverBudget), said }));
             }
