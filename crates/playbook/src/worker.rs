@@ -26,6 +26,7 @@ use crash::{Point, pass};
 use forgetting::forget;
 use longhaul_core::{Moment, Preset, Span};
 use std::collections::BTreeSet;
+use std::path::Path;
 use transcript::{Rows, SLICE_BYTES_MAX};
 
 // An API that is down for longer is waited for by the next worker: each session's end starts one.
@@ -46,6 +47,9 @@ pub struct Worker<'a> {
     pub kind: JudgeKind,
     /// The API that is asked: what is for another one stays queued.
     pub destination: &'a str,
+    /// The transcript that it takes; nothing if it takes whatever is queued. What a hook queues meanwhile, which starts no
+    /// second worker, is then left until the next session is used.
+    pub only: Option<&'a Path>,
     /// What is asked and what is made of the answers.
     pub steps: &'a dyn Steps,
     /// Time and chance.
@@ -81,7 +85,7 @@ pub enum Happening<'a> {
         is_news: bool,
     },
     /// The database was damaged, and is kept under another name.
-    SetAside(&'a std::path::Path),
+    SetAside(&'a Path),
 }
 
 /// What a worker did, and why it left.
@@ -139,13 +143,21 @@ impl Worker<'_> {
             forget(&mut learning, now)?;
             learning.tidy()?;
             drop(lock);
-            match learning.next(self.kind, self.destination, now)? {
+            match self.next(&learning, now)? {
                 Next::Due(_) if worked.person.is_none() => {}
                 Next::Due(_) => return Ok(Worked { waits: Some(now), ..worked }),
                 Next::Waits(until) => return Ok(Worked { waits: Some(until), ..worked }),
                 Next::Nothing => return Ok(worked),
             }
         }
+    }
+
+    /// What is next for it.
+    ///
+    /// # Errors
+    /// [`LearningError`].
+    pub fn next(&self, learning: &Learning, now: Moment) -> Result<Next, LearningError> {
+        learning.next_of(self.kind, self.destination, self.only, now)
     }
 
     fn open(&self) -> Result<Learning, LearningError> {
@@ -176,7 +188,7 @@ impl Worker<'_> {
         let mut idle_since = self.clock.now().at;
         loop {
             let now = self.clock.now().at;
-            match learning.next(self.kind, self.destination, now)? {
+            match self.next(learning, now)? {
                 Next::Due(item) => {
                     match self.item(learning, &item, worked).await? {
                         Follows::Next => idle_since = self.clock.now().at,

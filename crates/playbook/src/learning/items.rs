@@ -4,6 +4,7 @@ use super::queue::{Event, JudgeKind, Queued};
 use super::{Learning, LearningError};
 use longhaul_core::{Moment, Span};
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::path::Path;
 
 /// Something in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,8 +43,9 @@ pub struct Silent {
 
 const COLUMNS: &str = "id, project, session, transcript, event, reason, judge, destination, tries";
 
-/// What is of this judge, and not yet done with.
-const WAITING: &str = "state = 'waiting' AND judge = ?1 AND destination = ?2";
+/// What is of this judge, and of this transcript if one is meant, and not yet done with.
+const WAITING: &str =
+    "state = 'waiting' AND judge = ?1 AND destination = ?2 AND (?3 IS NULL OR transcript = ?3)";
 
 impl Learning {
     /// What is next for the worker of this judge: first what another one had begun, then what was tried least often, then
@@ -52,6 +54,21 @@ impl Learning {
     /// # Errors
     /// [`LearningError`].
     pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<Next, LearningError> {
+        self.next_of(judge, destination, None, now)
+    }
+
+    /// The same, of one transcript alone if it is named.
+    ///
+    /// # Errors
+    /// [`LearningError`].
+    pub fn next_of(
+        &self,
+        judge: JudgeKind,
+        destination: &str,
+        transcript: Option<&Path>,
+        now: Moment,
+    ) -> Result<Next, LearningError> {
+        let transcript = transcript.map(Path::to_string_lossy);
         let silent = self.silent(judge, destination)?;
         let not_before = silent.map_or(Moment(0), |silent| silent.not_before);
         self.known(|db| {
@@ -59,19 +76,20 @@ impl Learning {
             let db = db.unchecked_transaction()?;
             let sql = format!("SELECT min(not_before) FROM queue WHERE {WAITING}");
             let first: Option<i64> =
-                db.query_row(&sql, params![judge.word(), destination], |row| row.get(0))?;
+                db.query_row(&sql, params![judge.word(), destination, transcript], |row| row.get(0))?;
             let Some(first) = first else { return Ok(Next::Nothing) };
             let first = Moment(first.cast_unsigned()).max(not_before);
             if first > now {
                 return Ok(Next::Waits(first));
             }
             let sql = format!(
-                "SELECT {COLUMNS} FROM queue WHERE {WAITING} AND not_before <= ?3
+                "SELECT {COLUMNS} FROM queue WHERE {WAITING} AND not_before <= ?4
                  ORDER BY EXISTS (SELECT 1 FROM slices WHERE queued = queue.id
                                   AND slices.state IN ('begun', 'reflected', 'curated')) DESC, tries, id
                  LIMIT 1"
             );
-            let item = db.query_row(&sql, params![judge.word(), destination, now.0.cast_signed()], item)?;
+            let now = now.0.cast_signed();
+            let item = db.query_row(&sql, params![judge.word(), destination, transcript, now], item)?;
             Ok(Next::Due(Box::new(item)))
         })
     }

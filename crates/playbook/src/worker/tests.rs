@@ -156,10 +156,14 @@ impl Stage {
     }
 
     fn work(&self, stays: bool) -> Worked {
-        self.try_to_work(stays).expect("it works")
+        self.try_to_work(None, stays).expect("it works")
     }
 
-    fn try_to_work(&self, stays: bool) -> Result<Worked, LearningError> {
+    fn work_on(&self, only: Option<&Path>, stays: bool) -> Worked {
+        self.try_to_work(only, stays).expect("it works")
+    }
+
+    fn try_to_work(&self, only: Option<&Path>, stays: bool) -> Result<Worked, LearningError> {
         let told = |happening: Happening<'_>| {
             let name = |item: &Item| {
                 item.queued.transcript.file_name().expect("a name").to_string_lossy().into_owned()
@@ -191,6 +195,7 @@ impl Stage {
             judge: self,
             kind: JudgeKind::Api,
             destination: API,
+            only,
             steps: self,
             clock: self,
             stays,
@@ -257,6 +262,18 @@ fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
     // What tells of a session goes when it is learnt.
     assert_eq!(stage.asks::<i64>("SELECT count(*) FROM asked WHERE answer IS NOT NULL"), 0);
     assert_eq!(stage.asks::<i64>("SELECT count(coalesce(reflection, operations)) FROM slices"), 0);
+}
+
+#[test]
+fn a_worker_of_one_transcript_leaves_the_others() {
+    let stage = Stage::new();
+    for name in ["one", "two", "three"] {
+        stage.queue(name, &[name]);
+    }
+    let worked = stage.work_on(Some(&stage.dir.path().join("two")), false);
+    assert_eq!(worked, Worked { learnt: 1, ..Worked::default() });
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'waiting'"), 2);
+    assert_eq!(stage.work(false), Worked { learnt: 2, ..Worked::default() });
 }
 
 #[test]
@@ -505,7 +522,7 @@ fn a_database_that_is_whole_but_not_understood_stops_a_worker() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
     stage.changes("UPDATE queue SET tries = 1 << 40");
-    let error = stage.try_to_work(true).expect_err("it is no number of tries");
+    let error = stage.try_to_work(None, true).expect_err("it is no number of tries");
     assert!(matches!(error, LearningError::Damaged { .. }), "{error}");
     stage.check(&expect![[r#""#]]);
 }

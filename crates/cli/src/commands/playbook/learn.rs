@@ -165,6 +165,7 @@ impl Here {
             judge: &*judge,
             kind: self.kind,
             destination: &self.destination,
+            only: None,
             steps: &lessons,
             clock: &*clock,
             stays: is_worker,
@@ -225,7 +226,7 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
             return Ok(worked);
         }
         let now = worker.clock.now().at;
-        match Learning::open(worker.place)?.next(worker.kind, worker.destination, now)? {
+        match worker.next(&Learning::open(worker.place)?, now)? {
             Next::Due(_) => {}
             Next::Waits(until) => return Ok(Worked { waits: Some(until), ..worked }),
             Next::Nothing => return Ok(worked),

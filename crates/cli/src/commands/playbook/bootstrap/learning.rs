@@ -109,6 +109,8 @@ impl Past {
                 judge: &*self.judge,
                 kind: self.kind,
                 destination: &self.destination,
+                // What else is queued is within neither limit nor budget.
+                only: Some(&queued.transcript),
                 steps: &lessons,
                 clock: &*self.clock,
                 stays: false,
