@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, Tokens};
 use longhaul_playbook::judge::Then;
 use longhaul_playbook::{Judge, JudgeError, LearningPlace, Reply};
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -17,8 +18,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Output, Stdio};
 use std::{env, io};
-use tokio::io::AsyncWriteExt;
-use tokio::process::Command;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
 
 /// Set for a session in which a session is judged: our hooks do nothing in it, or judging would never end.
 pub const JUDGING: &str = "LONGHAUL_JUDGE";
@@ -130,13 +131,45 @@ impl ClaudeJudge {
 
     async fn run(&self, prompt: &str) -> io::Result<Output> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        let mut child = self.command(env::vars_os().map(|(name, _)| name)).spawn()?;
+        Asked(self.command(env::vars_os().map(|(name, _)| name)).spawn()?).answer(prompt).await
+    }
+}
+
+/// A run that is asked. It is cancelled when nobody waits for its answer any more, and ends its agent by itself: whoever
+/// asks again begins another one. Only a process that is killed leaves one behind, which goes on to its end within its limits,
+/// and whose answer is lost.
+struct Asked(Child);
+
+impl Asked {
+    async fn answer(&mut self, prompt: &str) -> io::Result<Output> {
+        let Asked(child) = self;
         if let Some(mut stdin) = child.stdin.take() {
             // One that ends without reading says why on stdout.
             let _ = stdin.write_all(prompt.as_bytes()).await;
         }
-        child.wait_with_output().await
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdout, stderr, status) = tokio::try_join!(whole(stdout), whole(stderr), child.wait())?;
+        Ok(Output { status, stdout, stderr })
     }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        // One that was waited for has no number any more, so that it is nobody else's.
+        let pid = self.0.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+    }
+}
+
+/// All that is said there.
+async fn whole(from: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>> {
+    let mut said = Vec::new();
+    if let Some(mut from) = from {
+        from.read_to_end(&mut said).await?;
+    }
+    Ok(said)
 }
 
 #[async_trait]
@@ -231,10 +264,13 @@ fn beginning(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClaudeJudge, model, reply};
+    use super::{Asked, ClaudeJudge, model, reply, whole};
     use crate::output::envelope::Envelope;
     use expect_test::expect;
     use longhaul_core::{Fault, OutcomeKind};
+    use std::process::Stdio;
+    use tokio::io::AsyncReadExt;
+    use tokio::process::Command;
 
     #[test]
     fn what_a_run_prints_is_what_a_judge_said() {
@@ -341,6 +377,28 @@ mod tests {
             "LONGHAUL_JUDGE" Some("1")
             "LONGHAUL_RUN" None"#]]
         .assert_eq(&changed.join("\n"));
+    }
+
+    /// Whoever is killed can cancel nothing; all others do.
+    #[tokio::test]
+    async fn a_run_that_nobody_waits_for_is_cancelled() {
+        let run = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            Asked(command.spawn().expect("there is a shell"))
+        };
+        let answer = run("cat; echo e >&2").answer("p").await.expect("it ends");
+        assert_eq!(
+            (&*answer.stdout, &*answer.stderr, answer.status.success()),
+            (&b"p"[..], &b"e\n"[..], true)
+        );
+
+        let mut cancelled = run("trap 'echo cancelled; exit' TERM; echo began; while :; do sleep 0.01; done");
+        let mut said = cancelled.0.stdout.take().expect("it is piped");
+        let mut began = [0; 6];
+        said.read_exact(&mut began).await.expect("it begins");
+        drop(cancelled);
+        assert_eq!(whole(Some(said)).await.expect("it ends"), b"cancelled\n");
     }
 
     #[test]

@@ -13,9 +13,9 @@ use crate::failure::Failure;
 use crate::learning::destination;
 use crate::output::clock::coming;
 use crate::output::words::counted;
-use crate::{home, output, runtime};
+use crate::{home, output, runtime, signals};
 use longhaul::agents::claude_config_dir;
-use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Span};
+use longhaul_core::{By, Fault, Moment, Outcome, OutcomeKind, Span};
 use longhaul_playbook::judging::Templates;
 use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Next, Queued, Standing};
 use longhaul_playbook::points::Wording;
@@ -112,11 +112,13 @@ fn learn_here(
     }
     let before = learning.standing(0).map_err(|error| failure(&error))?;
     drop(learning);
-    let worked = runtime::new()?.block_on(here.work(global, args.worker)).map_err(|error| failure(&error))?;
-    if args.worker {
-        return Ok(0);
-    }
-    here.tell(global, &before, worked)
+    let worked = runtime::new()?.block_on(here.work_until_cancelled(global, args.worker))?;
+    let (worked, cancelled) = match worked {
+        Ok(worked) => (worked, None),
+        Err(by) => (Worked::default(), Some(by)),
+    };
+    let code = if args.worker { 0 } else { here.tell(global, &before, worked)? };
+    Ok(cancelled.map_or(code, By::exit_code))
 }
 
 /// A transcript that can be read, by a name that holds everywhere.
@@ -145,6 +147,25 @@ impl Here {
             reason: None,
             judge: self.kind,
             destination: self.destination.clone(),
+        }
+    }
+
+    /// Works, unless somebody wants the end: then what is under way is dropped, and a run that is asked something cancelled.
+    async fn work_until_cancelled(
+        &self,
+        global: &Global,
+        is_worker: bool,
+    ) -> Result<Result<Worked, By>, Failure> {
+        let mut cancels = signals::cancels()
+            .map_err(|error| Failure::unexpected(format!("listen for signals: {error}")))?;
+        tokio::select! {
+            worked = self.work(global, is_worker) => worked.map(Ok).map_err(|error| failure(&error)),
+            Some(by) = cancels.recv() => {
+                if !(global.quiet || is_worker) {
+                    output::talk("cancelled; what is queued is kept, and running it again goes on");
+                }
+                Ok(Err(by))
+            }
         }
     }
 
