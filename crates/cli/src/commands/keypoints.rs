@@ -8,7 +8,7 @@ mod source;
 use crate::api_judge;
 use crate::args::keypoints::{ExtractArgs, KeypointsArgs, KeypointsCommand};
 use crate::args::{Global, OutputFormat};
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::output;
 use longhaul_playbook::keypoints::{Extraction, NewPoint};
 use source::Source;
@@ -42,7 +42,8 @@ fn learn(global: &Global, args: &ExtractArgs, source: &Source) -> (Extraction, u
         Ok(extraction) => (extraction, 0),
         Err(failure) => {
             let said = failed(&failure);
-            if !args.no_queue {
+            // Who is called wrongly is called again.
+            if !args.no_queue && failure.exit_code != USAGE {
                 queued::queue(source, project);
             }
             said

@@ -348,7 +348,7 @@ fn what_is_no_transcript_is_refused_before_anybody_is_asked() {
     check(&["notes.md"], 2, false, &["notes.md", "not made of lines of JSON"]);
     check(&["other.jsonl"], 2, false, &["other.jsonl", "another tool's"]);
     check(&["--run", "@"], 2, false, &["longhaul run"]);
-    check(&["session.jsonl", "--playbook", "nowhere.json"], 2, true, &["nowhere.json", "--playbook"]);
+    check(&["session.jsonl", "--playbook", "nowhere.json"], 2, false, &["nowhere.json", "--playbook"]);
     check(&["session.jsonl", "--playbook", "newer.json"], 25, true, &["version is 2.0", "playbook check"]);
     check(&["session.jsonl", "--playbook", "broken.json"], 25, true, &["broken.json: line 1"]);
     check(&["session.jsonl", "--playbook", "broken.json", "--no-queue"], 25, false, &["broken.json"]);
