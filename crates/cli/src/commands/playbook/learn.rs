@@ -48,6 +48,9 @@ pub struct Learnt {
     needs_person: Option<String>,
     /// How many are queued for another judge or another API.
     for_others: u64,
+    /// The judge that was asked, and how many of these are for the other one.
+    #[serde(skip)]
+    judge: (JudgeKind, u64),
 }
 
 /// What failed.
@@ -174,7 +177,7 @@ impl Here {
         let clock = Arc::new(SystemClock::new());
         let judge = judge::of(self.kind, &self.place, &clock);
         let lessons = lessons(&self.place, global);
-        let progress = Progress { quiet: global.quiet || is_worker };
+        let progress = Progress { quiet: global.quiet || is_worker, kind: self.kind };
         let told = |happening: Happening<'_>| {
             if is_worker {
                 progress::put_down(&self.place, happening);
@@ -220,6 +223,7 @@ impl Here {
             due_at: due.map(rfc3339),
             needs_person: worked.person,
             for_others: others.len() as u64,
+            judge: (self.kind, others.iter().filter(|entry| entry.judge != self.kind.word()).count() as u64),
         };
         match output::format(global) {
             OutputFormat::Text => output::print_text(&text(&learnt, due)),
@@ -277,7 +281,8 @@ fn text(learnt: &Learnt, due: Option<Moment>) -> String {
         lessons => format!("{} learnt\n", counted(lessons, "lesson")),
     };
     if !learnt.failed.is_empty() {
-        text += &format!("{} failed; `longhaul playbook learn --failed` tries again:\n", learnt.failed.len());
+        let again = command(learnt.judge.0);
+        text += &format!("{} failed; `{again} --failed` tries again:\n", learnt.failed.len());
         for Failed { transcript, why, .. } in &learnt.failed {
             text += &format!("  {}: {}\n", transcript.display(), why.as_deref().unwrap_or_default());
         }
@@ -286,17 +291,66 @@ fn text(learnt: &Learnt, due: Option<Moment>) -> String {
     if learnt.waiting > 0 {
         text += &format!("{} waiting{when}\n", counted(learnt.waiting, "transcript"));
     }
-    if learnt.for_others > 0 {
-        text += &format!(
-            "{} for another judge or API: see `longhaul playbook status`\n",
-            counted(learnt.for_others, "transcript")
-        );
+    let (judge, of_other_judge) = learnt.judge;
+    for other in JudgeKind::ALL.iter().filter(|other| **other != judge && of_other_judge > 0) {
+        let transcripts = counted(of_other_judge, "transcript");
+        text += &format!("{transcripts} for another judge: `{}`\n", command(*other));
+    }
+    let of_other_api = learnt.for_others - of_other_judge;
+    if of_other_api > 0 {
+        let transcripts = counted(of_other_api, "transcript");
+        text += &format!("{transcripts} for another API: see `longhaul playbook status`\n");
     }
     text
+}
+
+/// The command that learns by this judge.
+pub(super) fn command(judge: JudgeKind) -> &'static str {
+    match judge {
+        JudgeKind::Api => "longhaul playbook learn",
+        JudgeKind::Claude => "longhaul playbook learn --judge claude",
+    }
 }
 
 /// What is wrong with the database.
 pub fn failure(error: &LearningError) -> Failure {
     let fault = None::<Fault>;
     Failure::refused(error.to_string(), error.hint(), fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failed, JudgeKind, Learnt, text};
+    use expect_test::expect;
+
+    #[test]
+    fn what_is_to_be_typed_is_for_the_judge_that_was_asked() {
+        let learnt = |judge: JudgeKind| Learnt {
+            learnt: 0,
+            failed: vec![Failed {
+                transcript: "/t".into(),
+                project: "/p".into(),
+                why: Some("it".to_owned()),
+            }],
+            waiting: 0,
+            due_at: None,
+            needs_person: None,
+            for_others: 3,
+            judge: (judge, 2),
+        };
+        let told = JudgeKind::ALL.iter().map(|judge| text(&learnt(*judge), None)).collect::<String>();
+        expect![[r#"
+            nothing new was learnt
+            1 failed; `longhaul playbook learn --failed` tries again:
+              /t: it
+            2 transcripts for another judge: `longhaul playbook learn --judge claude`
+            1 transcript for another API: see `longhaul playbook status`
+            nothing new was learnt
+            1 failed; `longhaul playbook learn --judge claude --failed` tries again:
+              /t: it
+            2 transcripts for another judge: `longhaul playbook learn`
+            1 transcript for another API: see `longhaul playbook status`
+        "#]]
+        .assert_eq(&told);
+    }
 }

@@ -1,7 +1,7 @@
 //! `longhaul playbook status`: what is queued and why it waits, what failed, what is being judged, what was learnt, and what it
 //! cost.
 
-use super::learn::failure;
+use super::learn::{command, failure};
 use super::settings;
 use crate::args::playbook::PlaybookStatusArgs;
 use crate::args::{Global, OutputFormat};
@@ -274,7 +274,8 @@ fn text(told: &LearningStatus) -> String {
     });
     for silent in &told.silent {
         let next = if silent.needs_person {
-            "nothing is learnt before that is changed; then: longhaul playbook learn".to_owned()
+            let learn = command(JudgeKind::of_word(silent.judge).unwrap_or(JudgeKind::Api));
+            format!("nothing is learnt before that is changed; then: {learn}")
         } else {
             format!("asked again from {}", coming(silent.until))
         };
@@ -292,9 +293,13 @@ fn text(told: &LearningStatus) -> String {
         lines.push("waiting:".to_owned());
         lines.extend(told.waiting.iter().map(reason));
     }
-    if !told.failed.is_empty() {
-        lines.push("failed, and tried again by `longhaul playbook learn --failed`:".to_owned());
-        lines.extend(told.failed.iter().map(reason));
+    for judge in JudgeKind::ALL {
+        let of_it = |queued: &&Queued| JudgeKind::of_word(&queued.judge).unwrap_or(JudgeKind::Api) == *judge;
+        let mut failed = told.failed.iter().filter(of_it).peekable();
+        if failed.peek().is_some() {
+            lines.push(format!("failed, and tried again by `{} --failed`:", command(*judge)));
+            lines.extend(failed.map(reason));
+        }
     }
     if !told.lessons.is_empty() {
         lines.push(format!("{} learnt, the last ones:", counted(told.learnt, "lesson")));

@@ -1,18 +1,21 @@
 //! What a worker tells a person who waits for it.
 
+use super::command;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::clock::coming;
 use crate::output::words::bytes;
 use longhaul_playbook::LearningPlace;
 use longhaul_playbook::hooks::note;
-use longhaul_playbook::learning::Item;
+use longhaul_playbook::learning::{Item, JudgeKind};
 use longhaul_playbook::worker::Happening;
 use std::path::Path;
 
 /// Tells it on stderr.
 pub struct Progress {
     pub quiet: bool,
+    /// Who judges.
+    pub kind: JudgeKind,
 }
 
 impl Progress {
@@ -37,10 +40,8 @@ impl Progress {
                 output::talk(&format!("{}: {why}; it waits until {}", name(item), coming(until)));
             }
             Happening::NeedsPerson { why, .. } => {
-                output::complain(
-                    why,
-                    Some("what is queued is kept; `longhaul playbook learn` goes on with it"),
-                );
+                let hint = format!("what is queued is kept; `{}` goes on with it", command(self.kind));
+                output::complain(why, Some(&hint));
             }
             Happening::SetAside(path) => say_set_aside(path),
         }
