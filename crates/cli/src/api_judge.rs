@@ -8,7 +8,6 @@ use longhaul_playbook::judge::{ApiJudge, Clock};
 use longhaul_playbook::{JudgeError, JudgeSettings};
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::env;
-use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,12 +16,6 @@ use std::time::Instant;
 /// Who is asked, as the environment says.
 pub fn settings() -> JudgeSettings {
     JudgeSettings::from_variables(|name| env::var(name).ok())
-}
-
-/// The directory whose playbook learns, where nothing else says which: what the agent calls the project, else this one.
-pub fn project() -> PathBuf {
-    let named = env::var_os("CLAUDE_PROJECT_DIR").filter(|named| !named.is_empty()).map(PathBuf::from);
-    named.or_else(|| env::current_dir().ok()).unwrap_or_else(|| PathBuf::from("."))
 }
 
 /// The judge that these settings name. A question takes at most so long, waits included; nothing is no limit.

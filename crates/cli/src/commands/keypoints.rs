@@ -5,6 +5,7 @@ mod asking;
 mod queued;
 mod source;
 
+use super::playbook::of_here;
 use crate::api_judge;
 use crate::args::keypoints::{ExtractArgs, KeypointsArgs, KeypointsCommand};
 use crate::args::{Global, OutputFormat};
@@ -36,7 +37,10 @@ fn extract(global: &Global, args: &ExtractArgs) -> u8 {
 
 /// What a transcript teaches that can be read, and the exit code. What cannot be had now is queued.
 fn learn(global: &Global, args: &ExtractArgs, source: &Source) -> (Extraction, u8) {
-    let project = project(source);
+    let project = match project(source) {
+        Ok(project) => project,
+        Err(failure) => return failed(&failure),
+    };
     let settings = api_judge::settings();
     match asking::ask(global, args, source, &project, &settings) {
         Ok(extraction) => (extraction, 0),
@@ -52,9 +56,9 @@ fn learn(global: &Global, args: &ExtractArgs, source: &Source) -> (Extraction, u
 }
 
 /// The directory whose playbook it is about.
-fn project(source: &Source) -> PathBuf {
+fn project(source: &Source) -> Result<PathBuf, Failure> {
     let of_run = source.run_directory.clone().filter(|_| std::env::var_os("CLAUDE_PROJECT_DIR").is_none());
-    of_run.unwrap_or_else(api_judge::project)
+    of_run.map_or_else(of_here, Ok)
 }
 
 fn failed(failure: &Failure) -> (Extraction, u8) {

@@ -16,6 +16,7 @@ mod undo;
 mod uninstall;
 
 pub use inject::told;
+pub use place::of_here;
 
 use crate::args::Global;
 use crate::args::playbook::{PlaybookArgs, PlaybookCommand};

@@ -7,7 +7,7 @@ use longhaul_playbook::learning::LearningError;
 use longhaul_playbook::points::threshold;
 use longhaul_playbook::{FileError, Learning, LearningPlace, PlaybookFile};
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How alike two points must be to be one, in the name that users of the ACE playbook hooks know.
 const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
@@ -21,15 +21,21 @@ pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
         }
         return Ok(PlaybookFile::of_project(project));
     }
+    Ok(PlaybookFile::of_project(&of_here()?))
+}
+
+/// The project that is meant where nobody names one: what the agent calls so, else the nearest directory above with a
+/// playbook, else this one.
+pub fn of_here() -> Result<PathBuf, Failure> {
     if let Some(project) = env::var_os("CLAUDE_PROJECT_DIR").filter(|project| !project.is_empty()) {
-        return Ok(PlaybookFile::of_project(Path::new(&project)));
+        return Ok(project.into());
     }
     let here = env::current_dir().map_err(|error| {
         Failure::usage(format!("find the project: {error}"), "name its directory with --project")
     })?;
     let above: Option<PathBuf> =
-        here.ancestors().find(|dir| PlaybookFile::of_project(dir).path().exists()).map(Path::to_owned);
-    Ok(PlaybookFile::of_project(&above.unwrap_or(here)))
+        here.ancestors().find(|dir| PlaybookFile::of_project(dir).path().exists()).map(ToOwned::to_owned);
+    Ok(above.unwrap_or(here))
 }
 
 /// What is known of past changes; made if it is not there.
