@@ -225,13 +225,15 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<Reply, JudgeError>
         return Ok(Reply { text: result.unwrap_or_default(), model, tokens, cost: None });
     }
     let why = errors.last().map_or("", |error| error.trim());
+    let fault = run.fault.unwrap_or(Fault::Unknown);
     let said = format!(
-        "ask Claude Code: {}{}{}",
+        "ask Claude Code: {}{}{}{}",
         run.outcome,
         if why.is_empty() { "" } else { ": " },
-        beginning(why)
+        beginning(why),
+        // A worker is called by hooks, and reads no configuration of runs.
+        if fault == Fault::AgentMissing { "; LONGHAUL_AGENT_PATH names its program" } else { "" }
     );
-    let fault = run.fault.unwrap_or(Fault::Unknown);
     Err(JudgeError { fault, then: then(&run), said, requests: run.attempts })
 }
 
@@ -305,7 +307,7 @@ mod tests {
             usage_limit Later(Some(Moment(1795410000000))): ask Claude Code: retry_later: It said so.
             overloaded Later(None): ask Claude Code: retry_later: It said so.
             auth Person: ask Claude Code: needs_person: It said so.
-            agent_missing Person: ask Claude Code: refused: It said so.
+            agent_missing Person: ask Claude Code: refused: It said so.; LONGHAUL_AGENT_PATH names its program
             context_full Never: ask Claude Code: failed: It said so.
             model_unknown Person: ask Claude Code: failed: It said so.
             refused Never: ask Claude Code: failed: It said so.
