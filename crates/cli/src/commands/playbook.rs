@@ -16,7 +16,7 @@ mod undo;
 mod uninstall;
 
 pub use inject::told;
-pub use place::of_here;
+pub use place::{of_here, templates};
 
 use crate::args::Global;
 use crate::args::playbook::{PlaybookArgs, PlaybookCommand};

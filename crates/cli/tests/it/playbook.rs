@@ -269,7 +269,7 @@ fn changes_are_listed_and_taken_back() {
         4 | an edit | 1 changed
         3 | an edit | 1 changed
         2 | an edit | 1 changed
-        1 | written by others | 3 added
+        1 | written by others | 3 new
     "#]]
     .assert_eq(&listed.collect::<String>());
     let newest = json_of(&playbook(&stage, &["history", "-n", "1"]));

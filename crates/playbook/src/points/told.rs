@@ -120,6 +120,31 @@ pub struct Skipped {
 }
 
 impl Told {
+    /// What was done, counted: `2 new, 1 changed, 3 gone, 3 rated, 1 not done`. Of several points that became one, that is new and
+    /// they are gone.
+    pub fn counted(&self) -> String {
+        let (mut new, mut changed, mut gone, mut rated) = (0, 0, 0, 0);
+        for done in &self.done {
+            match done {
+                Done::Added { .. } => new += 1,
+                Done::Merged { from, .. } => {
+                    new += 1;
+                    gone += from.len();
+                }
+                Done::Updated { .. } | Done::Changed { .. } => changed += 1,
+                Done::Deleted { .. } | Done::Joined { .. } | Done::Pruned { .. } => gone += 1,
+                Done::Helped { .. } | Done::Harmed { .. } => rated += 1,
+            }
+        }
+        let not_done = self.skipped.len();
+        let counts =
+            [(new, "new"), (changed, "changed"), (gone, "gone"), (rated, "rated"), (not_done, "not done")];
+        let words =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+        let words: Vec<String> = words.collect();
+        if words.is_empty() { "nothing changed".to_owned() } else { words.join(", ") }
+    }
+
     /// Notes what was not done.
     pub(super) fn skip(&mut self, what: &str, why: impl Into<String>) {
         self.skipped.push(Skipped { what: what.to_owned(), why: why.into() });

@@ -5,7 +5,7 @@ use crate::file::{Changed, Outcome};
 use crate::judge::Then;
 use crate::judging::{self, JudgingError, Reflected, Reflection, Slice, Templates};
 use crate::learning::Cause;
-use crate::points::{self, Done, Similarity, Told};
+use crate::points::{self, Similarity};
 use crate::{FileError, Judge, JudgeError, Learning, LearningPlace, Playbook, PlaybookFile};
 use async_trait::async_trait;
 use longhaul_core::Fault;
@@ -125,7 +125,7 @@ fn of_file(error: &FileError) -> StepError {
 fn said(changed: &Changed) -> String {
     let Changed { outcome, told, set_aside, noticed, .. } = changed;
     let mut said = match outcome {
-        Outcome::Saved | Outcome::Already => counted(told),
+        Outcome::Saved | Outcome::Already => told.counted(),
         Outcome::Unchanged => "nothing that the playbook did not say".to_owned(),
     };
     if let Some(path) = set_aside {
@@ -135,31 +135,6 @@ fn said(changed: &Changed) -> String {
         said += &format!("; {odd}");
     }
     said
-}
-
-fn counted(told: &Told) -> String {
-    let (mut added, mut changed, mut gone, mut rated) = (0, 0, 0, 0);
-    for done in &told.done {
-        match done {
-            Done::Added { .. } => added += 1,
-            Done::Updated { .. } | Done::Merged { .. } | Done::Changed { .. } => changed += 1,
-            Done::Deleted { .. } | Done::Joined { .. } | Done::Pruned { .. } => gone += 1,
-            Done::Helped { .. } | Done::Harmed { .. } => rated += 1,
-        }
-    }
-    let counts = [
-        (added, "new"),
-        (changed, "changed"),
-        (gone, "gone"),
-        (rated, "rated"),
-        (told.skipped.len(), "not done"),
-    ];
-    let words: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    if words.is_empty() { "nothing changed".to_owned() } else { words.join(", ") }
 }
 
 #[cfg(test)]

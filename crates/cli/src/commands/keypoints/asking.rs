@@ -4,17 +4,16 @@ use super::source::Source;
 use crate::api_judge::{self, SystemClock};
 use crate::args::Global;
 use crate::args::keypoints::ExtractArgs;
+use crate::commands::playbook::templates;
 use crate::failure::Failure;
 use crate::output::clock::Clock;
 use crate::{home, output, runtime};
 use jiff::tz::TimeZone;
-use longhaul::agents::claude_config_dir;
 use longhaul_agent::estimated_tokens;
 use longhaul_core::{Fault, Moment, Outcome, OutcomeKind};
 use longhaul_playbook::diagnostics::{Diagnostics, KEYPOINTS, RetryDiagnostics};
 use longhaul_playbook::judge::{Asking, Judge, Then, Witness};
 use longhaul_playbook::judging::Question;
-use longhaul_playbook::judging::Templates;
 use longhaul_playbook::keypoints::{self, Extracted, Extraction};
 use longhaul_playbook::learning::{Asked, JudgeKind, LearningError};
 use longhaul_playbook::{JudgeError, JudgeSettings, Learning, LearningPlace, Playbook, PlaybookFile};
@@ -38,9 +37,7 @@ pub fn ask(
     }
     let clock = Arc::new(SystemClock::new());
     let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(of_judge)?;
-    let templates =
-        claude_config_dir().map_or_else(Templates::ours, |dir| Templates::in_dir(&dir.join("prompts")));
-    let prompt = keypoints::prompt(&templates, &source.slice, &playbook)
+    let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)
         .map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
     fits(&prompt, &judge)?;
     let diagnostics = Diagnostics::of_project(project, TimeZone::system());

@@ -99,40 +99,6 @@ pub fn line(done: &Done) -> String {
     }
 }
 
-/// What was done, counted: `2 added, 1 changed, 3 judged, 1 skipped`.
-pub fn summary(told: &Told) -> String {
-    let count = |is: fn(&Done) -> bool| told.done.iter().filter(|done| is(done)).count() as u64;
-    let added = count(|done| matches!(done, Done::Added { .. } | Done::Merged { .. }));
-    let changed = count(|done| matches!(done, Done::Updated { .. } | Done::Changed { .. }));
-    let removed =
-        count(|done| matches!(done, Done::Deleted { .. } | Done::Joined { .. } | Done::Pruned { .. }));
-    let merged = told.done.iter().map(|done| match done {
-        Done::Merged { from, .. } => from.len() as u64,
-        Done::Helped { .. }
-        | Done::Harmed { .. }
-        | Done::Added { .. }
-        | Done::Updated { .. }
-        | Done::Deleted { .. }
-        | Done::Joined { .. }
-        | Done::Pruned { .. }
-        | Done::Changed { .. } => 0,
-    });
-    let judged = count(|done| matches!(done, Done::Helped { .. } | Done::Harmed { .. }));
-    let counts = [
-        (added, "added"),
-        (changed, "changed"),
-        (removed + merged.sum::<u64>(), "removed"),
-        (judged, "judged"),
-        (told.skipped.len() as u64, "skipped"),
-    ];
-    let counts: Vec<String> = counts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-    if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") }
-}
-
 /// `5 points`.
 pub fn points(count: usize) -> String {
     counted(count as u64, "point")

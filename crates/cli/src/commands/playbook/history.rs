@@ -1,6 +1,5 @@
 //! `longhaul playbook history`: what a playbook was changed for, and what each change did.
 
-use super::changed::summary;
 use super::place;
 use crate::args::playbook::HistoryArgs;
 use crate::args::{Global, OutputFormat};
@@ -90,7 +89,7 @@ fn change(save: Save, kept: bool) -> Change {
 fn text(listed: &Listed, now: Moment) -> String {
     let mut cells = vec![["change", "made", "for", "did"].map(str::to_owned).to_vec()];
     cells.extend(listed.changes.iter().map(|change| {
-        vec![change.change.to_string(), ago(change.when, now), cause(change.of), summary(&change.told)]
+        vec![change.change.to_string(), ago(change.when, now), cause(change.of), change.told.counted()]
     }));
     table(&cells, &[Column::Right, Column::Left, Column::Left, Column::Last], output::width())
 }

@@ -5,8 +5,7 @@ use crate::args::playbook::InjectArgs;
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
-use longhaul::agents::claude_config_dir;
-use longhaul_playbook::judging::{Templates, TemplatesError};
+use longhaul_playbook::judging::TemplatesError;
 use longhaul_playbook::points::{self, Injection};
 use longhaul_playbook::{FileError, PlaybookFile};
 use serde::Serialize;
@@ -45,8 +44,7 @@ pub fn told(
     max_tokens: Option<u64>,
 ) -> Result<Option<Injection>, Untold> {
     let found = playbook.read()?;
-    let templates = claude_config_dir().map(|dir| Templates::in_dir(&dir.join("prompts")));
-    Ok(points::inject(&found.playbook, prompt, max_tokens, &templates.unwrap_or(Templates::ours()))?)
+    Ok(points::inject(&found.playbook, prompt, max_tokens, &place::templates())?)
 }
 
 /// Why nothing can be told.

@@ -14,9 +14,7 @@ use crate::learning::destination;
 use crate::output::clock::coming;
 use crate::output::words::counted;
 use crate::{home, output, runtime, signals};
-use longhaul::agents::claude_config_dir;
 use longhaul_core::{By, Fault, Moment, Outcome, OutcomeKind, Span};
-use longhaul_playbook::judging::Templates;
 use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Next, Queued, Standing};
 use longhaul_playbook::points::Wording;
 use longhaul_playbook::worker::{Happening, Lessons, Worked, Worker};
@@ -265,14 +263,12 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
 }
 
 /// What is asked, and what is made of the answers, as the user has it.
-pub(super) fn lessons(place: &LearningPlace, global: &Global) -> Lessons {
-    let templates =
-        claude_config_dir().map_or_else(Templates::ours, |dir| Templates::in_dir(&dir.join("prompts")));
+pub(super) fn lessons(home: &LearningPlace, global: &Global) -> Lessons {
     let (threshold, odd) = place::alike();
     if let Some(odd) = odd.filter(|_| !global.quiet) {
         output::warn(&odd, None);
     }
-    Lessons { place: place.clone(), templates, similarity: Box::new(Wording), threshold }
+    Lessons { place: home.clone(), templates: place::templates(), similarity: Box::new(Wording), threshold }
 }
 
 fn text(learnt: &Learnt, due: Option<Moment>) -> String {

@@ -3,6 +3,8 @@
 use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, USAGE};
 use crate::home;
+use longhaul::agents::claude_config_dir;
+use longhaul_playbook::judging::Templates;
 use longhaul_playbook::learning::LearningError;
 use longhaul_playbook::points::threshold;
 use longhaul_playbook::{FileError, Learning, LearningPlace, PlaybookFile};
@@ -48,6 +50,11 @@ pub fn learning() -> Result<Learning, Failure> {
 pub fn known() -> Result<Option<Learning>, Failure> {
     let home = home::locate()?;
     Learning::open_existing(&LearningPlace::in_home(home.path())).map_err(|error| of_learning(&error))
+}
+
+/// What judges and sessions are told, as the user has it.
+pub fn templates() -> Templates {
+    claude_config_dir().map_or_else(Templates::ours, |dir| Templates::in_dir(&dir.join("prompts")))
 }
 
 /// How alike two points must be to be one, and what is wrong with what the user says about it.

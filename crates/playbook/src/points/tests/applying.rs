@@ -1,6 +1,6 @@
 use super::{playbook, written};
 use crate::judging::{Reflection, Tag, Verdict};
-use crate::points::{Learned, THRESHOLD, Wording, absorb, learn};
+use crate::points::{Learned, THRESHOLD, Told, Wording, absorb, learn};
 use crate::{Playbook, PointId};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -28,6 +28,20 @@ fn check(operations: Value, expected: Expect) {
     let operations = operations.as_array().expect("a list");
     let learned = learn(&playbook(SMALL), &Reflection::default(), operations, &Wording, THRESHOLD);
     expected.assert_eq(&told(&learned));
+}
+
+#[test]
+fn what_was_done_is_counted() {
+    let operations = json!([
+        {"type": "ADD", "text": "use pnpm"},
+        {"type": "UPDATE", "target_id": "pat-003", "text": "keep functions on one screen"},
+        {"type": "MERGE", "source_ids": ["pat-001", "kpt_001"], "merged_text": "lint first, but not api"},
+        {"type": "DELETE", "target_id": "nobody"},
+    ]);
+    let operations = operations.as_array().expect("a list");
+    let learned = learn(&playbook(SMALL), &Reflection::default(), operations, &Wording, THRESHOLD);
+    assert_eq!(learned.told.counted(), "2 new, 1 changed, 2 gone, 1 not done");
+    assert_eq!(Told::default().counted(), "nothing changed");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use super::printed::{Bootstrapped, Came};
 use crate::api_judge::SystemClock;
 use crate::args::Global;
-use crate::commands::playbook::learn;
+use crate::commands::playbook::learn::{self, progress::name_of};
 use crate::failure::Failure;
 use crate::output::clock::coming;
 use crate::output::words::money;
@@ -214,7 +214,7 @@ impl Screen {
     }
 
     fn begins(&self, place: usize, transcript: &Path, spent: Usd) {
-        let (name, spent) = (name(transcript), money(spent));
+        let (name, spent) = (name_of(transcript), money(spent));
         match &self.bar {
             Some(bar) => {
                 bar.set_position(place as u64);
@@ -240,7 +240,7 @@ impl Screen {
         if item.queued.transcript == transcript {
             *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(said.clone());
         }
-        let line = format!("{}: {said}", name(&item.queued.transcript));
+        let line = format!("{}: {said}", name_of(&item.queued.transcript));
         match &self.bar {
             Some(bar) => bar.println(line),
             None if !self.quiet => output::talk(&line),
@@ -253,10 +253,4 @@ impl Screen {
             bar.finish_and_clear();
         }
     }
-}
-
-fn name(transcript: &Path) -> String {
-    transcript
-        .file_name()
-        .map_or_else(|| transcript.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

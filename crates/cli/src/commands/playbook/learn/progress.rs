@@ -88,6 +88,12 @@ pub fn say_set_aside(path: &Path) {
 }
 
 fn name(item: &Item) -> String {
-    let path = &item.queued.transcript;
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+    name_of(&item.queued.transcript)
+}
+
+/// A transcript, as it is told of while it is learnt from.
+pub fn name_of(transcript: &Path) -> String {
+    transcript
+        .file_name()
+        .map_or_else(|| transcript.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
