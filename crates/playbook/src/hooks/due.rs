@@ -2,19 +2,26 @@
 
 use crate::Learning;
 use crate::learning::{JudgeKind, LearningError};
-use longhaul_core::Moment;
+use longhaul_core::{Moment, Span};
 use rusqlite::params;
 
+// A key that is refused is refused at the next prompt, too. Who has set another one is served within the hour, or at the end
+// of the session.
+const PERSON_WAIT: Span = Span::from_secs(3600);
+
 impl Learning {
-    /// Whether something waits that may be judged now, by this judge at this API.
+    /// Whether something waits that may be judged now, by this judge at this API, and the judge is not to be left alone.
     ///
     /// # Errors
     /// [`LearningError`].
     pub fn has_due(&self, now: Moment, destination: &str, judge: JudgeKind) -> Result<bool, LearningError> {
         self.known(|db| {
             let sql = "SELECT EXISTS (SELECT 1 FROM queue WHERE state = 'waiting' AND not_before <= ?1
-                                      AND destination = ?2 AND judge = ?3)";
-            db.query_one(sql, params![now.0.cast_signed(), destination, judge.word()], |row| row.get(0))
+                                      AND destination = ?2 AND judge = ?3)
+                   AND NOT EXISTS (SELECT 1 FROM silent WHERE destination = ?2 AND judge = ?3
+                                   AND not_before + CASE WHEN person THEN ?4 ELSE 0 END > ?1)";
+            let (now, wait) = (now.0.cast_signed(), PERSON_WAIT.0.cast_signed());
+            db.query_one(sql, params![now, destination, judge.word(), wait], |row| row.get(0))
         })
     }
 }
@@ -23,7 +30,7 @@ impl Learning {
 mod tests {
     use super::*;
     use crate::LearningPlace;
-    use crate::learning::{Event, Queued};
+    use crate::learning::{Event, Next, Queued};
 
     #[test]
     fn what_waits_for_this_judge_is_due() {
@@ -51,5 +58,37 @@ mod tests {
             learning.known(|db| db.execute(&format!("UPDATE queue SET {sql}"), [])).expect("it is changed");
             assert_eq!(due("http://here", JudgeKind::Api), expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn a_judge_that_gives_no_answer_is_left_alone() {
+        let home = tempfile::tempdir().expect("there is a temporary folder");
+        let mut learning = Learning::open(&LearningPlace::in_home(home.path())).expect("it is made");
+        let queued = Queued {
+            project: "/p".into(),
+            session: None,
+            transcript: "/t".into(),
+            event: Event::SessionEnd,
+            reason: None,
+            judge: JudgeKind::Api,
+            destination: "http://here".to_owned(),
+        };
+        learning.enqueue(Moment(7), &queued).expect("it is queued");
+        let due = |learning: &Learning, at: Moment| {
+            learning.has_due(at, "http://here", JudgeKind::Api).expect("it is asked")
+        };
+        let Next::Due(item) = learning.next(JudgeKind::Api, "http://here", Moment(7)).expect("it is read")
+        else {
+            unreachable!("it is due");
+        };
+        learning.needs_person(&item, (Moment(7), "no key")).expect("it is put down");
+        assert!(!due(&learning, Moment(7)) && !due(&learning, Moment(7 + 3_599_999)));
+        assert!(due(&learning, Moment(7 + 3_600_000)));
+        // Who starts a worker all the same has one that asks.
+        let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
+        assert!(matches!(next, Next::Due(_)), "{next:?}");
+        learning.postpone(&item, (Moment(7), "overloaded"), |_| Span(10)).expect("it is put down");
+        learning.known(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
+        assert!(!due(&learning, Moment(16)) && due(&learning, Moment(17)));
     }
 }

@@ -144,7 +144,7 @@ impl Learning {
         let Queued { judge, destination, .. } = &item.queued;
         let known = self.silent(*judge, destination)?;
         let is_news = known.is_none_or(|silent| !silent.person || silent.why != why);
-        self.change(|db| hush(db, item, (now, why), (1, Moment(0), true)))?;
+        self.change(|db| hush(db, item, (now, why), (1, now, true)))?;
         Ok(is_news)
     }
 
