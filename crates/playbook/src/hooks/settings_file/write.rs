@@ -25,7 +25,9 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<
         drop(fs::remove_file(&scratch));
     }
     written?;
-    File::open(dir).and_then(|dir| dir.sync_all()).map_err(failed("flush the directory of"))
+    // It is there. Whether it would be after the power failed is all that is not known.
+    drop(File::open(dir).and_then(|dir| dir.sync_all()));
+    Ok(())
 }
 
 fn write(scratch: &Path, real: &Path, content: &str) -> io::Result<()> {
@@ -60,9 +62,15 @@ pub(super) fn backup(path: &Path, content: &str) -> Result<PathBuf, InstallError
 
 fn keep(copy: &Path, path: &Path, content: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(copy)?;
-    file.set_permissions(fs::metadata(path)?.permissions())?;
-    file.write_all(content.as_bytes())?;
-    file.sync_all()
+    let kept = fs::metadata(path)
+        .and_then(|found| file.set_permissions(found.permissions()))
+        .and_then(|()| file.write_all(content.as_bytes()))
+        .and_then(|()| file.sync_all());
+    if kept.is_err() {
+        // Half of it is no copy.
+        drop(fs::remove_file(copy));
+    }
+    kept
 }
 
 /// The file itself; a name that is not there yet stands for itself.
