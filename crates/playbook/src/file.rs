@@ -112,6 +112,18 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
     },
+    /// Links lead out of the project to something that is no playbook.
+    #[error(
+        "change {}: it leads to {}, which is outside of the project and no playbook",
+        path.display(),
+        leads_to.display()
+    )]
+    Outside {
+        /// The file.
+        path: PathBuf,
+        /// What is behind the links.
+        leads_to: PathBuf,
+    },
     /// A change cannot be taken back.
     #[error("undo: {0}")]
     Undo(#[from] UndoError),
@@ -145,6 +157,10 @@ impl FileError {
             FileError::Newer { .. } => "update longhaul; the file is left as it is".to_owned(),
             FileError::Busy { .. } => "try again in a moment".to_owned(),
             FileError::Overtaken { .. } => "look at it again, and make your change anew".to_owned(),
+            FileError::Outside { .. } => {
+                "remove the link, or put a playbook there yourself, such as `{\"sections\": {}}`; nothing was changed"
+                    .to_owned()
+            }
             FileError::Undo(UndoError::Nothing) => "there is nothing to take back".to_owned(),
             FileError::Undo(UndoError::NoSuch { .. } | UndoError::Forgotten { .. }) => {
                 "`longhaul playbook history` lists the changes".to_owned()
@@ -168,9 +184,17 @@ impl PlaybookFile {
         &self.path
     }
 
+    fn project_dir(&self) -> &Path {
+        self.path.parent().and_then(Path::parent).unwrap_or(&self.path)
+    }
+
+    fn place(&self) -> Result<Place, FileError> {
+        Place::of(self.project_dir(), &self.path)
+    }
+
     /// The name under which its history is kept: the project's directory, however it was reached.
     pub fn project(&self) -> String {
-        let project = self.path.parent().and_then(Path::parent).unwrap_or(&self.path);
+        let project = self.project_dir();
         fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned()
     }
 
@@ -179,7 +203,7 @@ impl PlaybookFile {
     /// # Errors
     /// [`FileError::Damaged`], [`FileError::Newer`], or what the system refused.
     pub fn read(&self) -> Result<Found, FileError> {
-        match held(&Place::of(&self.path)?)? {
+        match held(&self.place()?)? {
             Held::Nothing => Ok(Found { text: None, playbook: Playbook::default(), noticed: Vec::new() }),
             Held::Playbook { text, playbook, noticed } => {
                 Ok(Found { text: Some(text), playbook: *playbook, noticed })
@@ -215,7 +239,7 @@ impl PlaybookFile {
     /// # Errors
     /// [`FileError::Io`].
     pub fn bytes(&self) -> Result<Option<Vec<u8>>, FileError> {
-        Place::of(&self.path)?.bytes()
+        self.place()?.bytes()
     }
 
     /// Brings to its end what a writer that was killed had begun, so that whoever looks next sees it. The next change does so,
@@ -227,8 +251,7 @@ impl PlaybookFile {
         if learning.last_saves(&self.project())?.0.is_none_or(|last| last.placed) {
             return Ok(());
         }
-        let place = Place::of(&self.path)?;
-        let lock = place.lock()?;
+        let (place, lock) = self.locked()?;
         self.state(learning, &place, &lock).map(|_| ())
     }
 
@@ -258,8 +281,7 @@ impl PlaybookFile {
         at: Moment,
         change: impl FnOnce(&Learning, &State) -> Result<(Cause, Learned), Stopped>,
     ) -> Result<Changed, FileError> {
-        let place = Place::of(&self.path)?;
-        let lock = place.lock()?;
+        let (place, lock) = self.locked()?;
         let state = self.state(learning, &place, &lock)?;
         let (outcome, save, told) = match change(learning, &state) {
             Ok((cause, learned)) => self.save(learning, &place, &lock, &state, cause, at, learned)?,

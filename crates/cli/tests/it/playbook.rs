@@ -239,9 +239,14 @@ fn a_damaged_playbook_can_be_mended_and_a_first_one_written() {
     // A team's playbook, kept elsewhere.
     fs::create_dir_all(stage.work().join(".claude")).expect("created");
     symlink("../../team.json", path(&stage)).expect("linked");
+    let team = stage.folder().join("team.json");
+    let refused = edit(&stage, "printf '{\"sections\": {\"OTHERS\": [\"a point\"]}}' > \"$2\"");
+    assert!(refused.code != 0 && !team.exists(), "{refused:?}");
+    refused.says(&["which is outside of the project and no playbook", "remove the link"]);
+    fs::write(&team, r#"{"sections": {"OTHERS": []}}"#).expect("written");
     let first = edit(&stage, "sed -i 's/\"OTHERS\": \\[\\]/\"OTHERS\": [\"a first point\"]/' \"$2\"");
     assert_eq!(first.code, 0, "{first:?}");
-    assert!(fs::read_to_string(stage.folder().join("team.json")).expect("read").contains("\"oth-001\""));
+    assert!(fs::read_to_string(team).expect("read").contains("\"oth-001\""));
     assert!(fs::symlink_metadata(path(&stage)).expect("there").is_symlink());
 }
 

@@ -23,6 +23,8 @@ pub(super) struct Place {
     /// Where the text is.
     pub(super) path: PathBuf,
     dir: PathBuf,
+    /// Whether links lead there out of the project. Who made them may not be who works here.
+    pub(super) is_outside: bool,
 }
 
 /// The right to change it, until it is dropped. It is the lock of a directory, so that nothing is left in a repository.
@@ -31,8 +33,8 @@ pub(super) struct Lock {
 }
 
 impl Place {
-    /// The file that this path leads to, or will.
-    pub(super) fn of(path: &Path) -> Result<Place, FileError> {
+    /// The file that this path leads to, or will, from a project.
+    pub(super) fn of(project: &Path, path: &Path) -> Result<Place, FileError> {
         let path = match fs::canonicalize(path) {
             Ok(path) => path,
             Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
@@ -43,7 +45,10 @@ impl Place {
             Err(source) => return Err(FileError::io("find", path, source)),
         };
         let dir = path.parent().map_or_else(|| PathBuf::from("."), Path::to_owned);
-        Ok(Place { path, dir })
+        // In a project that is gone nothing is written at all.
+        let is_outside =
+            real(project).is_ok_and(|project| !real_dir(&dir).is_ok_and(|dir| dir.starts_with(project)));
+        Ok(Place { path, dir, is_outside })
     }
 
     /// Its text; nothing where there is no file.
@@ -107,7 +112,8 @@ impl Place {
     pub(super) fn prepare(&self, _lock: &Lock, text: &str) -> Result<Prepared, FileError> {
         let prepared = self.dir.join(format!("{}{}.new", self.prepared_begins(), std::process::id()));
         let failed = |source| FileError::io("write", &self.path, source);
-        let file = File::create(&prepared).map_err(failed)?;
+        // Never through a link of this name.
+        let file = File::options().write(true).create_new(true).open(&prepared).map_err(failed)?;
         let prepared = Prepared { prepared, place: self.clone() };
         if let Ok(found) = fs::metadata(&self.path) {
             file.set_permissions(found.permissions()).map_err(failed)?;
@@ -118,6 +124,19 @@ impl Place {
         pass(Step::Prepared);
         Ok(prepared)
     }
+}
+
+/// Where a directory really is.
+fn real(dir: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
+}
+
+/// The same of one whose last part need not be there yet.
+fn real_dir(dir: &Path) -> io::Result<PathBuf> {
+    real(dir).or_else(|error| match (dir.parent(), dir.file_name()) {
+        (Some(parent), Some(name)) if !dir.is_symlink() => Ok(real(parent)?.join(name)),
+        _ => Err(error),
+    })
 }
 
 /// A text that is to be in the place of another. It is gone if it is not put there.
@@ -161,9 +180,11 @@ pub(super) fn set_aside(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError>
                 if let Ok(found) = fs::metadata(path) {
                     drop(file.set_permissions(found.permissions()));
                 }
-                file.write_all(bytes)
-                    .and_then(|()| file.sync_all())
-                    .map_err(|source| FileError::io("write", &kept, source))?;
+                if let Err(source) = file.write_all(bytes).and_then(|()| file.sync_all()) {
+                    // Half of it is nothing to be found again, and the next one would keep another half.
+                    drop(fs::remove_file(&kept));
+                    return Err(FileError::io("write", &kept, source));
+                }
                 pass(Step::SetAside);
                 return Ok(kept);
             }

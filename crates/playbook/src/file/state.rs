@@ -5,7 +5,9 @@ use super::place::{Lock, Place, set_aside};
 use super::{FileError, PlaybookFile};
 use crate::learning::Save;
 use crate::points::ReadError;
-use crate::{Learning, Playbook};
+use crate::{Learning, Playbook, Point, PointId};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -82,11 +84,38 @@ fn at_rest(place: &Place) -> Result<Held, FileError> {
     Ok(last)
 }
 
+/// Whether it is a playbook beyond doubt: any other object is read as an empty one.
+fn is_playbook(held: &Held) -> bool {
+    let Held::Playbook { text, .. } = held else { return false };
+    let whole: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
+    ["sections", "key_points"].iter().any(|key| !whole[key].is_null())
+}
+
 impl PlaybookFile {
+    /// The right to change the playbook, with the place where it is. Where links lead out of the project, as people link their
+    /// files, only what is a playbook already is changed: a repository may come from anybody, with a link to any file of
+    /// whoever works in it.
+    pub(super) fn locked(&self) -> Result<(Place, Lock), FileError> {
+        let place = self.place()?;
+        if place.is_outside {
+            self.may_change(&place, &at_rest(&place)?)?;
+        }
+        let lock = place.lock()?;
+        Ok((place, lock))
+    }
+
+    fn may_change(&self, place: &Place, held: &Held) -> Result<(), FileError> {
+        if place.is_outside && !is_playbook(held) {
+            return Err(FileError::Outside { path: self.path.clone(), leads_to: place.path.clone() });
+        }
+        Ok(())
+    }
+
     /// What the playbook is, settled.
     pub(super) fn state(&self, learning: &Learning, place: &Place, lock: &Lock) -> Result<State, FileError> {
         let project = self.project();
         let mut held = at_rest(place)?;
+        self.may_change(place, &held)?;
         let (mut last, prior) = learning.last_saves(&project)?;
         let mut kept = None;
         if let Held::Damage { bytes, .. } = &held {
@@ -146,10 +175,29 @@ fn became(save: &Save, prior: Option<&Save>, held: &Held) -> Became {
         Became::Placed
     } else if prior.and_then(|prior| prior.content.as_ref()) == Some(text) {
         Became::Lost
-    } else if stamp == save.before.as_deref() {
-        Became::Overtaken
-    } else {
-        // Another program read the one or the other and wrote its own.
+    } else if stamp != save.before.as_deref() && is_seen(save, prior, playbook) {
+        // Another program read it, and wrote its own.
         Became::Placed
+    } else {
+        Became::Overtaken
     }
+}
+
+/// Whether any point is as this save, and not the one before it, has it.
+fn is_seen(save: &Save, prior: Option<&Save>, now: &Playbook) -> bool {
+    let read = |save: Option<&Save>| {
+        let text = save.and_then(|save| save.content.as_deref());
+        text.and_then(|text| Playbook::read(text).ok()).unwrap_or_default().0
+    };
+    let (before, after) = (read(prior), read(Some(save)));
+    let names: BTreeSet<&PointId> =
+        [&before, &after].into_iter().flat_map(Playbook::points).map(|(_, point)| &point.name).collect();
+    let point = |playbook: &Playbook, name: &PointId| -> Option<(String, u64, u64)> {
+        let said = |point: &Point| (point.text.clone(), point.helpful, point.harmful);
+        playbook.points().find(|(_, point)| point.name == *name).map(|(_, point)| said(point))
+    };
+    names.into_iter().any(|name| {
+        let became = point(&after, name);
+        became != point(&before, name) && became == point(now, name)
+    })
 }

@@ -139,12 +139,62 @@ fn the_mode_and_a_link_stay() {
     let shared = stage.dir.path().join("shared");
     fs::create_dir(&shared).expect("created");
     fs::create_dir(stage.claude()).expect("created");
+    fs::write(shared.join("team.json"), "{\"sections\": {}}").expect("written");
     symlink("../../shared/team.json", stage.file.path()).expect("linked");
     stage.learnt(1, "first");
     stage.learnt(2, "second");
     assert!(fs::symlink_metadata(stage.file.path()).expect("there").is_symlink());
     assert_eq!(stage.names(&shared), ["team.json"]);
     assert_eq!(stage.texts(), ["first", "second"]);
+}
+
+#[test]
+fn no_link_leads_us_to_a_file_of_somebody_elses() {
+    let bashrc: &[(&str, &str)] = &[("bashrc", "alias ls=ls\n")];
+    let settings: &[(&str, &str)] = &[("settings.json", "{\"model\": \"opus\"}")];
+    let left: &[(&str, &str)] = &[(".playbook.json.longhaul-1.new", "x")];
+    let check = |there: &[(&str, &str)], link: &str, target: &str| {
+        let stage = Stage::new();
+        let outside = stage.dir.path().join("user");
+        fs::create_dir(&outside).expect("created");
+        for (name, content) in there {
+            fs::write(outside.join(name), content).expect("written");
+        }
+        if link != ".claude" {
+            fs::create_dir(stage.claude()).expect("created");
+        }
+        symlink(target, stage.dir.path().join("project").join(link)).expect("linked");
+        let before = stage.names(&stage.dir.path().join("project"));
+        let refused = stage.learn(1, "x");
+        assert!(matches!(refused, Err(FileError::Outside { .. })), "{target}: {refused:?}");
+        let replaced = stage.file.replace(&mut stage.learning(), None, Playbook::default(), AT);
+        assert!(matches!(replaced, Err(FileError::Outside { .. })), "{target}: {replaced:?}");
+        let expected: Vec<&str> = there.iter().map(|(name, _)| *name).collect();
+        assert_eq!(stage.names(&outside), expected, "{target}");
+        for (name, content) in there {
+            assert_eq!(fs::read_to_string(outside.join(name)).expect("there"), *content);
+        }
+        assert_eq!(stage.names(&stage.dir.path().join("project")), before, "{target}");
+        if link != ".claude" {
+            assert_eq!(stage.names(&stage.claude()), ["playbook.json"], "{target}");
+        }
+        assert!(stage.history().is_empty());
+    };
+    check(bashrc, ".claude/playbook.json", "../../user/bashrc");
+    check(settings, ".claude/playbook.json", "../../user/settings.json");
+    check(bashrc, ".claude/playbook.json", "../../user/new");
+    check(bashrc, ".claude/playbook.json", "../../user/new/new");
+    check(bashrc, ".claude", "../user");
+    check(bashrc, ".claude", "../user/new");
+    check(left, ".claude", "../user");
+    check(&[("playbook.json", "damaged")], ".claude", "../user");
+    // One that stays in the project is the project's affair.
+    let stage = Stage::new();
+    fs::create_dir(stage.claude()).expect("created");
+    symlink("../team.json", stage.file.path()).expect("linked");
+    stage.learnt(1, "first");
+    assert_eq!(stage.texts(), ["first"]);
+    assert!(stage.dir.path().join("project/team.json").exists());
 }
 
 #[test]
@@ -227,6 +277,17 @@ fn what_a_person_does_behind_a_killed_writer_is_kept() {
     stage.write(stage.text().replace("by hand", "by hand again"));
     assert_eq!(stage.learnt(2, "second").outcome, Outcome::Already);
     assert_eq!(stage.texts(), ["by hand again", "learnt", "second"]);
+    // Never in the file, and another program wrote what was there before, with a moment of its own.
+    let theirs = stage.text();
+    cut::at(cut::Step::WrittenDown, || stage.learnt(6, "sixth")).expect("cut off");
+    stage.write(theirs.replace("2026-11-23", "2026-11-24").replace("\"learnt\"", "\"their own\""));
+    assert_eq!(stage.learnt(6, "sixth").outcome, Outcome::Saved);
+    assert_eq!(stage.texts(), ["by hand again", "their own", "second", "sixth"]);
+    // In the file, unnoted, and written by another program since.
+    cut::at(cut::Step::Placed, || stage.learnt(7, "seventh")).expect("cut off");
+    stage.write(stage.text().replace("2026-11-24", "2026-11-25").replace("their own", "learnt"));
+    assert_eq!(stage.learnt(7, "seventh").outcome, Outcome::Already);
+    stage.write(&theirs);
     // Noted, and an older state brought back, as `git checkout` does: it was meant.
     let older = stage.text();
     stage.learnt(3, "third");
@@ -348,6 +409,8 @@ fn changes_are_taken_back() {
     assert_eq!(undo(Some(2), false).expect("undone"), ["theirs"]); // 7
     assert_eq!(undo(Some(6), false).expect("undone"), ["theirs", "one"]); // 8
     assert_eq!(undo(Some(99), false), Err(UndoError::NoSuch { number: 99 }));
+    // Nor what was there when all began.
+    assert!(matches!(undo(Some(1), false), Err(UndoError::Edited { number: 1, .. })));
     // What a person wrote since, noticed or not, is not lost by the way.
     stage.write(stage.text().replace("theirs", "by hand"));
     assert!(matches!(undo(None, false), Err(UndoError::Edited { number: 8, .. })));

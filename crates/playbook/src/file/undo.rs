@@ -1,6 +1,5 @@
 //! Taking changes back: the playbook becomes what it was before one of them. That is a change like any other.
 
-use super::place::Place;
 use super::state::{Held, held};
 use super::{Changed, FileError, PlaybookFile};
 use crate::learning::{Cause, Save};
@@ -41,7 +40,7 @@ pub enum UndoError {
         number: i64,
     },
     /// What a person wrote would be lost.
-    #[error("{by} since change {number} would be lost")]
+    #[error("{by} would be lost")]
     Edited {
         /// What was asked for.
         number: i64,
@@ -62,7 +61,7 @@ impl PlaybookFile {
         force: bool,
     ) -> Result<Undoing, FileError> {
         let saves = learning.saves(&self.project())?;
-        let (text, playbook) = match held(&Place::of(&self.path)?)? {
+        let (text, playbook) = match held(&self.place()?)? {
             Held::Playbook { text, playbook, .. } => (text, *playbook),
             Held::Nothing | Held::Damage { .. } => {
                 let text = saves.last().and_then(|last| last.content.clone()).unwrap_or_default();
@@ -125,16 +124,16 @@ fn planned(
     let is_persons =
         |place: &usize| matches!(saves[*place].cause, Cause::Found | Cause::Edit) && has_changed(place);
     let edited = (place + 1..saves.len()).find(is_persons).map(|place| saves[place].id);
-    if !force {
-        match edited {
-            Some(edit) => {
-                return Err(UndoError::Edited { number, by: format!("what was written by hand in {edit}") });
-            }
-            None if is_found => {
-                return Err(UndoError::Edited { number, by: "what was written by hand".to_owned() });
-            }
-            None => {}
-        }
+    // Where all began is what somebody wrote, too.
+    let is_beginning = place == 0 && saves[place].cause == Cause::Found;
+    let lost = match edited {
+        Some(edit) => Some(format!("what was written by hand in {edit} since change {number}")),
+        None if is_found => Some(format!("what was written by hand since change {number}")),
+        None if is_beginning => Some(format!("what was there in {number}, before anything was learnt,")),
+        None => None,
+    };
+    if let Some(by) = lost.filter(|_| !force) {
+        return Err(UndoError::Edited { number, by });
     }
     let (playbook, _) = Playbook::read(before).map_err(|_| UndoError::Forgotten { number })?;
     let later = saves.iter().skip(place + 1).map(|save| save.id).collect();

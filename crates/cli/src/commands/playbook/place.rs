@@ -73,6 +73,7 @@ pub fn failure(error: &FileError) -> Failure {
         | FileError::Newer { .. }
         | FileError::Busy { .. }
         | FileError::Overtaken { .. }
+        | FileError::Outside { .. }
         | FileError::Learning(_) => failure,
     }
 }
