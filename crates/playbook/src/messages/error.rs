@@ -74,6 +74,9 @@ const SENTENCES: &[(&str, About)] = &[
     ("prompt is too long", About::Length),
 ];
 
+// What the API says of an error is for one line.
+const SAID_CHARS_MAX: usize = 300;
+
 /// Why no request can be made at all.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SetupError {
@@ -192,7 +195,7 @@ impl MessagesError {
         }
     }
 
-    /// The same without a text that nobody may read, should the API or a proxy have sent it back.
+    /// The same without a text that nobody may read, should the API or a proxy have sent it back; and no longer than a line.
     pub(super) fn without(mut self, secret: &str) -> MessagesError {
         let texts = match &mut self {
             MessagesError::Timeout { .. } => vec![],
@@ -202,7 +205,8 @@ impl MessagesError {
             }
         };
         for text in texts {
-            *text = text.replace(secret, "…");
+            // Before it is cut: half of a secret is not known for one.
+            *text = text.replace(secret, "…").chars().take(SAID_CHARS_MAX).collect();
         }
         self
     }

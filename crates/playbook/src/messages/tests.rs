@@ -266,6 +266,14 @@ async fn a_key_is_in_no_text() {
     let error = ask(&url).await.expect_err("it is refused");
     assert_eq!(error.to_string(), "Error code: 401 - …: the key … is no good");
     assert!(!format!("{error:?}").contains(KEY));
+    // Nor half of it, where the text is cut.
+    for before in 0..320 {
+        let sentence = format!("{} {KEY} {KEY}", "x".repeat(before));
+        let body = serde_json::json!({"error": {"type": "e", "message": sentence}}).to_string();
+        let said = refused(401, body.as_bytes(), None).without(KEY).to_string();
+        assert!(!said.contains(&KEY[..3]), "{said}");
+        assert!(said.chars().count() < 330, "{said}");
+    }
     let messages = Messages::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
     assert!(!format!("{messages:?}").contains(KEY), "{messages:?}");
 }

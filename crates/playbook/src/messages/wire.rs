@@ -4,9 +4,6 @@ use super::{ANSWER_TOKENS_MAX, Answer, AnswerEnd};
 use longhaul_core::Tokens;
 use serde::{Deserialize, Serialize};
 
-// What the API says of an error is for one line.
-const SENTENCE_CHARS_MAX: usize = 300;
-
 #[derive(Serialize)]
 struct Request<'a> {
     model: &'a str,
@@ -96,11 +93,9 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
     })
 }
 
-/// What an error is called and what is said of it, each for one line; nothing if it is not the API that speaks.
+/// What an error is called and what is said of it, each in one line, however long; nothing if it is not the API that speaks.
 pub(super) fn refusal(body: &[u8]) -> Option<(String, String)> {
     let refusal: Refusal = serde_json::from_slice(body).ok()?;
-    let one_line = |text: &str| -> String {
-        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SENTENCE_CHARS_MAX).collect()
-    };
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     Some((one_line(&refusal.error.kind), one_line(&refusal.error.message)))
 }

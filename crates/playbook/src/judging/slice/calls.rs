@@ -68,7 +68,7 @@ impl Outcomes<'_> {
 
 /// What the agent's program told the model meanwhile, in a line.
 pub(super) fn notice(text: &str) -> String {
-    format!("notice: {}", shortened(&one_line(text), SAID_CHARS_MAX))
+    format!("notice: {}", shortened(&one_line(&secrets::without(text)), SAID_CHARS_MAX))
 }
 
 fn failed(answer: &Answer) -> String {
@@ -81,7 +81,9 @@ fn failed(answer: &Answer) -> String {
 
 /// How a call ended, with the beginning of what it said.
 fn said(how: &str, answer: &Answer) -> String {
-    let lines = answer.text.lines().map(str::trim).filter(|line| !line.is_empty());
+    // Before it is cut: the half of a secret is not known for one.
+    let text = secrets::without(&answer.text);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
     let said = shortened(&one_line(&said.join(" / ")), SAID_CHARS_MAX);
     if said.is_empty() { how.to_owned() } else { format!("{how}: {said}") }

@@ -216,6 +216,21 @@ fn tool_calls_are_a_line_each() {
 }
 
 #[test]
+fn no_half_of_a_secret_is_left_where_a_text_is_cut() {
+    let key = "sk-ant-api03-0123456789";
+    for before in 470..510 {
+        let text = format!("{} {key}", "x".repeat(before));
+        let part = json!({ "type": "tool_result", "tool_use_id": "1", "content": text, "is_error": true });
+        let told = row("queue-operation", "", json!({ "operation": "enqueue", "content": text }));
+        let slice = of(&file(&[row("user", json!([part]), json!({})), told]));
+        assert!(!slice.messages.is_empty());
+        for message in slice.messages {
+            assert!(!message.content.contains("sk-ant"), "{}", message.content);
+        }
+    }
+}
+
+#[test]
 fn the_file_of_a_sub_agent_is_its_work() {
     let side = json!({ "isSidechain": true, "agentId": "a" });
     check(
