@@ -337,10 +337,9 @@ fn settings_that_are_not_understood_are_not_touched() {
 fn the_ace_hooks_are_told_of() {
     let stage = Stage::new();
     let ace = "uv run --project \"/repo\" python \"/home/me/.claude/hooks/user_prompt_inject.py\"";
-    stage.put_settings(
-        &json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": ace}]}]}})
-            .to_string(),
-    );
+    let settings = json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": ace}]}]}})
+        .to_string();
+    stage.put_settings(&settings);
     for args in [&["playbook", "install", "--local"][..], &["playbook", "install"]] {
         let ended = stage.longhaul(args).end();
         assert!(ended.code == 0 && ended.stderr.contains("--replace-ace"), "{ended:?}");
@@ -348,6 +347,12 @@ fn the_ace_hooks_are_told_of() {
     let ended = stage.longhaul(["playbook", "install", "--replace-ace"]).end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
     assert!(!fs::read_to_string(stage.settings()).expect("it is there").contains("inject.py"));
+    // Where ours are for one project, theirs go all the same, and nothing of ours is put in their place.
+    stage.put_settings(&settings);
+    let ended = stage.longhaul(["playbook", "install", "--local", "--replace-ace"]).end();
+    assert!(ended.code == 0 && ended.stderr.contains("kept as they were"), "{ended:?}");
+    let left = fs::read_to_string(stage.settings()).expect("it is there");
+    assert!(!left.contains("inject.py") && !left.contains("longhaul"), "{left}");
 }
 
 #[test]

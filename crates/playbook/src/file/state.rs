@@ -192,12 +192,9 @@ fn is_seen(save: &Save, prior: Option<&Save>, now: &Playbook) -> bool {
     let (before, after) = (read(prior), read(Some(save)));
     let names: BTreeSet<&PointId> =
         [&before, &after].into_iter().flat_map(Playbook::points).map(|(_, point)| &point.name).collect();
-    let point = |playbook: &Playbook, name: &PointId| -> Option<(String, u64, u64)> {
-        let said = |point: &Point| (point.text.clone(), point.helpful, point.harmful);
-        playbook.points().find(|(_, point)| point.name == *name).map(|(_, point)| said(point))
-    };
+    let said = |point: &Point| (point.text.clone(), point.helpful, point.harmful);
     names.into_iter().any(|name| {
-        let became = point(&after, name);
-        became != point(&before, name) && became == point(now, name)
+        let [before, after, now] = [&before, &after, now].map(|playbook| playbook.point(name).map(said));
+        after != before && after == now
     })
 }

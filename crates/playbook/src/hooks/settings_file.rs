@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFile {
     path: PathBuf,
+    program_name: String,
 }
 
 /// What is to become of a file, as long as nobody else changes it.
@@ -45,9 +46,10 @@ pub enum SettingsWarning {
 }
 
 impl SettingsFile {
-    /// The file at this path; it need not be there.
-    pub fn at(path: PathBuf) -> SettingsFile {
-        SettingsFile { path }
+    /// The file at this path; it need not be there. A hook that calls a program of this name is ours, as those are that call
+    /// `longhaul`.
+    pub fn at(path: PathBuf, program_name: &str) -> SettingsFile {
+        SettingsFile { path, program_name: program_name.to_owned() }
     }
 
     /// Where it is.
@@ -66,14 +68,15 @@ impl SettingsFile {
         self.look(&text)?;
         let found = entries(&text);
         let has_ace = found.iter().any(Entry::is_ace);
-        let backs_up = before.is_some() && (!found.iter().any(Entry::is_ours) || has_ace && replace_ace);
+        let has_ours = found.iter().any(|entry| entry.is_ours(&self.program_name));
+        let backs_up = before.is_some() && (!has_ours || has_ace && replace_ace);
         // First put, then take out: what was made for one hook of ours stays in its place when it is replaced.
         for wanted in wanted {
             if !found.iter().any(|entry| entry.is(wanted)) {
                 text = put(&text, wanted).map_err(|shape| self.of_shape(shape))?;
             }
         }
-        while let Some(entry) = superfluous(entries(&text), wanted, replace_ace) {
+        while let Some(entry) = self.superfluous(entries(&text), wanted, replace_ace) {
             text = entry.taken_out(&text);
         }
         Ok(self.change(before, text, backs_up))
@@ -84,15 +87,27 @@ impl SettingsFile {
     /// # Errors
     /// [`InstallError`]; the file is not touched in any case.
     pub fn without_hooks(&self) -> Result<Change, InstallError> {
+        self.without_such(|entry| entry.is_ours(&self.program_name), false)
+    }
+
+    /// Without the ACE playbook hooks.
+    ///
+    /// # Errors
+    /// [`InstallError`]; the file is not touched in any case.
+    pub fn without_ace(&self) -> Result<Change, InstallError> {
+        self.without_such(Entry::is_ace, true)
+    }
+
+    fn without_such(&self, is_such: impl Fn(&Entry) -> bool, backs_up: bool) -> Result<Change, InstallError> {
         let before = self.read()?;
         let mut text = before.clone().unwrap_or_default();
         if !text.trim().is_empty() {
             self.look(&text)?;
         }
-        while let Some(entry) = entries(&text).into_iter().find(Entry::is_ours) {
+        while let Some(entry) = entries(&text).into_iter().find(&is_such) {
             text = entry.taken_out(&text);
         }
-        Ok(self.change(before, text, false))
+        Ok(self.change(before, text, backs_up))
     }
 
     /// Whether the ACE playbook hooks are called by these settings.
@@ -138,23 +153,23 @@ impl SettingsFile {
         let warnings = warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect();
         Change { path: self.path.clone(), before, after, backs_up, warnings }
     }
-}
 
-/// The first hook that is not to be there: one of ours that is not wanted, or is there already.
-fn superfluous(entries: Vec<Entry>, wanted: &[Wanted], replace_ace: bool) -> Option<Entry> {
-    let mut seen: Vec<&Wanted> = Vec::new();
-    entries.into_iter().find(|entry| {
-        if !entry.is_ours() {
-            return replace_ace && entry.is_ace();
-        }
-        match wanted.iter().find(|wanted| entry.is(wanted) && !seen.contains(wanted)) {
-            Some(first) => {
-                seen.push(first);
-                false
+    /// The first hook that is not to be there: one of ours that is not wanted, or is there already.
+    fn superfluous(&self, entries: Vec<Entry>, wanted: &[Wanted], replace_ace: bool) -> Option<Entry> {
+        let mut seen: Vec<&Wanted> = Vec::new();
+        entries.into_iter().find(|entry| {
+            if !entry.is_ours(&self.program_name) {
+                return replace_ace && entry.is_ace();
             }
-            None => true,
-        }
-    })
+            match wanted.iter().find(|wanted| entry.is(wanted) && !seen.contains(wanted)) {
+                Some(first) => {
+                    seen.push(first);
+                    false
+                }
+                None => true,
+            }
+        })
+    }
 }
 
 impl Change {

@@ -21,11 +21,22 @@ pub fn install(global: &Global, args: &InstallArgs) -> Result<u8, Failure> {
     let mut change = file.with_hooks(&wanted, args.replace_ace).map_err(|error| settings::failure(&error))?;
     // Theirs are in the user's settings, whichever ours are put into.
     let users = settings::file(&Default::default()).ok().filter(|users| users.path() != file.path());
+    let users = users.filter(SettingsFile::has_ace);
     let is_told = change.warnings.contains(&SettingsWarning::AceHooks);
-    if !is_told && users.as_ref().is_some_and(SettingsFile::has_ace) {
+    if !is_told && !args.replace_ace && users.is_some() {
         change.warnings.push(SettingsWarning::AceHooks);
     }
+    let theirs = users.filter(|_| args.replace_ace).map(|users| users.without_ace()).transpose();
+    let theirs = theirs.map_err(|error| settings::failure(&error))?;
     let code = settings::carry_out(global, &file, &change, args.dry_run, "installed")?;
+    if let Some(theirs) = theirs.filter(|_| !args.dry_run) {
+        let backup = theirs.carry_out().map_err(|error| settings::failure(&error))?;
+        let kept = backup.map(|backup| format!("they are kept as they were: {}", backup.display()));
+        if !global.quiet {
+            let what = "the ACE playbook hooks are taken out of the settings of all your projects";
+            output::warn(what, kept.as_deref());
+        }
+    }
     if args.scope.project && !global.quiet && !args.dry_run {
         let hint = "with --local they are in settings that Claude Code keeps for you alone";
         output::warn(&format!("whoever takes over this file has no {program}"), Some(hint));

@@ -8,7 +8,7 @@ use longhaul::agents::claude_config_dir;
 use longhaul_playbook::hooks::{Change, InstallError, SettingsFile, SettingsWarning};
 use serde::Serialize;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is printed.
 #[derive(Debug, Serialize)]
@@ -47,7 +47,10 @@ pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     };
     let path = path
         .map_err(|error| Failure::usage(format!("find the project: {error}"), "change to its directory"))?;
-    Ok(SettingsFile::at(path))
+    // By another name this program finds what it has installed by that name, too.
+    let program = env::current_exe().ok();
+    let name = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    Ok(SettingsFile::at(path, &name))
 }
 
 /// Those that have our hooks in them, as far as they can be understood.
@@ -109,7 +112,7 @@ fn words(warning: SettingsWarning) -> (&'static str, &'static str) {
         }
         SettingsWarning::AceHooks => (
             "the ACE playbook hooks are called as well: sessions are told and judged twice",
-            "take theirs out with `longhaul playbook install --replace-ace`; the playbook stays as it is",
+            "take theirs out with --replace-ace; the playbook stays as it is",
         ),
     }
 }

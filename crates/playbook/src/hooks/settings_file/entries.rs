@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+/// What we are called where nobody has called us otherwise.
+const OUR_NAME: &str = "longhaul";
 /// The scripts of the ACE playbook hooks, where its installer puts them.
 const ACE: [&str; 4] = ["user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py"];
 
@@ -69,13 +71,13 @@ struct Read {
 const TIMEOUT_S: u32 = 10;
 
 impl Entry {
-    /// Whether it calls us, at whatever path.
-    pub(super) fn is_ours(&self) -> bool {
+    /// Whether it calls us, at whatever path: a program of this name or of our own.
+    pub(super) fn is_ours(&self, program_name: &str) -> bool {
         HookEvent::ALL.iter().any(|event| {
             let called = format!(" hook {event}");
             let Some((program, flags)) = self.command.split_once(&called) else { return false };
             let file = program.trim().rsplit('/').next().unwrap_or_default().trim_matches(['\'', '"']);
-            file == "longhaul" && (flags.is_empty() || flags.starts_with(' '))
+            [OUR_NAME, program_name].contains(&file) && (flags.is_empty() || flags.starts_with(' '))
         })
     }
 

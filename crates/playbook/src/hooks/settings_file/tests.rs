@@ -10,7 +10,7 @@ fn wanted() -> Vec<Wanted> {
 
 fn file(content: Option<&str>) -> (tempfile::TempDir, SettingsFile) {
     let dir = tempfile::tempdir().expect("there is a temporary folder");
-    let file = SettingsFile::at(dir.path().join("settings.json"));
+    let file = SettingsFile::at(dir.path().join("settings.json"), "longhaul-0.2");
     if let Some(content) = content {
         fs::write(file.path(), content).expect("it can be written");
     }
@@ -190,6 +190,9 @@ fn an_older_one_of_ours_goes() {
     check("'/old place/it'\\''s/longhaul' hook SessionEnd --judge claude", true);
     check("\"/old/longhaul\" hook SessionEnd", true);
     check("longhaul hook SessionEnd", true);
+    // As this program is called here.
+    check("'/opt/of mine/longhaul-0.2' hook SessionEnd", true);
+    check("/opt/longhaul-0.3 hook SessionEnd", false);
     check("/opt/not-longhaul hook SessionEnd", false);
     check("/opt/longhaul hook SessionEndless", false);
     check("/opt/longhaul/bin/notify hook SessionEnd", false);
@@ -298,6 +301,12 @@ fn the_ace_hooks_are_told_of_and_go_when_that_is_asked() {
             && !change.after.contains(".claude/hooks/session_end.py")
     );
     assert!(change.after.contains("/home/me/hooks/session_end.py"), "{}", change.after);
+    // Or by themselves, where ours are in another file.
+    let change = file.without_ace().expect("it is understood");
+    let left: Vec<_> = entries(&change.after).into_iter().map(|entry| entry.command).collect();
+    assert_eq!(left, ["python /home/me/hooks/session_end.py"]);
+    let backup = change.carry_out().expect("it is written").expect("it is kept");
+    assert_eq!(fs::read_to_string(backup).expect("it is there"), ace);
 }
 
 #[test]
