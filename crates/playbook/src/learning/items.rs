@@ -171,7 +171,8 @@ impl Learning {
     pub fn wait_no_longer(&mut self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
         self.change(|db| {
             let these = params![judge.word(), destination];
-            db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), these)?;
+            let all = params![judge.word(), destination, None::<&str>];
+            db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), all)?;
             let sql = "UPDATE silent SET not_before = 0 WHERE judge = ?1 AND destination = ?2";
             db.execute(sql, these).map(drop)
         })
