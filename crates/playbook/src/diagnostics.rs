@@ -2,6 +2,7 @@
 //! a project asks for them by a file `.claude/diagnostic_mode`. Nothing reads them, and what cannot be written is left out.
 
 use crate::judge::{Asking, Witness};
+use crate::judging::Question;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{GaveUp, Moment, Span};
@@ -42,20 +43,31 @@ pub const KEYPOINTS: Asked = Asked {
     heading: "",
 };
 /// The question what helped.
-pub const REFLECTOR: Asked = Asked {
+const REFLECTOR: Asked = Asked {
     function: "run_reflector",
     retries: "retry_reflector",
     answer: "reflector",
     heading: "REFLECTOR ",
 };
 /// The question what the playbook is to say.
-pub const CURATOR: Asked =
+const CURATOR: Asked =
     Asked { function: "run_curator", retries: "retry_curator", answer: "curator", heading: "CURATOR " };
 
 /// Whether texts can be named so: it becomes a part of a file's name.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.' | ' ');
     !name.trim().is_empty() && name.chars().count() <= NAME_CHARS_MAX && name.chars().all(is_plain)
+}
+
+impl Asked {
+    /// Who is asked this.
+    pub(crate) fn of(question: Question) -> Asked {
+        match question {
+            Question::Reflector => REFLECTOR,
+            Question::Curator => CURATOR,
+            Question::Keypoints => KEYPOINTS,
+        }
+    }
 }
 
 impl Diagnostics {

@@ -19,6 +19,14 @@ pub trait Judge: Send + Sync {
     /// [`JudgeError`], with what follows for whoever asked.
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError>;
 
+    /// The same, with this witness of the requests that it makes itself, instead of its own.
+    ///
+    /// # Errors
+    /// [`JudgeError`].
+    async fn ask_before(&self, prompt: &str, _witness: &dyn Witness) -> Result<Reply, JudgeError> {
+        self.ask(prompt).await
+    }
+
     /// The model that is asked, for what is said of it and for its price.
     fn model(&self) -> &str;
 

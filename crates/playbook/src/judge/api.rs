@@ -139,6 +139,10 @@ impl ApiJudge {
 #[async_trait]
 impl Judge for ApiJudge {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
+        self.ask_before(prompt, &*self.witness).await
+    }
+
+    async fn ask_before(&self, prompt: &str, witness: &dyn Witness) -> Result<Reply, JudgeError> {
         let mut call = Call::begin(self.clock.now().at);
         loop {
             let now = self.clock.now().at;
@@ -146,7 +150,7 @@ impl Judge for ApiJudge {
             let (request, of) = (call.failed_requests() + 1, self.policy.requests_max());
             let error = match self.messages.ask(&self.model, prompt, timeout, now).await {
                 Ok(answer) => {
-                    self.witness.saw(self.clock.now().at, &Asking::Answered { request });
+                    witness.saw(self.clock.now().at, &Asking::Answered { request });
                     return self.reply(answer, request);
                 }
                 Err(error) => error,
@@ -155,11 +159,11 @@ impl Judge for ApiJudge {
             match call.failed(&self.policy, now, error.call_error(), error.retry_after()) {
                 CallNext::Again { at } => {
                     let wait = at.since(now.at);
-                    self.witness.saw(now.at, &Asking::Again { request, of, error: &error, wait });
+                    witness.saw(now.at, &Asking::Again { request, of, error: &error, wait });
                     self.clock.sleep_until(at).await;
                 }
                 CallNext::GiveUp { why, not_before } => {
-                    self.witness.saw(now.at, &Asking::GivenUp { request, of, error: &error, why });
+                    witness.saw(now.at, &Asking::GivenUp { request, of, error: &error, why });
                     return Err(JudgeError {
                         fault: error.fault(),
                         then: error.then(not_before),

@@ -4,11 +4,13 @@
 use super::Worker;
 use super::crash::{Point, pass};
 use super::transcript::hash_of;
+use crate::diagnostics::{self, Diagnostics};
 use crate::judge::Clock;
 use crate::judging::Question;
 use crate::learning::{Asked, Item, JudgeKind, Learning};
 use crate::{Judge, JudgeError, Reply};
 use async_trait::async_trait;
+use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -42,6 +44,11 @@ impl<'a> Counted<'a> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What leaves texts in the item's project.
+    fn diagnostics(&self) -> Diagnostics {
+        Diagnostics::of_project(&self.item.queued.project, TimeZone::system())
+    }
+
     /// The answer that was given to this question when it was asked as often as it is now.
     fn known(&self, prompt: i64) -> Option<Reply> {
         let mut kept = self.kept();
@@ -61,7 +68,11 @@ impl Judge for Counted<'_> {
             return Ok(reply);
         }
         pass(Point::Asking);
-        let came = self.judge.ask(prompt).await;
+        let (diagnostics, of) = (self.diagnostics(), diagnostics::Asked::of(self.what));
+        let came = self.judge.ask_before(prompt, &diagnostics.witness(of)).await;
+        if let Ok(reply) = &came {
+            diagnostics.answered(self.clock.now().at, of, of.answer, prompt, &reply.text);
+        }
         let kept = self.kept();
         let asked = Asked {
             at: self.clock.now().at,

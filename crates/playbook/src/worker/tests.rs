@@ -265,6 +265,33 @@ fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
 }
 
 #[test]
+fn a_project_that_asks_for_texts_has_what_its_judges_were_asked() {
+    let stage = Stage::new();
+    let project = stage.dir.path().join("shop");
+    fs::create_dir_all(project.join(".claude/diagnostic_mode")).expect("a directory");
+    stage.transcript("one", &["a"]);
+    stage.enqueue(&Queued { project: project.clone(), ..stage.queued("one") });
+    stage.work(false);
+    let texts = fs::read_dir(project.join(".claude/diagnostic")).expect("there are texts");
+    let mut texts: Vec<String> = texts
+        .map(|text| {
+            let path = text.expect("it can be read").path();
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            let text = fs::read_to_string(&path).expect("it can be read");
+            // But for the date, the time, and the rule between both.
+            let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("==="));
+            format!("{}: {}\n", &name["20260101_000000_".len()..], lines.collect::<Vec<_>>().join(" | "))
+        })
+        .collect();
+    texts.sort();
+    expect![[r#"
+        curator.txt: # CURATOR PROMPT | curate fine | # CURATOR RESPONSE | fine
+        reflector.txt: # REFLECTOR PROMPT | reflect on {"uuid":"a"} | # REFLECTOR RESPONSE | fine
+    "#]]
+    .assert_eq(&texts.concat());
+}
+
+#[test]
 fn a_worker_of_one_transcript_leaves_the_others() {
     let stage = Stage::new();
     for name in ["one", "two", "three"] {
