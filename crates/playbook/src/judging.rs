@@ -18,12 +18,21 @@ mod templates;
 
 pub use curate::{Curation, curate};
 pub use question::{JudgingError, Question};
+pub(crate) use reflect::PARTS_MAX;
 pub use reflect::{Reflected, reflect};
 pub use reflection::{Reflection, Tag, Verdict};
-pub use reply::{object_with, objects};
+pub use reply::object_with;
 pub use slice::{Message, Role, Slice, SliceError, row_ids};
-pub use template::{TemplateError, TemplateProblem, fill};
+pub use template::{TemplateError, TemplateProblem};
 pub use templates::{Template, Templates, TemplatesError};
+
+/// The beginning of a text, with a sign that there was more.
+fn beginning(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,14 @@
 //! Transcripts that are in no file of their own. They are kept until they are learnt from, for their owner's eyes only.
 
 use crate::LearningPlace;
+use crate::hash::name_of;
 use longhaul_store::{Durability, StoreError, replace};
-use sha2::{Digest, Sha256};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-// Of a hash in hexadecimal: more than enough to tell the transcripts of one person apart.
-const NAME_CHARS: usize = 32;
+// Of a hash: more than enough to tell the transcripts of one person apart.
+const NAME_BYTES: usize = 16;
 
 /// Keeps a transcript, on disk when this returns. The same one is kept once, so that it is learnt from once.
 ///
@@ -24,9 +24,7 @@ pub fn keep(place: &LearningPlace, transcript: &[u8]) -> Result<PathBuf, StoreEr
     // Only whole lines of a transcript are learnt from, and this one will not grow.
     let ends = transcript.is_empty() || transcript.ends_with(b"\n");
     let transcript = [transcript, if ends { b"" } else { b"\n" }].concat();
-    let mut name: String = Sha256::digest(&transcript).iter().map(|byte| format!("{byte:02x}")).collect();
-    name.truncate(NAME_CHARS);
-    let path = dir.join(name + ".jsonl");
+    let path = dir.join(name_of(&transcript, NAME_BYTES) + ".jsonl");
     replace(&path, &transcript, Durability::Power)?;
     Ok(path)
 }

@@ -10,9 +10,11 @@
 //! HTTP client never repeats a request by itself; whether and when one is repeated is the core's to say
 //! (`longhaul_core::Call`).
 
+mod beside;
 pub mod bootstrap;
 pub mod diagnostics;
 mod file;
+mod hash;
 pub mod hooks;
 pub mod judge;
 pub mod judging;

@@ -15,7 +15,7 @@ mod writing;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Learned, absorb, learn};
+pub use apply::{Learned, learn};
 pub(crate) use inject::listed;
 pub use inject::{Injection, inject};
 pub use operation::{NotAnOperation, Operation};
@@ -24,6 +24,7 @@ pub use section::Section;
 pub use similarity::{Similarity, THRESHOLD, Wording, threshold};
 pub use told::{Done, Skipped, Told};
 
+use crate::judging::Verdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -118,6 +119,17 @@ impl Playbook {
     /// Every point, to be changed.
     fn points_mut(&mut self) -> impl Iterator<Item = &mut Point> {
         self.sections.iter_mut().flatten()
+    }
+
+    /// Counts a verdict on the point of this name; the first, should there be several. Whether there is one.
+    pub(crate) fn count(&mut self, name: &PointId, verdict: Verdict) -> bool {
+        let Some(point) = self.points_mut().find(|point| point.name == *name) else { return false };
+        match verdict {
+            Verdict::Helpful => point.helpful = point.helpful.saturating_add(1),
+            Verdict::Harmful => point.harmful = point.harmful.saturating_add(1),
+            Verdict::Neutral => {}
+        }
+        true
     }
 
     /// The point of this name; the first, should there be several.

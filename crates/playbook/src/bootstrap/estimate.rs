@@ -1,6 +1,6 @@
 //! About what it costs to learn from a transcript. An estimate: how long answers are is known only when they are there.
 
-use crate::judging::Slice;
+use crate::judging::{PARTS_MAX, Slice};
 use longhaul_agent::Prices;
 use longhaul_core::{Tokens, Usd};
 use std::ops::AddAssign;
@@ -11,8 +11,6 @@ const CURATOR_TOKENS: u64 = 800;
 /// How long answers are, of what models write.
 const REFLECTION_TOKENS: u64 = 900;
 const OPERATIONS_TOKENS: u64 = 600;
-/// A longer transcript is not read whole.
-const PARTS_MAX: u64 = 8;
 
 /// By what it is estimated.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +44,7 @@ impl Estimating<'_> {
         }
         let room = self.prompt_tokens_max.saturating_sub(REFLECTOR_TOKENS + self.playbook_tokens).max(1);
         let transcript = slice.tokens();
-        let parts = transcript.div_ceil(room).min(PARTS_MAX);
+        let parts = transcript.div_ceil(room).min(PARTS_MAX as u64);
         let reflector = transcript.min(parts * room) + parts * (REFLECTOR_TOKENS + self.playbook_tokens);
         let curator = CURATOR_TOKENS + self.playbook_tokens + parts * REFLECTION_TOKENS;
         let output = parts * REFLECTION_TOKENS + OPERATIONS_TOKENS;

@@ -3,7 +3,7 @@
 
 use super::FileError;
 use super::cut::{Step, is_cut, pass};
-use std::ffi::OsString;
+use crate::beside::keep_beside;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
@@ -167,34 +167,8 @@ impl Drop for Prepared {
 
 /// Keeps a damaged text beside the path by which it was read, and says where. One that is kept already is not kept twice.
 pub(super) fn set_aside(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
-    let named = |number: u32| {
-        let mut name = OsString::from(path.file_name().unwrap_or_default());
-        name.push(format!(".damaged-{number}"));
-        path.with_file_name(name)
-    };
-    let mut number = 1;
-    loop {
-        let kept = named(number);
-        match File::options().write(true).create_new(true).open(&kept) {
-            Ok(mut file) => {
-                if let Ok(found) = fs::metadata(path) {
-                    drop(file.set_permissions(found.permissions()));
-                }
-                if let Err(source) = file.write_all(bytes).and_then(|()| file.sync_all()) {
-                    // Half of it is nothing to be found again, and the next one would keep another half.
-                    drop(fs::remove_file(&kept));
-                    return Err(FileError::io("write", &kept, source));
-                }
-                pass(Step::SetAside);
-                return Ok(kept);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                if fs::read(&kept).is_ok_and(|there| there == bytes) {
-                    return Ok(kept);
-                }
-                number += 1;
-            }
-            Err(source) => return Err(FileError::io("write", &kept, source)),
-        }
-    }
+    let kept = keep_beside(path, |number| format!(".damaged-{number}"), bytes)
+        .map_err(|(path, source)| FileError::io("write", &path, source))?;
+    pass(Step::SetAside);
+    Ok(kept)
 }

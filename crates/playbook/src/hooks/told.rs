@@ -6,8 +6,8 @@
 //! known.
 
 use crate::LearningPlace;
+use crate::hash::name_of;
 use longhaul_core::Moment;
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -78,8 +78,7 @@ pub fn forget_told(place: &LearningPlace, now: Moment) {
 
 /// The name of a session may be anything: its hash is the file's.
 fn mark(place: &LearningPlace, session: &str) -> PathBuf {
-    let hash = Sha256::digest(session);
-    place.told().join(hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
+    place.told().join(name_of(session, 16))
 }
 
 #[cfg(test)]

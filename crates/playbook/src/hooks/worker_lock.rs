@@ -1,17 +1,16 @@
 //! One worker for each API and each judge: who holds this lock is the one. A hook looks at it and starts no second.
 
 use crate::LearningPlace;
+use crate::hash::name_of;
 use crate::learning::JudgeKind;
-use sha2::{Digest, Sha256};
 use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 
 impl LearningPlace {
     /// The file that a worker holds locked as long as it lives.
     pub fn worker_lock(&self, destination: &str, judge: JudgeKind) -> PathBuf {
-        let hash = Sha256::digest(format!("{} {destination}", judge.word()));
-        let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        self.dir().join(format!("worker-{hex}.lock"))
+        let name = name_of(format!("{} {destination}", judge.word()), 8);
+        self.dir().join(format!("worker-{name}.lock"))
     }
 
     /// Whether a worker lives that takes what is queued for this judge at this API.

@@ -1,5 +1,6 @@
 //! What several parts of one transcript taught, as one reflection.
 
+use super::beginning;
 use super::reflection::{Reflection, Tag, Verdict};
 
 /// How long the joined analyses are: a curator reads some thousand words, and the playbook, with care.
@@ -45,13 +46,6 @@ fn verdict(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
         1.. => Verdict::Helpful,
         0 => Verdict::Neutral,
         ..0 => Verdict::Harmful,
-    }
-}
-
-fn beginning(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::reply::object_with;
 use super::templates::TemplatesError;
-use crate::judge::Then;
 use crate::{Judge, JudgeError};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -78,15 +77,6 @@ impl fmt::Display for Question {
 }
 
 impl JudgingError {
-    /// What follows for the transcript.
-    pub fn then(&self) -> Then {
-        match self {
-            JudgingError::Judge(error) => error.then,
-            JudgingError::Unusable { .. } => Then::Never,
-            JudgingError::Template(_) | JudgingError::NoRoom { .. } => Then::Person,
-        }
-    }
-
     /// What to do about it, where there is something to do.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
 /// How many parts of one transcript are read: eight times what a model can read at once is a day of work.
-const PARTS_MAX: usize = 8;
+pub(crate) const PARTS_MAX: usize = 8;
 /// How often parts are made half as long because the API says that one is too long, whatever we estimated.
 const HALVINGS_MAX: u32 = 3;
 /// The least that a part must have room for: less would be read without what it is about.

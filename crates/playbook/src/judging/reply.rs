@@ -15,7 +15,7 @@ pub fn object_with(reply: &str, keys: &[&str]) -> Option<Object> {
 
 /// Every JSON object in an answer, the likeliest first, some of them more than once: those in fences that say `json`, in
 /// fences of any kind, those that begin at a brace, and the answer as a whole.
-pub fn objects(reply: &str) -> impl Iterator<Item = Object> {
+fn objects(reply: &str) -> impl Iterator<Item = Object> {
     let said_to_be = fenced(reply).filter_map(|(language, text)| (language == "json").then_some(text));
     let in_any_fence = fenced(reply).map(|(_, text)| text);
     let whole = said_to_be.chain(in_any_fence).filter_map(|text| serde_json::from_str(text).ok());

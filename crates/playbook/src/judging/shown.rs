@@ -1,8 +1,8 @@
 //! A playbook as judges are shown it: as sessions are, a point a line by section, with its counters.
 
-use super::reflection::{Reflection, Verdict};
+use super::reflection::Reflection;
+use crate::Playbook;
 use crate::points::listed;
-use crate::{Playbook, Section};
 
 /// What stands where there are no points: an empty space may be taken for an oversight.
 const NO_POINTS: &str = "(there are no points yet)";
@@ -20,16 +20,8 @@ pub(super) fn points(playbook: &Playbook) -> String {
 /// The playbook with its counters as they will be after this.
 pub(super) fn counted(playbook: &Playbook, reflection: &Reflection) -> Playbook {
     let mut counted = playbook.clone();
-    for section in Section::ALL {
-        for point in counted.section_mut(*section) {
-            for tag in reflection.tags.iter().filter(|tag| tag.name == point.name) {
-                match tag.tag {
-                    Verdict::Helpful => point.helpful = point.helpful.saturating_add(1),
-                    Verdict::Harmful => point.harmful = point.harmful.saturating_add(1),
-                    Verdict::Neutral => {}
-                }
-            }
-        }
+    for tag in &reflection.tags {
+        counted.count(&tag.name, tag.tag);
     }
     counted
 }

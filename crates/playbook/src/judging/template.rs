@@ -66,7 +66,7 @@ impl fmt::Display for TemplateProblem {
 ///
 /// # Errors
 /// [`TemplateError`], with where it is.
-pub fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, TemplateError> {
+pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, TemplateError> {
     let at = |offset: usize, problem: TemplateProblem| {
         let before = &template[..offset];
         let line = before.rsplit('\n').next().unwrap_or_default();

@@ -100,7 +100,7 @@ async fn judged(judge: &Scripted, slice: &Slice) -> String {
             let notes: String = reflected.notes.iter().map(|note| format!("note: {note}\n")).collect();
             format!("{:#}\n{notes}", json!(reflected.reflection))
         }
-        Err(error) => format!("{error}\n{:?} {}\n", error.then(), error.hint().unwrap_or_default()),
+        Err(error) => format!("{error}\n{}", error.hint().map(|hint| hint + "\n").unwrap_or_default()),
     };
     assert!(judge.answers.lock().expect("nobody panicked").is_empty(), "it was not asked often enough");
     let asked = judge.prompts.lock().expect("nobody panicked").len();
@@ -232,7 +232,6 @@ async fn a_judge_that_does_not_answer() {
     expect![[r#"
         asked 1 times
         it was overloaded
-        Later(None) 
     "#]]
     .assert_eq(&judged(&judge, &short()).await);
 }
@@ -294,7 +293,6 @@ async fn what_the_api_finds_too_long_is_halved() {
     expect![[r#"
         asked 4 times
         it was context_full
-        Never 
     "#]]
     .assert_eq(&judged(&judge, &long(40)).await);
     assert_eq!(sizes(&judge), [40, 20, 10, 5]);
@@ -309,7 +307,7 @@ async fn a_playbook_that_leaves_no_room() {
     expect![[r#"
         asked 0 times
         ask the reflector: scripted takes 1500 tokens, and the playbook alone leaves no room in them
-        Person take points out with `longhaul playbook edit`, or set a model that takes more
+        take points out with `longhaul playbook edit`, or set a model that takes more
     "#]]
     .assert_eq(&judged(&scripted(1_500, []), &short()).await);
 }
@@ -385,5 +383,5 @@ async fn a_template_that_cannot_be_filled_asks_nobody() {
     let templates = Templates::in_dir(dir.path());
     let reflected = reflect(&judge, &short(), &playbook(), &templates).await;
     let error = reflected.expect_err("it cannot be filled");
-    assert!(matches!(error, JudgingError::Template(_)) && error.then() == Then::Person, "{error}");
+    assert!(matches!(error, JudgingError::Template(_)), "{error}");
 }

@@ -17,8 +17,6 @@ const CONTENTS_MAX: i64 = 100;
 pub enum Cause {
     /// What was learnt from a slice of a transcript. It is learnt once.
     Slice(i64),
-    /// What a single question brought.
-    Extracted,
     /// A person's editor.
     Edit,
     /// Taking back everything from this save on.
@@ -162,7 +160,6 @@ impl fmt::Display for Cause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Slice(slice) => write!(out, "slice {slice}"),
-            Cause::Extracted => out.write_str("extracted"),
             Cause::Edit => out.write_str("edit"),
             Cause::Undo(save) => write!(out, "undo {save}"),
             Cause::Found => out.write_str("found"),
@@ -177,7 +174,6 @@ impl FromStr for Cause {
         match text.split_once(' ') {
             Some(("slice", slice)) => slice.parse().map(Cause::Slice).map_err(|_| ()),
             Some(("undo", save)) => save.parse().map(Cause::Undo).map_err(|_| ()),
-            None if text == "extracted" => Ok(Cause::Extracted),
             None if text == "edit" => Ok(Cause::Edit),
             None if text == "found" => Ok(Cause::Found),
             Some(_) | None => Err(()),

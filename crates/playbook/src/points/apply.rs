@@ -32,41 +32,9 @@ pub fn learn(
 ) -> Learned {
     let mut learning = Applying::to(playbook);
     for tag in &reflection.tags {
-        let verdict = match tag.tag {
-            Verdict::Helpful => "helpful",
-            Verdict::Harmful => "harmful",
-            Verdict::Neutral => "neutral",
-        };
-        learning.count("tag", &tag.name, verdict);
+        learning.count(&tag.name, tag.tag);
     }
     learning.operations(operations);
-    learning.finished(similarity, threshold)
-}
-
-/// The same with what a single question brought: `new_key_points`, or `operations`, which go before them, and `evaluations`.
-pub fn absorb(
-    playbook: &Playbook,
-    extracted: &Value,
-    similarity: &dyn Similarity,
-    threshold: f64,
-) -> Learned {
-    let list = |field: &str| extracted.get(field).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let mut learning = Applying::to(playbook);
-    if extracted.get("operations").is_some() {
-        learning.operations(list("operations"));
-    } else {
-        for point in list("new_key_points") {
-            let field = |name: &str| point.get(name).and_then(Value::as_str);
-            match point.as_str().or_else(|| field("text")).filter(|text| !text.trim().is_empty()) {
-                Some(text) => learning.add(text, field("section")),
-                None => learning.told.skip("new_key_points", "a point without a text"),
-            }
-        }
-    }
-    for evaluation in list("evaluations") {
-        let field = |name: &str| evaluation.get(name).and_then(Value::as_str).unwrap_or_default();
-        learning.count("evaluation", &field("name").into(), field("rating"));
-    }
     learning.finished(similarity, threshold)
 }
 
@@ -81,22 +49,15 @@ impl Applying {
         Applying { playbook: playbook.clone(), told: Told::default() }
     }
 
-    fn count(&mut self, what: &str, name: &PointId, verdict: &str) {
-        let Some(point) = self.playbook.points_mut().find(|point| point.name == *name) else {
-            return self.told.skip(what, format!("there is no point [{name}]"));
-        };
+    fn count(&mut self, name: &PointId, verdict: Verdict) {
+        if !self.playbook.count(name, verdict) {
+            return self.told.skip("tag", format!("there is no point [{name}]"));
+        }
         let name = name.clone();
         match verdict {
-            "helpful" => {
-                point.helpful = point.helpful.saturating_add(1);
-                self.told.done.push(Done::Helped { name });
-            }
-            "harmful" => {
-                point.harmful = point.harmful.saturating_add(1);
-                self.told.done.push(Done::Harmed { name });
-            }
-            "neutral" => {}
-            other => self.told.skip(what, format!("[{name}]: `{other}` is no verdict")),
+            Verdict::Helpful => self.told.done.push(Done::Helped { name }),
+            Verdict::Harmful => self.told.done.push(Done::Harmed { name }),
+            Verdict::Neutral => {}
         }
     }
 

@@ -97,7 +97,6 @@ fn text(listed: &Listed, now: Moment) -> String {
 fn cause(cause: Cause) -> String {
     match cause {
         Cause::Slice(slice) => format!("a session (slice {slice})"),
-        Cause::Extracted => "a transcript".to_owned(),
         Cause::Edit => "an edit".to_owned(),
         Cause::Undo(change) => format!("undo {change}"),
         Cause::Found => "written by others".to_owned(),

@@ -1,6 +1,7 @@
 //! Writing a file that is the user's: where a link leads, with the mode that it had, as a whole, and kept as it was before.
 
 use super::InstallError;
+use crate::beside::keep_beside;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -43,34 +44,15 @@ fn write(scratch: &Path, real: &Path, content: &str) -> io::Result<()> {
 
 /// Keeps the content beside the file; one that is kept already is not kept twice, and none is ever written over.
 pub(super) fn backup(path: &Path, content: &str) -> Result<PathBuf, InstallError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    for number in 1_u32.. {
-        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
-        let copy = path.with_file_name(format!("{name}.longhaul-backup{suffix}"));
-        match keep(&copy, path, content) {
-            Ok(()) => return Ok(copy),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                if fs::read_to_string(&copy).is_ok_and(|kept| kept == content) {
-                    return Ok(copy);
-                }
-            }
-            Err(cause) => return Err(InstallError::Io { doing: "write", path: copy, cause }),
-        }
-    }
-    unreachable!("a directory has fewer files")
-}
-
-fn keep(copy: &Path, path: &Path, content: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(copy)?;
-    let kept = fs::metadata(path)
-        .and_then(|found| file.set_permissions(found.permissions()))
-        .and_then(|()| file.write_all(content.as_bytes()))
-        .and_then(|()| file.sync_all());
-    if kept.is_err() {
-        // Half of it is no copy.
-        drop(fs::remove_file(copy));
-    }
-    kept
+    let suffix = |number: u32| match number {
+        1 => ".longhaul-backup".to_owned(),
+        _ => format!(".longhaul-backup-{number}"),
+    };
+    keep_beside(path, suffix, content.as_bytes()).map_err(|(path, cause)| InstallError::Io {
+        doing: "write",
+        path,
+        cause,
+    })
 }
 
 /// The file itself; a name that is not there yet stands for itself.

@@ -1,6 +1,7 @@
 //! Tool calls, in a line each: the tool, the argument that says most, and how it ended.
 
 use super::secrets;
+use crate::judging::beginning;
 use longhaul_agent::Transcript;
 use longhaul_agent::transcript::{Answer, AnswerKind, Call, What};
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,7 +44,7 @@ impl Outcomes<'_> {
         // Before it is cut: the half of a secret is not known for one.
         let argument = call.argument.as_ref().map(|argument| secrets::without(argument.as_str()));
         let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
-        let argument = shortened(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
+        let argument = beginning(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
         let ended = match self.answers.get(call.id.as_str()) {
             None => "no result was recorded".to_owned(),
             Some(answer) => match answer.kind {
@@ -68,7 +69,7 @@ impl Outcomes<'_> {
 
 /// What the agent's program told the model meanwhile, in a line.
 pub(super) fn notice(text: &str) -> String {
-    format!("notice: {}", shortened(&one_line(&secrets::without(text)), SAID_CHARS_MAX))
+    format!("notice: {}", beginning(&one_line(&secrets::without(text)), SAID_CHARS_MAX))
 }
 
 fn failed(answer: &Answer) -> String {
@@ -85,17 +86,10 @@ fn said(how: &str, answer: &Answer) -> String {
     let text = secrets::without(&answer.text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
-    let said = shortened(&one_line(&said.join(" / ")), SAID_CHARS_MAX);
+    let said = beginning(&one_line(&said.join(" / ")), SAID_CHARS_MAX);
     if said.is_empty() { how.to_owned() } else { format!("{how}: {said}") }
 }
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn shortened(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -1,6 +1,6 @@
 use super::{playbook, written};
 use crate::judging::{Reflection, Tag, Verdict};
-use crate::points::{Learned, THRESHOLD, Told, Wording, absorb, learn};
+use crate::points::{Learned, THRESHOLD, Told, Wording, learn};
 use crate::{Playbook, PointId};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -172,56 +172,6 @@ fn tags_are_counted_and_harm_is_pruned() {
     // What did harm as often as it helped stays, and so does what was never judged.
     let kept = playbook("pat-001 3/3 a\npat-002 0/0 b\npat-003 0/2 c\npat-004 9/8 d");
     assert_eq!(learn(&kept, &Reflection::default(), &[], &Wording, THRESHOLD).playbook, kept);
-}
-
-#[test]
-fn what_one_question_brought_is_taken_in() {
-    let extracted = json!({
-        "new_key_points": [
-            "a bare text",
-            {"text": "in its section", "section": "Project Context"},
-            {"text": "in an unknown one", "section": "Tips"},
-            {"text": "run the linter first"},
-            {"section": "OTHERS"},
-            7
-        ],
-        "evaluations": [
-            {"name": "pat-001", "rating": "helpful"},
-            {"name": "kpt_001", "rating": "harmful"},
-            {"name": "mis-001", "rating": "neutral"},
-            {"name": "mis-001", "rating": "great"},
-            {"name": "oth-001", "rating": "helpful"},
-            {"rating": "helpful"}
-        ]
-    });
-    let learned = absorb(&playbook(SMALL), &extracted, &Wording, THRESHOLD);
-    expect![[r###"
-        ## PATTERNS & APPROACHES
-        pat-001 6/0 run the linter first
-        pat-003 1/2 keep functions short
-        ## MISTAKES TO AVOID
-        mis-001 0/0 editing generated files
-        ## PROJECT CONTEXT
-        ctx-001 0/0 in its section
-        ## OTHERS
-        kpt_001 2/2 the api folder is vendored
-        oth-001 1/0 a bare text
-        oth-002 0/0 in an unknown one
-        {"did":"added","name":"oth-001","section":"OTHERS","text":"a bare text"}
-        {"did":"added","name":"ctx-001","section":"PROJECT CONTEXT","text":"in its section"}
-        {"did":"added","name":"oth-002","section":"OTHERS","text":"in an unknown one","unknown_section":"Tips"}
-        {"did":"helped","name":"pat-001"}
-        {"did":"harmed","name":"kpt_001"}
-        {"did":"helped","name":"oth-001"}
-        not ADD: [pat-001] says the same
-        not new_key_points: a point without a text
-        not new_key_points: a point without a text
-        not evaluation: [mis-001]: `great` is no verdict
-        not evaluation: there is no point []
-    "###]].assert_eq(&told(&learned));
-    let operations = json!({"operations": [{"type": "ADD", "text": "new"}], "new_key_points": ["not taken"]});
-    let learned = absorb(&playbook(SMALL), &operations, &Wording, THRESHOLD);
-    assert_eq!(learned.told.done.len(), 1);
 }
 
 #[test]
