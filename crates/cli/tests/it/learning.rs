@@ -98,6 +98,7 @@ fn a_transcript_that_is_named_is_learnt_from_once() {
     let (told, cost) = shown.split_once("2 answers: ").expect("it says what it cost");
     expect![[r#"
         0 transcripts waiting, 0 failed, 2 done; no worker is there
+        Claude Code's sessions do not call us: longhaul playbook install
         1 lesson learnt, the last ones:
           now, DIR: 1 new
     "#]]

@@ -212,7 +212,7 @@ async fn an_answer_that_cannot_be_used_is_asked_for_again() {
     expect![[r#"
         asked 3 times
         use the reflector's answers: 3 in a row hold no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`
-        Never try another model with AGENTIC_CONTEXT_MODEL
+        try another model with AGENTIC_CONTEXT_MODEL
     "#]]
     .assert_eq(&judged(&judge, &short()).await);
 
