@@ -2,8 +2,8 @@
 //! agent was killed before it could, asks here, and leaves alone what nobody has written down.
 
 use crate::LearningPlace;
+use crate::hash::name_of;
 use longhaul_store::{Durability, StoreError, replace};
-use sha2::{Digest, Sha256};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -32,8 +32,7 @@ pub fn noted_api(place: &LearningPlace, session: &str) -> Option<String> {
 
 /// The name of a session may be anything: its hash is the file's.
 fn file(place: &LearningPlace, session: &str) -> PathBuf {
-    let hash = Sha256::digest(session);
-    place.apis().join(hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
+    place.apis().join(name_of(session, 16))
 }
 
 #[cfg(test)]
