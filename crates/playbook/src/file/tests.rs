@@ -136,11 +136,11 @@ fn the_mode_and_a_link_stay() {
     assert_eq!(fs::metadata(stage.file.path()).expect("there").permissions().mode() & 0o777, 0o640);
 
     let stage = Stage::new();
-    let shared = stage.dir.path().join("shared");
+    let shared = stage.dir.path().join("team");
     fs::create_dir(&shared).expect("created");
     fs::create_dir(stage.claude()).expect("created");
     fs::write(shared.join("team.json"), "{\"sections\": {}}").expect("written");
-    symlink("../../shared/team.json", stage.file.path()).expect("linked");
+    symlink("../../team/team.json", stage.file.path()).expect("linked");
     stage.learnt(1, "first");
     stage.learnt(2, "second");
     assert!(fs::symlink_metadata(stage.file.path()).expect("there").is_symlink());

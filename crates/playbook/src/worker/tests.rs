@@ -135,7 +135,7 @@ impl Stage {
 
     fn queued(&self, name: &str) -> Queued {
         Queued {
-            project: "/work/shop".into(),
+            project: "/home/demo/shop".into(),
             session: None,
             transcript: self.dir.path().join(name),
             event: Event::SessionEnd,

@@ -21,7 +21,7 @@ fn open(place: &LearningPlace) -> Learning {
 
 fn queued(transcript: &str) -> Queued {
     Queued {
-        project: "/work/shop".into(),
+        project: "/home/demo/shop".into(),
         session: Some("0d9c".to_owned()),
         transcript: transcript.into(),
         event: Event::SessionEnd,
