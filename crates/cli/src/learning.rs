@@ -50,7 +50,8 @@ pub fn of(args: &RunLearnArgs, agent_args: &[String]) -> Result<Option<Learn>, F
 pub fn after(run: &Path) {
     let Some(plan) = RunDir::at(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
     let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
-    let judge = if learn.judge == JudgeKind::Claude.word() { JudgeKind::Claude } else { JudgeKind::Api };
+    // One that only a later version knows is not ours to take another one for.
+    let Some(judge) = JudgeKind::of_word(&learn.judge) else { return };
     let Ok(home) = home::locate() else { return };
     let place = LearningPlace::in_home(home.path());
     let queued = |(session, transcript): (String, PathBuf)| {
