@@ -4,6 +4,7 @@
 //! last `result` decides, unless a new turn began after it.
 
 mod activity;
+mod background;
 mod calls;
 mod claim;
 mod compact;
@@ -34,8 +35,8 @@ mod wire;
 mod words;
 
 use crate::{
-    Claims, Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded, Scribe, Sessions,
-    Tables, TablesError, Transcript,
+    BackgroundTask, Claims, Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded,
+    Scribe, Sessions, Tables, TablesError, Transcript,
 };
 use longhaul_core::{Left, Say, SpawnPlan};
 use std::sync::Arc;
@@ -93,6 +94,10 @@ impl Dialect for Claude {
         &self.tables
     }
 
+    fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool {
+        surroundings::is_needed(name, is_set)
+    }
+
     fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
         invocation::invocation(order, plan, past)
     }
@@ -126,8 +131,8 @@ impl Dialect for Claude {
         Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone(), claims.clone()))
     }
 
-    fn words(&self, order: &Order, say: Say, left: Left) -> String {
-        prompts::words(order, say, left)
+    fn words(&self, order: &Order, say: Say, left: Left, running: &[BackgroundTask]) -> String {
+        prompts::words(order, say, left) + &prompts::running(say, running)
     }
 
     fn say(&self, words: &str) -> Vec<u8> {

@@ -1,7 +1,10 @@
 //! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
 
 use crate::claude::Claude;
-use crate::{Deeds, Glance, Guards, Network, Scribe, Sessions, Summary, Tables, TablesError, Transcript};
+use crate::{
+    BackgroundTask, Deeds, Glance, Guards, Network, Scribe, Sessions, Summary, Tables, TablesError,
+    Transcript,
+};
 use longhaul_core::{Evidence, Exit, Left, Notice, RunId, Say, SpawnPlan, Tally};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,6 +17,10 @@ pub trait Dialect: Send + Sync {
 
     /// The user's own tables that it was made with: a run that is recovered is read by the same.
     fn tables(&self) -> &Tables;
+
+    /// Returns whether the agent works differently, or not at all, without a variable of its environment. `is_set` answers
+    /// for the others.
+    fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
 
     /// How to start the agent for one attempt, and what to write to it first. An agent that goes on is told
     /// what the past forbids to repeat, and what to check.
@@ -38,9 +45,8 @@ pub trait Dialect: Send + Sync {
     /// that its work is finished.
     fn decoder(&self, guards: &Guards, claims: &Claims) -> Box<dyn Decoder>;
 
-    /// The words for something that the agent is told in the session that it has open, when so much is left of the
-    /// run's limits.
-    fn words(&self, order: &Order, say: Say, left: Left) -> String;
+    /// Returns the prompt for a session that is open, with the remaining limits and the background tasks that run.
+    fn words(&self, order: &Order, say: Say, left: Left, running: &[BackgroundTask]) -> String;
 
     /// What to write to tell the agent these words.
     fn say(&self, words: &str) -> Vec<u8>;
@@ -117,6 +123,10 @@ pub struct Past {
     pub check: Option<String>,
     /// A model's summary of the older part of that, for an attempt that is told one.
     pub summary: Option<Summary>,
+    /// Background tasks that ended with the process of an earlier attempt, which no prompt has named yet.
+    pub stopped: Vec<BackgroundTask>,
+    /// What a person added to the limits when they resumed the run, for the first attempt after that.
+    pub added: Left,
 }
 
 /// What a run orders from an agent: the same for all its attempts.

@@ -1,6 +1,6 @@
 //! What people may want to know of a running attempt. Nothing here decides anything.
 
-use crate::Answered;
+use crate::{Answered, for_user};
 use longhaul_core::{SessionId, Tally};
 use std::collections::BTreeMap;
 
@@ -28,6 +28,8 @@ pub struct Glance {
     pub permission_mode: Option<String>,
     /// What the agent is doing, in a few words on one line: `Bash: cargo test`.
     pub activity: String,
+    /// A tool call that is running, with its most informative argument: `Bash: cargo test`.
+    pub tool: Option<String>,
     /// What was used so far.
     pub tally: Tally,
     /// The text of the last result, up to 16 MiB.
@@ -38,6 +40,9 @@ pub struct Glance {
     pub errors: Vec<String>,
     /// Its questions with their answers, oldest first, bounded.
     pub answered: Vec<Answered>,
+    /// Background commands and sub-agents that run, the oldest first; after the end of the stream, those that ended with the
+    /// process.
+    pub background: Vec<BackgroundTask>,
     /// Turns that ended.
     pub turns: u32,
     /// Events by type.
@@ -48,13 +53,25 @@ pub struct Glance {
     pub bad: u64,
 }
 
+/// A command or a sub-agent that the agent does not wait for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BackgroundTask {
+    /// The tool call that started it.
+    pub call: String,
+    /// The command, or the description of a sub-agent, on one line.
+    pub command: String,
+    /// The file that its output goes to.
+    pub output: Option<String>,
+    /// The last lines of its output. The decoder does not know them.
+    pub last_lines: Option<String>,
+}
+
 impl Glance {
-    /// Adds an error for people, unless it is the one before again.
+    /// Adds an error for people, unless it repeats the one before. Diagnostics of the agent are dropped.
     pub(crate) fn error(&mut self, text: &str) {
-        let text = beginning(text, ERROR_BYTES_MAX);
-        let new = !text.trim().is_empty() && self.errors.last().is_none_or(|last| last != text);
-        if new && self.errors.len() < ERRORS_MAX {
-            self.errors.push(text.to_owned());
+        let text = for_user(beginning(text, ERROR_BYTES_MAX));
+        if !text.is_empty() && self.errors.last() != Some(&text) && self.errors.len() < ERRORS_MAX {
+            self.errors.push(text);
         }
     }
 
@@ -101,6 +118,11 @@ impl EventCounts {
             Some((_, count)) => *count += 1,
             None => self.known.push((name, 1)),
         }
+    }
+
+    /// Whether no event came.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.unknown.is_empty()
     }
 
     /// How many events of a known type came.

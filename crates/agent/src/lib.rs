@@ -17,6 +17,7 @@ mod glance;
 mod guards;
 mod lines;
 pub mod message;
+mod messages;
 mod near;
 mod network;
 mod pattern;
@@ -38,12 +39,13 @@ pub use dialect::{
     whole_task,
 };
 pub use effects::{Effects, Reach};
-pub use glance::{EventCounts, Glance};
+pub use glance::{BackgroundTask, EventCounts, Glance};
 pub use guards::{
     BlockedPathError, BlockedPaths, Call, GuardError, Guards, ToolPattern, UrlListError, UrlPattern,
     UrlPatternError, Verdict, url_patterns,
 };
 pub use message::Scribe;
+pub use messages::for_user;
 pub use near::near;
 pub use network::{Network, NetworkError};
 pub use prices::Prices;

@@ -1,5 +1,6 @@
 //! What a person can type: the command tree and every flag. It reads no file and starts nothing.
 
+mod agent;
 mod completions;
 mod config;
 mod diff;
@@ -30,20 +31,21 @@ mod seed;
 mod simulate;
 mod why;
 
+pub use agent::{AgentArgs, ChangeArgs};
 pub use completions::CompletionsArgs;
-pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs};
+pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs, TrustArgs};
 pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use drill::{DrillAgentKind, DrillArgs};
 pub use events::{Destination, EventsArgs};
 pub use gc::GcArgs;
 pub use keep_going::KeepGoingArgs;
-pub use limits::{LimitArgs, MoreArgs, WrapUpArgs};
+pub use limits::{LimitArgs, MoreArgs, NONE, WrapUpArgs};
 pub use logs::LogsArgs;
 pub use man::ManArgs;
 pub use moving::{ExportArgs, ImportArgs};
 pub use notify::NotifyArgs;
-pub use policy::{DURATIONS, PolicyArgs};
+pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs};
 pub use recover::RecoverArgs;
 pub use report::ReportArgs;
 pub use rerun::RerunArgs;
@@ -51,7 +53,7 @@ pub use research::ResearchArgs;
 pub use resume::ResumeArgs;
 pub use run::RunArgs;
 pub use run_learn::RunLearnArgs;
-pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked};
+pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked, StatusArgs};
 pub use schema::SchemaArgs;
 pub use seed::SeedArgs;
 pub use simulate::SimulateArgs;
@@ -71,8 +73,7 @@ const FIRST: &str = "Begin with `longhaul drill`, which needs neither an agent n
     version,
     max_term_width = 100,
     after_help = FIRST,
-    propagate_version = true,
-    disable_help_subcommand = true
+    propagate_version = true
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -84,9 +85,16 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Global {
-    /// How to print the result [default: text on a terminal, else json]
+    /// How to print the result [default: text; json to a pipe, from commands that drive a run: run, resume, rerun,
+    /// research, recover, attach, cancel]
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
+    /// Print JSON: short for `--output-format json`
+    #[arg(long, global = true, conflicts_with = "output_format")]
+    pub json: bool,
+    /// Whether the command prints JSON to a pipe if no flag names a format.
+    #[arg(skip)]
+    pub pipes_json: bool,
     /// Print nothing on stderr but errors
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -117,9 +125,11 @@ pub enum Command {
     #[command(after_help = DURATIONS)]
     Run(Box<RunArgs>),
     /// Go on with a run that is over, in its session
-    Resume(ResumeArgs),
+    #[command(after_help = DURATIONS)]
+    Resume(Box<ResumeArgs>),
     /// Carry out the task of a run once more, as a new run in a new session
-    Rerun(RerunArgs),
+    #[command(after_help = DURATIONS)]
+    Rerun(Box<RerunArgs>),
     /// Carry out a task of ResearchGym's, by the flags of its Claude Code agent
     Research(Box<ResearchArgs>),
     /// Go on with runs whose supervisor died
@@ -130,7 +140,7 @@ pub enum Command {
     /// List runs, the newest first
     Runs(RunsArgs),
     /// Show the runs that go on, wait, or have lost their supervisor
-    Status,
+    Status(StatusArgs),
     /// Tell what was spent, by day, model, project, run or agent
     Cost(CostArgs),
     /// Show a run, and what was decided in each of its attempts
@@ -194,6 +204,57 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<std::ffi::OsString>,
     },
+}
+
+impl Cli {
+    /// Applies `--json`, and the command's own default format, to the global flags.
+    pub fn resolve_format(&mut self) {
+        if self.global.json {
+            self.global.output_format = Some(OutputFormat::Json);
+        }
+        self.global.pipes_json = self.command.pipes_json();
+    }
+}
+
+impl Command {
+    /// Whether harnesses call this command, so that a pipe receives JSON. Other commands print text everywhere.
+    fn pipes_json(&self) -> bool {
+        match self {
+            Command::Run(_)
+            | Command::Resume(_)
+            | Command::Rerun(_)
+            | Command::Research(_)
+            | Command::Recover(_)
+            | Command::Attach(_)
+            | Command::Cancel(_)
+            | Command::Keypoints(_) => true,
+            Command::Runs(_)
+            | Command::Status(_)
+            | Command::Cost(_)
+            | Command::Show(_)
+            | Command::Why(_)
+            | Command::Logs(_)
+            | Command::Diff(_)
+            | Command::Report(_)
+            | Command::Seed(_)
+            | Command::Export(_)
+            | Command::Import(_)
+            | Command::Gc(_)
+            | Command::Ledger(_)
+            | Command::Playbook(_)
+            | Command::Drill(_)
+            | Command::Simulate(_)
+            | Command::Doctor(_)
+            | Command::Config(_)
+            | Command::Schema(_)
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Hook(_)
+            | Command::Watchdog(_)
+            | Command::FinishTool
+            | Command::DrillAgent { .. } => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -5,42 +5,54 @@ use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use crate::shell;
 use longhaul_core::{Checking, Span};
+use std::num::NonZeroU32;
 use std::path::Path;
-
-// An agent that has not passed by then does not learn what is missing from the same words.
-const ATTEMPTS_MAX: u32 = 10;
-// A whole test suite; what takes longer is rather hung.
-const TIMEOUT: Span = Span::from_mins(30);
 
 /// Applies the flags to the policy of a new run.
 pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
-    let (attempts, timeout) = (args.policy.check_attempts, args.policy.check_timeout);
-    if args.check.is_empty() {
+    let values = &args.policy.values;
+    let (attempts, timeout) = (values.check_attempts, values.check_timeout);
+    let place = args.cwd.as_deref().unwrap_or(Path::new("."));
+    resolved.policy.check = checking(&args.agent.check, (attempts, timeout), None, place)?;
+    let named = [
+        ("check", !args.agent.check.is_empty()),
+        ("check_attempts", attempts.is_some()),
+        ("check_timeout", timeout.is_some()),
+    ];
+    let flags = named.into_iter().filter(|(_, named)| *named);
+    resolved.origins.extend(flags.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
+    Ok(())
+}
+
+/// The bounds of these checks, or of those that the run has already; `None` if it has none.
+pub fn checking(
+    commands: &[String],
+    (attempts, timeout): (Option<NonZeroU32>, Option<Span>),
+    before: Option<Checking>,
+    place: &Path,
+) -> Result<Option<Checking>, Failure> {
+    if commands.is_empty() && before.is_none() {
         return match (attempts, timeout) {
-            (None, None) => Ok(()),
+            (None, None) => Ok(None),
             _ => Err(Failure::usage(
                 "there is no check to be bounded",
                 "name the command with --check COMMAND",
             )),
         };
     }
-    for command in &args.check {
-        check_command(args, command)?;
+    for command in commands {
+        check_command(command, place)?;
     }
-    resolved.policy.check = Some(Checking {
-        attempts_max: attempts.map_or(ATTEMPTS_MAX, Into::into),
-        timeout: Some(timeout.unwrap_or(TIMEOUT)).filter(|timeout| *timeout > Span::ZERO),
-    });
-    let named =
-        [("check", true), ("check_attempts", attempts.is_some()), ("check_timeout", timeout.is_some())];
-    let flags = named.into_iter().filter(|(_, named)| *named);
-    resolved.origins.extend(flags.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
-    Ok(())
+    let before = before.unwrap_or(Checking::DEFAULT);
+    Ok(Some(Checking {
+        attempts_max: attempts.map_or(before.attempts_max, Into::into),
+        timeout: timeout.or(before.timeout).filter(|timeout| *timeout > Span::ZERO),
+    }))
 }
 
 /// A command that the shell cannot read, or whose program is not there, would judge no work at all.
-fn check_command(args: &RunArgs, command: &str) -> Result<(), Failure> {
-    match shell::flaw(command, Some(args.cwd.as_deref().unwrap_or(Path::new(".")))) {
+fn check_command(command: &str, place: &Path) -> Result<(), Failure> {
+    match shell::flaw(command, Some(place)) {
         Some(why) => Err(Failure::usage(
             format!("check the work by `{command}`: {why}"),
             "name a command with --check that runs in the directory of the work, as a shell takes it",

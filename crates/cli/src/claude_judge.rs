@@ -256,7 +256,8 @@ fn then(run: &Run) -> Then {
         | OutcomeKind::Incomplete
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled => Then::Later(retry_at),
+        | OutcomeKind::Cancelled
+        | OutcomeKind::Suspended => Then::Later(retry_at),
     }
 }
 

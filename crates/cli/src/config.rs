@@ -15,6 +15,8 @@ pub mod schema;
 mod table;
 pub mod template;
 pub mod trust;
+pub mod trusted;
+pub mod unknown;
 
 pub use origin::{Configured, Origin, Whose};
 

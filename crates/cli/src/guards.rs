@@ -19,8 +19,8 @@ pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
         block_urls.extend(url_list(&path.display().to_string(), &text)?);
     }
     Ok(Guards {
-        allow_tools: args.allow_tools.clone(),
-        deny_tools: args.deny_tools.clone(),
+        allow_tools: args.agent.allow_tools.clone(),
+        deny_tools: args.agent.deny_tools.clone(),
         block_urls,
         block_paths: block_paths(&args.block_paths, cwd)?,
         answers: answers::of(args)?,

@@ -1,9 +1,9 @@
 //! The user's runs: opening their home, finding the one that was meant.
 
-use crate::commands::dry_run::quoted;
 use crate::failure::{Failure, USAGE};
 use crate::ledger;
 use longhaul::agents::{claude_config_dir, claude_session_file};
+use longhaul::quoted;
 use longhaul_agent::near;
 use longhaul_store::{Home, RunDir, RunFilter, StoreError, is_run_id};
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ pub fn locate() -> Result<Home, Failure> {
     Home::locate(None, |name| env::var_os(name)).map_err(|error| of_store(&error))
 }
 
-/// The run that a person named, by its id or by its directory.
+/// The run that a person named, by its id or by its directory. An unknown run is wrong usage for every command.
 pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
     // An id is no path: what could be both is an id first.
     if asked.contains('/') {
         return by_path(asked).ok_or_else(|| {
             let error = format!("find run `{asked}`: this is no directory with a plan.json");
-            Failure::refused(error, "name the directory of a run, or its id", None)
+            Failure::usage(error, "name the directory of a run, or its id")
         });
     }
     found(home, asked).or_else(|error| by_path(asked).ok_or(error)).map_err(|error| match error {
@@ -42,11 +42,17 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
                 .map_or_else(|_| Vec::new(), |runs| runs.map(|run| run.id().to_string()).collect());
             let near = near(asked, runs.iter().map(String::as_str));
             let hint = match (near.as_slice(), runs.first()) {
-                ([], Some(last)) => format!("the last run is {last}; `@` names it too"),
+                ([], Some(last)) if asked.starts_with('@') => {
+                    format!("the last run, {last}, did not start; `longhaul why {last}` says why")
+                }
+                ([], Some(last)) => format!("the last run is {last}"),
                 ([], None) => "no run was begun yet; `longhaul run` begins one".to_owned(),
                 (near, _) => format!("did you mean {}?", near.join(" or ")),
             };
-            Failure::refused(error.to_string(), hint, None)
+            Failure::usage(error.to_string(), hint)
+        }
+        StoreError::AmbiguousRun { .. } | StoreError::MalformedRun { .. } => {
+            Failure { exit_code: USAGE, ..of_store(&error) }
         }
         _ => of_store(&error),
     })
@@ -75,11 +81,6 @@ fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
             candidates: begins.iter().map(|run| run.id().clone()).collect(),
         }),
     }
-}
-
-/// The same for a command that only reads: a run that is not there is wrong usage, and nothing was refused.
-pub fn find_run_to_read(asked: &str) -> Result<RunDir, Failure> {
-    find_run(&locate()?, asked).map_err(|failure| Failure { exit_code: USAGE, ..failure })
 }
 
 /// The run whose directory this is.

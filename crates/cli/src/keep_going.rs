@@ -18,11 +18,8 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     if !flags.keep_going {
         return Ok(());
     }
-    if !args.check.is_empty() {
-        return Err(Failure::usage(
-            "--keep-going and --check: who decides when the work is done?",
-            "a check keeps the agent going until it passes: leave out --keep-going",
-        ));
+    if !args.agent.check.is_empty() {
+        return Err(excludes_check());
     }
     if let Some(text) = &flags.done_when
         && (text.trim().is_empty() || text.trim().contains('\n'))
@@ -33,6 +30,19 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
         ));
     }
     let limits = &resolved.policy.limits;
+    let asked = &args.limits;
+    // `--budget none` and its like ask for it.
+    let is_unlimited_on_purpose = asked.budget.is_some()
+        || asked.max_tokens.is_some()
+        || asked.time_limit.is_some()
+        || asked.wall_limit.is_some()
+        || asked.max_turns.is_some();
+    if !limits.are_set() && !is_unlimited_on_purpose {
+        return Err(Failure::usage(
+            "--keep-going without a limit: the agent could work and spend forever",
+            "give it --budget 10, --time-limit 12h, --wall-limit, --max-tokens or --max-turns; `--budget none` asks for no limit",
+        ));
+    }
     let longest = limits.time.max(limits.wall);
     resolved.policy.keep_going = Some(KeepGoing {
         extended: flags.extended || longest >= Some(EXTENDED_FROM),
@@ -49,4 +59,12 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     let named = named.into_iter().filter(|(_, named)| *named);
     resolved.origins.extend(named.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
     Ok(())
+}
+
+/// A check decides when the work is done, and so does `--keep-going`.
+pub fn excludes_check() -> Failure {
+    Failure::usage(
+        "--keep-going and --check: who decides when the work is done?",
+        "a check keeps the agent going until it passes: leave out --keep-going",
+    )
 }

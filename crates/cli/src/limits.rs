@@ -3,9 +3,8 @@
 use crate::args::{LimitArgs, MoreArgs, WrapUpArgs};
 use crate::commands::show::limit_used;
 use crate::failure::Failure;
-use crate::output::words;
 use crate::policy::ResolvedPolicy;
-use longhaul::more_of;
+use longhaul::raised;
 use longhaul_core::{Limits, Policy, Reach, Run, RunId, Span, WrapUp};
 
 /// Applies the flags of a new run to its policy.
@@ -52,8 +51,8 @@ pub fn changed(args: &LimitArgs, more: &MoreArgs, policy: &Policy) -> Result<Lim
     Ok(limits)
 }
 
-/// A run that has nothing left to go on with is given more first.
-pub fn check_left(id: &RunId, run: &Run, policy: &Policy) -> Result<(), Failure> {
+/// Rejects a run that has nothing left to continue with. `before` is its policy without what was typed.
+pub fn check_left(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
     // The answer to come may cost as much as those before, and nobody knows what that was.
     let used = run.used(run.state().ended);
     let Some((limit, reach)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
@@ -61,10 +60,11 @@ pub fn check_left(id: &RunId, run: &Run, policy: &Policy) -> Result<(), Failure>
         Reach::All => "used up",
         Reach::Reserve => "used up but for what is held back to save the work",
     };
-    let used =
+    let figures =
         limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
-    let error = format!("go on with run {id}: {} is {left}{used}", words::limit_name(limit));
-    Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {}`", more_of(limit))))
+    let error = format!("cannot continue run {id}: {} is {left}{figures}", limit.describe());
+    let more = raised(before, &used, Some(limit)).unwrap_or_default();
+    Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {more}`")))
 }
 
 fn set(args: &LimitArgs, limits: &mut Limits) {
@@ -81,7 +81,7 @@ fn set(args: &LimitArgs, limits: &mut Limits) {
         limits.wall = Some(wall).filter(|wall| *wall > Span::ZERO);
     }
     if let Some(turns) = args.max_turns {
-        limits.turns = Some(turns).filter(|turns| *turns > 0);
+        limits.turns = u32::try_from(turns).ok().filter(|turns| *turns > 0);
     }
     if let Some(bytes) = args.memory_limit {
         limits.memory = Some(bytes).filter(|bytes| *bytes > 0);

@@ -3,6 +3,7 @@
 mod answers;
 mod api_judge;
 mod args;
+mod changes;
 mod checks;
 mod chronicle;
 mod claude_judge;
@@ -36,6 +37,25 @@ use clap::{CommandFactory, FromArgMatches};
 use output::envelope::Envelope;
 use std::process::ExitCode;
 
+/// A person who misspells a variable hears of it; a program that we start ourselves does not.
+fn warn_of_variables(cli: &Cli) {
+    let is_ours = matches!(
+        cli.command,
+        Command::Hook(_)
+            | Command::Watchdog(_)
+            | Command::FinishTool
+            | Command::Completions(_)
+            | Command::Man(_)
+    );
+    if is_ours || cli.global.quiet {
+        return;
+    }
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for (warning, hint) in config::unknown::warnings(&Cli::command(), names) {
+        output::warn(&warning, Some(&hint));
+    }
+}
+
 fn main() -> ExitCode {
     // The scripted agent is started for every attempt of a drill; it parses its own flags.
     let mut raw = std::env::args_os();
@@ -47,6 +67,9 @@ fn main() -> ExitCode {
     if first.is_some_and(|first| first == commands::hook::SUBCOMMAND) {
         return commands::hook::main(raw);
     }
+    if commands::completions::answer() {
+        return ExitCode::SUCCESS;
+    }
     let command = Cli::command();
     let typed = flags_first::reorder(&command, std::env::args_os().collect());
     let line = match config::arguments::complete(&command, typed) {
@@ -56,15 +79,17 @@ fn main() -> ExitCode {
             return ExitCode::from(failure.exit_code);
         }
     };
-    let matches = command.try_get_matches_from(line.arguments);
+    let matches = command.clone().try_get_matches_from(line.arguments);
     let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) => visible::without_hidden(error, &command).exit(),
     };
     if let Some(failure) = line.warning {
         output::warn(&format!("{}; going on without it", failure.error), failure.hint.as_deref());
     }
     cli.global.configured.values = line.configured;
+    cli.resolve_format();
+    warn_of_variables(&cli);
     let format = output::format(&cli.global);
     let prints = format != OutputFormat::Text && !cli.command.tells_on_stdout();
     let ended = match cli.command {
@@ -75,7 +100,7 @@ fn main() -> ExitCode {
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::attach::attach(&cli.global, &args),
         Command::Runs(args) => commands::runs::runs(&cli.global, &args),
-        Command::Status => commands::status::status(&cli.global),
+        Command::Status(args) => commands::status::status(&cli.global, &args),
         Command::Cost(args) => commands::cost::cost(&cli.global, &args),
         Command::Gc(args) => commands::gc::gc(&cli.global, &args),
         Command::Ledger(args) => commands::ledger::ledger(&cli.global, &args),
@@ -116,6 +141,7 @@ fn main() -> ExitCode {
                     Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);
                 if let Some(run) = failure.run {
                     envelope.run.resume = Some(format!("longhaul recover {run}"));
+                    envelope.run.next.extend(envelope.run.resume.clone());
                     envelope.run.id = Some(run.to_string());
                 }
                 output::print(&envelope, format);

@@ -1,7 +1,7 @@
 //! From flags to a policy: a preset and what the user changed in it, each value with its origin.
 
-use crate::args::PolicyArgs;
-use longhaul_core::{Jitter, Policy, Preset, ServerBound, SessionLoss, Span};
+use crate::args::{PolicyArgs, PolicyValueArgs};
+use longhaul_core::{Policy, Preset, ServerBound, SessionLoss, Span};
 use std::collections::BTreeMap;
 
 /// A policy and where each of its values came from.
@@ -17,8 +17,17 @@ pub fn resolve(args: &PolicyArgs, preset: Option<Preset>, resume_or_new: bool) -
     let preset = preset.or(args.preset).unwrap_or(Preset::Default);
     let mut policy = preset.policy();
     let mut origins = BTreeMap::from([("preset".to_owned(), preset.word().to_owned())]);
-    let mut flag = |name: &str| origins.insert(name.to_owned(), "flag".to_owned());
+    let mut flag = |name: &str| drop(origins.insert(name.to_owned(), "flag".to_owned()));
+    change(&args.values, &mut policy, &mut flag);
+    if resume_or_new {
+        policy.session_loss = SessionLoss::Fresh;
+        flag("resume_or_new");
+    }
+    ResolvedPolicy { preset, policy, origins }
+}
 
+/// Applies the flags to a policy, and calls `flag` with the name of each.
+pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut(&str)) {
     if let Some(retries) = args.max_retries {
         policy.retries_max = retries;
         flag("max_retries");
@@ -69,82 +78,40 @@ pub fn resolve(args: &PolicyArgs, preset: Option<Preset>, resume_or_new: bool) -
         policy.inner_retries = retries;
         flag("inner_retries");
     }
+    if let Some(reaction) = args.on_terminate {
+        policy.on_terminate = reaction;
+        flag("on_terminate");
+    }
     if args.allow_denials {
         policy.allow_denials = true;
         flag("allow_denials");
     }
-    if resume_or_new {
-        policy.session_loss = SessionLoss::Fresh;
-        flag("resume_or_new");
-    }
-    ResolvedPolicy { preset, policy, origins }
 }
 
-/// A policy's values as they would be typed, by the names of their flags; nothing where no value says it.
-pub fn as_typed(policy: &Policy) -> Vec<(&'static str, Option<String>)> {
-    let time = |span: Option<Span>| Some(typed(span.unwrap_or(Span::ZERO)));
-    let limits = &policy.limits;
-    let outage = match policy.server_bound {
-        ServerBound::Time(limit) => time(limit),
-        ServerBound::Retries => None,
-    };
-    let jitter = match policy.backoff.jitter {
-        Jitter::Full => "full".to_owned(),
-        Jitter::None => "none".to_owned(),
-        Jitter::Percent(percent) => percent.to_string(),
-    };
-    vec![
-        ("budget", Some(limits.budget.map_or_else(|| "0".to_owned(), |usd| usd.dollars().to_string()))),
-        ("max_tokens", Some(limits.tokens.unwrap_or(0).to_string())),
-        ("time_limit", time(limits.time)),
-        ("wall_limit", time(limits.wall)),
-        ("max_turns", Some(limits.turns.unwrap_or(0).to_string())),
-        (
-            "memory_limit",
-            Some(limits.memory.map_or_else(|| "0".to_owned(), |bytes| format!("{}M", bytes >> 20))),
-        ),
-        ("max_retries", Some(policy.retries_max.to_string())),
-        ("retry_base", Some(typed(policy.backoff.base))),
-        ("retry_cap", Some(typed(policy.backoff.cap))),
-        ("retry_jitter", Some(jitter)),
-        ("outage_limit", outage),
-        ("attempt_timeout", time(policy.attempt_timeout)),
-        ("stall_timeout", time(policy.stall_timeout)),
-        ("progress_timeout", time(policy.progress_timeout)),
-        ("orphan_timeout", time(policy.orphan_timeout)),
-        ("max_wait", time(policy.max_wait)),
-        ("background_wait", time(Some(policy.background_wait).filter(|wait| *wait < Span(u64::MAX)))),
-        ("inner_retries", Some(policy.inner_retries.to_string())),
-    ]
-}
-
-/// A time as `duration` reads it, without loss.
-fn typed(span: Span) -> String {
-    let millis = span.millis();
-    let seconds = millis / 1000;
-    if millis == 0 {
-        return "0".to_owned();
-    }
-    if !millis.is_multiple_of(1000) {
-        return format!("{millis}ms");
-    }
-    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    parts
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, unit)| format!("{number}{unit}"))
-        .collect()
-}
-
-/// 0 means unlimited, everywhere.
+/// A limit that was typed as `none` is 0 here.
 fn unless_zero(span: Span) -> Option<Span> {
     (span > Span::ZERO).then_some(span)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::args::Cli;
     use crate::duration::duration;
+    use clap::CommandFactory;
+    use longhaul_core::{Preset, Span, typed};
+
+    #[test]
+    fn the_help_states_each_default() {
+        let root = Cli::command();
+        let run = root.find_subcommand("run").expect("there is a command `run`");
+        for (name, value) in Preset::Default.policy().typed_values() {
+            let flag = name.replace('_', "-");
+            let arg = run.get_arguments().find(|arg| arg.get_long() == Some(&flag)).expect("each is a flag");
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let default = format!("[default: {}]", value.expect("the default policy has each"));
+            assert!(help.contains(&default), "--{flag}: no {default} in {help}");
+        }
+    }
 
     #[test]
     fn times_are_typed_without_loss() {

@@ -67,6 +67,7 @@ described! {
     "config-show": "What is configured",
     "config-path": "Where configuration files are looked for",
     "config-init": "The configuration file that was written",
+    "config-trust": "A project's file whose trust changed",
     "schema": "The list of these schemas",
     "events": "A line of --events",
     "stream-json": "A line of ours in --output-format stream-json, between the agent's own",
@@ -86,5 +87,6 @@ described! {
     "exit": "attempts/NNN/exit.json in a run's directory",
     "spent": "attempts/NNN/spent.json in a run's directory",
     "answers": "attempts/NNN/answers.json in a run's directory",
+    "background": "attempts/NNN/background.json in a run's directory",
     "orphaned": "attempts/NNN/orphaned.json in a run's directory",
 }

@@ -23,8 +23,8 @@ pub fn cancels() -> io::Result<mpsc::Receiver<By>> {
                     presses += 1;
                     if presses == 1 { By::Person } else { By::PersonNow }
                 }
-                _ = terminate.recv() => By::Terminate,
-                _ = hang_up.recv() => By::HangUp,
+                _ = terminate.recv() => By::Sigterm,
+                _ = hang_up.recv() => By::Sighup,
             };
             if sender.send(by).await.is_err() {
                 return;

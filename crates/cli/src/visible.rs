@@ -1,7 +1,8 @@
 //! The command tree as people see it: without what is hidden, which is for Longhaul itself. Completions and manual pages
 //! are made of it.
 
-use clap::Command;
+use clap::error::{ContextKind, ContextValue};
+use clap::{Command, Error};
 
 /// A copy of the tree without hidden commands and flags. It describes; it is not parsed with.
 pub fn tree(command: &Command) -> Command {
@@ -19,4 +20,22 @@ pub fn tree(command: &Command) -> Command {
         copy = copy.after_help(text.clone());
     }
     copy.propagate_version(true).subcommand_required(command.is_subcommand_required_set())
+}
+
+/// An error that does not suggest hidden commands.
+pub fn without_hidden(mut error: Error, root: &Command) -> Error {
+    let is_hidden = |name: &str| root.find_subcommand(name).is_some_and(Command::is_hide_set);
+    let kind = ContextKind::SuggestedSubcommand;
+    match error.remove(kind) {
+        Some(ContextValue::Strings(mut names)) => {
+            names.retain(|name| !is_hidden(name));
+            if !names.is_empty() {
+                error.insert(kind, ContextValue::Strings(names));
+            }
+        }
+        Some(ContextValue::String(name)) if is_hidden(&name) => {}
+        Some(suggested) => drop(error.insert(kind, suggested)),
+        None => {}
+    }
+    error
 }

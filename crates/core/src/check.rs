@@ -13,6 +13,16 @@ pub struct Checking {
     pub timeout: Option<Span>,
 }
 
+impl Checking {
+    /// The bounds of a check for which no others are given.
+    pub const DEFAULT: Checking = Checking {
+        // An agent that has not passed by then does not learn what is missing from the same output.
+        attempts_max: 10,
+        // A whole test suite. A check that takes longer is more likely hung.
+        timeout: Some(Span::from_mins(30)),
+    };
+}
+
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -38,6 +38,8 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     }
     match settled {
         Some(result) => by_result(evidence, result),
+        // However hard it was stopped.
+        None if evidence.stopped == Some(StopWhy::Suspended) => Some(Fault::Interrupted),
         None if evidence.memory_kill => Some(Fault::OutOfMemory),
         None => Some(by_exit(evidence.exit)),
     }
@@ -58,14 +60,23 @@ fn by_our_stop(stopped: Option<StopWhy>) -> Option<Fault> {
         StopWhy::Memory => Some(Fault::OutOfMemory),
         // It had its result, which decides. A cancelled run is ended by the cancel, not by a fault; and one that was
         // to save its work by its limit.
-        StopWhy::Lingered | StopWhy::Cancelled | StopWhy::Reserve | StopWhy::LimitReached => None,
+        StopWhy::Lingered
+        | StopWhy::BackgroundStopped
+        | StopWhy::Cancelled
+        | StopWhy::Suspended
+        | StopWhy::Reserve
+        | StopWhy::LimitReached => None,
     }
 }
 
 fn by_startup(startup: StartupError) -> Fault {
     match startup {
         StartupError::ProgramMissing => Fault::AgentMissing,
-        StartupError::Unusable => Fault::AgentUnusable,
+        StartupError::Unusable
+        | StartupError::BypassAsRoot
+        | StartupError::UnknownPermissionMode
+        | StartupError::SandboxMissing
+        | StartupError::NotAnAgent => Fault::AgentUnusable,
         StartupError::SessionUnknown => Fault::SessionLost,
         StartupError::SessionInUse => Fault::SessionExists,
         StartupError::SessionHeld => Fault::SessionBusy,

@@ -3,7 +3,7 @@
 use crate::{Moment, Span};
 use serde::{Deserialize, Serialize};
 
-/// The clocks of a run. Wall = active + waiting + suspended. Time in which it was over is in none.
+/// The clocks of a run. Wall = active + waiting + downtime. Time in which it was over is in none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clocks {
@@ -12,7 +12,7 @@ pub struct Clocks {
     /// Time spent waiting with no process resident: backoffs and parks.
     pub waiting: Span,
     /// Time the machine was asleep, or nobody supervised the run and its agent did nothing.
-    pub suspended: Span,
+    pub downtime: Span,
     /// Time between an end and the moment when somebody let the run go on.
     #[serde(default)]
     pub over: Span,
@@ -26,6 +26,6 @@ impl Clocks {
 
     /// Time the run worked: wall without waits and sleep.
     pub fn active(&self, at: Moment) -> Span {
-        self.wall(at) - self.waiting - self.suspended
+        self.wall(at) - self.waiting - self.downtime
     }
 }

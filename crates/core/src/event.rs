@@ -1,8 +1,8 @@
 //! What the core is told: facts, in the past tense.
 
 use crate::{
-    By, Checked, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, Signs, Span,
-    StartupError, Tally, TurnResult,
+    By, Checked, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, SettingChange, Signs,
+    Span, StartupError, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum Event {
     /// Somebody wants this run carried out, on this session.
     Started(SessionPlan),
-    /// Somebody wants a run that is over to go on.
-    Reopened(Ask),
+    /// A person resumes a finished run, and changed these settings.
+    Reopened(Ask, Vec<SettingChange>),
     /// The session to be continued was looked for, and this was found.
     Inspected(SessionFound),
     /// What was ordered to be condensed is, or will not be; nothing that did it is left.
@@ -34,7 +34,7 @@ pub enum Event {
     /// The deadline has come.
     Ticked,
     /// The machine was asleep for so long; or nobody supervised the run, and its agent did nothing.
-    Suspended(Span),
+    Downtime(Span),
     /// Somebody wants the run to end.
     Cancelled(By),
     /// A new supervisor took over a run whose supervisor died.
@@ -43,6 +43,8 @@ pub enum Event {
         found: Found,
         /// When the dead one had last written something down, if it had.
         last_at: Option<Moment>,
+        /// The settings that a person changed at the takeover.
+        changes: Vec<SettingChange>,
     },
 }
 
@@ -60,6 +62,7 @@ pub enum Ask {
 }
 
 /// What a recovering supervisor found of the last attempt.
+#[expect(clippy::large_enum_variant, reason = "there is one for each recovery")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// Its process lives.

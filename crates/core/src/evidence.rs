@@ -64,6 +64,9 @@ pub struct Evidence {
     /// How many of its turns ended with a result.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub turns: u32,
+    /// Number of background commands and sub-agents that ended with the process.
+    #[serde(default, skip_serializing_if = "crate::record::is_zero")]
+    pub background: u32,
     /// What the workspace looked like when it was over, where somebody looked. Filled in by the world.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<u64>,
@@ -91,6 +94,7 @@ impl Evidence {
             progressed: false,
             claimed: false,
             turns: 0,
+            background: 0,
             workspace: None,
             tally: Tally::default(),
         }
@@ -140,6 +144,14 @@ pub enum StartupError {
     ProgramMissing,
     /// The program cannot be run: not executable, wrong format, too old, a bad flag, a refused mode.
     Unusable,
+    /// It refuses to work without permissions as root, unless the machine is declared a sandbox.
+    BypassAsRoot,
+    /// It does not know the permission mode.
+    UnknownPermissionMode,
+    /// Its sandbox is required and cannot be had.
+    SandboxMissing,
+    /// The program is not an agent: it ended without a line of the agent's protocol.
+    NotAnAgent,
     /// The agent knows no session of that id.
     SessionUnknown,
     /// The agent has a session of that id already.

@@ -1,6 +1,7 @@
 //! Why an attempt failed: the closed list of faults and their wire words.
 //! What to do about each is in `remedy.rs`, how each is recognised in `classify.rs`.
 
+use crate::{Ending, StopReason, TurnResult};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -84,6 +85,60 @@ faults! {
     AgentBudget = "agent_budget",
     /// None of the above; the evidence is kept.
     Unknown = "unknown",
+}
+
+impl Fault {
+    /// Returns what the fault means for a person, as a clause without a period. It is true of every attempt that ends
+    /// with this fault.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Fault::RateLimited => "rate limited",
+            Fault::Overloaded => "the API is overloaded",
+            Fault::ServerError => "the API failed",
+            Fault::Network => "the API could not be reached",
+            Fault::UsageLimit => "the account's usage limit is reached",
+            Fault::Crashed => "the agent crashed",
+            Fault::Interrupted => "the agent was interrupted",
+            Fault::OutOfMemory => "the agent ran out of memory",
+            Fault::Stalled => "the agent stalled",
+            Fault::AttemptTimeout => "the attempt timed out",
+            Fault::SessionLost => "the session was not found",
+            Fault::SessionExists => "the session exists already",
+            Fault::SessionBusy => "the session is in use",
+            Fault::ContextFull => "the conversation exceeds the model's context",
+            Fault::OutputLimit => "the answer was cut at the model's output limit",
+            Fault::Unfinished => "the agent stopped before the work was done",
+            Fault::GuardLapsed => "a hook did not answer, so a guard did not run",
+            Fault::Permission => "the agent was denied tools that it needed",
+            Fault::Auth => "the credentials were rejected",
+            Fault::Billing => "the account cannot pay",
+            Fault::ModelUnknown => "the API does not know the model",
+            Fault::Refused => "the model refused the request",
+            Fault::BadRequest => "the API rejected the request",
+            Fault::AgentMissing => "the agent is not installed",
+            Fault::AgentUnusable => "the agent refused to start",
+            Fault::TurnLimit => "the agent's turn limit is reached",
+            Fault::AgentBudget => "the agent's money limit is reached",
+            Fault::Unknown => "the agent failed for an unknown reason",
+        }
+    }
+
+    /// Returns the same for an attempt with this last result, which can say more about an agent that stopped.
+    pub fn describe_with(self, result: Option<&TurnResult>) -> &'static str {
+        match (self, result) {
+            (Fault::Unfinished, Some(result)) if result.ending == Ending::HookStopped => {
+                "a hook stopped the agent"
+            }
+            (Fault::Unfinished, Some(result)) if result.stop_hook_capped => {
+                "a stop hook kept the agent going until the agent's own limit"
+            }
+            (Fault::Unfinished, Some(result)) if result.stop_reason == StopReason::PauseTurn => {
+                "the model paused and did not continue"
+            }
+            (Fault::Unfinished, Some(result)) if result.empty => "the agent stopped without an answer",
+            (fault, _) => fault.describe(),
+        }
+    }
 }
 
 impl fmt::Display for Fault {

@@ -30,7 +30,7 @@ pub struct Limits {
     /// Tokens that it may use, of every kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// How long it may work: waits, parks and suspended time are not counted.
+    /// How long it may work: waits, parks and downtime are not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Span>,
     /// How long it may take from its start, as long as it is not over.
@@ -117,6 +117,20 @@ pub struct Left {
 }
 
 impl Limits {
+    /// Returns by how much these limits are higher than `before`. A limit that was or is not set adds nothing.
+    pub fn added_to(&self, before: &Limits) -> Left {
+        let money = self.budget.zip(before.budget).map(|(now, before)| now.less(before));
+        let turns = self.turns.zip(before.turns).map(|(now, before)| now.saturating_sub(before));
+        let time =
+            |now: Option<Span>, before: Option<Span>| now.zip(before).map(|(now, before)| now - before);
+        let time = time(self.time, before.time).max(time(self.wall, before.wall));
+        Left {
+            money: money.filter(|money| *money > Usd::ZERO),
+            turns: turns.filter(|turns| *turns > 0),
+            time: time.filter(|time| *time > Span::ZERO),
+        }
+    }
+
     /// Whether there is one that ends the run. Its agent must not work on while nobody keeps count.
     pub fn are_set(&self) -> bool {
         *self != Limits { memory: self.memory, ..Limits::default() }
@@ -223,6 +237,17 @@ impl Limit {
             Limit::Time => "time",
             Limit::Wall => "wall",
             Limit::Turns => "turns",
+        }
+    }
+
+    /// Returns the limit as a noun phrase for a person.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Limit::Budget => "the budget",
+            Limit::Tokens => "the token limit",
+            Limit::Time => "the time limit",
+            Limit::Wall => "the wall limit",
+            Limit::Turns => "the turn limit",
         }
     }
 

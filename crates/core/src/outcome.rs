@@ -31,6 +31,8 @@ pub enum OutcomeKind {
     RetryLater,
     /// Somebody stopped the run.
     Cancelled,
+    /// SIGTERM or SIGHUP stopped the run; `recover` continues it.
+    Suspended,
 }
 
 impl OutcomeKind {
@@ -47,6 +49,7 @@ impl OutcomeKind {
         OutcomeKind::Bug,
         OutcomeKind::RetryLater,
         OutcomeKind::Cancelled,
+        OutcomeKind::Suspended,
     ];
 
     /// The wire word.
@@ -63,6 +66,7 @@ impl OutcomeKind {
             OutcomeKind::Bug => "bug",
             OutcomeKind::RetryLater => "retry_later",
             OutcomeKind::Cancelled => "cancelled",
+            OutcomeKind::Suspended => "suspended",
         }
     }
 }
@@ -82,21 +86,41 @@ pub enum By {
     Person,
     /// A person who pressed twice: stop now.
     PersonNow,
-    /// SIGTERM to the supervisor: stop gracefully, resumable.
-    Terminate,
-    /// SIGHUP to the supervisor: the terminal went away.
-    HangUp,
+    /// SIGTERM to the supervisor: a reboot, `systemctl stop`, a preempted job.
+    Sigterm,
+    /// SIGHUP to the supervisor: its terminal is gone.
+    Sighup,
 }
 
 impl By {
-    /// The exit code that a cancelled run ends with: 128 + the signal's number.
+    /// The signal's name, as in `kill -l`.
+    pub fn signal(self) -> &'static str {
+        match self {
+            By::Person | By::PersonNow => "SIGINT",
+            By::Sigterm => "SIGTERM",
+            By::Sighup => "SIGHUP",
+        }
+    }
+
+    /// The exit code of a run that this cancelled or suspended: 128 + the signal's number.
     pub fn exit_code(self) -> u8 {
         match self {
             By::Person | By::PersonNow => 130,
-            By::Terminate => 143,
-            By::HangUp => 129,
+            By::Sigterm => 143,
+            By::Sighup => 129,
         }
     }
+}
+
+/// The proof that the work of a run is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Verified {
+    /// Every check passed.
+    Checks,
+    /// There is no proof: no check was set, or the work is not done.
+    None,
 }
 
 /// How a run ended.
@@ -114,7 +138,7 @@ pub struct Outcome {
     /// The limit that decided it, if one did (`over_budget`, `out_of_time`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// Who cancelled it (`cancelled`).
+    /// Who cancelled it (`cancelled`), or the signal that suspended it (`suspended`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
 }
@@ -139,6 +163,11 @@ impl Outcome {
         Outcome { kind: OutcomeKind::Cancelled, by: Some(by), ..Outcome::DONE }
     }
 
+    /// A run that this signal suspended.
+    pub fn suspended(by: By) -> Outcome {
+        Outcome { kind: OutcomeKind::Suspended, by: Some(by), ..Outcome::DONE }
+    }
+
     /// The exit code of `longhaul run`. It is 0 for `done` and for nothing else.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
@@ -153,6 +182,7 @@ impl Outcome {
             OutcomeKind::Bug => 70,
             OutcomeKind::RetryLater => 75,
             OutcomeKind::Cancelled => self.by.map_or(130, By::exit_code),
+            OutcomeKind::Suspended => self.by.map_or(143, By::exit_code),
         }
     }
 }

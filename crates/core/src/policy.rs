@@ -57,6 +57,9 @@ pub struct Policy {
     pub linger: Span,
     /// How long an agent may take to heed a stop before a harder one.
     pub stop_grace: Span,
+    /// What SIGTERM and SIGHUP to the supervisor do to the run.
+    #[serde(default)]
+    pub on_terminate: OnTerminate,
     /// Whether denied tools are accepted as part of the work.
     pub allow_denials: bool,
     /// What happens when a session named by the user, or one in use, is not there.
@@ -132,6 +135,19 @@ pub enum SessionLoss {
     Fresh,
     /// The failing resume spends an attempt, and the same is tried again until they run out.
     SpendAttempt,
+}
+
+/// What SIGTERM and SIGHUP to the supervisor do to a run. They come from the system: a reboot, `systemctl stop`, a
+/// preempted job, a closed terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OnTerminate {
+    /// The run is suspended: `longhaul recover` continues it, at boot too.
+    #[default]
+    Suspend,
+    /// The run is cancelled, as by Ctrl-C: only a person continues it.
+    Cancel,
 }
 
 /// What an attempt's timeout means for the run.

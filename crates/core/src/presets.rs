@@ -2,7 +2,9 @@
 //! for people who move here from there.
 
 use crate::policy::condense_timeout;
-use crate::{Backoff, Jitter, Limits, Policy, ServerBound, SessionLoss, Span, TimeoutRule, WrapUp};
+use crate::{
+    Backoff, Jitter, Limits, OnTerminate, Policy, ServerBound, SessionLoss, Span, TimeoutRule, WrapUp,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -131,6 +133,7 @@ fn default() -> Policy {
         linger: Span::from_secs(10),
         // SIGTERM in mid-tool takes up to 1.6 s; a loaded machine several times that.
         stop_grace: Span::from_secs(10),
+        on_terminate: OnTerminate::Suspend,
         allow_denials: false,
         session_loss: SessionLoss::Ladder,
         condense: false,

@@ -3,8 +3,8 @@
 
 use crate::{
     Ask, Because, By, Checked, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc,
-    Questions, Reach, Remains, Remedy, Rung, Say, SessionId, Silence, Span, SpawnPlan, StopLevel, Tally,
-    TurnResult,
+    Questions, Reach, Remains, Remedy, Rung, Say, SessionId, SettingChange, Silence, Span, SpawnPlan,
+    StopLevel, Tally, TurnResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,9 @@ pub enum Record {
         at: Moment,
         /// What is to be said.
         ask: Ask,
+        /// The settings that the person changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<SettingChange>,
     },
     /// An attempt was ordered.
     AttemptStarted {
@@ -107,6 +110,9 @@ pub enum Record {
         /// How many turns of the attempt had ended: none of them is a stop again.
         #[serde(default, skip_serializing_if = "is_zero")]
         turns: u32,
+        /// Number of background commands and sub-agents that were running.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        background: u32,
     },
     /// The agent was told something in the session that it has open.
     Said {
@@ -147,8 +153,8 @@ pub enum Record {
         /// What was heard and seen.
         silence: Silence,
     },
-    /// A new supervisor took the run over from one that died. It decides nothing: what is done about what it found is in the
-    /// records that follow, if anything is.
+    /// A new supervisor took the run over. A suspended run returns to the phase before; else the record decides nothing, and
+    /// the records that follow hold what is done about what was found.
     Recovered {
         /// When.
         at: Moment,
@@ -157,9 +163,12 @@ pub enum Record {
         /// When the dead one had last written something down. It died then or later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_at: Option<Moment>,
+        /// The settings that a person changed at the takeover.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<SettingChange>,
     },
     /// The machine was asleep, or nobody supervised the run and its agent did nothing.
-    Suspended {
+    Downtime {
         /// How long.
         span: Span,
     },
@@ -179,10 +188,13 @@ pub enum Record {
         /// How its questions were answered.
         #[serde(default, skip_serializing_if = "Questions::are_none")]
         questions: Questions,
+        /// Number of background commands and sub-agents that ended with its process; `background.json` has their names.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        background: u32,
         /// Whether it continued the conversation that it was to continue, where that could be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continuity: Option<Continuity>,
-        /// What was seen, kept for a fault that nobody could name.
+        /// What was seen, kept for an unknown fault and for an agent that refused to start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<Box<Evidence>>,
         /// What happens next, once nothing of the attempt is left.
@@ -219,6 +231,20 @@ pub enum Record {
         /// When.
         at: Moment,
         /// Who.
+        by: By,
+    },
+    /// SIGTERM or SIGHUP arrived: the run is being suspended.
+    SuspendOrdered {
+        /// When.
+        at: Moment,
+        /// Which signal.
+        by: By,
+    },
+    /// No process of the run is left, and its supervisor exits. The next supervisor continues it from this phase on.
+    Suspended {
+        /// When.
+        at: Moment,
+        /// Which signal.
         by: By,
     },
     /// The run is over.
@@ -279,6 +305,10 @@ pub enum StopWhy {
     Memory,
     /// It had its result and did not end.
     Lingered,
+    /// Its background work outlived the result for longer than the policy allows, or until a limit.
+    BackgroundStopped,
     /// Somebody asked for the end.
     Cancelled,
+    /// The run is being suspended.
+    Suspended,
 }

@@ -26,6 +26,8 @@ pub enum Remains {
     Sweeping,
     /// The run waited for its next attempt.
     Waiting,
+    /// SIGTERM or SIGHUP had suspended the run.
+    Suspended,
     /// The run was over, and nobody had been told.
     Over,
 }
@@ -47,6 +49,7 @@ pub(crate) fn remains(phase: &Phase, found: &Found) -> Option<Remains> {
         Phase::Checking { .. } => Remains::Checking,
         Phase::Sweeping { .. } => Remains::Sweeping,
         Phase::Waiting { .. } => Remains::Waiting,
+        Phase::Suspended { .. } => Remains::Suspended,
         Phase::Over { .. } => Remains::Over,
     })
 }

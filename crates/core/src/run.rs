@@ -13,12 +13,13 @@ mod seen;
 mod stall;
 mod state;
 mod steps;
+mod suspend;
 
 pub use deadline::{Deadline, Why};
 pub use seen::Seen;
 pub use state::{FaultSet, Phase, Reached, Stage, State};
 
-use crate::{Action, Record};
+use crate::{Action, Outcome, Record};
 
 /// One request on its way to an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,6 +65,7 @@ impl Run {
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],
             Phase::Over { outcome } => vec![Action::Finish(*outcome)],
+            Phase::Suspended { by, .. } => vec![Action::Finish(Outcome::suspended(*by))],
             Phase::New | Phase::Launching | Phase::Live | Phase::Waiting { .. } => Vec::new(),
         }
     }

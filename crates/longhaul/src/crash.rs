@@ -2,8 +2,8 @@
 //! signal. Without the feature `crash-points`, which only tests switch on, nothing of this is compiled.
 //!
 //! `LONGHAUL_CRASH=supervisor@12` dies when the twelfth point is passed; `agent@12` kills the agent
-//! there, `both@12` the one and then the other. `agent:term@12` and `agent:stop@12` send SIGTERM and
-//! SIGSTOP instead. With `LONGHAUL_CRASH_LOG` each point that is passed is appended to that file, and
+//! there, `both@12` the one and then the other, `all@12` every process that has this variable in its environment:
+//! supervisor, agent, tools, watchdog. `agent:term@12` and `agent:stop@12` send SIGTERM and SIGSTOP instead. With `LONGHAUL_CRASH_LOG` each point that is passed is appended to that file, and
 //! `struck` where somebody is hit, so that a test can count the ones and believe in the other.
 
 /// A point in a supervisor's life, by what was done last.
@@ -68,10 +68,28 @@ mod crashing {
         {
             log("struck");
         }
-        if matches!(who, "supervisor" | "both") {
+        if who == "all" {
+            // The agent and its tools first: the supervisor sees them end before its own signal arrives.
+            for pid in others(&order) {
+                let _ = kill_process(pid, signal);
+            }
+        }
+        if matches!(who, "supervisor" | "both" | "all") {
             log("struck");
             let _ = kill_process(getpid(), signal);
         }
+    }
+
+    /// The other processes with this order in their environment.
+    fn others(order: &str) -> impl Iterator<Item = Pid> {
+        let variable = format!("LONGHAUL_CRASH={order}").into_bytes();
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        processes.filter_map(move |entry| {
+            let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+            let environment = std::fs::read(entry.path().join("environ")).ok()?;
+            let is_ours = environment.split(|byte| *byte == 0).any(|found| found == variable);
+            (is_ours && pid != getpid()).then_some(pid)
+        })
     }
 
     fn log(line: &str) {

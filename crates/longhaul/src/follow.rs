@@ -7,7 +7,7 @@ use crate::recover::is_told;
 use crate::report::Report;
 use crate::supervisor::{claims_of, dialect_of, guards_of};
 use longhaul_agent::{Claims, Decoder, Dialect, Guards};
-use longhaul_core::{Moment, Outcome, Run, Step};
+use longhaul_core::{Moment, Outcome, Phase, Run, Step};
 use longhaul_store::{Entry, Journal, JournalFollower, Plan, RunDir};
 use std::io;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const LOOK_WHETHER_TOLD: Duration = Duration::from_millis(5);
 /// How following a run ended.
 #[derive(Debug)]
 pub enum Followed {
-    /// The run ended.
+    /// The run ended, or a signal suspended it.
     Ended(Box<Report>),
     /// Nobody supervises the run, and it has not ended, or nobody was told how.
     Orphaned,
@@ -66,6 +66,9 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
             return Ok(Followed::Ended(Box::new(following.report(outcome))));
         }
         if !held {
+            if let Phase::Suspended { by, .. } = following.run.state().phase {
+                return Ok(Followed::Ended(Box::new(following.report(Outcome::suspended(by)))));
+            }
             return Ok(Followed::Orphaned);
         }
         let pause = if outcome.is_some() { LOOK_WHETHER_TOLD } else { LOOK_FOR_SUPERVISOR };

@@ -57,6 +57,7 @@
 
 pub mod agents;
 pub mod changes;
+mod channel;
 mod condense;
 mod crash;
 mod diagnostic;
@@ -65,7 +66,9 @@ mod follow;
 mod live;
 pub mod moving;
 mod news;
+mod next_commands;
 mod observer;
+mod plan_changes;
 mod recover;
 mod report;
 mod request;
@@ -77,6 +80,7 @@ pub mod watchdog;
 mod watching;
 mod world;
 
+pub use channel::{Channel, ChannelError};
 pub use condense::{CondenseError, condense};
 pub use driver::drive;
 pub use follow::{Followed, follow};
@@ -84,9 +88,11 @@ pub use live::{MARK_VARIABLE, Mark, RUN_VARIABLE, marked, sweep};
 #[cfg(feature = "schema")]
 pub use news::Told;
 pub use news::{NewsKind, Untold};
+pub use next_commands::{CommandContext, next_commands, quoted, raised};
 pub use observer::{Observer, Unobserved, View};
+pub use plan_changes::PlanChanges;
 pub use recover::{recover, recoverable};
-pub use report::{Report, more_of, resume_command};
+pub use report::{FailedCheck, Report, stopped_words};
 pub use resume::{GoingOn, again, branch, resume};
 pub use seeding::{SeedError, WorkOnRecord};
 pub use supervisor::{Environment, Request, RunError, SessionChoice, SuperviseError, supervise};

@@ -1,6 +1,7 @@
 //! The live world: a run directory, an agent process, the machine's clock.
 
 mod adopted;
+mod background;
 mod child;
 mod clock;
 mod condenser;
@@ -25,8 +26,8 @@ pub(crate) use adopted::Adopted;
 pub(crate) use child::{Agent, Launch, start_ticks};
 pub(crate) use clock::{Clock, seed};
 pub(crate) use condenser::{Condenser, left_by};
-pub(crate) use found::live_agent;
-pub(crate) use left::tail_of;
+pub(crate) use found::{live_agent, stream_of_original};
+pub(crate) use left::{tail, tail_of};
 pub use mark::{MARK_VARIABLE, Mark, RUN_VARIABLE};
 pub(crate) use sweep::sweep_on;
 pub use sweep::{marked, sweep};

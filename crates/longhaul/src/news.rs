@@ -2,6 +2,7 @@
 //! closed words, figures, and the beginning of the task; no agent's prose.
 
 use crate::Report;
+use crate::channel::Message;
 use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Phase, Run, RunId, Span};
 use longhaul_store::rfc3339;
 use serde::Serialize;
@@ -107,7 +108,8 @@ impl News {
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater
-            | OutcomeKind::Cancelled => NewsKind::Outcome,
+            | OutcomeKind::Cancelled
+            | OutcomeKind::Suspended => NewsKind::Outcome,
         };
         let next = report.resume_command().unwrap_or_else(|| format!("longhaul show {}", report.run));
         let told = Told {
@@ -135,6 +137,23 @@ impl News {
             ..Told::of(kind, dir, (run, at), task, next)
         };
         Some(News { name: format!("wait-{}", plan.attempt), kind, told })
+    }
+
+    /// The text for people, about a run in this project.
+    pub(crate) fn message(&self, project: &str) -> Message {
+        let Told { kind, run, outcome, fault, until, attempts, total_cost_usd, next, .. } = &self.told;
+        let state = match (outcome, until) {
+            (Some(outcome), _) => outcome.word().to_owned(),
+            (None, Some(until)) => format!("waiting until {until}"),
+            (None, None) => "waiting".to_owned(),
+        };
+        let fault = fault.map(|fault| format!(" ({})", fault.word())).unwrap_or_default();
+        let attempts = if *attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
+        Message {
+            title: format!("run {run}: {state}{fault}"),
+            body: format!("{project}: {attempts}, ${total_cost_usd:.2}\nNext: {next}"),
+            urgent: *kind == NewsKind::NeedsPerson,
+        }
     }
 
     /// The object, in one line.

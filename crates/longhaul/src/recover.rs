@@ -2,12 +2,13 @@
 //! looked at before anything is started, so that no work is done twice and none is lost.
 
 use crate::changes::record_beginning;
-use crate::live::{LiveWorld, Mark, Setup, seed};
+use crate::live::{LiveWorld, Mark, Setup, live_agent, marked, seed, stream_of_original};
+use crate::next_commands::next_commands;
 use crate::seeding::asked_in;
 use crate::supervisor::{Supervised, dialect_of, guards_of};
-use crate::{Environment, GoingOn, Observer, Report, RunError, SuperviseError, watchdog};
-use longhaul_agent::{GuardError, Network, Order, Program};
-use longhaul_core::{Ask, By, Event, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
+use crate::{Environment, GoingOn, Observer, PlanChanges, Report, RunError, SuperviseError, watchdog};
+use longhaul_agent::{Dialect, GuardError, Network, Order, Program};
+use longhaul_core::{Ask, By, Event, Left, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +27,8 @@ pub(crate) const DYING_LOOK_EVERY: Duration = Duration::from_millis(25);
 /// # Errors
 ///
 /// As [`crate::supervise`]; and if another process supervises the run, if it has ended, if its files
-/// cannot be read, or if the directory it works in is gone. Nothing is changed then.
+/// cannot be read, if the directory it works in is gone, or if the agent must be started and a variable is not set that
+/// was set when the run started. Nothing is changed then, and the run can be recovered later.
 pub async fn recover(
     home: &Home,
     dir: RunDir,
@@ -35,15 +37,16 @@ pub async fn recover(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
-    let begun = take_up(home, dir, Going::Recovered(notify), environment, observer, cancels).await;
+    let changes = PlanChanges { notify, ..PlanChanges::default() };
+    let begun = take_up(home, dir, Going::Recovered(changes), environment, observer, cancels).await;
     let (supervised, first) = begun.map_err(RunError::Refused)?;
     supervised.carry(first).await
 }
 
 /// Why a run goes on.
 pub(crate) enum Going {
-    /// Its supervisor died. The commands that are told of it may be others from now on.
-    Recovered(Option<Vec<String>>),
+    /// Its supervisor died. Some settings may change.
+    Recovered(PlanChanges),
     /// Somebody wants a run that is over to go on, perhaps in another directory.
     Reopened(GoingOn),
 }
@@ -61,33 +64,52 @@ pub(crate) async fn take_up<'a>(
     let (journal, history) = take_lock(&dir).await?;
     dir.clear_scratch();
     let run = Run::replay(history.records());
-    let reopened = match (going, run.state().outcome()) {
+    let mark = Mark::new(dir.id(), &plan);
+    if run.state().outcome().is_none()
+        && let Some(stream) = stream_of_original(&mark, &dir)
+    {
+        return Err(SuperviseError::AtWorkElsewhere { run: dir.id().clone(), stream });
+    }
+    // A person who resumes decides by which variables.
+    let missing = match &going {
+        Going::Recovered(_) => environment.missing(&plan),
+        Going::Reopened(_) => Vec::new(),
+    };
+    // An agent that lives is followed, and a run that is over or is being cancelled needs none.
+    let starts_agent = run.state().outcome().is_none() && cancels.is_empty();
+    if starts_agent && !missing.is_empty() && live_agent(&mark, &run).is_none() {
+        return Err(SuperviseError::Variables { run: dir.id().clone(), names: missing });
+    }
+    let (changes, reopened) = match (going, run.state().outcome()) {
         (Going::Reopened(GoingOn { ask: Ask::Again | Ask::Prompt(_), .. }), None) => {
             return Err(SuperviseError::NotOver(dir.id().clone()));
         }
         (Going::Recovered(_), Some(outcome)) if is_told(&dir) => {
-            return Err(SuperviseError::Ended { run: dir.id().clone(), outcome });
+            let next = next_commands(dir.id(), &run, &plan).into_iter().next();
+            return Err(SuperviseError::Ended { run: dir.id().clone(), outcome, next });
         }
-        (Going::Recovered(notify), _) => {
-            tell_from_now_on(&dir, &mut plan, notify)?;
-            None
+        (Going::Reopened(GoingOn { changes, .. }), None)
+            if !changes.suit_live_agent() && !is_without_agent(&run.state().phase) =>
+        {
+            return Err(SuperviseError::Unfinished(dir.id().clone()));
         }
-        (Going::Reopened(GoingOn { ask, cwd, notify, limits }), outcome) => {
-            tell_from_now_on(&dir, &mut plan, notify)?;
-            if let Some(limits) = limits.filter(|limits| *limits != plan.policy.limits) {
-                plan.policy.limits = limits;
-                dir.replace_plan(&plan)?;
-            }
-            let elsewhere = cwd.filter(|cwd| cwd != plan.cwd.as_path());
-            if let Some(cwd) = elsewhere {
-                check_workspace(&cwd)?;
-                plan.cwd = cwd.as_path().into();
-                dir.replace_plan(&plan)?;
-            }
-            outcome.map(|_| ask)
-        }
+        (Going::Recovered(changes), _) => (changes, None),
+        (Going::Reopened(GoingOn { ask, changes }), outcome) => (changes, outcome.map(|_| ask)),
     };
-    let dialect = Arc::from(dialect_of(&plan)?);
+    let limits = plan.policy.limits;
+    let changes = changes.apply(&mut plan)?;
+    if !changes.is_empty() {
+        dir.replace_plan(&plan)?;
+    }
+    // The agent of a finished run learns of it; a live one keeps its count.
+    let is_raised = reopened.is_some() && plan.policy.limits != limits;
+    let added = if is_raised { plan.policy.limits.added_to(&limits) } else { Left::default() };
+    let dialect: Arc<dyn Dialect> = Arc::from(dialect_of(&plan)?);
+    let needed = environment.needed(dialect.as_ref());
+    if missing.is_empty() && !plan.env.needed().eq(needed.iter().map(String::as_str)) {
+        plan.env = plan.env.clone().with_needed(needed.iter().map(String::as_str));
+        dir.replace_plan(&plan)?;
+    }
     check_workspace(plan.cwd.as_path())?;
     if matches!(run.state().phase, Phase::New) && matches!(dir.changes(), Ok(None)) {
         // Nothing was started yet, or nobody would know of it. Else the beginning is what was recorded then, or nothing.
@@ -104,8 +126,8 @@ pub(crate) async fn take_up<'a>(
     // The tool is served by whoever supervises the run now: the program that began it may be gone.
     order.finish = environment.finish.clone().filter(|_| plan.finish_tool);
     order.learn = environment.learn(&plan);
-    if reopened.is_some() {
-        // Nothing of it lives, and a copy of its directory may go on at the same time.
+    if reopened.is_some() || marked(&mark).is_empty() {
+        // A copy of its directory may continue at the same time.
         plan.mark = Some(Mark::draw());
         dir.replace_plan(&plan)?;
     }
@@ -119,6 +141,7 @@ pub(crate) async fn take_up<'a>(
         dialect,
         order,
         environment,
+        missing,
         memory_limit: plan.policy.limits.memory,
         surveys: plan.policy.keep_going.is_some(),
         diagnostic: plan.diagnostic,
@@ -131,9 +154,10 @@ pub(crate) async fn take_up<'a>(
     world.hold(sessions_of(&history).into_iter());
     if let Some(ask) = reopened {
         world.recall(run.state().attempts());
+        world.add_limits(added);
         return Ok((
             Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream },
-            Event::Reopened(ask),
+            Event::Reopened(ask, changes),
         ));
     }
     let first = match &run.state().phase {
@@ -147,20 +171,15 @@ pub(crate) async fn take_up<'a>(
         | Phase::Sweeping { .. }
         | Phase::Checking { .. }
         | Phase::Waiting { .. }
-        | Phase::Over { .. } => world.take_over(&run, history.last_at()).await?,
+        | Phase::Suspended { .. }
+        | Phase::Over { .. } => world.take_over(&run, history.last_at(), changes).await?,
     };
     Ok((Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
 }
 
-/// Has these commands told of the run, also by whoever recovers it.
-fn tell_from_now_on(dir: &RunDir, plan: &mut Plan, notify: Option<Vec<String>>) -> Result<(), StoreError> {
-    match notify.filter(|notify| *notify != plan.notify) {
-        Some(notify) => {
-            plan.notify = notify;
-            dir.replace_plan(plan)
-        }
-        None => Ok(()),
-    }
+/// Whether the next agent of a run in this phase starts with the settings of its plan.
+fn is_without_agent(phase: &Phase) -> bool {
+    matches!(phase, Phase::New | Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Over { .. })
 }
 
 /// The run's journal, locked. A supervisor that was killed a moment ago has its lock until the kernel is done
@@ -259,7 +278,7 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
     })
 }
 
-fn check_workspace(path: &Path) -> Result<(), SuperviseError> {
+pub(crate) fn check_workspace(path: &Path) -> Result<(), SuperviseError> {
     let found = fs::read_dir(path).map(drop);
     found.map_err(|source| SuperviseError::Workspace { path: path.to_owned(), source })
 }

@@ -1,12 +1,17 @@
 //! What is told when a run is over: the run in figures, its result, and the files that say so too.
 
-use crate::spending::spending_of;
+mod errors;
+
+use crate::next_commands::next_commands;
+use crate::spending::SpendingReader;
+pub use errors::FailedCheck;
+use errors::errors;
 use longhaul_agent::Glance;
 use longhaul_core::{
-    Clocks, Fault, Limit, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span,
-    Tally, TurnResult,
+    Clocks, Fault, Limits, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span,
+    StartupError, State, Tally, TurnResult, Verified,
 };
-use longhaul_store::{CostSummary, Harness, RunDir, SessionSummary, Status};
+use longhaul_store::{CostSummary, Harness, Plan, RunDir, SessionSummary, Spending, Status, StoppedTask};
 use std::path::PathBuf;
 use std::process;
 
@@ -21,8 +26,13 @@ pub struct Report {
     pub outcome: Outcome,
     /// The agent's last answer, whole or partial.
     pub result: Option<String>,
-    /// What went wrong, in words for people, last first.
+    /// What went wrong, for people: first the reason for the outcome, then the agent's own messages. Never empty unless
+    /// the work is done.
     pub errors: Vec<String>,
+    /// The check that failed last, if the outcome is `check_failed`.
+    pub failed_check: Option<FailedCheck>,
+    /// The proof that the work is done.
+    pub verified: Verified,
     /// The session that can be continued.
     pub session: Option<SessionId>,
     /// The model that answered.
@@ -31,6 +41,10 @@ pub struct Report {
     pub attempts: u32,
     /// The last attempt's fault, survived or not.
     pub fault: Option<Fault>,
+    /// Why the agent refused to start, if it did.
+    pub startup: Option<StartupError>,
+    /// Commands that continue the run, the likeliest first; each works as printed.
+    pub next: Vec<String>,
     /// The last result in closed words.
     pub ending: Option<TurnResult>,
     /// What the run used.
@@ -39,6 +53,8 @@ pub struct Report {
     pub denied: u32,
     /// How the agent's questions were answered.
     pub questions: Questions,
+    /// Background tasks that ended with the agent of the last attempt.
+    pub background_stopped: Vec<StoppedTask>,
     /// How it spent its time.
     pub clocks: Clocks,
     /// When it ended.
@@ -56,11 +72,14 @@ impl Report {
         complaint: Option<&str>,
     ) -> Report {
         let state = run.state();
-        let mut errors = Vec::new();
+        let plan = dir.plan().ok();
+        // People learn of a file that cannot be read where they look for it.
+        let background_stopped = dir.attempt(state.attempts()).stopped_tasks().unwrap_or_default();
+        let failed_check = FailedCheck::read(dir, state, outcome);
+        let mut errors = errors(state, outcome, failed_check.as_ref(), glance, complaint);
         if outcome.kind != OutcomeKind::Done {
-            errors.extend(glance.errors.iter().cloned());
-            errors.extend(complaint.map(str::to_owned));
-            errors.dedup();
+            errors.extend(background_stopped.iter().map(stopped_words));
+            errors.extend(plan.as_ref().and_then(|plan| refused_start(state.startup?, plan)));
         }
         Report {
             run: dir.id().clone(),
@@ -71,22 +90,27 @@ impl Report {
                 .clone()
                 .or_else(|| Some(glance.said.clone()).filter(|said| !said.is_empty())),
             errors,
+            failed_check,
+            verified: state.verified(),
             session: state.session.clone(),
             model: glance.model.clone(),
             attempts: state.attempts(),
             fault: state.fault,
+            startup: state.startup,
+            next: plan.map_or_else(Vec::new, |plan| next_commands(dir.id(), run, &plan)),
             ending: state.result,
             tally: state.tally,
             denied: state.denied,
             questions: state.questions,
+            background_stopped,
             clocks: state.clocks,
             ended,
         }
     }
 
-    /// The command by which a person goes on with the run, if that makes sense.
+    /// The likeliest command that continues the run, or `None` if nothing needs to be done.
     pub fn resume_command(&self) -> Option<String> {
-        resume_command(&self.run, &self.outcome)
+        self.next.first().cloned()
     }
 
     /// How long the run took, from its start to its end.
@@ -95,52 +119,64 @@ impl Report {
     }
 }
 
-/// The command by which a person goes on with a run that ended so; nothing where that makes no sense.
-pub fn resume_command(run: &RunId, outcome: &Outcome) -> Option<String> {
-    match outcome.kind {
-        OutcomeKind::Done | OutcomeKind::Refused => None,
-        OutcomeKind::Failed
-        | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::NeedsPerson
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Bug
-        | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled => {
-            let more = outcome.limit.map(|limit| format!(" {}", more_of(limit)));
-            Some(format!("longhaul resume {run}{}", more.unwrap_or_default()))
-        }
-    }
+/// Describes a background task that ended with its agent, in one line.
+pub fn stopped_words(task: &StoppedTask) -> String {
+    let last = task.last_lines.as_ref().and_then(|lines| lines.lines().next_back());
+    let last = last.map_or_else(String::new, |line| format!(" (last line of its output: {line})"));
+    format!("the background command `{}` was stopped{last}", task.command)
 }
 
-/// What `longhaul resume` is told to give a run more of what it has used up.
-pub fn more_of(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Budget => "--add-budget USD",
-        Limit::Tokens => "--max-tokens TOTAL",
-        Limit::Time => "--add-time DURATION",
-        Limit::Wall => "--wall-limit TOTAL",
-        Limit::Turns => "--max-turns TOTAL",
+/// Why the agent refused to start, where its own message does not say it in the terms of a run.
+fn refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
+    let program = plan.agent.program.as_path().display();
+    match startup {
+        StartupError::BypassAsRoot => Some(
+            "Claude Code refuses bypassPermissions as root, unless IS_SANDBOX=1 says that this machine is a sandbox"
+                .to_owned(),
+        ),
+        StartupError::NotAnAgent => {
+            Some(format!("{program} is not Claude Code: it ended without a line of its protocol"))
+        }
+        StartupError::SandboxMissing => {
+            let needs = "the run's --network needs the agent's sandbox: install what the agent names";
+            plan.network.as_ref().map(|_| needs.to_owned())
+        }
+        StartupError::UnknownPermissionMode
+        | StartupError::ProgramMissing
+        | StartupError::Unusable
+        | StartupError::SessionUnknown
+        | StartupError::SessionInUse
+        | StartupError::SessionHeld => None,
     }
 }
 
 /// Writes what is derived when a run is over, but for its status. None of it can fail the run: all of it can be derived
 /// again.
 pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<Harness>, report: &Report) {
-    let (limits, spending, model) = (policy.limits, spending_of(dir), report.model.clone());
-    let summary = CostSummary::of(run.state(), limits, spending, model, report.ended);
-    let inherited = dir.plan().ok().and_then(|plan| plan.inherited);
-    let summary = match &inherited {
-        Some(inherited) => summary.with_inherited(inherited),
-        None => summary,
-    };
+    let spending = SpendingReader::new().read(dir);
+    let summary = cost_summary(dir, run.state(), policy.limits, spending, report.model.clone(), report.ended);
     let _ = dir.write_cost_summary(&summary);
     if harness.is_some() {
         let _ = dir.write_metadata(run.state().reopened, report.session.clone());
     }
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
     let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.ended });
+}
+
+/// Returns the costs of the run in `state`, as of `at`, with the costs that its plan inherited.
+pub(crate) fn cost_summary(
+    dir: &RunDir,
+    state: &State,
+    limits: Limits,
+    spending: Spending,
+    model: Option<String>,
+    at: Moment,
+) -> CostSummary {
+    let summary = CostSummary::of(state, limits, spending, model, at);
+    match dir.plan().ok().and_then(|plan| plan.inherited) {
+        Some(inherited) => summary.with_inherited(&inherited),
+        None => summary,
+    }
 }
 
 /// Says that the run is over. Last: whoever waits for the end of a run looks here, and finds all else.

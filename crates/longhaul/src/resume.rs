@@ -3,11 +3,10 @@
 
 use crate::recover::{Going, order, take_up};
 use crate::supervisor::dialect_of;
-use crate::{Environment, Observer, Report, Request, RunError, SessionChoice, SuperviseError};
+use crate::{Environment, Observer, PlanChanges, Report, Request, RunError, SessionChoice, SuperviseError};
 use longhaul_agent::Order;
-use longhaul_core::{Ask, By, Limits, Run};
+use longhaul_core::{Ask, By, Run};
 use longhaul_store::{Home, Journal, Placement, Plan, RunDir};
-use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -16,12 +15,8 @@ use tokio::sync::mpsc;
 pub struct GoingOn {
     /// What is to be said.
     pub ask: Ask,
-    /// Where it works from now on; nothing for where it did.
-    pub cwd: Option<PathBuf>,
-    /// The commands that are told of it from now on; nothing for those that were.
-    pub notify: Option<Vec<String>>,
-    /// Its limits from now on, each as the total that is wanted; nothing for those that it had.
-    pub limits: Option<Limits>,
+    /// The settings that change. The journal records them.
+    pub changes: PlanChanges,
 }
 
 /// Lets the run of this directory go on in its session, with its clocks and its spend, and carries it to its
@@ -54,28 +49,26 @@ pub fn branch(
     home: Home,
     dir: &RunDir,
     prompt: String,
-    cwd: Option<PathBuf>,
+    changes: PlanChanges,
 ) -> Result<Request, SuperviseError> {
-    let plan = dir.plan()?;
+    let mut plan = dir.plan()?;
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
     let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
-    let mut order = order(&plan, Vec::new(), dir.id())?;
-    order.prompt = prompt;
-    if let Some(cwd) = cwd {
-        order.cwd = cwd;
-    }
+    changes.apply(&mut plan)?;
+    let order = Order { prompt, ..order(&plan, Vec::new(), dir.id())? };
     request(home, plan, order, SessionChoice::Fork(session))
 }
 
 /// A request for what the run of this directory was asked for at first, once more: a run of its own, in a new session,
-/// under the same policy and name.
+/// under the same name, with these changes of its settings.
 ///
 /// # Errors
 ///
 /// If the run's plan cannot be read, or carried out by this version.
-pub fn again(home: Home, dir: &RunDir) -> Result<Request, SuperviseError> {
-    let plan = dir.plan()?;
+pub fn again(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<Request, SuperviseError> {
+    let mut plan = dir.plan()?;
+    changes.apply(&mut plan)?;
     let order = order(&plan, Vec::new(), dir.id())?;
     let name = plan.name.clone();
     let request = request(home, plan, order, SessionChoice::New)?;

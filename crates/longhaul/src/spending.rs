@@ -2,7 +2,7 @@
 
 use longhaul_agent::message::Message;
 use longhaul_core::Usd;
-use longhaul_store::{RunDir, Spending, SubagentCost, TurnCost, read_lines};
+use longhaul_store::{RunDir, Spending, SubagentCost, TurnCost, read_lines_from};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -11,22 +11,10 @@ const TURNS_MAX: usize = 20_000;
 // More calls than an agent makes of its own kind.
 const SUBAGENTS_MAX: usize = 10_000;
 
-/// What the transcript of this run tells; nothing of a line that cannot be read.
-pub(crate) fn spending_of(dir: &RunDir) -> Spending {
-    let mut reader =
-        Reader { spending: Spending::default(), spent: Some(Usd::ZERO), places: BTreeMap::new() };
-    let read = read_lines(&dir.transcript_path(), |line| {
-        if let Ok(message) = serde_json::from_slice::<Message>(line) {
-            reader.read(&message);
-        }
-        ControlFlow::Continue(())
-    });
-    // Derived, for people: what cannot be read is not told.
-    drop(read);
-    reader.spending
-}
-
-struct Reader {
+/// Reads the spending of a run from its transcript, and later what was added. A line that cannot be read is skipped.
+pub(crate) struct SpendingReader {
+    /// The offset of the first line that was not read.
+    offset: u64,
     spending: Spending,
     /// By all turns so far; nothing once one had no price.
     spent: Option<Usd>,
@@ -40,8 +28,34 @@ struct Subagent {
     message: Option<String>,
 }
 
-impl Reader {
-    fn read(&mut self, message: &Message) {
+impl SpendingReader {
+    pub(crate) fn new() -> SpendingReader {
+        SpendingReader {
+            offset: 0,
+            spending: Spending::default(),
+            spent: Some(Usd::ZERO),
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the spending up to the present end of the transcript.
+    pub(crate) fn read(&mut self, dir: &RunDir) -> Spending {
+        let start = self.offset;
+        let offset = read_lines_from(&dir.transcript_path(), start, |line| {
+            if let Ok(message) = serde_json::from_slice::<Message>(line) {
+                self.take(&message);
+            }
+            ControlFlow::Continue(())
+        });
+        match offset {
+            Ok(offset) => self.offset = offset,
+            // The file is derived: all of it is read again next time.
+            Err(_) => *self = SpendingReader::new(),
+        }
+        self.spending.clone()
+    }
+
+    fn take(&mut self, message: &Message) {
         if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
             self.begin(call, message);
         }
@@ -101,7 +115,7 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
-    use super::spending_of;
+    use super::SpendingReader;
     use longhaul_agent::message::{Kind, Message, MessageUsage, Origin};
     use longhaul_core::Usd;
     use longhaul_store::RunDir;
@@ -121,7 +135,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let dir = RunDir::at(home.path().join("bcdfgh")).expect("an absolute path");
         fs::create_dir_all(dir.logs_path()).expect("it can be made");
-        assert!(spending_of(&dir).turns.is_empty(), "there is no transcript");
+        assert!(SpendingReader::new().read(&dir).turns.is_empty(), "there is no transcript");
         let call = Message {
             subagent: true,
             tool_use_id: Some("t".to_owned()),
@@ -145,7 +159,7 @@ mod tests {
         ];
         let lines = messages.iter().map(|message| serde_json::to_string(message).expect("JSON") + "\n");
         fs::write(dir.transcript_path(), lines.collect::<String>() + "no message\n").expect("written");
-        let spending = spending_of(&dir);
+        let spending = SpendingReader::new().read(&dir);
         let turns: Vec<_> = spending
             .turns
             .iter()

@@ -5,22 +5,25 @@ use crate::driver::drive;
 use crate::live::{LiveWorld, Mark, Setup, seed};
 use crate::news::News;
 use crate::observer::Observer;
-use crate::report::{Report, resume_command, settle, tell_status};
+use crate::report::{Report, settle, tell_status};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
     Answers, BlockedPaths, Claims, Dialect, GuardError, Guards, Learn, Order, Program, Tables, TablesError,
     UrlPatternError, dialect_with,
 };
-use longhaul_core::{By, Event, Moment, Outcome, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid};
+use longhaul_core::{
+    By, Checking, Event, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid,
+};
 use longhaul_store::{
     Agent, Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanGuards, PlanLearn,
     Prompt, RunDir, StoreError,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fs, io};
+use std::{env, fs, io};
 use thiserror::Error;
 use tokio::sync::mpsc;
 
@@ -87,6 +90,30 @@ impl Environment {
         Some(Learn { hook: self.hook.clone()?, judge, tokens_max })
     }
 
+    /// A variable as an agent that is started in this environment has it.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        let inherited = || env::var_os(name).filter(|_| !self.clear);
+        self.set.get(name).map(OsString::from).or_else(inherited)
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        self.variable(name).is_some_and(|value| !value.is_empty())
+    }
+
+    /// The names of the variables that an agent of this dialect needs, as far as they are set. Their values stay here.
+    pub(crate) fn needed(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
+        let inherited =
+            env::vars_os().filter(|_| !self.clear).filter_map(|(name, _)| name.into_string().ok());
+        let names = inherited.chain(self.set.keys().cloned());
+        let is_set = |name: &str| self.is_set(name);
+        names.filter(|name| is_set(name) && dialect.needs_variable(name, &is_set)).collect()
+    }
+
+    /// The names of the variables that the agent of this plan needs, and that are not set now.
+    pub(crate) fn missing(&self, plan: &Plan) -> Vec<String> {
+        plan.env.needed().filter(|name| !self.is_set(name)).map(str::to_owned).collect()
+    }
+
     /// With the variables that a harness sets for its agents. Those that were set already stay.
     #[must_use]
     pub(crate) fn of_harness(
@@ -141,6 +168,22 @@ pub enum SuperviseError {
         /// What the system says.
         source: io::Error,
     },
+    /// The run's directory is a copy, and its original is at work.
+    #[error("run {run} is at work in another copy of its directory: {}", original(stream).display())]
+    AtWorkElsewhere {
+        /// The run.
+        run: RunId,
+        /// The stream that its agent writes.
+        stream: PathBuf,
+    },
+    /// Variables are missing that the agent needs.
+    #[error("cannot start the agent of run {run}: {} set when the run started, but not now", subject(names))]
+    Variables {
+        /// The run.
+        run: RunId,
+        /// The names of the variables.
+        names: Vec<String>,
+    },
     /// The run has ended already.
     #[error("go on with run {run}: it has ended as {}", outcome.kind)]
     Ended {
@@ -148,6 +191,8 @@ pub enum SuperviseError {
         run: RunId,
         /// How it ended.
         outcome: Outcome,
+        /// The likeliest command that continues it, if there is one.
+        next: Option<String>,
     },
     /// The run never opened a session that could be branched.
     #[error("branch the session of run {0}: it never opened one")]
@@ -155,6 +200,9 @@ pub enum SuperviseError {
     /// The run has not ended, and so cannot be asked for more.
     #[error("ask run {0} for more: it has not ended")]
     NotOver(RunId),
+    /// The run has not ended, and its agent was started with the settings that would change.
+    #[error("cannot change how the agent of run {0} is started: the run has not ended")]
+    Unfinished(RunId),
     /// The system refused something that a run cannot do without.
     #[error("supervise the agent: {0}")]
     Io(#[from] io::Error),
@@ -174,21 +222,45 @@ impl SuperviseError {
                 Some("use the longhaul that began the run".to_owned())
             }
             SuperviseError::Workspace { .. } => {
-                Some("put it back, or name where it is now by `longhaul resume RUN --cwd DIR`".to_owned())
+                Some("put it back, or name where it is now with `--cwd`".to_owned())
             }
-            SuperviseError::Ended { run, outcome } => Some(match resume_command(run, outcome) {
+            SuperviseError::AtWorkElsewhere { stream, .. } => {
+                let dir = original(stream).display();
+                Some(format!("follow it by `longhaul attach {dir}`, or end it by `longhaul cancel {dir}`"))
+            }
+            SuperviseError::Variables { run, .. } => Some(format!(
+                "set what is missing and type `longhaul recover {run}`, or continue without it by `longhaul resume {run}`; \
+                 the service that `longhaul recover --install` writes reads variables from a file"
+            )),
+            SuperviseError::Ended { run, next, .. } => Some(match next {
                 Some(command) => format!("`{command}` goes on with it"),
                 None => {
-                    format!("`longhaul resume {run} PROMPT` asks it for more, --again for the same once more")
+                    format!(
+                        "`longhaul resume {run} --again` repeats the task; a prompt in place of `--again` asks for more"
+                    )
                 }
             }),
             SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` begins one")),
             SuperviseError::NotOver(run) => Some(format!(
                 "`longhaul recover {run}` goes on with it as it is, `longhaul cancel {run}` ends it"
             )),
+            SuperviseError::Unfinished(run) => {
+                Some(format!("end it with `longhaul cancel {run}`, then resume it with the change"))
+            }
             SuperviseError::Io(_) => None,
         }
     }
+}
+
+/// The run's directory, of the stream of one of its attempts.
+fn original(stream: &Path) -> &Path {
+    let attempts = stream.ancestors().find(|path| path.ends_with("attempts"));
+    attempts.and_then(Path::parent).unwrap_or(stream)
+}
+
+/// These names as the subject of a sentence, with its verb.
+fn subject(names: &[String]) -> String {
+    format!("{} {}", names.join(", "), if names.len() == 1 { "was" } else { "were" })
 }
 
 /// How to speak to the agent of a plan.
@@ -245,11 +317,15 @@ pub async fn supervise(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<Report, RunError> {
+    request.policy.check = match request.order.checks.is_empty() {
+        true => None,
+        false => request.policy.check.or(Some(Checking::DEFAULT)),
+    };
     let session = first_session(&request.session);
     let now = Zoned::now();
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    settle_workspace(&mut request, &day).map_err(RunError::Refused)?;
-    let plan = plan(&request, &session, Moment(now.timestamp().as_millisecond() as u64));
+    let cwd = settle_workspace(&mut request, &day).map_err(RunError::Refused)?;
+    let plan = plan(&request, (&session, &cwd), Moment(now.timestamp().as_millisecond() as u64));
     let Request {
         home,
         placement,
@@ -281,6 +357,7 @@ pub async fn supervise(
         dialect,
         order,
         environment,
+        missing: Vec::new(),
         memory_limit: policy.limits.memory,
         surveys: policy.keep_going.is_some(),
         diagnostic,
@@ -325,6 +402,12 @@ impl Supervised<'_> {
                 let report =
                     Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
                 settle(world.dir(), run, policy, world.harness(), &report);
+                if outcome.kind == OutcomeKind::Suspended {
+                    // The system is about to kill us. What else an end needs, the supervisor does that ends the run.
+                    tell_status(world.dir(), run, policy, &report);
+                    world.retire();
+                    return Ok(report);
+                }
                 // Nobody works in it any more, and nobody knows that yet: what differs from now on is somebody else's. Whoever
                 // is killed here is replaced by a supervisor that does it.
                 record_end(world.home(), world.dir(), world.cwd(), run.state().reopened).await;
@@ -352,9 +435,9 @@ impl Supervised<'_> {
     }
 }
 
-/// Where a run works that has a workspace of its own is known with its id, and is in its plan.
-fn settle_workspace(request: &mut Request, day: &Day) -> Result<(), SuperviseError> {
-    let Some(workspace) = &request.placement.workspace else { return Ok(()) };
+/// Where a run works that has a workspace of its own is known with its id. Returns the directory as the plan has it.
+fn settle_workspace(request: &mut Request, day: &Day) -> Result<PathBuf, SuperviseError> {
+    let Some(workspace) = &request.placement.workspace else { return Ok(request.order.cwd.clone()) };
     // An agent files its sessions under the directory that it finds itself in, links resolved.
     let gone = |source| SuperviseError::Workspace { path: workspace.clone(), source };
     fs::read_dir(workspace.join(&request.order.cwd)).map_err(gone)?;
@@ -364,11 +447,10 @@ fn settle_workspace(request: &mut Request, day: &Day) -> Result<(), SuperviseErr
         Some(runs) => runs.join(day.as_str()).join(id.as_str()),
         None => run,
     };
-    if let Some(run) = RunDir::at(run) {
-        request.order.cwd = run.workspace_path().join(&request.order.cwd);
-    }
+    let run = RunDir::at(run).expect("the place of a run is absolute and ends with its id");
+    request.order.cwd = run.workspace_path().join(&request.order.cwd);
     request.placement.id = Some(id);
-    Ok(())
+    Ok(run.stored_cwd(&request.order.cwd).to_owned())
 }
 
 fn first_session(choice: &SessionChoice) -> SessionPlan {
@@ -382,7 +464,7 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
 }
 
 /// What is asked for, as it is written down: no secret has a place in it.
-fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
+fn plan(request: &Request, (session, cwd): (&SessionPlan, &Path), started_at: Moment) -> Plan {
     let Request { dialect, order, environment, harness, policy, origins, keep_stream, diagnostic, .. } =
         request;
     // The directory is not known yet, the names are.
@@ -390,13 +472,14 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
         harness.variables(Path::new(""), &order.cwd, (order.model.as_deref(), &policy.limits))
     });
     let of_harness: Vec<&str> = of_harness.into_iter().flatten().map(|(name, _)| name).collect();
+    let needed = environment.needed(dialect.as_ref());
     let block_paths = &order.guards.block_paths;
     Plan {
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
         name: request.placement.name.clone(),
         prompt: Prompt { text: order.prompt.clone(), file: None },
-        cwd: order.cwd.as_path().into(),
+        cwd: cwd.into(),
         session: Some(session.clone()),
         model: order.model.clone(),
         permission_mode: order.permission_mode.clone(),
@@ -421,7 +504,8 @@ fn plan(request: &Request, session: &SessionPlan, started_at: Moment) -> Plan {
             .learn
             .as_ref()
             .map(|learn| PlanLearn { judge: learn.judge.clone(), tokens_max: learn.tokens_max }),
-        env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), []),
+        env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), [])
+            .with_needed(needed.iter().map(String::as_str)),
         harness: *harness,
         policy: policy.clone(),
         checks: order.checks.clone(),

@@ -21,11 +21,12 @@ pub(crate) enum Standing {
     Stopping,
     Sweeping,
     Waiting,
+    Suspended,
     Over,
 }
 
 impl Standing {
-    const WORDS: [&'static str; 10] = [
+    const WORDS: [&'static str; 11] = [
         "new",
         "launching",
         "condensing",
@@ -35,6 +36,7 @@ impl Standing {
         "stopping",
         "sweeping",
         "waiting",
+        "suspended",
         "over",
     ];
 
@@ -49,13 +51,14 @@ impl Standing {
             Phase::Stopping { .. } => Standing::Stopping,
             Phase::Sweeping { .. } => Standing::Sweeping,
             Phase::Waiting { .. } => Standing::Waiting,
+            Phase::Suspended { .. } => Standing::Suspended,
             Phase::Over { .. } => Standing::Over,
         }
     }
 }
 
 const REMEDIES: usize = 16;
-const OUTCOMES: usize = 11;
+const OUTCOMES: usize = 12;
 const WHYS: [&str; 11] = [
     "next_attempt",
     "condense_timeout",
@@ -69,7 +72,7 @@ const WHYS: [&str; 11] = [
     "linger",
     "stop_harder",
 ];
-const STOPS: [&str; 10] = [
+const STOPS: [&str; 12] = [
     "stalled",
     "no_progress",
     "attempt_timeout",
@@ -79,11 +82,13 @@ const STOPS: [&str; 10] = [
     "limit_reached",
     "memory",
     "lingered",
+    "background_stopped",
     "cancelled",
+    "suspended",
 ];
 const REACHES: [&str; 2] = ["reserve", "all"];
 const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
-const BYS: [&str; 4] = ["person", "person_now", "terminate", "hang_up"];
+const BYS: [&str; 4] = ["person", "person_now", "sigterm", "sighup"];
 const SESSIONS: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
 const CHECKED: [&str; 3] = ["passed", "failed", "stopped"];
 const CONDENSED: [&str; 3] = ["written", "not_needed", "failed"];
@@ -276,11 +281,13 @@ impl Coverage {
         // The same outcomes cannot be reopened; a process that nothing ends is left alone.
         // A supervisor that comes back ends what was condensing; no process lives, and nobody cancels, before a run starts and after it ended.
         let impossible = |name: &str| {
-            let cancel = name.starts_with("cancel") && (name.ends_with(" new") || name.ends_with(" over"));
-            let live = ["new", "condensing", "checking", "sweeping", "waiting"]
+            let idle = [" new", " suspended", " over"];
+            let cancel = name.starts_with("cancel") && idle.iter().any(|end| name.ends_with(end));
+            let live = ["new", "condensing", "checking", "sweeping", "waiting", "suspended"]
                 .iter()
                 .any(|end| name == format!("found live {end}"));
-            let reopened = ["incomplete", "bug"].iter().any(|end| name == format!("reopened {end}"));
+            let reopened =
+                ["incomplete", "bug", "suspended"].iter().any(|end| name == format!("reopened {end}"));
             reopened || cancel || live || unnamed.contains(&name)
         };
         self.rows()

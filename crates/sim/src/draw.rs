@@ -4,8 +4,8 @@
 use crate::dice::Dice;
 use crate::mix::{Mix, Reach};
 use longhaul_core::{
-    Backoff, Checking, Fault, Jitter, KeepGoing, Limits, Policy, Preset, ServerBound, SessionLoss,
-    SessionPlan, Span, TimeoutRule, Usd, WrapUp, draw_uuid,
+    Backoff, Checking, Fault, Jitter, KeepGoing, Limits, OnTerminate, Policy, Preset, ServerBound,
+    SessionLoss, SessionPlan, Span, TimeoutRule, Usd, WrapUp, draw_uuid,
 };
 
 /// Faults that a run survives, again and again.
@@ -101,6 +101,7 @@ fn policy(dice: &mut Dice) -> Policy {
     policy.linger = span(dice, 0, 60_000);
     // A kill takes up to 20 ms here; three of them must have their time.
     policy.stop_grace = span(dice, 100, 30_000);
+    policy.on_terminate = dice.pick(&[OnTerminate::Suspend, OnTerminate::Suspend, OnTerminate::Cancel]);
     policy.allow_denials = dice.one_in(4);
     policy.session_loss = dice.pick(&[
         SessionLoss::Ladder,

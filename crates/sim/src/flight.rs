@@ -134,7 +134,7 @@ impl Flight {
             1 => Ask::Again,
             _ => Ask::Prompt("Now the docs.".to_owned()),
         };
-        course.pending = Some(Event::Reopened(ask));
+        course.pending = Some(Event::Reopened(ask, Vec::new()));
         coverage.reopened(outcome.kind);
         Ok(())
     }
@@ -212,7 +212,12 @@ impl Flight {
             }
             self.perform(course, action)?;
         }
+        let exits = step.actions.iter().any(|action| matches!(action, Action::Finish(_)));
         match kill {
+            None if exits && matches!(course.run.state().phase, Phase::Suspended { .. }) => {
+                coverage.outcome(OutcomeKind::Suspended);
+                self.take_over(course, coverage).map(drop)
+            }
             Some(point @ KillPoint::AfterActions) => self.crash(course, point, coverage, trace),
             Some(point @ KillPoint::BetweenActions) if step.actions.len() == 1 => {
                 self.crash(course, point, coverage, trace)
@@ -273,14 +278,20 @@ impl Flight {
         trace: &mut Trace,
     ) -> Verdict {
         coverage.kill(point);
+        course.world.lose_supervisor();
+        let down = self.take_over(course, coverage)?;
+        trace.killed(point, down);
+        Ok(())
+    }
+
+    /// Time passes; a new supervisor reads the journal and looks around. Returns how long there was none.
+    fn take_over(&mut self, course: &mut Course<'_>, coverage: &mut Coverage) -> Result<Span, Objection> {
         let world = &mut *course.world;
-        world.lose_supervisor();
         let died_at = world.now;
         let down = Span(world.dice.magnitude(world.mix.down));
         let up_at = world.now + down;
         world.pass(up_at);
         world.come_back();
-        trace.killed(point, down);
         course.run = Run::replay(&self.journal);
         ensure(course.run.state() == course.shadow.state(), Oracle::Shadow, || {
             format!("replayed {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
@@ -299,9 +310,9 @@ impl Flight {
         course.pending = Some(if standing == Standing::New {
             Event::Started(course.session.clone())
         } else {
-            Event::Recovered { found, last_at: Some(died_at) }
+            Event::Recovered { found, last_at: Some(died_at), changes: Vec::new() }
         });
-        Ok(())
+        Ok(down)
     }
 
     /// The run is over: what must hold at the end.
@@ -408,7 +419,7 @@ impl Course<'_> {
             Happening::Checked(result) => Event::Checked(result),
             Happening::Examined(signs) => Event::Examined(signs),
             Happening::Swept(ended) => Event::Swept(ended),
-            Happening::Suspended(span) => Event::Suspended(span),
+            Happening::Downtime(span) => Event::Downtime(span),
             Happening::Cancelled(by) => Event::Cancelled(by),
             Happening::Ticked => Event::Ticked,
             Happening::Pending => self.pending.take().unwrap_or(Event::Ticked),

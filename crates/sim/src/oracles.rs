@@ -99,7 +99,7 @@ oracles! {
     Patience = "patience",
     /// Stops escalate by one level a grace period, and not for ever.
     Stops = "stops",
-    /// Wall time is active, waiting and suspended time.
+    /// Wall time is active, waiting and downtime.
     Clocks = "clocks",
     /// The tally is what the world billed.
     Tally = "tally",

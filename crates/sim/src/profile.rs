@@ -218,9 +218,11 @@ impl Observed {
                 | Record::StopOrdered { .. }
                 | Record::SilenceExcused { .. }
                 | Record::Recovered { .. }
-                | Record::Suspended { .. }
+                | Record::Downtime { .. }
                 | Record::Swept { .. }
-                | Record::CancelOrdered { .. } => {}
+                | Record::CancelOrdered { .. }
+                | Record::SuspendOrdered { .. }
+                | Record::Suspended { .. } => {}
             }
         }
         let run = Run::replay(records);

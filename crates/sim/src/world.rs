@@ -48,7 +48,7 @@ pub(crate) enum Happening {
     Checked(Checked),
     Swept(u32),
     Examined(Option<Signs>),
-    Suspended(Span),
+    Downtime(Span),
     Cancelled(By),
     /// Nothing in the world: the run's own deadline has come.
     Ticked,
@@ -167,7 +167,7 @@ impl World {
             check_result: Checked::Passed,
             examine_at: NEVER,
             cancel_at,
-            cancel_by: dice.pick(&[By::Person, By::Person, By::PersonNow, By::Terminate, By::HangUp]),
+            cancel_by: dice.pick(&[By::Person, By::Person, By::PersonNow, By::Sigterm, By::Sighup]),
             sleep_at,
             pids: 1_000,
             dice,
@@ -238,6 +238,12 @@ impl World {
             self.cancel_at = self.now + Span(self.dice.magnitude(Reach::new(100, 60_000)));
             self.cancel_by = By::PersonNow;
         }
+        // Systems send a signal again, and a run that was suspended may be suspended once more.
+        let from_system = matches!(by, By::Sigterm | By::Sighup);
+        if from_system && self.dice.one_in(2) {
+            self.cancel_at = self.now + Span(self.dice.magnitude(Reach::new(100, 36_000_000)));
+            self.cancel_by = self.dice.pick(&[By::Person, By::Sigterm, By::Sighup]);
+        }
         Happening::Cancelled(by)
     }
 
@@ -262,7 +268,7 @@ impl World {
             later(&mut agent.stop_at);
             later(&mut agent.shells_until);
         }
-        Happening::Suspended(span)
+        Happening::Downtime(span)
     }
 
     /// Whether a fault of the mix strikes at this point.

@@ -27,6 +27,9 @@ pub struct EnvNames {
     set: BTreeSet<String>,
     /// Those that are withheld from it.
     removed: BTreeSet<String>,
+    /// Those that it needs to reach its API, its account and its configuration, as far as they were set.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    needed: BTreeSet<String>,
 }
 
 impl EnvNames {
@@ -36,12 +39,23 @@ impl EnvNames {
         set: impl IntoIterator<Item = &'a str>,
         removed: impl IntoIterator<Item = &'a str>,
     ) -> EnvNames {
-        EnvNames { set: names(set), removed: names(removed) }
+        EnvNames { set: names(set), removed: names(removed), needed: BTreeSet::new() }
+    }
+
+    /// The same with these variables as those that the agent needs.
+    #[must_use]
+    pub fn with_needed<'a>(self, needed: impl IntoIterator<Item = &'a str>) -> EnvNames {
+        EnvNames { needed: names(needed), ..self }
     }
 
     /// The variables that are set.
     pub fn set(&self) -> impl Iterator<Item = &str> {
         self.set.iter().map(String::as_str)
+    }
+
+    /// The variables that the agent needs.
+    pub fn needed(&self) -> impl Iterator<Item = &str> {
+        self.needed.iter().map(String::as_str)
     }
 
     /// The variables that are withheld.

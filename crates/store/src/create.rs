@@ -7,7 +7,7 @@ use crate::find::taken_in;
 use crate::run_name::ids;
 use crate::{Day, Home, Journal, Plan, RunDir, StoreError, disk};
 use longhaul_core::RunId;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,9 @@ impl Home {
     ) -> Result<NewRun, StoreError> {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
         let wanted: Vec<RunId> = placement.id.clone().map_or_else(|| ids(roll).collect(), |id| vec![id]);
+        // An id that was asked for is taken by one of two simultaneous starts, on either side of midnight. Where a file
+        // system cannot lock, the directory's name decides within a day.
+        let _one_at_a_time = placement.id.as_ref().and_then(|_| locked(&self.runs_path()));
         if let Some(id) = &placement.id
             && let Some(dir) = self.taken_at(&runs, id)?
         {
@@ -176,6 +179,13 @@ fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
     let first_of_day = !day_path.exists();
     make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
     Ok((day_path, first_of_day))
+}
+
+/// The directory, locked until it is dropped.
+fn locked(dir: &Path) -> Option<File> {
+    let dir = File::open(dir).ok()?;
+    dir.lock().ok()?;
+    Some(dir)
 }
 
 fn none_free(placement: &Placement, day_path: PathBuf) -> StoreError {

@@ -203,8 +203,9 @@ impl StoreError {
             StoreError::NoSuchRun { .. } => "look for its id among the directories there".to_owned(),
             StoreError::AmbiguousRun { .. } => "type one more letter".to_owned(),
             StoreError::MalformedRun { .. } => "`@` is the last run, `@-1` the one before".to_owned(),
-            StoreError::JournalLocked { .. } => {
-                "follow it with `longhaul attach`, or end it with `longhaul cancel`".to_owned()
+            StoreError::JournalLocked { path } => {
+                let run = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+                format!("follow it with `longhaul attach {run}`, or end it with `longhaul cancel {run}`")
             }
             StoreError::JournalDamaged { .. } | StoreError::JournalGap { .. } => {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()

@@ -1,15 +1,15 @@
-//! Finding a run by what a person types. Reads directory entries, never a journal.
+//! Finding a run by what a person types. Reads directory entries and, for `@`, the status of the last runs; never a journal.
 
 use crate::{Day, Home, Journal, RunDir, StoreError};
-use longhaul_core::{Run, RunId};
+use longhaul_core::{Outcome, OutcomeKind, Run, RunId};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 impl Home {
-    /// The run named by the first letters of its id, by `@` (the last run) or by `@-N` (the one N
-    /// before the last; `@-` is `@-1`). A whole id wins over a longer one that begins with it.
+    /// The run named by the first letters of its id, by `@` (the last run that started) or by `@-N` (the one N
+    /// before that; `@-` is `@-1`). A whole id wins over a longer one that begins with it.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::MalformedRun`], or
@@ -19,7 +19,7 @@ impl Home {
         let malformed = || StoreError::MalformedRun { asked: asked.to_owned() };
         if let Some(rest) = asked.strip_prefix('@') {
             let back = steps_back(rest).ok_or_else(malformed)?;
-            return self.runs_newest_first()?.nth(back).ok_or_else(none);
+            return self.runs_newest_first()?.filter(has_started).nth(back).ok_or_else(none);
         }
         if asked.is_empty() {
             return Err(malformed());
@@ -95,6 +95,12 @@ fn steps_back(rest: &str) -> Option<usize> {
         Some("") => Some(1),
         Some(number) => number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?,
     }
+}
+
+/// Whether the run did not finish as not started.
+fn has_started(run: &RunDir) -> bool {
+    let not_started = Outcome { kind: OutcomeKind::Refused, ..Outcome::DONE }.exit_code();
+    run.status().map_or(true, |status| status.returncode != Some(not_started))
 }
 
 /// The run of this name in the directory of a day, whether it is there or not.

@@ -11,6 +11,7 @@ mod costs;
 mod entry;
 mod missed;
 mod open;
+mod place;
 mod query;
 mod row;
 mod verify;

@@ -44,6 +44,7 @@ mod session_lock;
 mod spent;
 mod stamp;
 mod status;
+mod stopped_task;
 mod summary;
 mod told;
 
@@ -79,4 +80,5 @@ pub use session_lock::SessionLock;
 pub use spent::ModelSpent;
 pub use stamp::rfc3339;
 pub use status::{Status, StatusPhase};
+pub use stopped_task::StoppedTask;
 pub use summary::{CostSummary, SessionSummary, Spending, SubagentCost, TimeSummary, TotalTokens, TurnCost};

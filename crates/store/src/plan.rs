@@ -25,7 +25,8 @@ pub struct Plan {
     pub name: Option<String>,
     /// The request.
     pub prompt: Prompt,
-    /// Where the agent works, absolute.
+    /// Where the agent works. In the file, a directory in the run's own directory is relative to that, because the run
+    /// can move; every other path is absolute.
     pub cwd: OsText,
     /// Which session the run begins with.
     #[serde(default)]
@@ -65,7 +66,7 @@ pub struct Plan {
     /// Whether its sessions are told what earlier ones taught and are learnt from, and how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learn: Option<PlanLearn>,
-    /// The environment variables set for the agent and withheld from it.
+    /// The environment variables set for the agent and withheld from it, and those of its environment that it needs.
     pub env: EnvNames,
     /// The harness that the run is carried out for, if it is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

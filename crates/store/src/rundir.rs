@@ -5,7 +5,7 @@
 //! journal.jsonl    the truth: see `journal.rs`
 //! status.json      derived, for people and other programs
 //! attempts/001/    argv.json, prompt.txt, session.json, stream.jsonl, stderr.log, exit.json, spent.json; answers.json
-//!                  where it asked something; orphaned.json where a watchdog ended it; while a guarded agent runs, its
+//!                  where it asked something; background.json where background work ended with it; orphaned.json where a watchdog ended it; while a guarded agent runs, its
 //!                  input as a FIFO: `input`
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! checks/001.log   what the commands said that judged the work
@@ -27,9 +27,9 @@ use crate::atomic::{Durability, replace, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{
     AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, ModelSpent, Orphaned, Plan,
-    SessionSummary, Status, StoreError, disk,
+    SessionSummary, Status, StoppedTask, StoreError, disk,
 };
-use longhaul_core::RunId;
+use longhaul_core::{RunId, State, Tally};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -140,7 +140,11 @@ impl RunDir {
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
     pub fn plan(&self) -> Result<Plan, StoreError> {
-        read_json("plan", &self.plan_path())
+        let mut plan: Plan = read_json("plan", &self.plan_path())?;
+        if plan.cwd.as_path().is_relative() {
+            plan.cwd = self.real_path().join(plan.cwd.as_path()).into();
+        }
+        Ok(plan)
     }
 
     /// Replaces `plan.json`, for a run that goes on in another directory. The file keeps its time, which is
@@ -151,9 +155,20 @@ impl RunDir {
     pub fn replace_plan(&self, plan: &Plan) -> Result<(), StoreError> {
         let path = self.plan_path();
         let created = fs::metadata(&path).and_then(|found| found.modified());
-        replace_json(&path, plan, Durability::Power)?;
+        let stored = Plan { cwd: self.stored_cwd(plan.cwd.as_path()).into(), ..plan.clone() };
+        replace_json(&path, &stored, Durability::Power)?;
         let keep_time = || File::options().write(true).open(&path)?.set_modified(created?);
         keep_time().map_err(StoreError::io("set the time of", &path))
+    }
+
+    /// A working directory as `plan.json` has it: relative to the run's directory if it is in there.
+    pub fn stored_cwd<'a>(&self, cwd: &'a Path) -> &'a Path {
+        cwd.strip_prefix(self.real_path()).unwrap_or(cwd)
+    }
+
+    /// The directory without links, which is where an agent finds itself.
+    fn real_path(&self) -> PathBuf {
+        fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
     }
 
     /// The run's status as last written; it may be behind the journal.
@@ -162,6 +177,11 @@ impl RunDir {
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
     pub fn status(&self) -> Result<Status, StoreError> {
         read_json("status", &self.status_path())
+    }
+
+    /// Returns the usage of the run in `state`, as its supervisor published it last.
+    pub fn usage(&self, state: &State) -> Tally {
+        self.status().map_or(state.tally, |status| status.usage_of(state))
     }
 
     /// Replaces `status.json`, without a disk flush: it can be derived again.
@@ -423,12 +443,34 @@ impl AttemptDir {
         if path.exists() { read_json("answers", &path) } else { Ok(Vec::new()) }
     }
 
+    /// Writes `background.json`, without a disk flush.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write_stopped_tasks(&self, tasks: &[StoppedTask]) -> Result<(), StoreError> {
+        replace_json(&self.path.join("background.json"), &tasks, Durability::Process)
+    }
+
+    /// Returns the background tasks that ended with the agent; none if there is no such file.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    pub fn stopped_tasks(&self) -> Result<Vec<StoppedTask>, StoreError> {
+        let path = self.path.join("background.json");
+        if path.exists() { read_json("background tasks", &path) } else { Ok(Vec::new()) }
+    }
+
+    /// Returns the path of the attempt's usage by model.
+    pub fn spent_path(&self) -> PathBuf {
+        self.path.join("spent.json")
+    }
+
     /// Writes `spent.json`, without a disk flush.
     ///
     /// # Errors
     /// [`StoreError::Io`].
     pub fn write_spent(&self, spent: &[ModelSpent]) -> Result<(), StoreError> {
-        replace_json(&self.path.join("spent.json"), &spent, Durability::Process)
+        replace_json(&self.spent_path(), &spent, Durability::Process)
     }
 
     /// What the attempt used, model by model; nothing if nobody wrote that down.
@@ -436,7 +478,7 @@ impl AttemptDir {
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
     pub fn spent(&self) -> Result<Vec<ModelSpent>, StoreError> {
-        match read_json("spending", &self.path.join("spent.json")) {
+        match read_json("spending", &self.spent_path()) {
             Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             read => read,
         }

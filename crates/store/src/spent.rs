@@ -1,5 +1,5 @@
-//! What an attempt used, model by model: `attempts/NNN/spent.json`, derived from its stream when the attempt is over.
-//! The journal has the sums; nothing is decided by the parts.
+//! Usage of an attempt by model: `attempts/NNN/spent.json`, derived from its stream once a second and at its end. The
+//! journal has the sums of ended attempts; no decision reads this file.
 
 use crate::dollars;
 use longhaul_core::{Tokens, Usd};

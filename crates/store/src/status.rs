@@ -3,7 +3,9 @@
 //! the run brings it up to date.
 
 use crate::{dollars, stamp};
-use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, Usd, Why};
+use longhaul_core::{
+    Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, State, Tally, Tokens, Usd, Why,
+};
 use serde::{Deserialize, Serialize};
 
 /// Where a run stands.
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Status {
     /// Which run.
     pub run_id: RunId,
-    /// `running`, `waiting` or, once there is one, the outcome's word.
+    /// `running`, `waiting`, `suspended` or, once there is one, the outcome's word.
     pub status: String,
     /// The exit code of the run's outcome.
     pub returncode: Option<u8>,
@@ -38,10 +40,16 @@ pub struct Status {
     pub resume_generation: u32,
     /// The session that can be resumed.
     pub session_id: Option<SessionId>,
-    /// What the ended attempts and summaries cost, estimates included.
+    /// Everything the run cost so far, estimates and the running attempt included.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: Usd,
+    /// Commands that the agent runs in the background, while it does.
+    #[serde(default)]
+    pub background: Vec<String>,
+    /// Usage so far, the running attempt included. A running agent is read once a second.
+    #[serde(default)]
+    pub usage: StatusUsage,
     /// The agent's process, while there is one.
     pub pid: Option<u32>,
     /// The supervisor's process.
@@ -50,6 +58,56 @@ pub struct Status {
     #[serde(with = "stamp")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub updated_at: Moment,
+}
+
+/// Usage of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StatusUsage {
+    /// Reported by the agent.
+    #[serde(with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
+    pub stated_cost_usd: Usd,
+    /// Priced by Longhaul, until the agent reports a cost.
+    #[serde(with = "dollars")]
+    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
+    pub estimated_cost_usd: Usd,
+    /// Whether some tokens have no known price. The costs are then lower bounds.
+    pub unpriced: bool,
+    /// Tokens of completed messages.
+    pub tokens: Tokens,
+    /// Tokens of truncated messages, estimated.
+    pub cut_tokens: Tokens,
+    /// Completed messages, those of sub-agents included.
+    pub messages: u32,
+    /// Truncated messages.
+    pub cut_messages: u32,
+    /// Turns of the main conversation.
+    pub turns: u32,
+}
+
+impl StatusUsage {
+    fn new(tally: Tally) -> StatusUsage {
+        let Tally { tokens, cut_tokens, messages, cut_messages, turns, cost, cost_estimated, unpriced } =
+            tally;
+        let (stated_cost_usd, estimated_cost_usd) = (cost, cost_estimated);
+        StatusUsage {
+            stated_cost_usd,
+            estimated_cost_usd,
+            unpriced,
+            tokens,
+            cut_tokens,
+            messages,
+            cut_messages,
+            turns,
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let StatusUsage { stated_cost_usd: cost, estimated_cost_usd: cost_estimated, .. } = *self;
+        let StatusUsage { unpriced, tokens, cut_tokens, messages, cut_messages, turns, .. } = *self;
+        Tally { tokens, cut_tokens, messages, cut_messages, turns, cost, cost_estimated, unpriced }
+    }
 }
 
 /// The core's phases as words.
@@ -75,6 +133,8 @@ pub enum StatusPhase {
     Checking,
     /// No process is resident.
     Waiting,
+    /// SIGTERM or SIGHUP stopped the run; the next supervisor continues it.
+    Suspended,
     /// The run is over.
     Over,
 }
@@ -98,10 +158,40 @@ impl Status {
             attempt: state.attempts(),
             resume_generation: state.reopened,
             session_id: state.session.clone(),
-            total_cost_usd: state.tally.cost + state.tally.cost_estimated,
+            background: Vec::new(),
+            total_cost_usd: state.tally.money(),
+            usage: StatusUsage::new(state.tally),
             pid: state.proc.map(|proc| proc.pid),
             supervisor_pid,
             updated_at: at,
+        }
+    }
+}
+
+impl Status {
+    /// Returns the status with this usage of the run, as of `at`.
+    #[must_use]
+    pub fn with_usage(self, usage: Tally, at: Moment) -> Status {
+        Status { total_cost_usd: usage.money(), usage: StatusUsage::new(usage), updated_at: at, ..self }
+    }
+
+    /// Returns the usage of the run in `state`. While an attempt runs, or if its supervisor died, this status knows more
+    /// than the journal; once the journal has the attempt's end, the journal counts.
+    pub fn usage_of(&self, state: &State) -> Tally {
+        let is_live = self.attempt == state.attempts() && self.resume_generation == state.reopened;
+        match state.phase {
+            Phase::Live | Phase::Closing { .. } | Phase::Stopping { .. } if is_live => self.usage.tally(),
+            Phase::New
+            | Phase::Launching
+            | Phase::Condensing { .. }
+            | Phase::Live
+            | Phase::Closing { .. }
+            | Phase::Stopping { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Checking { .. }
+            | Phase::Waiting { .. }
+            | Phase::Suspended { .. }
+            | Phase::Over { .. } => state.tally,
         }
     }
 }
@@ -110,6 +200,7 @@ fn status_word(phase: StatusPhase, outcome: Option<OutcomeKind>) -> &'static str
     match (outcome, phase) {
         (Some(kind), _) => kind.word(),
         (None, StatusPhase::Waiting) => "waiting",
+        (None, StatusPhase::Suspended) => "suspended",
         (None, _) => "running",
     }
 }
@@ -125,6 +216,7 @@ fn phase(phase: &Phase) -> StatusPhase {
         Phase::Sweeping { .. } => StatusPhase::Sweeping,
         Phase::Checking { .. } => StatusPhase::Checking,
         Phase::Waiting { .. } => StatusPhase::Waiting,
+        Phase::Suspended { .. } => StatusPhase::Suspended,
         Phase::Over { .. } => StatusPhase::Over,
     }
 }

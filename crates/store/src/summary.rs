@@ -90,7 +90,7 @@ pub struct TimeSummary {
     pub retry_seconds: f64,
     /// The machine's sleep.
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
-    pub suspended_seconds: f64,
+    pub downtime_seconds: f64,
     /// How long the run may be active; nothing without a limit.
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Seconds>"))]
     pub time_limit_seconds: Option<f64>,
@@ -227,7 +227,7 @@ fn time(clocks: &Clocks, limits: Limits, at: Moment) -> TimeSummary {
         wall_clock_seconds: seconds(clocks.wall(at)),
         active_seconds: seconds(active),
         retry_seconds: seconds(clocks.waiting),
-        suspended_seconds: seconds(clocks.suspended),
+        downtime_seconds: seconds(clocks.downtime),
         time_limit_seconds: limits.time.map(seconds),
         remaining_seconds: limits.time.map(|limit| seconds(limit - active)),
     }

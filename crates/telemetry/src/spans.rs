@@ -162,8 +162,9 @@ impl Spans {
             Record::LimitReached { at, limit, .. } => {
                 self.note("longhaul.limit", *at, vec![KeyValue::new(names::WHY, limit.word())]);
             }
-            Record::Suspended { .. } => self.note("longhaul.suspended", at, Vec::new()),
+            Record::Downtime { .. } => self.note("longhaul.downtime", at, Vec::new()),
             Record::CancelOrdered { at, .. } => self.note("longhaul.cancel", *at, Vec::new()),
+            Record::SuspendOrdered { at, .. } => self.note("longhaul.suspend", *at, Vec::new()),
             Record::Condensed { tally, .. } => self.spend(tally),
             Record::AttemptEnded { at, fault, tally, next, .. } => self.end_attempt(*at, *fault, tally, next),
             Record::CheckOrdered { at } => self.pause = Some(Pause::Check { since: *at }),
@@ -174,6 +175,7 @@ impl Spans {
             | Record::CondenseStopped { .. }
             | Record::Progressed { .. }
             | Record::Stopped { .. }
+            | Record::Suspended { .. }
             | Record::InputEnded { .. }
             | Record::CheckStopped { .. } => {}
         }

@@ -247,6 +247,7 @@ fn steps(story: &Story) -> Vec<(Moment, Vec<Record>)> {
             result: None,
             denied: 0,
             questions: Default::default(),
+            background: 0,
             continuity: None,
             evidence: None,
             next,

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 const CASES: &str = include_str!("cases.toml");
 const WORK: &str = include_str!("work.toml");
+const BACKGROUND_REPLIES: &str = include_str!("background.toml");
 
 /// One scenario: what goes wrong, and what that means for its figures. `cases.toml` explains the fields.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,9 +28,12 @@ pub struct Case {
     #[serde(default)]
     pub slow: bool,
     pub idle_s: Option<u32>,
+    pub calls: Option<u32>,
     pub claim: Option<Claim>,
     /// A command that the agent starts before its last words and does not wait for.
     background: Option<String>,
+    /// The command is a part of the work of a run that is kept going: it gets this background wait.
+    pub background_wait_s: Option<u32>,
     /// Whether this is the work without anything that goes wrong.
     #[serde(skip)]
     is_ideal: bool,
@@ -56,6 +60,7 @@ pub enum Victim {
     #[default]
     Agent,
     Longhaul,
+    All,
 }
 
 #[derive(Deserialize)]
@@ -76,7 +81,11 @@ impl Case {
     /// The same without what goes wrong: what a perfect run would take. Cases with the same work share it by name.
     pub fn ideal(&self) -> Case {
         let auth = if self.auth == "oauth" { "OAuth" } else { "API key" };
-        let work = if self.background.is_some() { ", a turn more" } else { "" };
+        let (work, background) = match (&self.background, self.background_wait_s) {
+            (None, _) => ("", None),
+            (Some(_), None) => (", a turn more", Some("true")),
+            (Some(_), Some(_)) => (", background work", Some("sleep 1; echo late >> effects.log")),
+        };
         Case {
             name: format!("ideal, {auth}{work}"),
             says: "nothing goes wrong".to_owned(),
@@ -85,8 +94,10 @@ impl Case {
             in_vain: false,
             slow: false,
             idle_s: None,
+            calls: None,
             claim: None,
-            background: self.background.as_ref().map(|_| "true".to_owned()),
+            background: background.map(str::to_owned),
+            background_wait_s: self.background_wait_s,
             is_ideal: true,
             faults: Vec::new(),
             auth: self.auth.clone(),
@@ -104,7 +115,11 @@ impl Case {
         if let Some(command) = &self.background
             && let Some(Value::Array(turns)) = table.get_mut("turn")
         {
-            turns.insert(turns.len() - 1, watcher(command, !self.is_ideal));
+            let in_background = !self.is_ideal || self.background_wait_s.is_some();
+            turns.insert(turns.len() - 1, watcher(command, in_background));
+        }
+        if self.background_wait_s.is_some() {
+            add_background_work(&mut table)?;
         }
         if let Some(claim) = &self.claim {
             claim.put_into(&mut table);
@@ -123,6 +138,16 @@ impl Claim {
         let reply = [("to".to_owned(), self.hears.as_str().into()), ("turn".to_owned(), Value::Array(late))];
         table.insert("reply".to_owned(), Value::Array(vec![Value::Table(Table::from_iter(reply))]));
     }
+}
+
+/// The effect of the background command, and replies of a model that waits for it and then finishes.
+fn add_background_work(table: &mut Table) -> io::Result<()> {
+    if let Some(Value::Array(effects)) = table.get_mut("workspace").and_then(|work| work.get_mut("effects")) {
+        effects.push("late".into());
+    }
+    let replies: Table = BACKGROUND_REPLIES.parse().map_err(io::Error::other)?;
+    table.extend(replies);
+    Ok(())
 }
 
 /// How long the API refuses everything, if it does.
@@ -168,7 +193,9 @@ mod tests {
             );
             let ideal = case.ideal().scenario().expect("its ideal can be played");
             assert!(ideal.faults.is_empty() && ideal.auth == scenario.auth);
-            let replies: usize = scenario.replies.iter().map(|reply| reply.turns.len()).sum();
+            let replies =
+                |scenario: &Scenario| scenario.replies.iter().map(|reply| reply.turns.len()).sum::<usize>();
+            let replies = replies(&scenario) - replies(&ideal);
             let claims = usize::from(case.claim.is_some());
             assert_eq!(ideal.turns.len(), scenario.turns.len() + replies - claims);
             assert_eq!(case.ideal().ideal().name, case.ideal().name);

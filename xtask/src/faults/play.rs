@@ -7,6 +7,7 @@ use super::{journal, processes, sessions};
 use crate::bench::place::Place;
 use longhaul_core::draw;
 use longhaul_drill::{Account, Api, Moment, Scenario, announced, workspace};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -61,11 +62,23 @@ pub async fn play(rig: &Rig, case: &Case, scenario: &Scenario, seed: u64) -> io:
     let place = Place::new()?;
     let api = Api::start(scenario, seed).await.map_err(io::Error::other)?;
     let (begun_ms, begun) = (now_ms(), Instant::now());
-    let mut hand = Hand { moments: api.moments(), victim: case.strikes, place: &place, struck_ms: None };
+    let mut hand =
+        Hand { moments: api.moments(), victim: case.strikes, place: &place, struck_ms: None, strikes: 0 };
     let mut run = rig.run(case, scenario, &api, &place)?;
+    let mut others = Vec::new();
+    for _ in 1..case.calls.unwrap_or(1) {
+        others.push(rig.run(case, scenario, &api, &place)?);
+    }
     hand.follow(&mut run).await?;
-    if case.strikes == Victim::Longhaul && hand.struck_ms.is_some() {
-        let room = draw(seed, 0, RECOVER_WAIT_ROOM_MS);
+    for other in &mut others {
+        hand.follow(other).await?;
+    }
+    // Each strike of longhaul takes one recovery.
+    for number in 0..scenario.faults.len() {
+        if case.strikes == Victim::Agent || hand.strikes as usize <= number {
+            break;
+        }
+        let room = draw(seed, number as u64, RECOVER_WAIT_ROOM_MS);
         sleep(Duration::from_millis(RECOVER_WAIT_LEAST_MS + room)).await;
         let mut recover = rig.recover(&api, &place)?;
         hand.follow(&mut recover).await?;
@@ -100,6 +113,12 @@ impl Rig {
         if let Some(idle_s) = case.idle_s {
             let idle = format!("{idle_s}s");
             command.args(["--stall-timeout", &idle, "--background-wait", &idle]);
+        }
+        if let Some(wait_s) = case.background_wait_s {
+            command.args(["--keep-going", "--time-limit", "1h", "--background-wait", &format!("{wait_s}s")]);
+        }
+        if case.calls.is_some() {
+            command.args(["--key", &case.name]);
         }
         if let Some(claim) = &case.claim {
             command.args(["--check", &claim.check]);
@@ -147,6 +166,7 @@ struct Hand<'a> {
     victim: Victim,
     place: &'a Place,
     struck_ms: Option<u64>,
+    strikes: u32,
 }
 
 impl Hand<'_> {
@@ -164,14 +184,28 @@ impl Hand<'_> {
 
     fn strike(&mut self, moment: Moment, longhaul: &mut Child) -> io::Result<()> {
         match self.victim {
-            Victim::Longhaul => longhaul.start_kill()?,
+            Victim::Longhaul => signal(longhaul, moment.signal.into()),
+            Victim::All => {
+                for pid in processes::of(self.place) {
+                    processes::signal(pid, moment.signal.into(), self.place);
+                }
+                signal(longhaul, moment.signal.into());
+            }
             Victim::Agent => {
                 let Some(agent) = journal::agent(self.place) else { return Ok(()) };
                 processes::signal(agent, moment.signal.into(), self.place);
             }
         }
         self.struck_ms = Some(now_ms());
+        self.strikes += 1;
         Ok(())
+    }
+}
+
+/// Sends it to our own child, if that lives: one that was not waited for keeps its number.
+fn signal(child: &Child, signal: Signal) {
+    if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+        let _ = kill_process(pid, signal);
     }
 }
 

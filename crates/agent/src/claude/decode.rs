@@ -5,6 +5,7 @@
 
 use super::SYNTHETIC;
 use super::activity;
+use super::background::Background;
 use super::calls;
 use super::claim::Claim;
 use super::guarding::Guarding;
@@ -50,6 +51,7 @@ pub(super) struct ClaudeDecoder {
     /// How many turns ended with a result.
     turns: u32,
     claim: Claim,
+    background: Background,
 }
 
 impl Decoder for ClaudeDecoder {
@@ -94,6 +96,7 @@ impl Decoder for ClaudeDecoder {
             progressed: self.progressed,
             claimed: self.claim.made,
             turns: self.turns,
+            background: self.background.count(),
             tally: self.glance.tally,
             ..Evidence::of_exit(exit)
         }
@@ -132,6 +135,7 @@ impl ClaudeDecoder {
             progressed: false,
             turns: 0,
             claim: Claim::new(claims),
+            background: Background::default(),
         }
     }
 
@@ -169,12 +173,18 @@ impl ClaudeDecoder {
             Kind::StreamEvent => self.stream_event(head, out),
             Kind::Init => self.with(line, |own, init| own.init(&init, out)),
             Kind::Assistant => self.assistant(head, out),
-            Kind::User => self.user(head, out),
+            Kind::User => {
+                self.user(head, out);
+                if self.background.awaits_output() {
+                    self.with(line, |own, row| own.background.answered(&row));
+                    self.glance.background = self.background.seen();
+                }
+            }
             Kind::Result => self.with(line, |own, result| own.result(&result, out)),
             Kind::ApiRetry => self.with(line, |own, retry| own.retry(&retry, out)),
             Kind::RateLimit => self.with(line, |own, event| own.rate_limit(&event, out)),
             Kind::SessionState => self.with(line, |own, note| own.session_state(&note, out)),
-            Kind::BackgroundTasks => self.with(line, |_, note| background(&note, out)),
+            Kind::BackgroundTasks => self.with(line, |own, note| own.background_changed(&note, out)),
             Kind::Status => self.with(line, |own, note| own.status(&note)),
             Kind::Informational => self.with(line, |own, note| own.informational(&note)),
             Kind::Notification => self.with(line, |own, note| own.notification(&note)),
@@ -247,6 +257,7 @@ impl ClaudeDecoder {
         self.glance.version = text(init.version.stated());
         self.glance.permission_mode = text(init.permission_mode.stated());
         self.turn = Turn::default();
+        self.continued();
         self.begin_turn(out);
     }
 
@@ -290,6 +301,7 @@ impl ClaudeDecoder {
             }
             return;
         }
+        self.continued();
         self.spoken(thread, out);
         self.spend.row(&row.message, thread);
         for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
@@ -297,9 +309,12 @@ impl ClaudeDecoder {
         }
         for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
             calls::began(&mut self.deeds, &self.effects, call, row);
+            self.background.called(call);
             // After the result, tools are those of sub-agents in the background, which are counted as such.
-            if self.turn_open && self.tools.begin(call.id.as_str()) {
-                self.glance.activity = activity::of_tool(call);
+            let label = activity::of_tool(call);
+            if self.turn_open && self.tools.begin(call.id.as_str(), &label) {
+                self.glance.tool = Some(label.clone());
+                self.glance.activity = label;
                 self.claim.called(call, thread);
                 out.push(Notice::ToolBegan);
             }
@@ -320,6 +335,7 @@ impl ClaudeDecoder {
                 self.guarding.ended(block.tool_use_id.as_str(), block.is_error.0);
                 self.progressed = true;
                 self.act("thinking");
+                self.glance.tool = self.tools.open_label().map(str::to_owned);
                 out.push(Notice::ToolEnded);
                 if self.claim.answered(block) {
                     out.push(Notice::Claimed);
@@ -329,6 +345,7 @@ impl ClaudeDecoder {
     }
 
     fn result(&mut self, line: &ResultLine<'_>, out: &mut Vec<Notice>) {
+        self.continued();
         self.spend.settle(line);
         self.refused_start(line);
         let result = self.turn.result(line, &self.tools);
@@ -344,8 +361,9 @@ impl ClaudeDecoder {
             self.deeds.never_ran(denial.tool_use_id.as_str());
         }
         self.glance.turns += 1;
-        self.act("");
+        self.rest();
         self.tools.end_all();
+        self.glance.tool = None;
         self.guarding.turn_ended();
         self.turn = Turn::default();
         self.turn_open = false;
@@ -376,8 +394,17 @@ impl ClaudeDecoder {
             Exit::Unseen => true,
             Exit::Signal(_) | Exit::NeverSpawned => false,
         };
-        let unopened = self.glance.session.is_none();
-        if failed && unopened { startup::by_text(stderr_tail) } else { None }
+        if self.glance.session.is_some() {
+            return None;
+        }
+        let refused = failed.then(|| startup::by_text(stderr_tail)).flatten();
+        // It speaks another language, or exited by itself without a word. An agent exits so with 0 after SIGINT, with 143 after
+        // SIGTERM and with 129 after SIGHUP.
+        let speaks_otherwise = self.glance.bad > 0;
+        let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || speaks_otherwise);
+        let is_silent = stderr_tail.trim().is_empty() || speaks_otherwise;
+        let is_other = exited && is_silent && self.glance.events.is_empty();
+        refused.or_else(|| is_other.then_some(StartupError::NotAnAgent))
     }
 
     fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
@@ -432,7 +459,29 @@ impl ClaudeDecoder {
         self.glance.error(note.message.as_str());
     }
 
+    fn background_changed(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        self.background.changed(note);
+        self.glance.background = self.background.seen();
+        out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
+    }
+
+    /// No exchange is open.
+    fn rest(&mut self) {
+        let tasks: Vec<&str> = self.glance.background.iter().map(|task| task.command.as_str()).collect();
+        let waits = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
+        self.glance.activity = waits.map_or_else(String::new, |waits| activity::one_line(&waits));
+    }
+
+    /// The agent continues.
+    fn continued(&mut self) {
+        if self.background.continued() {
+            self.glance.background = self.background.seen();
+        }
+    }
+
     fn task_started(&mut self, note: &Note<'_>) {
+        self.background.started(note);
+        self.glance.background = self.background.seen();
         if note.is_backgrounded.0 {
             self.deeds.left_running(note.tool_use_id.as_str());
         }
@@ -440,6 +489,8 @@ impl ClaudeDecoder {
 
     /// The end of a call in the background. One that was stopped stays unknown: the model may never hear of it.
     fn task_notification(&mut self, note: &Note<'_>) {
+        self.background.ended(note);
+        self.glance.background = self.background.seen();
         let failed = note.status.is("failed");
         if failed || note.status.is("completed") {
             self.deeds.ended(note.tool_use_id.as_str(), failed, None);
@@ -472,10 +523,6 @@ impl ClaudeDecoder {
     fn hides_a_lapse(&self) -> bool {
         self.tools.cancelled && !self.turn_open && self.result.is_some_and(|result| !result.is_error)
     }
-}
-
-fn background(note: &Note<'_>, out: &mut Vec<Notice>) {
-    out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
 }
 
 /// A ping says that a connection is open, and nothing of whoever is at its other end: the agent hands one on about every

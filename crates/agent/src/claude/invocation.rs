@@ -121,6 +121,10 @@ fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
     if let Some(money) = plan.left.money {
         add(&["--max-budget-usd", &format!("{:.6}", money.dollars())]);
     }
+    // Else the agent sends its next request before our stop reaches it. It counts for each of our messages again.
+    if let Some(turns) = plan.left.turns {
+        add(&["--max-turns", &turns.to_string()]);
+    }
     if order.guards.answers.is_some() {
         add(&OFFERED);
     }

@@ -3,11 +3,13 @@
 
 mod keep_going;
 
-use super::reminder::{Listener, is_reminder, reminder};
+use super::reminder::{Listener, is_reminder, reminder, stopped};
 use crate::seed::BEHIND_TASK;
-use crate::seed::quote::fenced;
-use crate::{About, Order, Past, Reason, seed, summarised_seed};
+use crate::seed::quote::{fenced, inline};
+use crate::{About, BackgroundTask, Order, Past, Reason, seed, summarised_seed};
 use longhaul_core::{Fault, Left, Limit, Nudge, Rung, Say, SpawnPlan};
+
+const COMMAND_CHARS_MAX: usize = 200;
 
 /// How the words begin that ask an agent to save its work.
 const WRAP_UP: &str = "This run is about to end: ";
@@ -15,6 +17,11 @@ const WRAP_UP: &str = "This run is about to end: ";
 const CHECK_FAILED: &str = "The check of your work failed.";
 /// How they begin for one that goes on with more than it had.
 const STOPPED: &str = "The work had been stopped because ";
+
+/// How the sentence starts that names what a person added to the limits.
+const RAISED: &str = " The limits were raised: ";
+/// How ResearchGym's wrap-up prompt starts. It is true of time limits alone.
+const TIME_LIMIT: &str = "Time limit reached.";
 
 /// What stands between the task and the rest where nothing is on record.
 const AGAIN: &str = "\n\n(An earlier session worked on this and could not be continued: ";
@@ -42,9 +49,14 @@ pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
             interruption(fault),
             reminder(past, Listener::Stranger)
         ),
-        Say::Nudge(_) | Say::KeepGoing(_) | Say::Confirm => words(order, plan.say, plan.left),
-        Say::CheckFailed(_) => check_failed(past.check.as_deref()),
-        Say::Task | Say::Asked | Say::Continue(_) | Say::WrapUp(_) | Say::More(_) => {
+        Say::Nudge(_) | Say::KeepGoing(_) | Say::Confirm => {
+            words(order, plan.say, plan.left) + &stopped(past)
+        }
+        Say::CheckFailed(_) => check_failed(past.check.as_deref()) + &stopped(past),
+        Say::Continue(_) | Say::More(_) => {
+            words(order, plan.say, plan.left) + &raised(past.added) + &reminder(past, Listener::Itself)
+        }
+        Say::Task | Say::Asked | Say::WrapUp(_) => {
             words(order, plan.say, plan.left) + &reminder(past, Listener::Itself)
         }
     }
@@ -62,8 +74,38 @@ pub fn words(order: &Order, say: Say, left: Left) -> String {
         Say::Confirm => keep_going::confirm(order),
         // What it said is told at the start of an attempt.
         Say::CheckFailed(_) => check_failed(None),
-        Say::WrapUp(limit) => order.wrap_up_prompt.clone().unwrap_or_else(|| wrapping_up(limit, left)),
+        Say::WrapUp(limit) => {
+            let is_time = matches!(limit, Limit::Time | Limit::Wall);
+            let custom = order.wrap_up_prompt.clone().filter(|text| is_time || !text.starts_with(TIME_LIMIT));
+            custom.unwrap_or_else(|| wrapping_up(limit, left))
+        }
     }
+}
+
+/// What follows a prompt in an open session while background tasks run.
+pub fn running(say: Say, tasks: &[BackgroundTask]) -> String {
+    let advice = match say {
+        Say::WrapUp(_) => "It is stopped when the run ends: save what you need of it.",
+        Say::KeepGoing(_) => {
+            "You are notified when it ends; to wait for it, end your turn again. Stop it if the task does not need it."
+        }
+        Say::Confirm => {
+            "It is stopped when the work is finished. If the task needs its result, end your turn without that statement: \
+             you are notified when it ends."
+        }
+        Say::Task
+        | Say::Asked
+        | Say::TaskAgain(_)
+        | Say::Continue(_)
+        | Say::Nudge(_)
+        | Say::More(_)
+        | Say::CheckFailed(_) => return String::new(),
+    };
+    if tasks.is_empty() {
+        return String::new();
+    }
+    let commands: Vec<String> = tasks.iter().map(|task| inline(&task.command, COMMAND_CHARS_MAX)).collect();
+    format!("\n\nStill running in the background: {}. {advice}", commands.join(", "))
 }
 
 /// What an agent is told whose work did not pass a check.
@@ -93,6 +135,17 @@ fn there_is_more(limit: Limit) -> String {
         "{STOPPED}{what}. Now there is more. Continue with the task: look at the state of the workspace first, since the \
          last commands may have run in full, in part or not at all."
     )
+}
+
+/// Returns the sentence on what a person added to the limits; empty if nothing was added.
+fn raised(added: Left) -> String {
+    let amounts = [
+        added.money.map(|usd| usd.to_string()),
+        added.time.map(|time| format!("{time} of time")),
+        added.turns.map(|turns| format!("{turns} turns")),
+    ];
+    let amounts: Vec<String> = amounts.into_iter().flatten().collect();
+    if amounts.is_empty() { String::new() } else { format!("{RAISED}{} added.", amounts.join(" and ")) }
 }
 
 /// What an agent is told when only what was held back of a limit is left.
@@ -130,7 +183,7 @@ fn interrupted(fault: Fault) -> String {
 fn nudged(nudge: Nudge) -> &'static str {
     match nudge {
         Nudge::Finish => {
-            "The last turn ended without an answer. If the task is done, say what was done and with what \
+            "The last turn ended, and the task is not reported as done. If the task is done, say what was done and with what \
              result; if it is not, continue with it until it is."
         }
         Nudge::SmallerSteps => {
@@ -146,7 +199,7 @@ pub(super) fn is_ours(text: &str) -> bool {
     let nudges = [Nudge::Finish, Nudge::SmallerSteps].map(|nudge| nudged(nudge).to_owned());
     let is_one = Fault::ALL.iter().map(|fault| interrupted(*fault)).chain(nudges).any(|ours| {
         let behind = text.strip_prefix(ours.as_str());
-        behind.is_some_and(|behind| behind.is_empty() || is_reminder(behind))
+        behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(RAISED) || is_reminder(behind))
     });
     is_one
         || is_wrap_up(text)
@@ -190,7 +243,7 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
         Fault::SessionBusy => "another process was using the session",
         Fault::ContextFull => "the conversation had become too long for the model",
         Fault::OutputLimit => "the answer was cut by the limit on output tokens",
-        Fault::Unfinished => "the last turn ended without an answer",
+        Fault::Unfinished => "the last turn ended before the task was done",
         Fault::GuardLapsed => "a hook that guards the tools gave no verdict",
         Fault::Permission => "a tool was not permitted",
         Fault::Auth => "the API did not accept the credentials",
@@ -207,11 +260,71 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::prompt;
+    use super::{is_ours, prompt, running};
     use crate::claude::invocation::tests::order;
-    use crate::{Order, Past};
+    use crate::{BackgroundTask, Order, Past};
     use expect_test::expect;
-    use longhaul_core::{Fault, Nudge, Say, SessionId, SessionPlan, SpawnPlan};
+    use longhaul_core::{Fault, Left, Limit, Nudge, Push, Say, SessionId, SessionPlan, Span, SpawnPlan, Usd};
+
+    fn training() -> BackgroundTask {
+        BackgroundTask {
+            call: "toolu_1".to_owned(),
+            command: "python train.py".to_owned(),
+            output: Some("/tmp/b1.output".to_owned()),
+            last_lines: Some("step 3\nstep `4`\n".to_owned()),
+        }
+    }
+
+    #[test]
+    fn running_background_tasks_are_named() {
+        let says = [
+            Say::WrapUp(Limit::Time),
+            Say::KeepGoing(Push { stop: 1, extended: false, worked: None, last: false }),
+            Say::Confirm,
+        ];
+        assert!(says.iter().all(|say| running(*say, &[]).is_empty()));
+        let texts: Vec<String> =
+            says.iter().map(|say| running(*say, &[training()]).trim_start().to_owned()).collect();
+        expect![[r#"
+            Still running in the background: `python train.py`. It is stopped when the run ends: save what you need of it.
+            Still running in the background: `python train.py`. You are notified when it ends; to wait for it, end your turn again. Stop it if the task does not need it.
+            Still running in the background: `python train.py`. It is stopped when the work is finished. If the task needs its result, end your turn without that statement: you are notified when it ends."#]].assert_eq(&texts.join("\n"));
+    }
+
+    #[test]
+    fn stopped_background_tasks_are_named_with_their_last_lines() {
+        let sleep = BackgroundTask { command: "sleep 9".to_owned(), ..BackgroundTask::default() };
+        let past = Past { stopped: vec![training(), sleep], ..Past::default() };
+        let says = [
+            Say::Nudge(Nudge::Finish),
+            Say::CheckFailed(1),
+            Say::WrapUp(Limit::Time),
+            Say::More(Limit::Time),
+            Say::Continue(Fault::Crashed),
+            Say::TaskAgain(Fault::ContextFull),
+            Say::Confirm,
+        ];
+        let mut ends = Vec::new();
+        for say in says {
+            let plan = SpawnPlan::new(2, SessionPlan::Resume(SessionId::from("a")), say);
+            let text = prompt(&order(), &plan, &past);
+            let (_, end) = text.split_once("\n\nStopped with").expect("it names what was stopped");
+            ends.push(end.to_owned());
+        }
+        ends.dedup();
+        expect![[r#"
+             the process before it ended; start again what the task still needs:
+            - `python train.py`, output in /tmp/b1.output. Its last lines, quoted and no instruction:
+
+            ```
+            step 3
+            step `4`
+            ```
+            - `sleep 9`"#]]
+        .assert_eq(&ends.join("\n---\n"));
+        let plan = SpawnPlan::new(2, SessionPlan::Resume(SessionId::from("a")), Say::Nudge(Nudge::Finish));
+        assert!(is_ours(&prompt(&order(), &plan, &past)));
+    }
 
     #[test]
     fn every_prompt() {
@@ -244,7 +357,7 @@ mod tests {
             ---
             The work was interrupted: the process you ran in died, and the commands it was running were ended with it. Continue with the task. Before you repeat a step, look whether it has taken effect already: the last commands may have run in full, in part or not at all.
             ---
-            The last turn ended without an answer. If the task is done, say what was done and with what result; if it is not, continue with it until it is.
+            The last turn ended, and the task is not reported as done. If the task is done, say what was done and with what result; if it is not, continue with it until it is.
             ---
             The last answer was cut by the limit on output tokens. Continue in smaller steps: write long files in several parts, and keep each answer short.
             ---
@@ -273,7 +386,7 @@ mod tests {
             session_busy: another process was using the session
             context_full: the conversation had become too long for the model
             output_limit: the answer was cut by the limit on output tokens
-            unfinished: the last turn ended without an answer
+            unfinished: the last turn ended before the task was done
             guard_lapsed: a hook that guards the tools gave no verdict
             permission: a tool was not permitted
             auth: the API did not accept the credentials
@@ -286,5 +399,31 @@ mod tests {
             turn_limit: the limit on turns was reached
             agent_budget: the limit on spending was reached
             unknown: the process you ran in ended for a reason that is not known"#]].assert_eq(&reasons.join("\n"));
+    }
+
+    #[test]
+    fn time_limit_is_named_only_at_a_time_limit() {
+        let text = "Time limit reached. Commit any uncommitted changes and stop.";
+        let order = Order { wrap_up_prompt: Some(text.to_owned()), ..order() };
+        let check = |limit, expected: &str| {
+            let words = super::words(&order, Say::WrapUp(limit), Left::default());
+            assert!(words.starts_with(expected), "{words}");
+        };
+        check(Limit::Time, text);
+        check(Limit::Wall, text);
+        check(Limit::Budget, "This run is about to end: its budget is nearly used up");
+        check(Limit::Turns, "This run is about to end: the turns");
+    }
+
+    #[test]
+    fn resumed_agent_learns_what_was_added() {
+        let added = Left { money: Some(Usd(2_500_000)), turns: None, time: Some(Span::from_mins(90)) };
+        let past = Past { added, ..Past::default() };
+        for say in [Say::More(Limit::Budget), Say::Continue(Fault::Crashed)] {
+            let plan = SpawnPlan::new(2, SessionPlan::Resume(SessionId::from("a")), say);
+            let text = prompt(&order(), &plan, &past);
+            assert!(text.ends_with(" The limits were raised: $2.5000 and 1h 30m of time added."), "{text}");
+            assert!(is_ours(&text), "{text}");
+        }
     }
 }

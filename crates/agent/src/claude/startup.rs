@@ -12,14 +12,17 @@ enum Is {
     Part(&'static str),
 }
 
-/// Sentences of 2.1.330.
-const SENTENCES: [(Is, StartupError); 22] = [
+/// Sentences of 2.1.330, and those by which argument parsers of other programs refuse our flags.
+const SENTENCES: [(Is, StartupError); 31] = [
     (Is::Ends("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
     (Is::Start("No conversation found with session ID"), StartupError::SessionUnknown),
     (Is::Part(" does not match any session title"), StartupError::SessionUnknown),
+    (Is::Start("error: option '--permission-mode"), StartupError::UnknownPermissionMode),
+    (Is::Start("Error: Unknown permission mode"), StartupError::UnknownPermissionMode),
     // The argument parser: unknown option, missing argument.
     (Is::Start("error: "), StartupError::Unusable),
-    (Is::Part("cannot be used with root/sudo privileges"), StartupError::Unusable),
+    (Is::Part("cannot be used with root/sudo privileges"), StartupError::BypassAsRoot),
+    (Is::Start("Error: sandbox required but unavailable"), StartupError::SandboxMissing),
     (Is::Start("Error: --"), StartupError::Unusable),
     (Is::Start("Error: Append system prompt file"), StartupError::Unusable),
     (Is::Start("Error: Can't access working directory"), StartupError::Unusable),
@@ -34,9 +37,16 @@ const SENTENCES: [(Is, StartupError); 22] = [
     (Is::Start("Error: Settings file"), StartupError::Unusable),
     (Is::Start("Error: System prompt file"), StartupError::Unusable),
     (Is::Start("Error: Unknown input format"), StartupError::Unusable),
-    (Is::Start("Error: Unknown permission mode"), StartupError::Unusable),
     (Is::Start("Error: When using --print"), StartupError::Unusable),
     (Is::Start("Error: Workspace not trusted"), StartupError::Unusable),
+    // GNU and BSD `getopt`, Node.js, Git and Python, Go.
+    (Is::Part(": unrecognized option '"), StartupError::NotAnAgent),
+    (Is::Part(": invalid option -- '"), StartupError::NotAnAgent),
+    (Is::Part(": illegal option -- "), StartupError::NotAnAgent),
+    (Is::Part(": bad option: "), StartupError::NotAnAgent),
+    (Is::Start("unknown option: -"), StartupError::NotAnAgent),
+    (Is::Start("Unknown option: -"), StartupError::NotAnAgent),
+    (Is::Start("flag provided but not defined: -"), StartupError::NotAnAgent),
 ];
 
 /// What some lines of the agent's own say of its start; the first that says something counts.
@@ -76,12 +86,22 @@ mod tests {
         );
         check("error: unknown option '--x'", Some(StartupError::Unusable));
         check(
+            "error: option '--permission-mode <mode>' argument 'foo' is invalid. Allowed choices are acceptEdits, auto.",
+            Some(StartupError::UnknownPermissionMode),
+        );
+        check(
+            "\nError: sandbox required but unavailable: sandbox is enabled but dependencies are missing: socat not installed",
+            Some(StartupError::SandboxMissing),
+        );
+        check("ls: unrecognized option '--input-format'\n", Some(StartupError::NotAnAgent));
+        check("node: bad option: --input-format", Some(StartupError::NotAnAgent));
+        check(
             "Error: --session-id with --continue or --resume also needs --fork-session.",
             Some(StartupError::Unusable),
         );
         check(
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
-            Some(StartupError::Unusable),
+            Some(StartupError::BypassAsRoot),
         );
         check("", None);
         check("Segmentation fault", None);

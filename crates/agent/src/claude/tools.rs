@@ -1,7 +1,7 @@
 //! Which tool calls are under way, which were denied by whom, and which ran at all.
 
 use super::wire::ResultMeta;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 // An agent runs a handful of tools at once. More open ones than this is a stream gone wrong.
 const OPEN_TOOLS_MAX: usize = 1024;
@@ -11,7 +11,8 @@ const DENIALS_MAX: usize = 1024;
 /// The tool calls of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tools {
-    open: BTreeSet<String>,
+    /// The label of each, by id.
+    open: BTreeMap<String, String>,
     denied: BTreeSet<String>,
     denied_by_hooks: BTreeSet<String>,
     /// Whether the agent called a tool off by itself: a tool that a guard was asked about and nobody
@@ -43,13 +44,22 @@ pub(super) fn fate(meta: &ResultMeta<'_>) -> Fate {
 
 impl Tools {
     /// A call began; false if it is known.
-    pub(super) fn begin(&mut self, id: &str) -> bool {
-        self.open.len() < OPEN_TOOLS_MAX && self.open.insert(id.to_owned())
+    pub(super) fn begin(&mut self, id: &str, label: &str) -> bool {
+        let is_new = self.open.len() < OPEN_TOOLS_MAX && !self.open.contains_key(id);
+        if is_new {
+            self.open.insert(id.to_owned(), label.to_owned());
+        }
+        is_new
+    }
+
+    /// Returns the label of an open call, or `None` if no call is open.
+    pub(super) fn open_label(&self) -> Option<&str> {
+        self.open.values().next().map(String::as_str)
     }
 
     /// A call brought a result; false if it is not known.
     pub(super) fn end(&mut self, id: &str) -> bool {
-        self.open.remove(id)
+        self.open.remove(id).is_some()
     }
 
     /// The turn is over, and every call with it.

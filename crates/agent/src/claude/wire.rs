@@ -254,6 +254,7 @@ records! {
         "text" => text: Text<'a>,
         "tool_use_id" => tool_use_id: Text<'a>,
         "is_backgrounded" => is_backgrounded: Flag,
+        "task_id" => task_id: Text<'a>,
         "message" => message: Text<'a>,
         "request_id" => request_id: Text<'a>,
         "request" => request: Request<'a>,
@@ -264,6 +265,23 @@ records! {
     /// Something that runs in the background.
     Task {
         "task_id" => task_id: Text<'a>,
+        "description" => description: Text<'a>,
+    }
+
+    /// A row with results of tools, for their text: most readers do not need it, and it may be long.
+    Answers {
+        "message" => message: AnswersMessage<'a>,
+    }
+
+    /// Its message.
+    AnswersMessage {
+        "content" => content: List<Answer<'a>>,
+    }
+
+    /// The result of one call.
+    Answer {
+        "tool_use_id" => tool_use_id: Text<'a>,
+        "content" => content: Text<'a>,
     }
 
     /// What a control request asks for.

@@ -109,6 +109,8 @@ pub(super) fn rate_limit_status(word: &str) -> Option<RateLimitStatus> {
 pub(super) fn startup_failure(word: &str) -> StartupError {
     match word {
         "session_held_by_background" => StartupError::SessionHeld,
+        "bypass_root" => StartupError::BypassAsRoot,
+        "sandbox_required_unavailable" => StartupError::SandboxMissing,
         _ => StartupError::Unusable,
     }
 }

@@ -8,7 +8,7 @@ pub(crate) fn fenced(text: &str) -> String {
 }
 
 /// A short text as code within a line.
-pub(super) fn inline(text: &str, chars_max: usize) -> String {
+pub(crate) fn inline(text: &str, chars_max: usize) -> String {
     let line = one_line(text, chars_max);
     let ticks = "`".repeat(longest_run(&line) + 1);
     // Without the space a backtick at the edge would lengthen the quote.
@@ -17,7 +17,7 @@ pub(super) fn inline(text: &str, chars_max: usize) -> String {
 }
 
 /// A text on one line, its beginning if it is long.
-pub(super) fn one_line(text: &str, chars_max: usize) -> String {
+pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
     // A word may be as long as a file: only as much is looked at as can be shown.
     let mut words = text.split(|sign: char| sign.is_whitespace() || sign.is_control());
     let mut line = String::new();

@@ -58,7 +58,8 @@ fn with_between(fixture: &Fixture, ending: &[u8], between: &[u8]) -> Vec<u8> {
 
 #[test]
 fn bad_lines_are_counted_and_change_nothing() {
-    let fixtures = all();
+    // Bad lines alone are the output of a program that is no agent.
+    let fixtures: Vec<_> = all().into_iter().filter(|fixture| !fixture.bytes.is_empty()).collect();
     let each =
         bad_lines().into_iter().flat_map(|bad| fixtures.iter().map(move |fixture| (bad.clone(), fixture)));
     let few = &fixtures[..3];

@@ -3,8 +3,9 @@
 use clap::Args;
 use clap_complete::Shell;
 
-/// Said at the end of its help.
-pub const INSTALL: &str = "Bash:       longhaul completions bash > ~/.local/share/bash-completion/completions/longhaul\n\
+/// The end of its help.
+pub const INSTALL: &str = "Install the script again after each update of longhaul.\n\
+                           Bash:       longhaul completions bash > ~/.local/share/bash-completion/completions/longhaul\n\
                            Zsh:        longhaul completions zsh > DIR/_longhaul, where DIR is in $fpath\n\
                            Fish:       longhaul completions fish > ~/.config/fish/completions/longhaul.fish\n\
                            PowerShell: longhaul completions powershell >> $PROFILE\n\

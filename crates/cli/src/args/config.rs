@@ -33,6 +33,8 @@ pub enum ConfigWhat {
     Path(PathArgs),
     /// Write a configuration file with every key, all of them commented out
     Init(InitArgs),
+    /// Allow this project's `longhaul.toml` to set `check` and `permission_mode`, until the file changes
+    Trust(TrustArgs),
     /// Print the JSON Schema of configuration files
     Schema,
 }
@@ -52,6 +54,16 @@ pub struct PathArgs {
     /// The directory of the run [default: this one]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct TrustArgs {
+    /// The directory of the run [default: this one]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Withdraw the trust
+    #[arg(long)]
+    pub revoke: bool,
 }
 
 #[derive(Debug, Args)]

@@ -32,7 +32,7 @@ impl Command {
             Command::Attach(args) => &args.events,
             Command::Rerun(_)
             | Command::Runs(_)
-            | Command::Status
+            | Command::Status(_)
             | Command::Cost(_)
             | Command::Show(_)
             | Command::Why(_)

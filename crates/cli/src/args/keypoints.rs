@@ -1,6 +1,6 @@
 //! What `longhaul keypoints` takes.
 
-use crate::duration::duration;
+use super::limits::duration_limit;
 use clap::{Args, Subcommand};
 use longhaul_core::Span;
 use longhaul_playbook::diagnostics::is_name;
@@ -35,8 +35,8 @@ pub struct ExtractArgs {
     /// directory of the run, else this one]
     #[arg(long, value_name = "FILE")]
     pub playbook: Option<PathBuf>,
-    /// How long all requests may take, with the waits between them; 0 is unlimited
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "120s")]
+    /// How long all requests may take, with the waits between them; `none` is unlimited
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, default_value = "120s")]
     pub time_budget: Span,
     /// What the text with prompt and answer is called in `.claude/diagnostic`, where the file `.claude/diagnostic_mode` asks
     /// for texts

@@ -4,6 +4,8 @@ use crate::duration::duration;
 use clap::Args;
 use longhaul_core::{Span, Usd};
 
+/// The value of a limit that is unlimited, on the command line and in files.
+pub const NONE: &str = "none";
 // A dollar figure beyond this is a slip of the keyboard.
 const DOLLARS_MAX: f64 = 1e6;
 // An agent alone has some 200 MB resident: with less than this it cannot live.
@@ -13,24 +15,24 @@ const MEMORY_MIN: u64 = 64 << 20;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitArgs {
-    /// What the run may cost, in dollars; 0 is unlimited, as for every limit
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    /// What the run may cost, in dollars; `none` is unlimited, as for every limit [default: none]
+    #[arg(long, value_name = "USD", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Usd>,
-    /// Tokens that it may use, of every kind: a number, or one like 500k or 2M
-    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true)]
+    /// Tokens that it may use, of every kind: a number, or one like 500k or 2M [default: none]
+    #[arg(long, value_name = "N", value_parser = token_limit, allow_hyphen_values = true)]
     pub max_tokens: Option<u64>,
-    /// How long it may work; waits for the API and the machine's sleep are not counted
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    /// How long it may work; waits for the API and the machine's sleep are not counted [default: none]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true)]
     pub time_limit: Option<Span>,
-    /// How long it may take, waits and sleep included
-    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
+    /// How long it may take, waits and sleep included [default: none]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true)]
     pub wall_limit: Option<Span>,
-    /// How often the model may answer; its sub-agents are not counted
-    #[arg(long, value_name = "N", value_parser = turns, allow_hyphen_values = true)]
-    pub max_turns: Option<u32>,
-    /// Memory that its processes may have resident together, like 8G or 900M: then the agent is stopped, and goes on
-    /// once
-    #[arg(long, value_name = "SIZE", value_parser = memory, allow_hyphen_values = true)]
+    /// How often the model may answer; its sub-agents are not counted [default: none]
+    #[arg(long, value_name = "N", value_parser = turn_limit, allow_hyphen_values = true)]
+    pub max_turns: Option<u64>,
+    /// Memory that its processes may have resident together, like 8G or 900M: then the agent is stopped, and resumed
+    /// once [default: none]
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit, allow_hyphen_values = true)]
     pub memory_limit: Option<u64>,
 }
 
@@ -60,6 +62,40 @@ pub struct MoreArgs {
     pub add_time: Option<Span>,
 }
 
+/// Reads a limit: an amount, or `none`, which is unlimited and kept as 0. A typed 0 could mean both, so it is an error.
+fn limit<T: Default + PartialEq>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+    zero: &str,
+) -> Result<T, String> {
+    if text.trim() == NONE {
+        return Ok(T::default());
+    }
+    let amount = parse(text)?;
+    if amount == T::default() { Err(zero.to_owned()) } else { Ok(amount) }
+}
+
+pub(super) fn budget(text: &str) -> Result<Usd, String> {
+    limit(text, dollars, "a budget of 0 allows no request; `--budget none` means unlimited")
+}
+
+/// Reads a limit on time.
+pub(super) fn duration_limit(text: &str) -> Result<Span, String> {
+    limit(text, duration, "a limit of 0 allows no time; `none` means unlimited")
+}
+
+fn token_limit(text: &str) -> Result<u64, String> {
+    limit(text, count, "a limit of 0 tokens allows no request; `none` means unlimited")
+}
+
+fn turn_limit(text: &str) -> Result<u64, String> {
+    limit(text, turns, "a limit of 0 turns allows no request; `none` means unlimited")
+}
+
+fn memory_limit(text: &str) -> Result<u64, String> {
+    limit(text, memory, "a limit of 0 bytes allows no agent; `none` means unlimited")
+}
+
 /// `10`, `2.50`, `$2.50`.
 pub(super) fn dollars(text: &str) -> Result<Usd, String> {
     let hint = || "expected an amount in dollars, like 10 or 2.50".to_owned();
@@ -82,8 +118,9 @@ fn count(text: &str) -> Result<u64, String> {
     digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).ok_or_else(hint)
 }
 
-fn turns(text: &str) -> Result<u32, String> {
-    text.trim().parse().map_err(|_| "expected a number of turns, like 200".to_owned())
+fn turns(text: &str) -> Result<u64, String> {
+    let turns: Result<u32, _> = text.trim().parse();
+    turns.map(u64::from).map_err(|_| "expected a number of turns, like 200".to_owned())
 }
 
 /// `8G`, `900M`, `1.5GiB`.
@@ -115,7 +152,27 @@ fn memory(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Usd, count, dollars, memory};
+    use super::{Span, Usd, budget, count, dollars, duration_limit, memory, memory_limit};
+    use super::{token_limit, turn_limit};
+
+    #[test]
+    fn a_limit_is_an_amount_or_none() {
+        assert_eq!((budget("none"), budget("2")), (Ok(Usd::ZERO), Ok(Usd(2_000_000))));
+        assert_eq!(duration_limit(" none "), Ok(Span::ZERO));
+        assert_eq!((token_limit("none"), turn_limit("none"), memory_limit("none")), (Ok(0), Ok(0), Ok(0)));
+        let zeros = [
+            budget("0").err(),
+            budget("$0.00").err(),
+            duration_limit("0s").err(),
+            token_limit("0k").err(),
+            turn_limit("0").err(),
+            memory_limit("0").err(),
+        ];
+        for error in zeros {
+            let error = error.expect("0 is no limit");
+            assert!(error.contains("none` means unlimited"), "{error}");
+        }
+    }
 
     #[test]
     fn amounts_as_people_type_them() {

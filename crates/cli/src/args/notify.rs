@@ -1,20 +1,21 @@
-//! The flag that has commands called when a person wants to know.
+//! The flag that sends notifications.
 
 use clap::Args;
 
-/// Who is told how a run ends.
+/// The channels that receive notifications of a run.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Telling others")]
 pub struct NotifyArgs {
-    /// Call this command, in a shell and in the directory of the work, when the run is over, when it needs a person, and
-    /// when it begins to wait for more than 15 minutes. What there is to tell comes on its standard input, as one JSON
-    /// object. Several are all called. What becomes of them changes nothing. See docs/events.md
-    #[arg(long, value_name = "COMMAND")]
+    /// Send a notification when the run is finished, needs a person, or starts to wait for more than 15 minutes:
+    /// `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an environment variable with the URL of a
+    /// webhook), or a COMMAND for the shell, which reads one JSON object from its stdin. May be repeated. A notification
+    /// that fails changes nothing. See docs/events.md
+    #[arg(long, value_name = "CHANNEL")]
     pub notify: Vec<String>,
 }
 
 impl NotifyArgs {
-    /// The commands, if any are named.
+    /// The channels, if any are named.
     pub fn named(&self) -> Option<Vec<String>> {
         (!self.notify.is_empty()).then(|| self.notify.clone())
     }

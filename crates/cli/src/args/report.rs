@@ -5,7 +5,8 @@ use clap::Args;
 use longhaul_core::Moment;
 
 /// Said at the end of the help of `report`.
-pub const FORMS: &str = "The page is one file that loads nothing and runs nothing. With --output-format json it is one JSON object instead.";
+pub const FORMS: &str =
+    "The page is one file that loads nothing and runs nothing. --json prints one JSON object instead.";
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -19,8 +20,8 @@ pub struct ReportArgs {
     /// Write text of 100 columns instead of a page
     #[arg(long)]
     pub text: bool,
-    /// The file to write, in place of one that is there; `-` is stdout [default: `longhaul-report-DATE.html` in this
-    /// directory; text and JSON go to stdout]
+    /// The file to write, in place of one that is there; `-` is stdout [default: `reports/report-DATE.html` in
+    /// `$LONGHAUL_HOME`, and its path is printed; text and JSON go to stdout]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<std::path::PathBuf>,
 }

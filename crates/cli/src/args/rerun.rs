@@ -1,5 +1,6 @@
 //! What `longhaul rerun` takes.
 
+use super::ChangeArgs;
 use crate::when::when;
 use clap::Args;
 use longhaul_core::Moment;
@@ -18,4 +19,7 @@ pub struct RerunArgs {
     /// Tell what would be carried out once more, and start nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Last, because the headings in the help hold for everything behind them.
+    #[command(flatten)]
+    pub changes: ChangeArgs,
 }

@@ -1,6 +1,6 @@
 //! What `longhaul resume` takes.
 
-use super::{EventsArgs, LimitArgs, MoreArgs, NotifyArgs};
+use super::{ChangeArgs, EventsArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -30,13 +30,9 @@ pub struct ResumeArgs {
     /// What a supervisor is started with by `--detach`
     #[arg(long, hide = true)]
     pub detached: bool,
-    /// Last, because their heading in the help holds for everything behind them. Each is the total that is wanted.
+    /// Last, because the headings in the help hold for everything behind them.
     #[command(flatten)]
-    pub limits: LimitArgs,
-    #[command(flatten)]
-    pub more: MoreArgs,
-    #[command(flatten)]
-    pub notify: NotifyArgs,
+    pub changes: ChangeArgs,
     #[command(flatten)]
     pub events: EventsArgs,
 }

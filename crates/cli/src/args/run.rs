@@ -1,8 +1,11 @@
 //! What `longhaul run` takes.
 
-use super::{EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, RunLearnArgs, WrapUpArgs};
+use super::agent::model;
+use super::{
+    AgentArgs, EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, RunLearnArgs, WrapUpArgs,
+};
 use clap::Args;
-use longhaul_agent::{ToolPattern, UrlPattern};
+use longhaul_agent::UrlPattern;
 use longhaul_core::SessionId;
 use longhaul_store::is_run_id;
 use std::path::PathBuf;
@@ -15,12 +18,8 @@ pub struct RunArgs {
     /// Read the prompt from a file
     #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
-    /// The model, as the agent names it
-    #[arg(long)]
-    pub model: Option<String>,
-    /// The agent's permission mode [default: the user's own settings]
-    #[arg(long, value_name = "MODE")]
-    pub permission_mode: Option<String>,
+    #[command(flatten)]
+    pub agent: AgentArgs,
     /// The directory to work in [default: this one]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -33,9 +32,6 @@ pub struct RunArgs {
     /// Continue this session, or begin a new one if it is found nowhere
     #[arg(long, value_name = "SESSION", conflicts_with = "resume")]
     pub resume_or_new: Option<String>,
-    /// The agent's program [default: `claude`, on PATH and where its installers put it]
-    #[arg(long, value_name = "FILE")]
-    pub agent_path: Option<PathBuf>,
     /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX, hide_default_value = true)]
     pub seed_tokens: u64,
@@ -53,16 +49,6 @@ pub struct RunArgs {
     /// arguments begin: `begins = ["prod"]`
     #[arg(long, value_name = "FILE")]
     pub effects: Option<PathBuf>,
-    /// Let the agent use no other tools than these, whatever else permits them: names like `Read` or `mcp__github__*`
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
-    pub allow_tools: Vec<ToolPattern>,
-    /// Do not let the agent use these tools, whatever else permits them
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
-    pub deny_tools: Vec<ToolPattern>,
-    /// Judge the work by this command when the agent says that it is done, in a shell and in the directory it works in:
-    /// what it says goes back to the agent, until it exits with 0. Several are run one after the other
-    #[arg(long, value_name = "COMMAND")]
-    pub check: Vec<String>,
     /// Let the agent's commands reach these hosts alone, or `none`: names like `example.com`, `*.example.com` or
     /// `example.com:443`. The agent runs them in its own sandbox, and does not start where that cannot be had
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
@@ -103,6 +89,16 @@ pub struct RunArgs {
     /// The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by chance]
     #[arg(long, value_name = "ID", value_parser = run_id)]
     pub run_id: Option<String>,
+    /// Start this work once, under a key that becomes the run's id: the same call continues the run if it was stopped,
+    /// follows it if it is running, and prints its result if it has finished
+    #[arg(long, value_name = "KEY", value_parser = run_id, conflicts_with = "run_id")]
+    pub key: Option<String>,
+    /// With --key: resume the run if it finished as anything but `done` or `cancelled`
+    #[arg(long, requires = "key")]
+    pub retry: bool,
+    /// With --key: refuse if the run is running, instead of following it
+    #[arg(long, requires = "key")]
+    pub no_attach: bool,
     /// What to call the run: every command takes the name for the newest run that has it
     #[arg(long, value_name = "NAME", value_parser = run_id)]
     pub name: Option<String>,
@@ -133,11 +129,6 @@ pub struct RunArgs {
     pub notify: NotifyArgs,
     #[command(flatten)]
     pub events: EventsArgs,
-}
-
-pub(super) fn model(text: &str) -> Result<String, String> {
-    let named = !text.trim().is_empty();
-    named.then(|| text.to_owned()).ok_or_else(|| "expected the name of a model, such as `haiku`".to_owned())
 }
 
 fn run_id(text: &str) -> Result<String, String> {

@@ -27,12 +27,19 @@ pub struct RunsArgs {
     /// Only runs that have these words in their task or their name
     #[arg(value_name = "WORDS")]
     pub text: Option<String>,
-    /// So many runs at most, the newest
-    #[arg(long, short = 'n', value_name = "N", default_value = "30", conflicts_with = "all")]
-    pub limit: NonZeroU64,
-    /// All runs, however many there are
+    /// List at most N runs, the newest [default: 30 on a terminal; all to a pipe or a file]
+    #[arg(long, short = 'n', value_name = "N", conflicts_with = "all")]
+    pub limit: Option<NonZeroU64>,
+    /// List all runs
     #[arg(long)]
     pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show each run live, in up to five lines, until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// A state or an outcome, as it is asked for.
@@ -40,22 +47,26 @@ pub struct RunsArgs {
 pub enum StateAsked {
     Running,
     Waiting,
+    Suspended,
     Orphaned,
     Unreadable,
     Over,
     Ended(OutcomeKind),
 }
 
-const STATES: [(&str, StateAsked); 5] = [
+const STATES: [(&str, StateAsked); 6] = [
     ("running", StateAsked::Running),
     ("waiting", StateAsked::Waiting),
+    ("suspended", StateAsked::Suspended),
     ("orphaned", StateAsked::Orphaned),
     ("unreadable", StateAsked::Unreadable),
     ("over", StateAsked::Over),
 ];
 
 pub(super) fn state(text: &str) -> Result<StateAsked, String> {
-    let ended = OutcomeKind::ALL.iter().map(|kind| (kind.word(), StateAsked::Ended(*kind)));
+    // A suspended run has no outcome: it is a state above.
+    let ended = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
+    let ended = ended.map(|kind| (kind.word(), StateAsked::Ended(*kind)));
     let all: Vec<(&str, StateAsked)> = STATES.into_iter().chain(ended).collect();
     let found = all.iter().find(|(word, _)| *word == text);
     found.map(|(_, state)| *state).ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! What `longhaul seed` takes.
 
-use super::run::model;
+use super::agent::model;
 use clap::Args;
 use std::path::PathBuf;
 

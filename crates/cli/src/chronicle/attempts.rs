@@ -140,7 +140,7 @@ impl Attempt {
                 self.killed |= *level == StopLevel::Kill;
             }
             Record::SilenceExcused { .. } => self.excused += 1,
-            Record::Suspended { span } if self.ended.is_none() && self.spawned.is_some() => {
+            Record::Downtime { span } if self.ended.is_none() && self.spawned.is_some() => {
                 self.slept = self.slept + *span;
             }
             Record::AttemptEnded {
@@ -161,7 +161,7 @@ impl Attempt {
                 self.swept.get_or_insert(*at);
                 self.left_behind += ended;
             }
-            Record::RunFinished { .. } => self.end_wait(at),
+            Record::Suspended { .. } | Record::RunFinished { .. } => self.end_wait(at),
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::AttemptStarted { .. }
@@ -173,10 +173,11 @@ impl Attempt {
             | Record::Said { .. }
             | Record::InputEnded { .. }
             | Record::Recovered { .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
+            | Record::SuspendOrdered { .. }
             | Record::CancelOrdered { .. } => {}
         }
     }

@@ -2,9 +2,9 @@
 
 use longhaul_core::{
     Ask, Because, By, Checked, Condensed, Exit, Fault, Limit, Moment, Outcome, Reach, Remains, Remedy, Rung,
-    Say, SessionPlan, Silence, Span, StopWhy, TurnResult,
+    Say, SessionPlan, SettingChange, Silence, Span, StopWhy, TurnResult,
 };
-use longhaul_store::rfc3339;
+use longhaul_store::{StoppedTask, rfc3339};
 use serde::{Serialize, Serializer};
 
 /// One thing that mattered. Keys are only ever added.
@@ -41,6 +41,8 @@ pub enum What {
         ask: Ask,
         /// How long it had been over.
         over_ms: Span,
+        /// The settings that the person changed.
+        changes: Vec<SettingChange>,
     },
     /// An attempt began by a rung that is worth a word, or is still under way.
     AttemptBegan {
@@ -122,9 +124,11 @@ pub enum What {
         unsupervised_ms: Option<Span>,
         /// For how long of that nothing ran.
         idle_ms: Span,
+        /// The settings that a person changed at the takeover.
+        changes: Vec<SettingChange>,
     },
     /// Nothing ran.
-    Suspended {
+    Downtime {
         /// For how long.
         ms: Span,
     },
@@ -142,6 +146,11 @@ pub enum What {
         /// Who.
         by: By,
     },
+    /// SIGTERM or SIGHUP suspended the run.
+    Suspended {
+        /// Which signal.
+        by: By,
+    },
     /// The run is over.
     Over {
         /// How it ended.
@@ -153,7 +162,7 @@ pub enum What {
         /// How long of that it waited.
         waiting_ms: Span,
         /// How long of that nothing ran.
-        suspended_ms: Span,
+        downtime_ms: Span,
         /// What it cost.
         #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
         total_cost_usd: f64,
@@ -191,6 +200,8 @@ pub struct AttemptEnded {
     pub denied: u32,
     /// Questions that were answered.
     pub questions: u32,
+    /// Background commands that were stopped with the agent.
+    pub background_stopped: Vec<StoppedTask>,
     /// What was done about the fault; nothing if no attempt followed.
     pub remedy: Option<Remedy>,
     /// How long was to be waited, in all.

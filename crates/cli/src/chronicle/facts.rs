@@ -3,7 +3,7 @@
 use super::Attempt;
 use longhaul_agent::message::Kind;
 use longhaul_core::Exit;
-use longhaul_store::{Orphaned, RunDir, read_lines};
+use longhaul_store::{Orphaned, RunDir, StoppedTask, read_lines};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,6 +15,8 @@ pub struct Facts {
     pub exit: Option<Exit>,
     /// That a watchdog ended it, because its supervisor had died and nobody had come back.
     pub orphaned: Option<Orphaned>,
+    /// Background commands that were stopped with its agent.
+    pub background_stopped: Vec<StoppedTask>,
     /// How many tools it called; nothing where nobody counted.
     pub tool_calls: Option<u64>,
 }
@@ -30,7 +32,12 @@ pub fn facts_of(dir: &RunDir, attempts: &[Attempt]) -> BTreeMap<u32, Facts> {
             Ok(None) => unseen.then_some(Exit::Unseen),
             Err(_) => None,
         };
-        let facts = Facts { exit, orphaned: files.orphaned().ok().flatten(), tool_calls: None };
+        let facts = Facts {
+            exit,
+            orphaned: files.orphaned().ok().flatten(),
+            background_stopped: files.stopped_tasks().unwrap_or_default(),
+            tool_calls: None,
+        };
         (attempt.number, facts)
     };
     attempts.iter().map(facts).collect()

@@ -1,8 +1,8 @@
 //! What comes next in a run, and what a person can type.
 
 use crate::output::{clock::Clock, words};
-use longhaul::resume_command;
-use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, RunId, State};
+use longhaul::{CommandContext, next_commands};
+use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
 use serde::Serialize;
 
 /// What comes next.
@@ -26,10 +26,13 @@ pub struct Stand {
 }
 
 /// What comes next in the run of this id.
-pub fn next(id: &RunId, state: &State, stand: Stand, clock: &Clock) -> Next {
+pub fn next(id: &RunId, run: &Run, context: CommandContext<'_>, stand: Stand, clock: &Clock) -> Next {
+    let state = run.state();
     let Stand { is_supervised, is_told, now } = stand;
     match state.outcome() {
-        Some(outcome) if is_told || is_supervised => after(id, state, outcome, (clock, now)),
+        Some(outcome) if is_told || is_supervised => {
+            Next { text: after(state, outcome, (clock, now)), commands: next_commands(id, run, context) }
+        }
         Some(_) => Next {
             text: "its supervisor died before it could say how the run ended".to_owned(),
             commands: vec![format!("longhaul recover {id}")],
@@ -38,6 +41,10 @@ pub fn next(id: &RunId, state: &State, stand: Stand, clock: &Clock) -> Next {
             let follow = format!("longhaul logs {id} --follow");
             Next { text: under_way(state, (clock, now)), commands: vec![follow] }
         }
+        None if matches!(state.phase, Phase::Suspended { .. }) => Next {
+            text: under_way(state, (clock, now)),
+            commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
+        },
         None => Next {
             text: format!("nobody supervises the run; it is not over: {}", under_way(state, (clock, now))),
             commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
@@ -65,19 +72,22 @@ fn under_way(state: &State, (clock, now): (&Clock, Moment)) -> String {
             };
             format!("attempt {} {until}{cause}", plan.attempt)
         }
+        Phase::Suspended { since, by, .. } => {
+            format!("{} suspended the run at {}", by.signal(), clock.near(*since, now))
+        }
         Phase::Over { outcome } => format!("it is over: {}", outcome.kind),
     }
 }
 
 /// What can be done about a run that is over.
-fn after(id: &RunId, state: &State, outcome: Outcome, (clock, now): (&Clock, Moment)) -> Next {
+fn after(state: &State, outcome: Outcome, (clock, now): (&Clock, Moment)) -> String {
     let advice = outcome.fault.and_then(words::advice).map(str::to_owned);
-    let text = match outcome.kind {
+    match outcome.kind {
         OutcomeKind::Done => "nothing: the work is done".to_owned(),
         OutcomeKind::Failed => advice
             .unwrap_or_else(|| "look at what was done; the session can go on from where it is".to_owned()),
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime => match outcome.limit {
-            Some(limit) => format!("{} ended the run; give it more", words::limit_name(limit)),
+            Some(limit) => format!("{} ended the run; give it more", limit.describe()),
             None => advice.unwrap_or_else(|| "the session can go on from where it is".to_owned()),
         },
         OutcomeKind::NeedsPerson => {
@@ -87,7 +97,7 @@ fn after(id: &RunId, state: &State, outcome: Outcome, (clock, now): (&Clock, Mom
             format!("checks/{:03}.log says what did not pass; the session can go on", state.checks)
         }
         OutcomeKind::Refused => {
-            advice.unwrap_or_else(|| "mend what kept the agent from starting, then begin anew".to_owned())
+            advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())
         }
         OutcomeKind::Incomplete => "the session can go on from where it is".to_owned(),
         OutcomeKind::Bug => {
@@ -100,7 +110,10 @@ fn after(id: &RunId, state: &State, outcome: Outcome, (clock, now): (&Clock, Mom
             Some(at) => format!("trying again makes sense now: since {}", clock.near(at, now)),
             None => "trying again makes sense later".to_owned(),
         },
+        OutcomeKind::Suspended => "`longhaul recover` continues the run in its session".to_owned(),
         OutcomeKind::Cancelled => "somebody ended the run; it can go on from where it is".to_owned(),
-    };
-    Next { text, commands: resume_command(id, &outcome).into_iter().collect() }
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,7 +43,7 @@ fn a_wall_is_one_entry() {
                               529); resumed after 2s
             22:46:03  +46m    attempts 2 to 4: the API is overloaded (status 529), 3 attempts over 29s; waited
                               27s in all
-            23:56:32  +1h56m  attempt 5: 3 turns, 5 tool calls in 1h 10m, $0.3000; the agent died (signal 9,
+            23:56:32  +1h56m  attempt 5: 3 turns, 5 tool calls in 1h 10m, $0.3000; the agent crashed (signal 9,
                               SIGKILL); ended 2 processes that it left behind; resumed after 2s
             23:56:34  +1h56m  attempt 6: 1 turn in 0s, $0.1000; the agent says that it is done
             23:56:34  +1h56m  over: done, after 6 attempts in 1h 56m (31s of it waiting), $1.60
@@ -136,16 +136,17 @@ fn what_cannot_be_retried_says_what_to_do() {
     check(
         "start; spawn; open; used 1; ends denied; idle; exit 0; swept",
         expect![[r#"
-        2026-11-22
-        22:00:00  +0s     began, in a new session
-        22:00:00  +0s     attempt 1: 1 turn in 0s, $0.1000; the agent was denied tools that it needed (2
-                          tool calls were denied)
-        22:00:00  +0s     over: needs_person (the agent was denied tools that it needed), after 1 attempt in
-                          0s, $0.1000
-        next: allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials
-              with --allow-denials
-              longhaul resume kmzqbd
-    "#]],
+            2026-11-22
+            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     attempt 1: 1 turn in 0s, $0.1000; the agent was denied tools that it needed (2
+                              tool calls were denied)
+            22:00:00  +0s     over: needs_person (the agent was denied tools that it needed), after 1 attempt in
+                              0s, $0.1000
+            next: allow the tools by a permission mode, or accept that they were denied
+                  longhaul resume kmzqbd --permission-mode acceptEdits
+                  longhaul resume kmzqbd --permission-mode bypassPermissions
+                  longhaul resume kmzqbd --allow-denials
+        "#]],
     );
 }
 
@@ -177,9 +178,9 @@ fn a_lost_session_is_told_with_the_rung() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     began, in a new session
-            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent died (signal 11, SIGSEGV); resumed
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 11, SIGSEGV); resumed
                               after 2s
-            22:00:02  +2s     attempt 2: the agent does not know the session; began a new session at once
+            22:00:02  +2s     attempt 2: the session was not found; began a new session at once
             22:00:02  +2s     attempt 3 began: new, told the work on record (session_lost)
             22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent says that it is done
             22:00:02  +2s     over: done, after 3 attempts in 2s (2s of it waiting), $0.5000
@@ -194,7 +195,7 @@ fn a_lost_session_is_told_with_the_rung() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     began, in a new session
-            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the conversation no longer fits the model;
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the conversation exceeds the model's context;
                               began a new session at once
             22:00:00  +0s     attempt 2 began: new, told the work on record (context_full)
             22:01:20  +1m     older work is told in a model's summary (1m 20s, $0.0200)
@@ -209,7 +210,7 @@ fn a_lost_session_is_told_with_the_rung() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     began, in a new session
-            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent died (signal 9, SIGKILL); resumed
+            22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 9, SIGKILL); resumed
                               after 2s
             22:00:02  +2s     attempt 2 began: resumed from a repaired copy (damaged)
             22:00:02  +2s     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
@@ -236,7 +237,7 @@ fn a_budget_ends_a_run() {
             22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent ended by itself
             22:20:00  +20m    over: over_budget (the budget is used up), after 1 attempt in 20m, $2.00
             next: the budget ended the run; give it more
-                  longhaul resume kmzqbd --add-budget USD
+                  longhaul resume kmzqbd --add-budget 2.00
         "#]],
     );
 }
@@ -306,10 +307,11 @@ fn who_ended_it_is_told_and_that_it_went_on() {
             2026-11-22
             22:00:00  +0s     began, in a new session
             22:05:00  +5m     somebody asked for the end, and for the agent's result
-            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped, as somebody asked for
+            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped on request
             22:05:00  +5m     over: cancelled, after 1 attempt in 5m, $0.2000
             2026-11-24
-            00:05:00  +1d02h  somebody let the run go on, to continue, after it had been over for 1d 2h
+            00:05:00  +1d02h  somebody let the run go on, to continue, after it had been over for 1d 2h:
+                              permission mode default -> acceptEdits, budget $1.00 -> $3.00
             00:05:00  +1d02h  attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
             00:05:00  +1d02h  over: done, after 2 attempts in 5m, $0.3000
             next: nothing: the work is done
@@ -320,11 +322,11 @@ fn who_ended_it_is_told_and_that_it_went_on() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     began, in a new session
-            22:05:00  +5m     the supervisor was told to end (SIGTERM)
-            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped, as somebody asked for
-            22:05:00  +5m     over: cancelled, after 1 attempt in 5m, $0.2000
-            next: somebody ended the run; it can go on from where it is
-                  longhaul resume kmzqbd
+            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped to suspend the run;
+                              resumed at once
+            22:05:00  +5m     SIGTERM suspended the run
+            next: SIGTERM suspended the run at 22:05:00
+                  longhaul logs kmzqbd --follow
         "#]],
     );
 }

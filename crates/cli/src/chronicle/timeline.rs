@@ -5,7 +5,9 @@ use super::attempts::{Attempt, Ended, Told};
 use super::entry::{AttemptEnded, Entry, What, Work};
 use super::facts::Facts;
 use crate::output::words;
-use longhaul_core::{Because, Moment, Next, OutcomeKind, Record, Remains, Run, Rung, Say, Span, Tally};
+use longhaul_core::{
+    Because, Moment, Next, OutcomeKind, Record, Remains, Run, Rung, Say, SettingChange, Span, Tally,
+};
 use std::collections::BTreeMap;
 
 /// The timeline of the run that these records tell of. `attempts` are its attempts, `facts` what is known of them
@@ -52,9 +54,9 @@ impl Teller<'_> {
         let attempt = self.run.state().attempts();
         match record {
             Record::RunStarted { .. } => self.started = at,
-            Record::RunReopened { ask, .. } => {
+            Record::RunReopened { ask, changes, .. } => {
                 let over_ms = self.over.map_or(Span::ZERO, |over| at.since(over));
-                self.push(at, What::Reopened { ask: ask.clone(), over_ms });
+                self.push(at, What::Reopened { ask: ask.clone(), over_ms, changes: changes.clone() });
             }
             Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
                 self.push(at, What::Began { session: plan.session.clone() });
@@ -82,8 +84,10 @@ impl Teller<'_> {
                     self.push(at, What::SilenceExcused { attempt, times: 1, silence: *silence });
                 }
             }
-            Record::Recovered { at, remains, last_at } => self.recover((*at, attempt), *remains, *last_at),
-            Record::Suspended { span } => self.push(at, What::Suspended { ms: *span }),
+            Record::Recovered { at, remains, last_at, changes } => {
+                self.recover((*at, attempt), (*remains, changes), *last_at);
+            }
+            Record::Downtime { span } => self.push(at, What::Downtime { ms: *span }),
             Record::AttemptEnded { .. } => {
                 self.tell_orphaned(attempt, Some(at));
                 let known = self.attempts.iter().find(|known| known.number == attempt);
@@ -98,6 +102,7 @@ impl Teller<'_> {
                 self.push(at, What::Checked { check: self.checks, result: *result, took_ms });
             }
             Record::CancelOrdered { by, .. } => self.push(at, What::Cancelled { by: *by }),
+            Record::Suspended { by, .. } => self.push(at, What::Suspended { by: *by }),
             Record::RunFinished { outcome, .. } => {
                 self.over = Some(at);
                 let state = self.run.state();
@@ -106,7 +111,7 @@ impl Teller<'_> {
                     attempts: state.attempts(),
                     wall_ms: state.clocks.wall(at),
                     waiting_ms: state.clocks.waiting,
-                    suspended_ms: state.clocks.suspended,
+                    downtime_ms: state.clocks.downtime,
                     total_cost_usd: state.tally.money().dollars(),
                 };
                 self.push(at, what);
@@ -119,6 +124,7 @@ impl Teller<'_> {
             | Record::Progressed { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
+            | Record::SuspendOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Swept { .. } => {}
         }
@@ -131,17 +137,25 @@ impl Teller<'_> {
     }
 
     /// A new supervisor is there. What it was told first, for how long nothing ran, is a part of that.
-    fn recover(&mut self, (at, attempt): (Moment, u32), remains: Remains, last_at: Option<Moment>) {
+    fn recover(
+        &mut self,
+        (at, attempt): (Moment, u32),
+        (remains, changes): (Remains, &[SettingChange]),
+        last_at: Option<Moment>,
+    ) {
         let slept = self.entries.pop_if(|entry| {
-            matches!(entry.what, What::Suspended { .. }) && last_at.is_some_and(|last| entry.at > last)
+            matches!(entry.what, What::Downtime { .. }) && last_at.is_some_and(|last| entry.at > last)
         });
         let idle_ms = match slept {
-            Some(Entry { what: What::Suspended { ms }, .. }) => ms,
+            Some(Entry { what: What::Downtime { ms }, .. }) => ms,
             Some(_) | None => Span::ZERO,
         };
         let unsupervised_ms = last_at.map(|last| at.since(last));
         self.tell_orphaned(attempt, Some(at));
-        self.push(at, What::Recovered { attempt, remains, unsupervised_ms, idle_ms });
+        self.push(
+            at,
+            What::Recovered { attempt, remains, unsupervised_ms, idle_ms, changes: changes.to_vec() },
+        );
     }
 
     fn stop(&mut self, at: Moment, attempt: u32, claimed: u32) {
@@ -215,6 +229,7 @@ pub fn ending(attempt: &Attempt, facts: Option<&Facts>) -> Option<AttemptEnded> 
         left_behind: attempt.left_behind,
         denied: ended.denied,
         questions: ended.questions.answered,
+        background_stopped: facts.map(|facts| facts.background_stopped.clone()).unwrap_or_default(),
         remedy,
         planned_ms: attempt.planned(),
         waited_ms: attempt.waited,
@@ -294,6 +309,7 @@ impl AttemptEnded {
         self.left_behind += next.left_behind;
         self.denied += next.denied;
         self.questions += next.questions;
+        self.background_stopped.extend(next.background_stopped.iter().cloned());
         self.planned_ms = sum(self.planned_ms, next.planned_ms);
         self.waited_ms = sum(self.waited_ms, next.waited_ms);
         self.waits_until = next.waits_until;

@@ -1,10 +1,10 @@
 //! `longhaul attach`: follows a run that another process supervises. Leaving it changes nothing.
 
 use super::run::failure;
+use super::show::print_end;
 use crate::args::{AttachArgs, Global, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
-use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Writer};
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
@@ -29,7 +29,7 @@ pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
     let (queue, prints) =
         (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));
     let runtime = runtime::new()?;
-    let mut screen = Screen::new(global, true);
+    let mut screen = Screen::following(global);
     let follow = async |observer: &mut dyn Observer| match queue {
         Some(queue) => follow(&dir, &mut Events::following(observer, queue)).await,
         None => follow(&dir, observer).await,
@@ -62,7 +62,7 @@ pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
     match followed {
         Followed::Ended(report) => {
             if prints {
-                output::print(&Envelope::of(&report), format);
+                print_end(&report, format);
             }
             Ok(report.outcome.exit_code())
         }

@@ -1,10 +1,10 @@
 //! `longhaul cancel`: ends a run, whoever supervises it.
 
 use super::run::failure;
+use super::show::print_end;
 use super::watchdog::environment;
 use crate::args::{CancelArgs, Global};
 use crate::failure::Failure;
-use crate::output::envelope::Envelope;
 use crate::output::{self, screen::Screen};
 use crate::{home, runtime};
 use longhaul::{Followed, Report, RunError, SuperviseError, follow, recover};
@@ -18,12 +18,12 @@ pub fn cancel(global: &Global, args: &CancelArgs) -> Result<u8, Failure> {
     let dir = home::find_run(&home, &args.run)?;
     let runtime = runtime::new()?;
     let report = runtime.block_on(end(&home, dir, args.now, global))?;
-    output::print(&Envelope::of(&report), output::format(global));
+    print_end(&report, output::format(global));
     Ok(0)
 }
 
 async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Report, Failure> {
-    let mut screen = Screen::new(global, true);
+    let mut screen = Screen::following(global);
     let held = Journal::is_held(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     if held {
         let request = if now { RunRequest::CancelNow } else { RunRequest::Cancel };
@@ -41,7 +41,7 @@ async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Rep
     let ended = recover(home, dir, None, environment(), &mut screen, cancels).await;
     screen.close();
     ended.map_err(|error| match error {
-        RunError::Refused(SuperviseError::Ended { run, outcome }) => Failure::refused(
+        RunError::Refused(SuperviseError::Ended { run, outcome, .. }) => Failure::refused(
             format!("cancel run {run}: it has ended as {}", outcome.kind),
             format!("nothing of it goes on; `longhaul why {run}` tells how it ended"),
             None,

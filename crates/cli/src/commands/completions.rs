@@ -1,14 +1,87 @@
-//! `longhaul completions`: what a shell offers when a person presses Tab, from the command tree.
+//! Completions: the script for a shell, and the answers to that script, which calls this program at each Tab.
+//!
+//! They come from the command tree and, for runs, from the ledger as it is. They change nothing and report no error: a
+//! prompt is no place for one.
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::failure::Failure;
-use crate::{output, visible};
-use clap::CommandFactory;
+use crate::{home, output, visible};
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::Shells;
+use longhaul_store::{Ledger, LedgerRun, RunFilter};
+use std::env;
+use std::ffi::OsStr;
+use std::time::Duration;
 
-/// Carries out the command and returns its exit code.
+/// The variable by which a script asks; its value is the shell.
+const VARIABLE: &str = "LONGHAUL_COMPLETE";
+// More do not fit on a screen, and older runs are rarely meant.
+const RUNS_MAX: u64 = 100;
+// A person waits for each Tab.
+const LEDGER_WAIT: Duration = Duration::from_millis(50);
+// As much of a task as tells two runs apart.
+const TASK_CHARS_MAX: usize = 50;
+
+/// Prints the script for a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
+    let unexpected = |what: &dyn std::fmt::Display| Failure::unexpected(format!("write completions: {what}"));
+    let name = args.shell.to_string();
+    let shells = Shells::builtins();
+    let shell = shells.completer(&name).ok_or_else(|| unexpected(&format!("no script for {name}")))?;
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut visible::tree(&Cli::command()), "longhaul", &mut script);
+    let written = shell.write_registration(VARIABLE, "longhaul", "longhaul", "longhaul", &mut script);
+    written.map_err(|error| unexpected(&error))?;
     output::print_text(&String::from_utf8_lossy(&script));
     Ok(0)
+}
+
+/// Answers a script. Returns `false` if no script asks.
+pub fn answer() -> bool {
+    let dir = env::current_dir().ok();
+    let answered = CompleteEnv::with_factory(tree).var(VARIABLE).try_complete(env::args_os(), dir.as_deref());
+    answered.unwrap_or(true)
+}
+
+/// The commands that people see, with runs behind each RUN.
+fn tree() -> Command {
+    with_runs(visible::tree(&Cli::command()).disable_help_subcommand(false))
+}
+
+fn with_runs(command: Command) -> Command {
+    let names_run = |arg: &Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        names.first().is_some_and(|name| name.as_str() == "RUN")
+    };
+    let completed = move |arg: Arg| if names_run(&arg) { arg.add(ArgValueCompleter::new(runs)) } else { arg };
+    command.mut_args(completed).mut_subcommands(with_runs)
+}
+
+/// The ids and names of the newest runs.
+fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
+    let (Some(current), Ok(home)) = (current.to_str(), home::locate()) else { return Vec::new() };
+    let filter = RunFilter { limit: Some(RUNS_MAX), ..RunFilter::default() };
+    let found = Ledger::open_read_only(&home, LEDGER_WAIT).and_then(|ledger| ledger.known_runs(&filter));
+    let mut candidates = Vec::new();
+    for run in found.unwrap_or_default() {
+        let about = about(&run);
+        let names = [Some(run.id.to_string()), run.name].into_iter().flatten();
+        candidates.extend(names.filter(|name| name.starts_with(current)).map(|name| (name, about.clone())));
+    }
+    // A name stands for the newest run that has it.
+    let mut seen = std::collections::BTreeSet::new();
+    candidates.retain(|(name, _)| seen.insert(name.clone()));
+    let numbered = candidates.into_iter().enumerate();
+    numbered
+        .map(|(number, (name, about))| {
+            CompletionCandidate::new(name).help(Some(about.into())).display_order(Some(number))
+        })
+        .collect()
+}
+
+/// The state and the task of a run, on one line.
+fn about(run: &LedgerRun) -> String {
+    let state = run.outcome.map_or(run.state.word(), |outcome| outcome.word());
+    format!("{state}: {}", output::text::cut(&run.task, TASK_CHARS_MAX))
 }

@@ -1,6 +1,10 @@
 //! `longhaul config`: what is configured, where, and how to begin. It never starts a run.
 
 mod show;
+mod trust;
+
+#[cfg(test)]
+pub use trust::ConfigTrust;
 
 use crate::args::{Cli, ConfigArgs, ConfigWhat, Global, InitArgs, OutputFormat, PathArgs};
 use crate::config::find::{PROJECT_FILE, project_file, user_file};
@@ -49,6 +53,7 @@ pub fn config(global: &Global, args: &ConfigArgs) -> Result<u8, Failure> {
         ConfigWhat::Show(args) => show::show(global, args, format),
         ConfigWhat::Path(args) => path(args, format),
         ConfigWhat::Init(args) => init(args, format),
+        ConfigWhat::Trust(args) => trust::trust(args, format),
         ConfigWhat::Schema => {
             output::print_text(&schema::text(&Keys::of(&Cli::command())));
             Ok(0)

@@ -14,16 +14,24 @@ use crate::{home, ledger, output};
 use longhaul_core::{Moment, Tokens, Usd};
 use longhaul_playbook::learning::Paid;
 use longhaul_playbook::{Learning, LearningPlace};
-use longhaul_store::{CostBy, CostRow, Home, LedgerSpend, rfc3339};
+use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter, rfc3339};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 const DAYS: u64 = 30;
 const DAY_MS: u64 = 86_400_000;
 const QUARTER_MS: u64 = 900_000;
-// Of the table's columns.
-const MESSAGES_PLACE: usize = 4;
-const CACHE_PLACE: usize = 7;
+// The columns of the table on a wide screen, on one of 80 columns, and on a narrow one.
+const WIDTHS: [(&[usize], Count); 3] = [
+    (&[0, 1, 2, 3, 4, 5, 6, 7, 8], grouped),
+    (&[0, 1, 2, 3, 5, 6, 7, 8], short_count),
+    (&[0, 3, 5, 6], short_count),
+];
+// Room for a name and the first words of a task.
+const TASK_WIDTH_MIN: usize = 16;
+
+/// How a table writes numbers.
+type Count = fn(u64) -> String;
 
 /// Whose the judge's spending is.
 const JUDGE: &str = "playbook";
@@ -56,6 +64,10 @@ pub struct Costs {
 struct Row {
     /// On what; nothing where nobody said which, and for the total.
     key: Option<String>,
+    /// The run's name; only by run.
+    name: Option<String>,
+    /// The beginning of the run's task; only by run.
+    task: Option<String>,
     /// As the agent states it.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     stated_cost_usd: f64,
@@ -86,7 +98,7 @@ pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
     let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
     let since = args.since.or_else(|| (!args.all).then(month));
     let home = home::locate()?;
-    let ledger = ledger::open(&home)?;
+    let mut ledger = ledger::open(&home)?;
     let found = match args.by {
         By::Day => ledger.costs_by_quarter(since).map(days),
         By::Model => ledger.costs(CostBy::Model, since),
@@ -97,11 +109,15 @@ pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
     let found = found.map_err(|error| ledger::failure(&error))?;
     let found = with_judge(found, &judged(&home, since), args.by);
     let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
+    let mut rows: Vec<Row> = found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect();
+    if args.by == By::Run {
+        name_runs(&mut rows, &mut ledger)?;
+    }
     let costs = Costs {
         by: word(args.by),
         since: since.map(rfc3339),
         basis: BASIS,
-        rows: found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect(),
+        rows,
         total: Row::new(None, &total),
     };
     if args.csv {
@@ -121,6 +137,18 @@ pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&costs),
     }
     Ok(0)
+}
+
+/// Adds the names and tasks of runs: an id alone says little.
+fn name_runs(rows: &mut [Row], ledger: &mut Ledger) -> Result<(), Failure> {
+    let runs = ledger.runs(&RunFilter::default()).map_err(|error| ledger::failure(&error))?;
+    let mut runs: BTreeMap<String, LedgerRun> =
+        runs.into_iter().map(|run| (run.id.to_string(), run)).collect();
+    for row in rows {
+        let run = row.key.as_ref().and_then(|id| runs.remove(id));
+        (row.name, row.task) = run.map_or((None, None), |run| (run.name, Some(run.task)));
+    }
+    Ok(())
 }
 
 /// What a judge was paid for since then. Where that cannot be known, the rest is told all the same.
@@ -209,10 +237,18 @@ fn plus(one: LedgerSpend, other: &LedgerSpend) -> LedgerSpend {
 }
 
 impl Row {
+    /// The run's name and task, for people.
+    fn title(&self) -> String {
+        let words = [self.name.as_deref(), self.task.as_deref()].into_iter().flatten();
+        words.collect::<Vec<_>>().join(": ")
+    }
+
     fn new(key: Option<&String>, spend: &LedgerSpend) -> Row {
         let Tokens { input, output, cache_read, cache_write } = spend.tokens;
         Row {
             key: key.filter(|key| !key.is_empty()).cloned(),
+            name: None,
+            task: None,
             stated_cost_usd: spend.cost.dollars(),
             estimated_cost_usd: spend.cost_estimated.dollars(),
             total_cost_usd: (spend.cost + spend.cost_estimated).dollars(),
@@ -228,40 +264,37 @@ impl Row {
 }
 
 fn text(costs: &Costs, width: usize) -> String {
-    let whole = cells(costs, grouped);
-    let fits = |table: &String| table.lines().all(|line| line.chars().count() <= width);
-    let columns = [&[Column::Left][..], &[Column::Right; 8]].concat();
-    // Where a terminal is narrower than that, tokens are rounded, and messages are left out.
-    let told = Some(table(&whole, &columns, usize::MAX)).filter(fits).unwrap_or_else(|| {
-        let mut short = cells(costs, short_count);
-        short[0].splice(CACHE_PLACE.., ["cached", "written"].map(str::to_owned));
-        short.iter_mut().for_each(|row| drop(row.remove(MESSAGES_PLACE)));
-        table(&short, &columns[..columns.len() - 1], usize::MAX)
-    });
+    let has_tasks = costs.rows.iter().any(|row| row.task.is_some());
+    let room = width.saturating_sub(if has_tasks { TASK_WIDTH_MIN + 2 } else { 0 });
+    let aligned = |columns: usize| [&[Column::Left][..], &vec![Column::Right; columns - 1]].concat();
+    let fits = |cells: &Vec<Vec<String>>| {
+        let table = table(cells, &aligned(cells[0].len()), usize::MAX);
+        table.lines().all(|line| line.chars().count() <= room)
+    };
+    let mut tables = WIDTHS.map(|(columns, count)| cells(costs, columns, count)).into_iter();
+    let narrowest = tables.next_back().expect("there are several");
+    let mut cells = tables.find(fits).unwrap_or(narrowest);
+    let mut columns = aligned(cells[0].len());
+    if has_tasks {
+        columns.push(Column::Last);
+        let tasks = costs.rows.iter().map(Row::title);
+        let tasks = ["task".to_owned()].into_iter().chain(tasks).chain([String::new()]);
+        cells.iter_mut().zip(tasks).for_each(|(row, task)| row.push(task));
+    }
     let unpriced =
         if costs.total.unpriced { "; more than that where it says >: some models have no price" } else { "" };
     let mut basis = String::new();
     wrap(&mut basis, &format!("{BASIS}{unpriced}"), 0);
-    format!("{told}\n{basis}")
+    format!("{}\n{basis}", table(&cells, &columns, width))
 }
 
-/// The table, its heading first and its total last.
-fn cells(costs: &Costs, count: fn(u64) -> String) -> Vec<Vec<String>> {
-    let names = [
-        costs.by,
-        "stated",
-        "estimated",
-        "total",
-        "messages",
-        "input",
-        "output",
-        "cache read",
-        "cache written",
-    ];
-    let mut cells = vec![names.map(str::to_owned).to_vec()];
+/// These columns of the table, its heading first and its total last.
+fn cells(costs: &Costs, columns: &[usize], count: Count) -> Vec<Vec<String>> {
+    let names =
+        [costs.by, "stated", "estimated", "total", "messages", "input", "output", "cached", "written"];
     let line = |row: &Row, key: &str| {
         let at_least = if row.unpriced { ">" } else { "" };
-        vec![
+        [
             key.to_owned(),
             dollars(row.stated_cost_usd),
             dollars(row.estimated_cost_usd),
@@ -273,21 +306,22 @@ fn cells(costs: &Costs, count: fn(u64) -> String) -> Vec<Vec<String>> {
             count(row.cache_creation_input_tokens),
         ]
     };
+    let mut cells = vec![names.map(str::to_owned)];
     cells.extend(costs.rows.iter().map(|row| line(row, row.key.as_deref().unwrap_or("(not said)"))));
     cells.push(line(&costs.total, "total"));
-    cells
+    cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect()
 }
 
 /// A line of names, then the rows; the total is for whoever adds up.
 fn csv(costs: &Costs) -> String {
     let mut out = format!(
         "{},stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,\
-         cache_creation_input_tokens,cut_tokens\n",
+         cache_creation_input_tokens,cut_tokens,name,task\n",
         costs.by
     );
     for row in &costs.rows {
         out += &format!(
-            "{},{:.6},{:.6},{},{},{},{},{},{},{}\n",
+            "{},{:.6},{:.6},{},{},{},{},{},{},{},{},{}\n",
             quoted(row.key.as_deref().unwrap_or_default()),
             row.stated_cost_usd,
             row.estimated_cost_usd,
@@ -297,7 +331,9 @@ fn csv(costs: &Costs) -> String {
             row.output_tokens,
             row.cache_read_input_tokens,
             row.cache_creation_input_tokens,
-            row.cut_tokens
+            row.cut_tokens,
+            quoted(row.name.as_deref().unwrap_or_default()),
+            quoted(row.task.as_deref().unwrap_or_default())
         );
     }
     out
@@ -346,23 +382,24 @@ mod tests {
     #[test]
     fn costs_for_people() {
         expect![[r#"
-            model                     stated  estimated     total  messages  input  output  cache read  cache written
-            claude-large, the "new"   $12.34         $0    $12.34         6  1,000      20   3,000,000              4
-            (not said)               $0.0500    $0.0600  >$0.1100         6  1,000      20   3,000,000              4
-            total                     $12.39    $0.0600   >$12.45        12  2,000      40   6,000,000              8
+            model                     stated  estimated     total  messages  input  output     cached  written
+            claude-large, the "new"   $12.34         $0    $12.34         6  1,000      20  3,000,000        4
+            (not said)               $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
+            total                     $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
             what the use costs at the prices of the API; a subscription is not billed for it; more than that
             where it says >: some models have no price
-        "#]].assert_eq(&text(&costs(), 200));
+        "#]]
+        .assert_eq(&text(&costs(), 200));
     }
 
     #[test]
     fn costs_on_a_narrow_terminal() {
         expect![[r#"
-            model                     stated  estimated     total  input  output  cached  written
-            claude-large, the "new"   $12.34         $0    $12.34   1000      20    3.0M        4
-            (not said)               $0.0500    $0.0600  >$0.1100   1000      20    3.0M        4
-            total                     $12.39    $0.0600   >$12.45   2000      40    6.0M        8
+            model                       total  input  output
+            claude-large, the "new"    $12.34   1000      20
+            (not said)               >$0.1100   1000      20
+            total                     >$12.45   2000      40
 
             what the use costs at the prices of the API; a subscription is not billed for it; more than that
             where it says >: some models have no price
@@ -371,11 +408,40 @@ mod tests {
     }
 
     #[test]
+    fn costs_by_run_show_tasks() {
+        let mut costs = Costs { by: "run", ..costs() };
+        costs.rows[0].key = Some("kmzxqp".to_owned());
+        costs.rows[0].name = Some("nightly".to_owned());
+        costs.rows[0].task = Some("Fix the failing tests of the parser, one by one".to_owned());
+        costs.rows[1].key = Some("-".to_owned());
+        expect![[r#"
+            run      stated  estimated     total  messages  input  output     cached  written  task
+            kmzxqp   $12.34         $0    $12.34         6  1,000      20  3,000,000        4  nightly: Fix the failing tests of th…
+            -       $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
+            total    $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
+
+            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            where it says >: some models have no price
+        "#]].assert_eq(&text(&costs, 120));
+        let narrow = text(&costs, 60);
+        expect![[r#"
+            run        total  input  output  task
+            kmzxqp    $12.34   1000      20  nightly: Fix the failing t…
+            -       >$0.1100   1000      20
+            total    >$12.45   2000      40
+
+            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            where it says >: some models have no price
+        "#]]
+        .assert_eq(&narrow);
+    }
+
+    #[test]
     fn costs_for_spreadsheets() {
         expect![[r#"
-            model,stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,cache_creation_input_tokens,cut_tokens
-            "claude-large, the ""new""",12.340000,0.000000,false,6,1000,20,3000000,4,5
-            ,0.050000,0.060000,true,6,1000,20,3000000,4,5
+            model,stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,cache_creation_input_tokens,cut_tokens,name,task
+            "claude-large, the ""new""",12.340000,0.000000,false,6,1000,20,3000000,4,5,,
+            ,0.050000,0.060000,true,6,1000,20,3000000,4,5,,
         "#]].assert_eq(&csv(&costs()));
     }
 

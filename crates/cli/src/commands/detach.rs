@@ -94,11 +94,19 @@ pub struct Announcing {
     line: Option<String>,
 }
 
+/// Announces a run that has a supervisor already.
+pub fn announce(run: &RunId, dir: &Path) {
+    output::print_text(&announcement(run, dir));
+}
+
+fn announcement(run: &RunId, dir: &Path) -> String {
+    let announcement = Announcement { run: Begun { id: run.to_string(), dir: dir.to_owned() } };
+    serde_json::to_string(&announcement).expect("an announcement has only string keys") + "\n"
+}
+
 impl Observer for Announcing {
     fn began(&mut self, run: &RunId, dir: &Path) {
-        let announcement = Announcement { run: Begun { id: run.to_string(), dir: dir.to_owned() } };
-        let line = serde_json::to_string(&announcement).expect("an announcement has only string keys");
-        self.line = Some(line + "\n");
+        self.line = Some(announcement(run, dir));
     }
 
     fn stepped(&mut self, _view: View<'_>, _step: &Step) {

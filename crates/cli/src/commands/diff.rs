@@ -63,7 +63,7 @@ struct End<'a> {
 
 /// Carries out the command and returns its exit code.
 pub fn diff(global: &Global, args: &DiffArgs) -> Result<u8, Failure> {
-    let dir = home::find_run_to_read(&args.run)?;
+    let dir = home::find_run(&home::locate()?, &args.run)?;
     let home = home::locate()?;
     let runtime = runtime::new()?;
     let viewed = runtime.block_on(view(&home, &dir, args.paths.clone()));

@@ -3,6 +3,7 @@
 //! whoever reads it.
 
 mod agent;
+mod boot;
 mod configuration;
 mod finding;
 mod home;
@@ -57,6 +58,7 @@ fn examine(global: &Global, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> 
     findings.push(surroundings::sessions());
     findings.extend(home::check());
     findings.extend(runs::check(output::now()));
+    findings.extend(boot::check());
     findings.extend(system::check());
     findings.extend(telemetry::check());
     Ok(findings)

@@ -8,12 +8,12 @@ pub use play::AGENT_SUBCOMMAND;
 pub use scorecard::Scorecard;
 
 use crate::args::{DrillAgentKind, DrillArgs, Global, OutputFormat};
-use crate::commands::dry_run::quoted;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::paint::Paint;
 use crate::output::wrap::wrap;
 use longhaul::agents::find_claude;
+use longhaul::quoted;
 use longhaul_agent::Program;
 use longhaul_core::{Moment, draw};
 use longhaul_drill::Scenario;

@@ -1,11 +1,12 @@
 //! `longhaul run --dry-run`: the exact command, the policy, and the worst case. Starts nothing.
 
-use crate::args::OutputFormat;
+use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
-use longhaul::{MARK_VARIABLE, SessionChoice};
+use longhaul::{MARK_VARIABLE, SessionChoice, quoted};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Dialect, Guards, Invocation, Order, Past, ToolPattern};
+use longhaul_core::typed as span;
 use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan, Used};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -202,11 +203,42 @@ fn command_line(invocation: &Invocation) -> String {
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
-/// One line a value, by the names of the plan file.
+/// One line for each value: those with a flag as they are typed, the others by their names in the plan.
 fn policy_lines(policy: &Policy) -> String {
-    let value = serde_json::to_value(policy).expect("a policy has only string keys");
-    let entries = value.as_object().into_iter().flatten();
-    entries.map(|(name, value)| format!("  {name}: {value}\n")).collect()
+    let typed = policy.typed_values().into_iter().map(|(name, value)| {
+        // Only the outage limit can be bounded by something else.
+        (name, value.unwrap_or_else(|| format!("{} retries", policy.retries_max)))
+    });
+    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let rule = serde_json::to_value(policy.attempt_timeout_rule).unwrap_or_default();
+    let loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
+    let others = [
+        ("wrap_up_time", policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.time.map_or_else(tenth, span))),
+        ("check_attempts", policy.check.map_or_else(none, |check| check.attempts_max.to_string())),
+        ("check_timeout", policy.check.and_then(|check| check.timeout).map_or_else(none, span)),
+        ("keep_going", policy.keep_going.is_some().to_string()),
+        ("progress_resets", policy.progress_resets.to_string()),
+        ("overload_cap", span(policy.overload_cap)),
+        ("overload_young", span(policy.overload_young)),
+        ("reset_jitter", span(policy.reset_jitter)),
+        ("attempt_timeout_rule", word(rule)),
+        ("linger", span(policy.linger)),
+        ("stop_grace", span(policy.stop_grace)),
+        ("allow_denials", policy.allow_denials.to_string()),
+        ("session_loss", word(loss)),
+        ("condense", policy.condense.to_string()),
+        ("condense_timeout", span(policy.condense_timeout)),
+    ];
+    typed.chain(others).map(|(name, value)| format!("  {name}: {value}\n")).collect()
+}
+
+fn none() -> String {
+    NONE.to_owned()
+}
+
+/// The reserve of a limit on time if the user names none.
+fn tenth() -> String {
+    "a tenth of the limit, from 30s to 5m".to_owned()
 }
 
 /// Which values somebody set, and where.
@@ -214,14 +246,4 @@ fn origin_lines(origins: &BTreeMap<String, String>) -> String {
     let set = origins.iter().filter(|(name, origin)| *name != "preset" || origin.contains(' '));
     let lines: String = set.map(|(name, origin)| format!("  {name}: {origin}\n")).collect();
     if lines.is_empty() { lines } else { format!("Set by:\n{lines}") }
-}
-
-/// A word as a shell would need it, to be copied.
-pub fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

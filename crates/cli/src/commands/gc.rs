@@ -87,7 +87,11 @@ fn why_kept(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'sta
     let is_named = |asked: &StateAsked| match asked {
         StateAsked::Ended(kind) => row.outcome == Some(*kind),
         StateAsked::Over => row.state == RowState::Over,
-        StateAsked::Running | StateAsked::Waiting | StateAsked::Orphaned | StateAsked::Unreadable => false,
+        StateAsked::Running
+        | StateAsked::Waiting
+        | StateAsked::Suspended
+        | StateAsked::Orphaned
+        | StateAsked::Unreadable => false,
     };
     if row.state != RowState::Over {
         Some("not over, by its journal")

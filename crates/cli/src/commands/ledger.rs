@@ -2,7 +2,7 @@
 
 use crate::args::{Global, LedgerArgs, LedgerCommand, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED};
-use crate::output::text::grouped;
+use crate::output::words::counted;
 use crate::{home, ledger, output};
 use longhaul_core::Span;
 use longhaul_store::{Home, Ledger, LedgerError};
@@ -54,8 +54,8 @@ fn rebuild(global: &Global, home: &Home) -> Result<u8, Failure> {
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&format!(
-            "{} runs in {:.1} s: {}\n",
-            grouped(rebuilt.runs),
+            "{} in {:.1} s: {}\n",
+            counted(rebuilt.runs, "run"),
             rebuilt.took_ms.millis() as f64 / 1_000.0,
             rebuilt.ledger
         )),
@@ -88,7 +88,7 @@ fn verify(global: &Global, home: &Home) -> Result<u8, Failure> {
                 1 => "1 difference; `longhaul ledger rebuild` makes the ledger anew".to_owned(),
                 count => format!("{count} differences; `longhaul ledger rebuild` makes the ledger anew"),
             };
-            output::print_text(&format!("{told}{} runs: {verdict}\n", grouped(verified.runs)));
+            output::print_text(&format!("{told}{}: {verdict}\n", counted(verified.runs, "run")));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&verified),
     }

@@ -50,7 +50,7 @@ impl From<io::Error> for Stopped {
 
 /// Carries out the command and returns its exit code.
 pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
-    let dir = home::find_run_to_read(&args.run)?;
+    let dir = home::find_run(&home::locate()?, &args.run)?;
     // For people, also where they page through it: programs say what they want.
     let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
     check(args, format)?;

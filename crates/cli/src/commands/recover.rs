@@ -1,15 +1,18 @@
 //! `longhaul recover`: goes on with the runs whose supervisor died, all at once.
 
+pub mod env_file;
 mod install;
 mod unit;
 
+pub use install::is_installed;
+
 use super::run::failure;
 use super::runs::{Row, table};
+use super::show::print_end;
 use super::watchdog::environment;
 use crate::args::{Global, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
 use crate::learning::{destination, start_worker};
-use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
 use crate::output::pager::page;
@@ -93,6 +96,7 @@ fn list(runs: &[RunDir], global: &Global) {
         talk("nothing to recover: every run has ended or is supervised");
     } else {
         let rows: Vec<Row> = runs.iter().map(|run| Row::new(LedgerEntry::read(run).run)).collect();
+        let rows: Vec<_> = rows.iter().map(|row| (row, None)).collect();
         page(global, &table::runs(&rows, output::now(), output::width(), Paint::stdout()));
     }
 }
@@ -182,7 +186,7 @@ fn carry_on(
             match ended {
                 Ok(report) => {
                     if prints {
-                        output::print(&Envelope::of(&report), format);
+                        print_end(&report, format);
                     }
                     codes.push(report.outcome.exit_code());
                 }

@@ -1,7 +1,7 @@
 //! `longhaul report`: what runs did, cost and need, as one page that loads nothing, as text or as JSON. It reads the
 //! runs' own files and changes none of them.
 
-mod calls;
+pub mod calls;
 mod destination;
 mod figures;
 mod gather;
@@ -29,7 +29,7 @@ use figures::cost;
 use jiff::Zoned;
 use longhaul_core::{Moment, Span, Usd};
 use model::{Asked, Report, ReportRun};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use story::Attempt;
 
 // What a report tells of that is asked for nothing else: one is made each morning.
@@ -47,13 +47,17 @@ enum Form {
 pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let form = form(global, args)?;
-    let destination = Destination::of(&path(args, form, &now))?;
     let home = home::locate()?;
+    let destination = match (&args.output, form) {
+        (Some(path), _) => Destination::of(path)?,
+        (None, Form::Page) => Destination::in_home(&home, &format!("report-{}.html", now.date()))?,
+        (None, Form::Text | Form::Json) => Destination::Stdout,
+    };
     let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
     let (asked, read) = match &args.run {
         Some(asked) => {
-            let dir = home::find_run_to_read(asked)?;
+            let dir = home::find_run(&home, asked)?;
             (Asked { run: Some(dir.id().to_string()), since: None }, vec![gather::one(&dir, at)])
         }
         None => (Asked { run: None, since: Some(since) }, gather::since(&home, since, at)?),
@@ -73,9 +77,10 @@ pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
 
 fn form(global: &Global, args: &ReportArgs) -> Result<Form, Failure> {
     match (args.text, global.output_format) {
-        (true, Some(OutputFormat::Json | OutputFormat::StreamJson)) => {
-            Err(Failure::usage("a report is text or JSON, not both", "leave out --text or --output-format"))
-        }
+        (true, Some(OutputFormat::Json | OutputFormat::StreamJson)) => Err(Failure::usage(
+            "a report is text or JSON, not both",
+            "leave out --text, --json or --output-format",
+        )),
         // What is called a page is one, whatever else is printed as text.
         (false, Some(OutputFormat::Text)) if is_page(args) => Ok(Form::Page),
         (true, None | Some(OutputFormat::Text)) | (false, Some(OutputFormat::Text)) => Ok(Form::Text),
@@ -88,14 +93,6 @@ fn form(global: &Global, args: &ReportArgs) -> Result<Form, Failure> {
 fn is_page(args: &ReportArgs) -> bool {
     let ending = args.output.as_deref().and_then(Path::extension);
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case("html") || ending.eq_ignore_ascii_case("htm"))
-}
-
-fn path(args: &ReportArgs, form: Form, now: &Zoned) -> PathBuf {
-    match (&args.output, form) {
-        (Some(path), _) => path.clone(),
-        (None, Form::Page) => PathBuf::from(format!("longhaul-report-{}.html", now.date())),
-        (None, Form::Text | Form::Json) => PathBuf::from("-"),
-    }
 }
 
 /// What a report is about.

@@ -3,12 +3,12 @@
 
 use super::run::{Shown, carry, failure};
 use super::watchdog::equipped;
-use crate::args::{Global, OutputFormat, RerunArgs};
+use crate::args::{ChangeArgs, Global, OutputFormat, RerunArgs};
 use crate::failure::Failure;
-use crate::{home, ledger, output};
-use longhaul::{Observer, RunError, again, supervise};
+use crate::{changes, home, ledger, output};
+use longhaul::{Observer, Request, RunError, again, supervise};
 use longhaul_core::{Moment, Outcome, OutcomeKind};
-use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
+use longhaul_store::{Home, LedgerRun, Plan, RunDir, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -49,8 +49,9 @@ pub fn rerun(global: &Global, args: &RerunArgs) -> Result<u8, Failure> {
         output::talk("no task failed last");
     }
     let (several, mut code) = (dirs.len() > 1, 0);
-    for dir in dirs {
-        let ended = carry_out(global, &home, &dir)?;
+    let wanted = dirs.into_iter().map(|dir| requested(&args.changes, &home, &dir));
+    for (plan, request) in wanted.collect::<Result<Vec<_>, Failure>>()? {
+        let ended = carry_out(global, &plan, request)?;
         if ended != 0 {
             code = if several { incomplete() } else { ended };
         }
@@ -62,10 +63,15 @@ pub fn rerun(global: &Global, args: &RerunArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn carry_out(global: &Global, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+fn requested(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, Request), Failure> {
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
-    let request = again(home.clone(), dir).map_err(|error| failure(RunError::Refused(error)))?;
-    let request = equipped(request, &plan);
+    let changes = changes::of(args, &plan, None)?;
+    let request = again(home.clone(), dir, changes).map_err(|error| failure(RunError::Refused(error)))?;
+    Ok((plan, request))
+}
+
+fn carry_out(global: &Global, plan: &Plan, request: Request) -> Result<u8, Failure> {
+    let request = equipped(request, plan);
     let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     carry(global, Shown::to(false, None), supervised)
 }
@@ -92,7 +98,7 @@ fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
 
 fn has_failed(run: &LedgerRun) -> bool {
     let has_failed = |kind| match kind {
-        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Refused => false,
+        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended | OutcomeKind::Refused => false,
         OutcomeKind::Failed
         | OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime

@@ -6,14 +6,15 @@ mod prompt;
 mod task;
 mod workspace;
 
-use super::{detach, dry_run, resume, run};
+use super::{detach, resume, run};
 use crate::args::OutputFormat;
 use crate::args::{
-    Global, KeepGoingArgs, LimitArgs, MoreArgs, PolicyArgs, ResearchArgs, ResumeArgs, RunArgs, WrapUpArgs,
+    AgentArgs, ChangeArgs, Global, KeepGoingArgs, LimitArgs, PolicyArgs, ResearchArgs, ResumeArgs, RunArgs,
+    WrapUpArgs,
 };
 use crate::failure::{Failure, USAGE};
 use crate::output::events;
-use crate::{guards, home, output, tables};
+use crate::{changes, guards, home, output, tables};
 use longhaul_agent::{About, Reason, SEED_TOKENS_MAX, UrlPattern, estimated_tokens, seed};
 use longhaul_core::{Preset, Span, Usd};
 use longhaul_store::Inherited;
@@ -151,7 +152,7 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
     let dir = home::find_run(&home::locate()?, asked)?;
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     let (cost, active) =
-        plan.inherited.map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
+        plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
     let budget = args.budget.filter(|usd| *usd > Usd::ZERO);
     let used_up = budget.is_some_and(|usd| usd <= cost) || args.hours.is_some_and(|time| time <= active);
     if used_up {
@@ -167,17 +168,21 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
         cwd: None,
         detach: false,
         detached: args.detached,
-        limits: LimitArgs {
-            budget: args.budget.map(|usd| usd.less(cost)),
-            time_limit: args.hours.map(|time| time - active),
-            ..LimitArgs::default()
+        changes: ChangeArgs {
+            limits: LimitArgs {
+                budget: args.budget.map(|usd| usd.less(cost)),
+                time_limit: args.hours.map(|time| time - active),
+                ..LimitArgs::default()
+            },
+            notify: args.notify.clone(),
+            ..ChangeArgs::default()
         },
-        more: MoreArgs::default(),
-        notify: args.notify.clone(),
         events: args.events.clone(),
     };
     // In this command's words, before it is said in the other's.
-    resume::limits_of(&resume, &dir).map_err(|failure| match failure.exit_code {
+    let limits = changes::of(&resume.changes, &plan, None)
+        .and_then(|changes| changes.policy.map_or(Ok(()), |policy| resume::check_left(&policy, &dir)));
+    limits.map_err(|failure| match failure.exit_code {
         USAGE => Failure { hint: Some(past::TOTALS.to_owned()), ..failure },
         _ => failure,
     })?;
@@ -210,10 +215,10 @@ fn check_unchanged(args: &ResearchArgs) -> Result<(), Failure> {
 /// What a run's going on would be, as it would be typed.
 fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     let mut words = vec!["resume".to_owned(), resume.run.clone()];
-    if let Some(usd) = resume.limits.budget {
+    if let Some(usd) = resume.changes.limits.budget {
         words.extend(["--budget".to_owned(), usd.dollars().to_string()]);
     }
-    if let Some(time) = resume.limits.time_limit {
+    if let Some(time) = resume.changes.limits.time_limit {
         words.extend(["--time-limit".to_owned(), format!("{}ms", time.millis())]);
     }
     words.extend(resume.prompt.clone());
@@ -222,7 +227,7 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
             output::pretty(&GoingOn { command: Typed { program: "longhaul", args: words } })
         }
         OutputFormat::Text => {
-            let words: Vec<_> = words.iter().map(|word| dry_run::quoted(word)).collect();
+            let words: Vec<_> = words.iter().map(|word| longhaul::quoted(word)).collect();
             format!("Command: longhaul {}\n", words.join(" "))
         }
     });
@@ -255,13 +260,16 @@ fn run_args(
         // What was told of earlier work is a part of the task from now on, and leaves room for an account of ours.
         seed_tokens: SEED_TOKENS_MAX + estimated_tokens(&prompt),
         prompt: Some(prompt),
-        model: args.model.clone(),
-        permission_mode: Some(mode),
+        agent: AgentArgs {
+            model: args.model.clone(),
+            permission_mode: Some(mode),
+            agent_path: args.agent_path.clone(),
+            allow_tools: args.everywhere.allow_tools.clone(),
+            deny_tools: args.everywhere.deny_tools.clone(),
+            check: Vec::new(),
+        },
         cwd: Some(cwd.to_owned()),
-        agent_path: args.agent_path.clone(),
         block_urls,
-        allow_tools: args.everywhere.allow_tools.clone(),
-        deny_tools: args.everywhere.deny_tools.clone(),
         network: args.everywhere.network.clone(),
         block_urls_file: args.everywhere.block_urls_file.clone(),
         block_paths: args.everywhere.block_paths.clone(),

@@ -1,16 +1,15 @@
 //! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
 
-use super::run::{Shown, carry, failure};
+use super::run::{Shown, carry, failure, warn_of_neighbor};
 use super::watchdog::{environment, equipped};
 use crate::args::{Global, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{events, talk};
-use crate::{home, limits, notify, prompt};
-use longhaul::{GoingOn, Observer, Request, RunError, branch, resume as go_on, supervise};
-use longhaul_core::{Ask, Limits, OutcomeKind, Policy, Run, RunId};
+use crate::{changes, home, limits, prompt};
+use longhaul::{GoingOn, Observer, PlanChanges, RunError, branch, resume as go_on, supervise};
+use longhaul_core::{Ask, OutcomeKind, Policy, Run, RunId};
 use longhaul_store::{Home, Journal, Plan, RunDir};
-use std::path::PathBuf;
 
 // A fork without words of its own goes on with what it was branched off from.
 const GO_ON: &str = "Continue with the task.";
@@ -28,9 +27,12 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
     let asked = prompt::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt::directory).transpose()?;
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
-    notify::check(&args.notify, Some(cwd.as_deref().unwrap_or(plan.cwd.as_path())))?;
+    let changes = changes::of(&args.changes, &plan, cwd)?;
+    if !args.detached && !global.quiet {
+        warn_of_neighbor(changes.cwd.as_deref().unwrap_or(plan.cwd.as_path()), Some(dir.id()));
+    }
     if args.fork {
-        return fork(global, args, home, &dir, asked, cwd);
+        return fork(global, args, home, &dir, asked, changes);
     }
     let ask = match (asked, args.again) {
         (Some(text), _) => Ask::Prompt(text),
@@ -41,8 +43,10 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
             Ask::Continue
         }
     };
-    let limits = Some(limits_of(args, &dir)?);
-    let going_on = GoingOn { ask, cwd, notify: args.notify.named(), limits };
+    if let Some(policy) = &changes.policy {
+        check_left(policy, &dir)?;
+    }
+    let going_on = GoingOn { ask, changes };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         go_on(&home, dir, going_on, environment(), observer, cancels).await
     };
@@ -61,7 +65,7 @@ fn fork(
     home: Home,
     dir: &RunDir,
     asked: Option<String>,
-    cwd: Option<PathBuf>,
+    changes: PlanChanges,
 ) -> Result<u8, Failure> {
     let refused = |error| failure(RunError::Refused(error));
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
@@ -73,24 +77,17 @@ fn fork(
             GO_ON.to_owned()
         }
     };
-    let branched = branch(home, dir, prompt, cwd).map_err(refused)?;
     // A new run, which has all its limits before it.
-    let limits = limits::changed(&args.limits, &args.more, &branched.policy)?;
-    let policy = Policy { limits, ..branched.policy };
-    let notify = args.notify.named().unwrap_or_else(|| branched.notify.clone());
-    let request = equipped(Request { notify, policy, ..branched }, &plan);
+    let request = equipped(branch(home, dir, prompt, changes).map_err(refused)?, &plan);
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     carry(global, shown(global, args, &plan)?, branched)
 }
 
-/// The limits under which the run goes on, if that leaves it anything.
-pub fn limits_of(args: &ResumeArgs, dir: &RunDir) -> Result<Limits, Failure> {
-    let policy = dir.plan().map_err(|error| home::of_store(&error))?.policy;
-    let limits = limits::changed(&args.limits, &args.more, &policy)?;
+/// Rejects limits that leave the run nothing to continue with.
+pub fn check_left(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
-    let run = Run::replay(history.records());
-    limits::check_left(dir.id(), &run, &Policy { limits, ..policy })?;
-    Ok(limits)
+    let before = dir.plan().map_err(|error| home::of_store(&error))?.policy;
+    limits::check_left(dir.id(), &Run::replay(history.records()), policy, &before)
 }
 
 /// Work that is done does not go on by itself.
@@ -118,7 +115,7 @@ pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
 
 fn done(run: &RunId) -> Failure {
     let hint = format!(
-        "ask for more by `longhaul resume {run} PROMPT`; `--again` says the task once more in the same session"
+        "`longhaul resume {run} --again` repeats the task in the same session; a PROMPT in place of `--again` asks for more"
     );
     Failure::refused(format!("resume run {run}: it has ended as done"), hint, None)
 }

@@ -1,12 +1,16 @@
 //! `longhaul run`: one request, carried to an honest end.
 
+mod keyed;
+
 use super::finish_tool;
+use super::runs::table::outcome_meaning;
+use super::show::{finish, print_end};
 use crate::args::{Global, OutputFormat, RunArgs};
 use crate::config::Configured;
 use crate::failure::{Failure, USAGE};
-use crate::output::envelope::Envelope;
 use crate::output::events::{self, Events, Writer};
 use crate::output::lifecycle::Lifecycle;
+use crate::output::paint::Meaning;
 use crate::output::screen::Screen;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
@@ -16,30 +20,45 @@ use crate::{
     checks, guards, home, keep_going, learning, limits, network, notify, prompt, runtime, signals, tables,
 };
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
-use longhaul::{Observer, Report, Request, RunError, SessionChoice, SuperviseError, supervise};
+use longhaul::{
+    GoingOn, Observer, PlanChanges, Report, Request, RunError, SessionChoice, SuperviseError, supervise,
+};
 use longhaul_agent::claude::{Claude, RESERVED};
 use longhaul_agent::{Order, Program, near};
-use longhaul_core::{By, Fault, OutcomeKind, Preset, RunId, SessionId, SessionLoss};
-use longhaul_store::{Harness, Inherited, Placement};
-use std::path::PathBuf;
+use longhaul_core::{Ask, By, Fault, OutcomeKind, Policy, Preset, Run, RunId, SessionId, SessionLoss};
+use longhaul_store::{Harness, Home, Inherited, Journal, Placement, RunDir};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 use tokio::sync::mpsc;
 
 /// What ResearchGym tells an agent whose time is up.
 const RESEARCHGYM_WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
+// A live run is among the newest ones, and each costs an attempt to lock its journal.
+const NEIGHBORS_MAX: usize = 100;
 /// What asks for texts on noteworthy events without a flag.
 const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
 
 /// Carries out the command and returns its exit code.
 pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
-    let format = output::format(global);
+    if !args.dry_run && !args.detached && args.key.is_none() && !global.quiet {
+        warn_of_neighbor(&cwd(args)?, None);
+    }
     if args.detach {
         return super::detach::start(global);
     }
     if args.detached {
         super::detach::leave_terminal();
     }
+    match args.key.as_deref().filter(|_| !args.dry_run) {
+        Some(key) => keyed::run(global, args, key),
+        None => start(global, args),
+    }
+}
+
+/// Starts a new run.
+fn start(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
+    let format = output::format(global);
     let lifecycle =
         |prompt: &str| Lifecycle::of_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
     let prepared = prepare(args).inspect_err(|failure| {
@@ -57,6 +76,27 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     let events = events::open(&args.events, global, args.detached)?;
     let lifecycle = lifecycle(&prepared.order.prompt);
     prepared.carry_out(global, Shown { lifecycle, ..Shown::to(args.detached, events) })
+}
+
+/// Warns of another run that works in this directory: both change the same files.
+pub fn warn_of_neighbor(cwd: &Path, own: Option<&RunId>) {
+    let Ok(runs) =
+        home::locate().and_then(|home| home.runs_newest_first().map_err(|error| home::of_store(&error)))
+    else {
+        return;
+    };
+    let is_here = |run: &RunDir| {
+        own != Some(run.id())
+            && Journal::is_held(&run.journal_path()).unwrap_or(false)
+            && run.plan().is_ok_and(|plan| plan.cwd.as_path() == cwd)
+    };
+    if let Some(other) = runs.take(NEIGHBORS_MAX).find(is_here) {
+        let hint = format!(
+            "follow it with `longhaul logs {0} --follow`, end it with `longhaul cancel {0}`",
+            other.id()
+        );
+        output::warn(&format!("another run, {}, works in this directory", other.id()), Some(&hint));
+    }
 }
 
 /// All that a run needs, and nothing started.
@@ -109,6 +149,24 @@ impl Prepared {
     }
 }
 
+/// Resumes a finished run of the same call, under the limits of the call.
+fn resume_prepared(global: &Global, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+    let limits = prepare(args)?.resolved.policy.limits;
+    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let run = Run::replay(history.records());
+    let policy = Policy { limits, ..plan.policy.clone() };
+    limits::check_left(dir.id(), &run, &policy, &plan.policy)?;
+    let events = events::open(&args.events, global, args.detached)?;
+    let changes = PlanChanges { notify: args.notify.named(), policy: Some(policy), ..PlanChanges::default() };
+    let going_on = GoingOn { ask: Ask::Continue, changes };
+    let resumed = async |observer: &mut dyn Observer, cancels| {
+        let environment = super::watchdog::environment();
+        longhaul::resume(home, dir.clone(), going_on, environment, observer, cancels).await
+    };
+    carry(global, Shown::to(args.detached, events), resumed)
+}
+
 /// Reads the flags, and refuses whatever is wrong with them.
 pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     let mut resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
@@ -132,7 +190,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
         resolved,
         keep_stream: args.keep_stream,
         diagnostic,
-        permission_named: args.permission_mode.is_some(),
+        permission_named: args.agent.permission_mode.is_some(),
     })
 }
 
@@ -178,12 +236,13 @@ pub fn carry(
                 Some(queue) => supervised(&mut Events::new(observer, queue), cancels).await,
                 None => supervised(observer, cancels).await,
             };
-            ended.map_err(failure).inspect(|report| learning::after(&report.dir))
+            ended.map_err(failure)
         })
     };
     if detached {
         // Whoever reads what became of it, attaches.
         let ended = supervised(&mut super::detach::Announcing::default());
+        ended.iter().for_each(|report| learning::after(&report.dir));
         events::close(events, global);
         sending.close(global);
         return ended.map(|report| report.outcome.exit_code());
@@ -195,16 +254,17 @@ pub fn carry(
         OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
     };
     screen.close();
+    // A warning of it is printed below what the live view has left.
+    ended.iter().for_each(|report| learning::after(&report.dir));
     if let Some(lifecycle) = lifecycle {
         lifecycle.tell_end(&ended);
     }
     let told = ended.map(|report| {
-        let envelope = Envelope::of(&report);
         if prints {
-            output::print(&envelope, format);
+            print_end(&report, format);
         }
         if format != OutputFormat::Text || !prints {
-            tell_end(global, &report, &envelope);
+            tell_end(global, &report);
         }
         report.outcome.exit_code()
     });
@@ -262,6 +322,17 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
     }
 }
 
+/// The agent's program: the named one, or the one that is installed.
+pub fn agent_program(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    find_claude(named).map_err(|error| {
+        let fault = match &error {
+            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
+            AgentError::NotExecutable(_) => Fault::AgentUnusable,
+        };
+        Failure::refused(error.to_string(), error.hint(), Some(fault))
+    })
+}
+
 fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
@@ -269,22 +340,16 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     let learn = learning::of(&args.learn, &args.agent_args)?;
     let cwd = cwd(args)?;
     let guards = guards::of(args, &cwd)?;
-    let path = find_claude(args.agent_path.as_deref()).map_err(|error| {
-        let fault = match &error {
-            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
-            AgentError::NotExecutable(_) => Fault::AgentUnusable,
-        };
-        Failure::refused(error.to_string(), error.hint(), Some(fault))
-    })?;
+    let path = agent_program(args.agent.agent_path.as_deref())?;
     Ok(Order {
         program: Program { path, leading_args: Vec::new() },
         cwd,
         prompt,
         asked: Vec::new(),
-        model: args.model.clone(),
-        permission_mode: args.permission_mode.clone(),
+        model: args.agent.model.clone(),
+        permission_mode: args.agent.permission_mode.clone(),
         attended: resolved.policy.is_attended(),
-        checks: args.check.clone(),
+        checks: args.agent.check.clone(),
         finish: resolved.policy.keep_going.and_then(|_| finish_tool::program()),
         done_when: args.keep_going.done_when.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
@@ -335,7 +400,7 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
     });
     Ok(Placement {
         runs_dir: runs_dir.transpose()?,
-        id: args.run_id.as_deref().map(RunId::from),
+        id: args.run_id.as_deref().or(args.key.as_deref()).map(RunId::from),
         name: args.name.clone(),
         workspace: None,
     })
@@ -385,13 +450,23 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
     Ok(SessionChoice::Resume(SessionId::from(id.as_str())))
 }
 
-/// On a terminal somebody reads stderr while stdout goes to a program.
-fn tell_end(global: &Global, report: &Report, envelope: &Envelope) {
-    if global.quiet || report.outcome.kind == OutcomeKind::Done {
+/// On a terminal, a person reads stderr while stdout goes to a program.
+fn tell_end(global: &Global, report: &Report) {
+    let outcome = report.outcome;
+    if global.quiet || outcome.kind == OutcomeKind::Done {
         return;
     }
-    let fault = report.outcome.fault;
-    let cause = fault.map(|fault| format!(": {}", words::cause(fault))).unwrap_or_default();
-    let next = fault.and_then(words::advice).or(envelope.run.resume.as_deref());
-    output::complain(&format!("the run ended as {}{cause}", report.outcome.kind), next);
+    let commands: Vec<String> = report.next.iter().map(|command| format!("`{command}`")).collect();
+    let commands = Some(commands.join(" or ")).filter(|commands| !commands.is_empty());
+    let advice = outcome.fault.and_then(words::advice).map(str::to_owned);
+    let hint = advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ");
+    let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
+    let text = format!("run {} finished: {}", report.run, finish(report));
+    // A run that a person stopped, or that needs one, has not failed.
+    match outcome_meaning(outcome.kind) {
+        Some(Meaning::Bad) => output::complain(&text, hint),
+        Some(Meaning::Good | Meaning::Care | Meaning::Going | Meaning::Heading) | None => {
+            output::warn(&text, hint)
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `longhaul runs`: the list of runs, newest first. It reads the ledger, and of runs that are not over who has them.
 
+mod activity;
 mod row;
 pub mod table;
 
@@ -8,11 +9,17 @@ use crate::failure::Failure;
 use crate::output::pager::page;
 use crate::output::paint::Paint;
 use crate::{home, ledger, output};
+pub use activity::activity;
 use longhaul_store::{RunFilter, RunState};
 pub use row::{Row, RowState};
 use serde::Serialize;
 use std::fs;
+use std::io::{self, IsTerminal};
+use std::num::NonZeroU64;
 use std::path::Path;
+
+// Newer runs fit on a screen or two; a pipe receives all.
+const SCREEN_RUNS_MAX: u64 = 30;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
@@ -26,10 +33,11 @@ pub struct Listed<'a> {
 
 /// Carries out the command and returns its exit code.
 pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
-    let filter = filter(args);
+    let limit = limit(args);
+    let filter = filter(args, limit);
     let mut ledger = ledger::open(&home::locate()?)?;
     let mut found = ledger.runs(&filter).map_err(|error| ledger::failure(&error))?;
-    let more = !args.all && found.len() as u64 > args.limit.get();
+    let more = limit.is_some_and(|limit| found.len() as u64 > limit);
     if more {
         found.pop();
     }
@@ -37,14 +45,16 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
     match output::format(global) {
         OutputFormat::Text => {
             if !rows.is_empty() {
-                page(global, &table::runs(&rows, output::now(), output::width(), Paint::stdout()));
+                let now = output::now();
+                let rows: Vec<_> = rows.iter().map(|row| (row, activity(row, now))).collect();
+                page(global, &table::runs(&rows, now, output::width(), Paint::stdout()));
             }
             match rows.is_empty() {
                 _ if global.quiet => {}
-                true if is_any(args) => output::talk("no run was begun yet; `longhaul run` begins one"),
-                true => output::talk("no run is like that; `longhaul runs` alone lists the newest of all"),
+                true if is_any(args) => output::talk("no runs yet; `longhaul run` starts one"),
+                true => output::talk("no run matches; `longhaul runs` lists all runs"),
                 false if more => {
-                    output::talk(&format!("the newest {}; --all or -n N tells of more", args.limit))
+                    output::talk(&format!("the newest {} runs; --all lists all", rows.len()));
                 }
                 false => {}
             }
@@ -52,6 +62,12 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Listed { runs: &rows, more }),
     }
     Ok(0)
+}
+
+/// The most runs to list. Only a terminal has a limit of its own: a program must not miss runs.
+fn limit(args: &RunsArgs) -> Option<u64> {
+    let of_screen = || (!args.all && io::stdout().is_terminal()).then_some(SCREEN_RUNS_MAX);
+    args.limit.map(NonZeroU64::get).or_else(of_screen)
 }
 
 /// Whether every run is asked for.
@@ -62,7 +78,7 @@ fn is_any(args: &RunsArgs) -> bool {
         && [text.is_some(), project.is_some(), agent.is_some(), session.is_some()] == [false; 4]
 }
 
-fn filter(args: &RunsArgs) -> RunFilter {
+fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
     let mut filter = RunFilter {
         since: args.since,
         project: args.project.as_deref().map(project),
@@ -70,13 +86,14 @@ fn filter(args: &RunsArgs) -> RunFilter {
         session: args.session.clone(),
         text: args.text.clone(),
         // One more, to see whether there are more.
-        limit: (!args.all).then_some(args.limit.get() + 1),
+        limit: limit.map(|limit| limit.saturating_add(1)),
         ..RunFilter::default()
     };
     for asked in &args.state {
         match asked {
             StateAsked::Running => filter.states.push(RunState::Running),
             StateAsked::Waiting => filter.states.push(RunState::Waiting),
+            StateAsked::Suspended => filter.states.push(RunState::Suspended),
             // Whether somebody has it is not in the ledger.
             StateAsked::Orphaned => filter.states.extend([RunState::Running, RunState::Waiting]),
             StateAsked::Unreadable => filter.states.push(RunState::Unreadable),
@@ -101,6 +118,7 @@ fn is_meant(asked: &[StateAsked], row: &Row) -> bool {
     let is = |asked: &StateAsked| match asked {
         StateAsked::Running => row.state == RowState::Running,
         StateAsked::Waiting => row.state == RowState::Waiting,
+        StateAsked::Suspended => row.state == RowState::Suspended,
         StateAsked::Orphaned => row.state == RowState::Orphaned,
         StateAsked::Unreadable => row.state == RowState::Unreadable,
         StateAsked::Over => row.state == RowState::Over,

@@ -8,17 +8,22 @@ mod text;
 
 use super::why::stand;
 use crate::args::{Global, OutputFormat, ShowArgs};
-use crate::chronicle::{Next, Told, attempts_of, facts_of, next};
+use crate::chronicle::{self, Next, Told, attempts_of, facts_of, next};
 use crate::failure::Failure;
 use crate::output::clock::Clock;
+use crate::output::envelope::Envelope;
 use crate::output::pager::page;
+use crate::output::paint::Paint;
 use crate::{home, output};
 use attempt::{Attempt, Check, checks_of};
-use figures::{Figures, figures};
+use figures::Figures;
+pub use figures::{LimitUsed, figures};
 use files::{AgentSeen, Files, agent_seen, files_of};
-use longhaul_core::{Fault, Limit, Limits, OutcomeKind, Record, Run, Span, State};
+use longhaul::Report;
+use longhaul_core::{Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Record, Run, Span, State, Verified};
 use longhaul_store::{ChangedFigures, Journal, Plan, RunDir, rfc3339};
 use serde::Serialize;
+pub use text::finish;
 
 const TASK_CHARS_MAX: usize = 200;
 
@@ -32,6 +37,8 @@ pub struct Shown {
     name: Option<String>,
     /// How it ended; nothing if it has not.
     outcome: Option<OutcomeKind>,
+    /// The proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
+    verified: Verified,
     /// What decided that.
     fault: Option<Fault>,
     /// The limit that ended it, if one did.
@@ -82,57 +89,22 @@ pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String>
     figures.limits.iter().find(|used| used.limit == limit).map(text::limit_line)
 }
 
+/// A run as it is shown, with the moments behind its texts.
+struct Loaded {
+    shown: Shown,
+    outcome: Option<Outcome>,
+    began: Option<Moment>,
+    as_of: Moment,
+    attempts: Vec<chronicle::Attempt>,
+}
+
 /// Carries out the command and returns its exit code.
 pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
-    let dir = home::find_run_to_read(&args.run)?;
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
-    let told: Vec<Told<'_>> = history
-        .entries
-        .iter()
-        .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
-        .collect();
-    let run = Run::replay(history.records());
-    let (state, outcome, stand) = (run.state(), run.state().outcome(), stand(&dir)?);
-    // While nobody supervises it, it is as it was when its last decision was made.
-    let as_of = match (outcome, stand.is_supervised) {
-        (Some(_), _) => state.ended,
-        (None, true) => stand.now,
-        (None, false) => history.last_at().unwrap_or(stand.now),
-    };
-    let attempts = attempts_of(told.iter().copied());
-    let facts = facts_of(&dir, &attempts);
-    let began = told.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
-    let (recoveries, unsupervised_ms) = recoveries(&told);
+    let dir = home::find_run(&home::locate()?, &args.run)?;
     let clock = Clock::here();
-    let shown = Shown {
-        id: dir.id().to_string(),
-        name: plan.name.clone(),
-        outcome: outcome.map(|outcome| outcome.kind),
-        fault: outcome.and_then(|outcome| outcome.fault),
-        limit: outcome.and_then(|outcome| outcome.limit),
-        retry_at: outcome.and_then(|outcome| outcome.retry_at).map(rfc3339),
-        task: task(&plan),
-        cwd: plan.cwd.as_path().display().to_string(),
-        session_id: state.session.as_ref().map(ToString::to_string),
-        dir: dir.path().display().to_string(),
-        total_cost_usd: state.tally.money().dollars(),
-        attempts: attempts.iter().map(|attempt| Attempt::of(attempt, &facts, &dir)).collect(),
-        agent: agent_seen(&dir, &plan, &told),
-        began_at: began.map(|(at, _)| rfc3339(*at)),
-        ended_at: outcome.map(|_| rfc3339(state.ended)),
-        figures: figures(state, plan.policy.limits, as_of),
-        recoveries,
-        unsupervised_ms,
-        checks: checks_of(&told, &dir),
-        changed: changed_by(&dir, outcome.map(|_| state.reopened)),
-        files: files_of(&dir),
-        supervised: stand.is_supervised,
-        next: next(dir.id(), state, stand, &clock),
-    };
+    let Loaded { shown, outcome, began, as_of, attempts } = load(&dir, &clock)?;
     match output::format(global) {
         OutputFormat::Text => {
-            let began = began.map(|(at, _)| *at);
             let times = text::Times { began, as_of, attempts: &attempts, clock: &clock };
             page(global, &text::text(&shown, outcome, &times));
         }
@@ -141,6 +113,76 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
         }
     }
     Ok(0)
+}
+
+/// Prints how a run finished on stdout: the envelope for programs, the answer and a summary for people.
+pub fn print_end(report: &Report, format: OutputFormat) {
+    match format {
+        OutputFormat::Text => match summary(report) {
+            Ok(text) => output::print_text(&text),
+            Err(failure) => output::complain(&failure.error, failure.hint.as_deref()),
+        },
+        OutputFormat::Json | OutputFormat::StreamJson => output::print(&Envelope::of(report), format),
+    }
+}
+
+/// The answer of a finished run, and below it the figures that `longhaul show` prints.
+fn summary(report: &Report) -> Result<String, Failure> {
+    let missing = || Failure::unexpected(format!("show run {}: it has no directory", report.run));
+    let dir = RunDir::at(report.dir.clone()).ok_or_else(missing)?;
+    let loaded = load(&dir, &Clock::here())?;
+    Ok(text::summary(&loaded.shown, report, Paint::stdout()))
+}
+
+fn load(dir: &RunDir, clock: &Clock) -> Result<Loaded, Failure> {
+    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let told: Vec<Told<'_>> = history
+        .entries
+        .iter()
+        .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
+        .collect();
+    let run = Run::replay(history.records());
+    let state = &State { tally: dir.usage(run.state()), ..run.state().clone() };
+    let (outcome, stand) = (state.outcome(), stand(dir)?);
+    // While nobody supervises it, it is as it was when its last decision was made.
+    let as_of = match (outcome, stand.is_supervised) {
+        (Some(_), _) => state.ended,
+        (None, true) => stand.now,
+        (None, false) => history.last_at().unwrap_or(stand.now),
+    };
+    let attempts = attempts_of(told.iter().copied());
+    let facts = facts_of(dir, &attempts);
+    let began = told.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
+    let (recoveries, unsupervised_ms) = recoveries(&told);
+    let shown = Shown {
+        id: dir.id().to_string(),
+        name: plan.name.clone(),
+        outcome: outcome.map(|outcome| outcome.kind),
+        verified: state.verified(),
+        fault: outcome.and_then(|outcome| outcome.fault),
+        limit: outcome.and_then(|outcome| outcome.limit),
+        retry_at: outcome.and_then(|outcome| outcome.retry_at).map(rfc3339),
+        task: task(&plan),
+        cwd: plan.cwd.as_path().display().to_string(),
+        session_id: state.session.as_ref().map(ToString::to_string),
+        dir: dir.path().display().to_string(),
+        total_cost_usd: state.tally.money().dollars(),
+        attempts: attempts.iter().map(|attempt| Attempt::of(attempt, &facts, dir)).collect(),
+        agent: agent_seen(dir, &plan, &told),
+        began_at: began.map(|(at, _)| rfc3339(*at)),
+        ended_at: outcome.map(|_| rfc3339(state.ended)),
+        figures: figures(state, plan.policy.limits, as_of),
+        recoveries,
+        unsupervised_ms,
+        checks: checks_of(&told, dir),
+        changed: changed_by(dir, outcome.map(|_| state.reopened)),
+        files: files_of(dir),
+        supervised: stand.is_supervised,
+        next: next(dir.id(), &run, (&plan).into(), stand, clock),
+    };
+    let began = began.map(|(at, _)| *at);
+    Ok(Loaded { shown, outcome, began, as_of, attempts })
 }
 
 /// How often a new supervisor took the run over, and for how long nobody had supervised it, at most.

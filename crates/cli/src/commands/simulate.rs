@@ -4,6 +4,7 @@ use crate::args::{Global, OutputFormat, SimulateArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::text::grouped;
+use crate::output::words::counted;
 use crate::policy::{ResolvedPolicy, resolve};
 use longhaul_core::{Policy, Record, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
@@ -56,9 +57,10 @@ pub fn simulate(global: &Global, args: &SimulateArgs) -> Result<u8, Failure> {
     match forecast.broken_first {
         None => Ok(0),
         // The simulator is also a check of the policy: this is ours to mend.
-        Some(first) => {
-            Err(Failure::unexpected(format!("{} runs broke an invariant; {first}", forecast.broken)))
-        }
+        Some(first) => Err(Failure::unexpected(format!(
+            "{} broke an invariant; {first}",
+            counted(forecast.broken, "run")
+        ))),
     }
 }
 

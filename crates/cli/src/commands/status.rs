@@ -1,12 +1,14 @@
 //! `longhaul status`: the runs that go on or wait, and those that nobody supervises any more.
 
-use super::runs::{Row, RowState, table};
-use crate::args::{Global, OutputFormat};
+mod watch;
+
+use super::runs::{Row, RowState, activity, table};
+use crate::args::{Global, OutputFormat, StatusArgs};
 use crate::failure::Failure;
 use crate::output::pager::page;
 use crate::output::paint::Paint;
 use crate::{home, ledger, output};
-use longhaul_store::{RunFilter, RunState};
+use longhaul_store::{Home, RunDir, RunFilter, RunState};
 use serde::Serialize;
 
 /// What is printed.
@@ -17,6 +19,8 @@ pub struct Status {
     running: usize,
     /// How many wait.
     waiting: usize,
+    /// How many a signal has suspended.
+    suspended: usize,
     /// How many have lost their supervisor.
     orphaned: usize,
     /// All of them, the newest first.
@@ -31,38 +35,60 @@ struct Going {
     row: Row,
     /// What it does or waits for, in words.
     now: String,
+    /// Commands that its agent runs in the background.
+    background: Vec<String>,
+}
+
+impl Going {
+    fn new(row: Row) -> Going {
+        let background = background_of(&row);
+        let running =
+            (!background.is_empty()).then(|| format!("; in the background: {}", background.join("; ")));
+        let now = activity(&row, output::now()).unwrap_or_default() + &running.unwrap_or_default();
+        Going { row, now, background }
+    }
+}
+
+fn background_of(row: &Row) -> Vec<String> {
+    let dir = RunDir::at(row.dir.clone().into()).filter(|_| row.state == RowState::Running);
+    // A status that cannot be read is missing here only.
+    dir.and_then(|dir| dir.status().ok()).map(|status| status.background).unwrap_or_default()
 }
 
 /// Carries out the command and returns its exit code.
-pub fn status(global: &Global) -> Result<u8, Failure> {
-    let mut ledger = ledger::open(&home::locate()?)?;
-    let states = vec![RunState::Running, RunState::Waiting];
-    let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
+pub fn status(global: &Global, args: &StatusArgs) -> Result<u8, Failure> {
+    if args.watch {
+        return watch::watch();
+    }
     let now = output::now();
-    let runs: Vec<Going> = found
-        .map_err(|error| ledger::failure(&error))?
-        .into_iter()
-        .map(Row::new)
-        // One may have ended since the ledger was asked.
-        .filter(|row| row.state != RowState::Over)
-        .map(|row| Going { now: table::doing(&row, now), row })
-        .collect();
+    let runs: Vec<Going> = unfinished(&home::locate()?)?.into_iter().map(Going::new).collect();
     let count = |state| runs.iter().filter(|going| going.row.state == state).count();
     let status = Status {
         running: count(RowState::Running),
         waiting: count(RowState::Waiting),
+        suspended: count(RowState::Suspended),
         orphaned: count(RowState::Orphaned),
         runs,
     };
     match output::format(global) {
         OutputFormat::Text if status.runs.is_empty() => {
-            output::print_text("no run goes on; `longhaul runs` lists those that are over\n")
+            output::print_text("no unfinished runs; `longhaul runs` lists all runs\n")
         }
         OutputFormat::Text => {
-            let rows: Vec<_> = status.runs.into_iter().map(|going| (going.row, going.now)).collect();
-            page(global, &table::going_on(&rows, now, output::width(), Paint::stdout()));
+            let rows: Vec<_> = status.runs.iter().map(|run| (&run.row, Some(run.now.clone()))).collect();
+            page(global, &table::runs(&rows, now, output::width(), Paint::stdout()));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
     }
     Ok(0)
+}
+
+/// The unfinished runs, the newest first.
+fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
+    let mut ledger = ledger::open(home)?;
+    let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended];
+    let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
+    let rows = found.map_err(|error| ledger::failure(&error))?.into_iter().map(Row::new);
+    // A run may have finished since the ledger was asked.
+    Ok(rows.filter(|row| row.state != RowState::Over).collect())
 }

@@ -42,13 +42,18 @@ struct Worded<'a> {
 
 /// Carries out the command and returns its exit code.
 pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
-    let dir = home::find_run_to_read(&args.run)?;
+    let dir = home::find_run(&home::locate()?, &args.run)?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     let run = Run::replay(history.records());
     let entries = entries_of(&dir, &history);
     let clock = Clock::here();
-    let next = next(dir.id(), run.state(), stand(&dir)?, &clock);
+    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let mut next = next(dir.id(), &run, (&plan).into(), stand(&dir)?, &clock);
     let outcome = run.state().outcome();
+    let background = dir.status().map(|status| status.background).unwrap_or_default();
+    if outcome.is_none() && !background.is_empty() {
+        next.text.push_str(&format!("; in the background: {}", background.join("; ")));
+    }
     match output::format(global) {
         OutputFormat::Text => {
             let stands = outcome.map_or_else(|| "not over".to_owned(), outcome_words);

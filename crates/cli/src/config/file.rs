@@ -7,6 +7,7 @@ use super::{Origin, Whose};
 use crate::failure::Failure;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use longhaul::quoted;
 use longhaul_agent::near;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -34,6 +35,17 @@ pub struct File {
     pub profile: Option<String>,
 }
 
+/// Whether the user allowed a project's file to decide what [`Trust::Trusted`] names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileTrust {
+    /// Never.
+    Unknown,
+    /// For another content.
+    Changed,
+    /// For this content.
+    Trusted,
+}
+
 /// Where a file is from, and what it is read by.
 pub struct Reader<'a> {
     pub keys: &'a Keys,
@@ -45,6 +57,8 @@ pub struct Reader<'a> {
     pub home: Option<&'a Path>,
     /// Where a project's key belongs that only the user may set.
     pub user_file: Option<&'a Path>,
+    /// Whether the user trusts this content.
+    pub trust: FileTrust,
 }
 
 impl Reader<'_> {
@@ -175,9 +189,19 @@ impl Reader<'_> {
                     .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
                 Err(self.wrong(line, &error, &format!("put it into {place}, or type it with each run")))
             }
-            (Whose::Project, Trust::Free | Trust::Lower | Trust::Add | Trust::Yield) | (Whose::User, _) => {
-                Ok(key)
+            (Whose::Project, Trust::Trusted(reason)) if self.trust != FileTrust::Trusted => {
+                let why = match self.trust {
+                    FileTrust::Changed => "the file changed since you trusted it",
+                    FileTrust::Unknown | FileTrust::Trusted => "you have not trusted this file",
+                };
+                let error = format!("`{}` cannot be set yet: {reason}, and {why}", key.path());
+                let folder = self.path.parent().unwrap_or(Path::new("/")).display().to_string();
+                let hint =
+                    format!("read the file, then type `longhaul config trust --cwd {}`", quoted(&folder));
+                Err(self.wrong(line, &error, &hint))
             }
+            (Whose::Project, Trust::Trusted(_) | Trust::Free | Trust::Lower | Trust::Add | Trust::Yield)
+            | (Whose::User, _) => Ok(key),
         }
     }
 

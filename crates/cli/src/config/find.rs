@@ -2,8 +2,9 @@
 //! nearest one alone; the user's has one place.
 
 use super::Whose;
-use super::file::{File, Reader, Setting};
+use super::file::{File, FileTrust, Reader, Setting};
 use super::keys::{Keys, Kind};
+use super::trusted;
 use crate::failure::Failure;
 use clap::Command;
 use std::env;
@@ -47,8 +48,13 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
     let user = user_file(|name| env::var_os(name));
     let home = env::var_os("HOME").map(PathBuf::from);
     let read = |whose, path: &Path| {
-        let reader = Reader { keys, root, whose, path, home: home.as_deref(), user_file: user.as_deref() };
-        reader.read(&text(path)?)
+        let text = text(path)?;
+        let trust = match whose {
+            Whose::User => FileTrust::Trusted,
+            Whose::Project => trusted::of(path, &text),
+        };
+        let (home, user_file) = (home.as_deref(), user.as_deref());
+        Reader { keys, root, whose, path, home, user_file, trust }.read(&text)
     };
     let of_project = |path: PathBuf| {
         let file = read(Whose::Project, &path)?;
@@ -84,7 +90,8 @@ fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
     Ok(())
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+/// The text of a configuration file.
+pub fn text(path: &Path) -> Result<String, Failure> {
     let read = || -> io::Result<Vec<u8>> {
         // Of a pipe or a device the end may never come.
         if !fs::metadata(path)?.is_file() {

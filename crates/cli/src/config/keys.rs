@@ -3,7 +3,6 @@
 
 use super::file::judge;
 use super::trust::{self, Trust};
-use crate::policy;
 use clap::{Arg, ArgAction, Command};
 use longhaul_core::{Jitter, Preset, Span, Usd};
 use std::any::TypeId;
@@ -30,6 +29,9 @@ const TYPED_ONLY: &[(&str, &str)] = &[
     ("run", ONE_RUN),
     ("run_id", ONE_RUN),
     ("name", ONE_RUN),
+    ("key", ONE_RUN),
+    ("retry", ONE_CALL),
+    ("no_attach", ONE_CALL),
     ("session_id", ONE_RUN),
     ("resume", ONE_RUN),
     ("resume_or_new", ONE_RUN),
@@ -41,6 +43,7 @@ const TYPED_ONLY: &[(&str, &str)] = &[
     ("install", ONE_CALL),
     ("uninstall", ONE_CALL),
     ("print", ONE_CALL),
+    ("json", "`output_format` sets the format"),
     ("no_config", "it decides whether files are read at all"),
     ("help", ONE_CALL),
     ("version", ONE_CALL),
@@ -116,7 +119,7 @@ impl Key {
 
     /// What holds where nobody says anything, as it would be typed, if that is a value that could be.
     pub fn default(&self, root: &Command) -> Option<Vec<String>> {
-        let mut policy = policy::as_typed(&Preset::Default.policy()).into_iter();
+        let mut policy = Preset::Default.policy().typed_values().into_iter();
         if let Some((_, value)) = policy.find(|(name, _)| self.table.is_none() && *name == self.name) {
             return value.map(|value| vec![value]);
         }
@@ -248,6 +251,7 @@ mod tests {
         check(None, "keep_going", Kind::Switch);
         check(None, "max_retries", Kind::Count);
         check(None, "idle_stops", Kind::Count);
+        check(None, "max_turns", Kind::Amount);
         check(None, "stall_timeout", Kind::Amount);
         check(None, "budget", Kind::Amount);
         check(None, "memory_limit", Kind::Amount);

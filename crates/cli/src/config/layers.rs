@@ -107,7 +107,8 @@ fn check_known(files: &Files, chosen: Option<&Chosen>) -> Result<(), Failure> {
 /// What holds of the user's value and the project's.
 fn both(root: &Command, key: &Key, user: Effective, project: Effective) -> Effective {
     match key.trust {
-        Trust::Free => project,
+        // Without trust a project's file that sets it is refused when it is read.
+        Trust::Free | Trust::Trusted(_) => project,
         Trust::Lower => {
             let amount =
                 |value: &Effective| value.values.first().map_or(u128::MAX, |word| amount(root, key, word));
@@ -126,7 +127,7 @@ fn both(root: &Command, key: &Key, user: Effective, project: Effective) -> Effec
     }
 }
 
-/// How much a limit allows, in whatever it counts; 0 is unlimited.
+/// How much a limit allows, in whatever it counts; `none` is read as 0.
 fn amount(root: &Command, key: &Key, word: &str) -> u128 {
     let asked = ["longhaul", RUN, &key.typed(word), "-"];
     let Ok(matches) = root.clone().try_get_matches_from(asked) else { return u128::MAX };

@@ -59,6 +59,9 @@ fn property(key: &Key) -> Value {
     }
     let about = match key.trust {
         Trust::User(_) if key.table.is_none() => format!("{}. Only in your own file", key.about()),
+        Trust::Trusted(_) => {
+            format!("{}. In a project's file only after `longhaul config trust`", key.about())
+        }
         Trust::User(_) | Trust::Free | Trust::Lower | Trust::Add | Trust::Yield => key.about(),
     };
     schema["description"] = about.into();

@@ -1,6 +1,7 @@
 //! The table of keys in `docs/configuration.md` is that of the command tree, and its example can be read.
 
 use super::Whose;
+use super::file::FileTrust;
 use super::file::Reader;
 use super::keys::{Key, Keys, Kind};
 use super::trust::Trust;
@@ -24,6 +25,7 @@ fn row(key: &Key) -> String {
         Trust::Lower => "only lower than yours".to_owned(),
         Trust::Add => "adds to yours".to_owned(),
         Trust::Yield => "only where you have none".to_owned(),
+        Trust::Trusted(reason) => format!("after `longhaul config trust`: {reason}"),
         Trust::User(reason) if key.table.is_none() => format!("no: {reason}"),
         Trust::User(_) => "no".to_owned(),
     };
@@ -36,7 +38,15 @@ fn the_example_can_be_read() {
     let text = example.split("```").next().unwrap_or_default();
     let root = Cli::command();
     let (keys, path) = (Keys::of(&root), Path::new("/u/config.toml"));
-    let reader = Reader { keys: &keys, root: &root, whose: Whose::User, path, home: None, user_file: None };
+    let reader = Reader {
+        keys: &keys,
+        root: &root,
+        whose: Whose::User,
+        path,
+        home: None,
+        user_file: None,
+        trust: FileTrust::Trusted,
+    };
     let file = reader.read(text).expect("it is right");
     assert!(file.plain.len() > 1 && file.profiles.len() == 1, "{file:?}");
 }

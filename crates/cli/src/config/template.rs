@@ -35,7 +35,7 @@ pub fn text(root: &Command, keys: &Keys, whose: Whose) -> String {
             heading = of_key;
             out += &format!("\n# --- {heading} ---\n");
         }
-        out += &entry(root, key);
+        out += &entry(root, whose, key);
     }
     out += &format!("\n{}# [profile.nightly]\n# budget = 20\n", comment(PROFILES));
     if whose == Whose::Project {
@@ -48,14 +48,20 @@ pub fn text(root: &Command, keys: &Keys, whose: Whose) -> String {
     }
     for table in TABLES {
         out += &format!("\n# --- longhaul {table} ---\n# [{table}]\n");
-        keys.of_table(Some(table)).for_each(|key| out += &entry(root, key));
+        keys.of_table(Some(table)).for_each(|key| out += &entry(root, whose, key));
     }
     out
 }
 
-fn entry(root: &Command, key: &Key) -> String {
+fn entry(root: &Command, whose: Whose, key: &Key) -> String {
     let value = key.default(root).unwrap_or_else(|| vec![placeholder(key)]);
-    format!("\n{}# {} = {}\n", comment(&key.about()), key.name, written(key.kind, &value))
+    let about = match (whose, key.trust) {
+        (Whose::Project, Trust::Trusted(_)) => {
+            format!("{}. Each user allows it with `longhaul config trust`", key.about())
+        }
+        (Whose::Project | Whose::User, _) => key.about(),
+    };
+    format!("\n{}# {} = {}\n", comment(&about), key.name, written(key.kind, &value))
 }
 
 /// What stands for a value that has no default.
@@ -82,6 +88,7 @@ fn comment(words: &str) -> String {
 mod tests {
     use super::*;
     use crate::args::Cli;
+    use crate::config::file::FileTrust;
     use crate::config::file::Reader;
     use clap::CommandFactory;
     use std::path::Path;
@@ -94,7 +101,16 @@ mod tests {
             let text = text(&root, &keys, whose);
             let read = |text: &str| {
                 let path = Path::new("/w/longhaul.toml");
-                Reader { keys: &keys, root: &root, whose, path, home: None, user_file: None }.read(text)
+                Reader {
+                    keys: &keys,
+                    root: &root,
+                    whose,
+                    path,
+                    home: None,
+                    user_file: None,
+                    trust: FileTrust::Trusted,
+                }
+                .read(text)
             };
             assert!(read(&text).is_ok_and(|file| file.plain.is_empty()), "it sets something");
             for key in keys.all().filter(|key| whose == Whose::User || key.table.is_none()) {

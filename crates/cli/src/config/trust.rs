@@ -14,6 +14,8 @@ pub enum Trust {
     Add,
     /// A guard that cannot be added to: where the user's file has it, that holds.
     Yield,
+    /// Only after `longhaul config trust`, for this reason; then it goes before the user's value.
+    Trusted(&'static str),
     /// It may not: only the user's own file may, for this reason.
     User(&'static str),
 }
@@ -37,6 +39,7 @@ const FREE: &[&str] = &[
     "max_wait",
     "background_wait",
     "inner_retries",
+    "on_terminate",
     // Without `check` they do nothing, and that is the user's.
     "check_attempts",
     "check_timeout",
@@ -55,11 +58,12 @@ const LEARNS: &str = "it hands what you and the agent said to a model, at your c
 const GOES_ON: &str = "it has the agent work on when it would stop, at your cost";
 const PRINTS: &str = "how things are printed is a matter of who reads them";
 
+const TRUSTED: &[(&str, &str)] =
+    &[("check", "it is a command that is run"), ("permission_mode", "it gives the agent rights")];
+
 const REASONS: &[(&str, &str)] = &[
     ("agent_path", "it names a program that is run"),
     ("agent_args", "an agent can be given rights, programs and hooks by its arguments"),
-    ("check", "it is a command that is run"),
-    ("permission_mode", "it gives the agent rights"),
     ("allow_denials", "it decides what counts as done"),
     // Longhaul hands the agent settings of a sandbox, which replace those in the user's own settings.
     ("network", "it replaces the sandbox that the agent's own settings may ask for"),
@@ -97,6 +101,8 @@ pub fn of(key: &str) -> Trust {
         Trust::Add
     } else if GUARDS.contains(&key) {
         Trust::Yield
+    } else if let Some((_, reason)) = TRUSTED.iter().find(|(name, _)| *name == key) {
+        Trust::Trusted(reason)
     } else {
         let found = REASONS.iter().find(|(name, _)| *name == key);
         Trust::User(found.map_or(UNKNOWN, |(_, reason)| reason))
@@ -114,7 +120,7 @@ mod tests {
     fn each_key_was_thought_about_once() {
         let keys = Keys::of(&Cli::command());
         let named = FREE.iter().chain(LIMITS).chain(FORBIDDEN).chain(GUARDS).copied();
-        let named: Vec<&str> = named.chain(REASONS.iter().map(|(key, _)| *key)).collect();
+        let named: Vec<&str> = named.chain(TRUSTED.iter().chain(REASONS).map(|(key, _)| *key)).collect();
         let plain: Vec<&str> = keys.plain().map(|key| key.name.as_str()).collect();
         for key in &plain {
             assert_eq!(named.iter().filter(|name| *name == key).count(), 1, "{key}");

@@ -14,8 +14,8 @@ pub enum Column {
     Last,
 }
 
-// A table that is narrower than this says nothing.
-const LAST_WIDTH_MIN: usize = 20;
+// Fewer characters of a text say nothing.
+const LAST_WIDTH_MIN: usize = 8;
 
 /// The cells, row by row, two spaces between columns.
 pub fn table(rows: &[Vec<String>], columns: &[Column], width: usize) -> String {

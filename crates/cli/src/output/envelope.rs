@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use longhaul::Report;
-use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Tally};
+use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Tally, Verified};
+use longhaul_store::StoppedTask;
 use serde::Serialize;
 
 /// What `longhaul run` prints as JSON.
@@ -13,7 +14,8 @@ pub struct Envelope {
     pub success: bool,
     /// The agent's last answer; partial if the run did not finish.
     pub result: Option<String>,
-    /// What went wrong, for people.
+    /// What went wrong, for people: first the reason for the outcome, then the last lines of a failed check, then the
+    /// agent's own messages. Empty only if the work is done.
     pub errors: Vec<String>,
     /// The session that can be continued.
     pub session_id: Option<String>,
@@ -57,6 +59,8 @@ pub struct RunPart {
     pub outcome: OutcomeKind,
     /// The same as a number: the exit code of the command that carried it out.
     pub exit_code: u8,
+    /// The proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
+    pub verified: Verified,
     /// The fault that decided the outcome.
     pub fault: Option<Fault>,
     /// The limit that decided it: `budget`, `tokens`, `time`, `wall` or `turns`.
@@ -67,6 +71,8 @@ pub struct RunPart {
     pub denied: u32,
     /// How the agent's questions were answered.
     pub questions: Questions,
+    /// Background commands that were stopped with the agent of the last attempt.
+    pub background_stopped: Vec<StoppedTask>,
     /// When trying again makes sense (`retry_later`), as an RFC 3339 time.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,
@@ -75,13 +81,15 @@ pub struct RunPart {
     /// Time in which it waited with no process resident.
     pub waiting_ms: u64,
     /// Time in which nothing ran: the machine slept, or the run had no supervisor.
-    pub suspended_ms: u64,
+    pub downtime_ms: u64,
     /// The model that worked, as the agent stated it.
     pub model: Option<String>,
     /// The run's directory.
     pub dir: Option<String>,
     /// A command that goes on with the work, where that makes sense.
     pub resume: Option<String>,
+    /// All commands that continue the work, the likeliest first. Each works as printed.
+    pub next: Vec<String>,
 }
 
 impl Envelope {
@@ -99,20 +107,23 @@ impl Envelope {
                 id: Some(report.run.to_string()),
                 outcome: outcome.kind,
                 exit_code: outcome.exit_code(),
+                verified: report.verified,
                 fault: outcome.fault,
                 limit: outcome.limit,
                 attempts: report.attempts,
                 denied: report.denied,
                 questions: report.questions,
+                background_stopped: report.background_stopped.clone(),
                 retry_at: outcome
                     .retry_at
                     .and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
                 active_ms: report.clocks.active(report.ended).millis(),
                 waiting_ms: report.clocks.waiting.millis(),
-                suspended_ms: report.clocks.suspended.millis(),
+                downtime_ms: report.clocks.downtime.millis(),
                 model: report.model.clone(),
                 dir: Some(report.dir.display().to_string()),
                 resume: report.resume_command(),
+                next: report.next.clone(),
             },
         }
     }
@@ -130,18 +141,21 @@ impl Envelope {
                 id: None,
                 outcome,
                 exit_code,
+                verified: Verified::None,
                 fault,
                 limit: None,
                 attempts: 0,
                 denied: 0,
                 questions: Questions::default(),
+                background_stopped: Vec::new(),
                 retry_at: None,
                 active_ms: 0,
                 waiting_ms: 0,
-                suspended_ms: 0,
+                downtime_ms: 0,
                 model: None,
                 dir: None,
                 resume: None,
+                next: Vec::new(),
             },
         }
     }

@@ -1,7 +1,7 @@
 //! `--preset openclawpack`: the five lifecycle events of that system, for what reads them on stderr. Each is a line `event:
 //! {"type":…,"data":…}`; `--quiet` leaves them out. They say what the envelope says, and decide nothing.
 
-use super::{talk, words};
+use super::talk;
 use crate::args::{Global, RunArgs};
 use crate::failure::Failure;
 use longhaul::Report;
@@ -106,10 +106,7 @@ impl Lifecycle {
 
     fn ended(&self, report: &Report) {
         if report.outcome.kind != OutcomeKind::Done {
-            let cause =
-                report.outcome.fault.map(|fault| format!(": {}", words::cause(fault))).unwrap_or_default();
-            let ended = [format!("the run ended as {}{cause}", report.outcome.kind)];
-            return self.error(if report.errors.is_empty() { &ended } else { &report.errors });
+            return self.error(&report.errors);
         }
         let status = (self.success == "progress_update").then_some("complete");
         self.tell(self.success, Data { phase: self.phase.as_ref(), status, ..Data::default() });

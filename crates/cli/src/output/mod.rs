@@ -6,8 +6,10 @@ pub mod conversation;
 pub mod envelope;
 pub mod events;
 pub mod lifecycle;
+pub mod live;
 pub mod pager;
 pub mod paint;
+pub mod region;
 pub mod screen;
 pub mod stream;
 pub mod text;
@@ -21,27 +23,24 @@ use longhaul_core::Moment;
 use paint::{Meaning, Paint};
 use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 // What fits a printed page, a mail and half a screen.
 const PAGE_WIDTH: usize = 100;
 
-/// How to print, with the default resolved: text on a terminal, else JSON.
+/// Returns the format to print: the one that a flag names, else JSON for a harness at a pipe, else text.
 pub fn format(global: &Global) -> OutputFormat {
-    global.output_format.unwrap_or(if io::stdout().is_terminal() {
-        OutputFormat::Text
-    } else {
+    global.output_format.unwrap_or(if global.pipes_json && !io::stdout().is_terminal() {
         OutputFormat::Json
+    } else {
+        OutputFormat::Text
     })
 }
 
-/// Prints the envelope on stdout.
+/// Prints the envelope on stdout, on one line at the end of a stream. People get a summary instead.
 pub fn print(envelope: &Envelope, format: OutputFormat) {
-    let text = match format {
-        OutputFormat::Text => text::text(envelope, Paint::stdout()),
-        OutputFormat::Json => json(envelope, true),
-        OutputFormat::StreamJson => json(envelope, false),
-    };
+    let text = json(envelope, format != OutputFormat::StreamJson);
     // Nobody reads a closed pipe; the run's directory has it all.
     let _ = io::stdout().lock().write_all(text.as_bytes());
 }
@@ -75,8 +74,13 @@ pub fn now() -> Moment {
 
 /// How wide a table may be, in characters: as the terminal, and else as a page.
 pub fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
-    size.map_or(PAGE_WIDTH, |size| usize::from(size.ws_col))
+    terminal_size(io::stdout()).map_or(PAGE_WIDTH, |(width, _)| width)
+}
+
+/// Returns the columns and rows of a terminal, or `None` if it is none or does not know its width.
+pub fn terminal_size(terminal: impl AsFd) -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok().filter(|size| size.ws_col > 0)?;
+    Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
 /// Prints what is wrong, and does not keep the command from its work, on stderr.

@@ -1,20 +1,18 @@
-//! What a person sees while a run is under way: decisions as lines, and on a terminal a live line
-//! with the agent's activity, the attempt, the next wait, the spend and the elapsed time.
+//! What a person sees of a run while it is supervised or followed: decisions as lines, and on a terminal the live view
+//! below them. It changes nothing.
 
+use super::live::{self, LiveView, label};
 use super::paint::{Meaning, Paint};
-use super::{clock, words};
+use super::region::Region;
+use super::words;
 use crate::args::Global;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::output;
 use longhaul::{Observer, Untold, View};
-use longhaul_core::{Fault, Moment, Phase, Policy, Record, RunId, ServerBound, Span, Step};
-use std::io::{self, IsTerminal, Write};
+use longhaul_core::{By, Record, RunId, Step};
+use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-// A person sees no more, and a waiting run must cost nothing.
-const REDRAW_EVERY: Span = Span(100);
-const TICK_EVERY: Duration = Duration::from_secs(1);
-const ACTIVITY_CHARS_MAX: usize = 60;
 const WARNING: &str = "warning:";
 
 /// A run on a person's screen.
@@ -23,46 +21,51 @@ pub struct Screen {
     verbose: bool,
     /// What lines begin with where several runs share a terminal.
     prefix: String,
-    line: Option<ProgressBar>,
-    /// What the live line begins with: who looks from another terminal needs it.
-    run: String,
-    drawn: Moment,
+    /// Whether lines are all that is shown.
+    has_lines_only: bool,
+    /// Whether Ctrl-C stops the run; if not, it only leaves it.
+    is_supervisor: bool,
+    view: Arc<Mutex<LiveView>>,
+    region: Option<Region>,
     /// Whether the user named a permission mode; if not, one that asks is pointed out.
     permission_named: bool,
     permission_told: bool,
     unpriced_told: bool,
-    waiting_for: Option<Fault>,
     /// The attempt whose questions are told, and how many of them were.
     questions_told: (u32, usize),
 }
 
 impl Screen {
     pub fn new(global: &Global, permission_named: bool) -> Screen {
-        let live = !global.quiet && io::stderr().is_terminal();
         Screen {
             quiet: global.quiet,
             verbose: global.verbose,
             prefix: String::new(),
-            line: live.then(live_line),
-            run: String::new(),
-            drawn: Moment::default(),
+            has_lines_only: global.quiet,
+            is_supervisor: true,
+            view: Arc::default(),
+            region: None,
             permission_named,
             permission_told: false,
             unpriced_told: false,
-            waiting_for: None,
             questions_told: (0, 0),
         }
     }
 
     /// The screen of one of several runs: lines only, each with the run's name in front.
     pub fn among_others(global: &Global, run: &RunId) -> Screen {
-        Screen { prefix: format!("{run}: "), line: None, ..Screen::new(global, true) }
+        Screen { prefix: format!("{run}: "), has_lines_only: true, ..Screen::new(global, true) }
     }
 
-    /// Removes the live line.
+    /// The screen of a run that another process supervises.
+    pub fn following(global: &Global) -> Screen {
+        Screen { is_supervisor: false, ..Screen::new(global, true) }
+    }
+
+    /// Removes the live view.
     pub fn close(&mut self) {
-        if let Some(line) = self.line.take() {
-            line.finish_and_clear();
+        if let Some(region) = self.region.take() {
+            region.close();
         }
     }
 
@@ -70,8 +73,8 @@ impl Screen {
         if self.quiet {
             return;
         }
-        match &self.line {
-            Some(line) => line.suspend(|| eprint_line(text)),
+        match &self.region {
+            Some(region) => region.print_above(|| eprint_line(text)),
             None => eprint_line(&format!("{}{text}", self.prefix)),
         }
     }
@@ -117,41 +120,6 @@ impl Screen {
         }
         self.questions_told = (attempt, glance.answered.len());
     }
-
-    fn redraw(&mut self, view: View<'_>) {
-        let Some(line) = &self.line else { return };
-        self.drawn = view.at;
-        line.set_message(self.message(view));
-    }
-
-    fn message(&self, view: View<'_>) -> String {
-        let state = view.run.state();
-        let mut parts = vec![match &state.phase {
-            Phase::New | Phase::Launching => "starting the agent".to_owned(),
-            Phase::Condensing { .. } => "condensing older work".to_owned(),
-            Phase::Live => activity(view).unwrap_or_else(|| "working".to_owned()),
-            Phase::Closing { .. } | Phase::Sweeping { .. } => "closing".to_owned(),
-            Phase::Stopping { .. } => "stopping the agent".to_owned(),
-            Phase::Checking { .. } => "checking the work".to_owned(),
-            Phase::Waiting { until, .. } => {
-                let cause = self.waiting_for.map_or("waiting", words::cause);
-                format!(
-                    "{cause}; waiting until {}{}",
-                    clock::coming(*until),
-                    tries(view.policy, state.streak, state.wall_waits)
-                )
-            }
-            Phase::Over { outcome } => outcome.kind.to_string(),
-        }];
-        if state.attempts() > 1 {
-            parts.push(format!("attempt {}", state.attempts()));
-        }
-        let spent = state.tally.cost + state.tally.cost_estimated;
-        let now =
-            view.glance.map(|glance| glance.tally.cost + glance.tally.cost_estimated).unwrap_or_default();
-        parts.push(words::money(spent + now));
-        format!("{}{}", self.run, parts.join(" · "))
-    }
 }
 
 impl Observer for Screen {
@@ -160,9 +128,18 @@ impl Observer for Screen {
     }
 
     fn began(&mut self, run: &RunId, dir: &Path) {
-        self.run = format!("{run}  ");
         if self.verbose {
             self.say(&format!("run {run} in {}", dir.display()));
+        }
+        if !self.has_lines_only {
+            self.view = Arc::new(Mutex::new(LiveView::new(label(run, dir))));
+            let view = Arc::clone(&self.view);
+            self.region = Region::open(move |width, height| {
+                let view = view.lock().expect("no step panics");
+                let mut lines = live::painted(&view, output::now(), width);
+                lines.truncate(height);
+                lines
+            });
         }
     }
 
@@ -170,46 +147,24 @@ impl Observer for Screen {
         self.tell_permissions(view);
         self.tell_prices(view);
         self.tell_defaults(view);
-        for record in &step.records {
-            if let Record::AttemptEnded { fault, .. } = record {
-                self.waiting_for = *fault;
+        if let Some(region) = &self.region {
+            self.view.lock().expect("no drawing panics").update(view, output::now());
+            if !step.records.is_empty() {
+                region.redraw();
             }
-            let words = words::plain(record, view.policy)
+        }
+        for record in &step.records {
+            let words = words::plain(record, view.run.state(), view.policy)
                 .or_else(|| self.verbose.then(|| words::detailed(record)).flatten());
             if let Some(words) = words {
                 self.say(&words);
             }
-        }
-        if self.line.is_some() && (!step.records.is_empty() || view.at.since(self.drawn) >= REDRAW_EVERY) {
-            self.redraw(view);
+            let is_asked = matches!(record, Record::CancelOrdered { by: By::Person, .. });
+            if is_asked && self.is_supervisor && view.run.state().outcome().is_none() {
+                self.say("Ctrl-C: the agent may finish its message; press Ctrl-C again to stop it at once");
+            }
         }
     }
-}
-
-fn live_line() -> ProgressBar {
-    let line = ProgressBar::new_spinner();
-    let style =
-        ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}").expect("the template is valid");
-    line.set_style(style);
-    line.enable_steady_tick(TICK_EVERY);
-    line
-}
-
-fn activity(view: View<'_>) -> Option<String> {
-    let activity = view.glance?.activity.as_str();
-    (!activity.is_empty()).then(|| match activity.char_indices().nth(ACTIVITY_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &activity[..end]),
-        None => activity.to_owned(),
-    })
-}
-
-/// ` (2 of 5)`, where attempts are counted.
-fn tries(policy: &Policy, streak: u32, waits: u32) -> String {
-    let used = match policy.server_bound {
-        ServerBound::Retries => streak + waits,
-        ServerBound::Time(_) => streak,
-    };
-    if used == 0 { String::new() } else { format!(" ({used} of {})", policy.retries_max) }
 }
 
 fn eprint_line(text: &str) {

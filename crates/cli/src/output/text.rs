@@ -1,67 +1,6 @@
-//! The envelope for people.
+//! Text that fits a line of a terminal, and numbers for people.
 
-use super::envelope::Envelope;
-use super::paint::{Meaning, Paint};
-use super::words;
-use std::fmt::Write;
-
-// As long an answer as fits a few screens; the whole is in the run's directory.
-const RESULT_CHARS_MAX: usize = 2000;
-// What the agent tells its makers of an end that it did not choose; people are told why by us. JSON has it.
-const DIAGNOSTIC: &str = "[ede_diagnostic]";
-
-/// The envelope as text, ending with a newline.
-pub fn text(envelope: &Envelope, paint: Paint) -> String {
-    let mut out = String::new();
-    write_text(&mut out, envelope, paint).expect("writing to a string cannot fail");
-    out
-}
-
-fn write_text(out: &mut String, envelope: &Envelope, paint: Paint) -> std::fmt::Result {
-    let (status, meaning) =
-        if envelope.success { ("SUCCESS", Meaning::Good) } else { ("FAILED", Meaning::Bad) };
-    writeln!(out, "Status: {}", paint.as_meant(status, Some(meaning)))?;
-    if let Some(result) = envelope.result.as_deref().filter(|result| !result.is_empty()) {
-        match result.char_indices().nth(RESULT_CHARS_MAX) {
-            Some((end, _)) => writeln!(out, "{}... (truncated)", &result[..end])?,
-            None => writeln!(out, "{result}")?,
-        }
-    }
-    let errors: Vec<&String> =
-        envelope.errors.iter().filter(|error| !error.starts_with(DIAGNOSTIC)).collect();
-    if !errors.is_empty() {
-        writeln!(out, "Errors:")?;
-        for error in &errors {
-            writeln!(out, "  - {error}")?;
-        }
-    }
-    if let Some(session) = &envelope.session_id {
-        writeln!(out, "Session: {session}")?;
-    }
-    let usage = &envelope.usage;
-    writeln!(out, "Tokens: {} input / {} output", grouped(usage.input_tokens), grouped(usage.output_tokens))?;
-    let estimated = if usage.estimated_cost_usd > 0.0 { " (partly estimated)" } else { "" };
-    writeln!(out, "Cost: {}{estimated}", words::dollars(usage.total_cost_usd))?;
-    writeln!(out, "Duration: {}ms", grouped(envelope.duration_ms))?;
-    let run = &envelope.run;
-    if let Some(id) = &run.id {
-        let attempts =
-            if run.attempts == 1 { "1 attempt".to_owned() } else { format!("{} attempts", run.attempts) };
-        let because = run.fault.filter(|_| !envelope.success && errors.is_empty());
-        let because = because.map(|fault| format!(" ({})", words::cause(fault))).unwrap_or_default();
-        writeln!(out, "Run: {id} {}{because} after {attempts}", run.outcome)?;
-    }
-    if let Some(advice) = run.fault.filter(|_| !envelope.success).and_then(words::advice) {
-        writeln!(out, "Hint: {advice}")?;
-    }
-    if let Some(at) = &run.retry_at {
-        writeln!(out, "Retry at: {at}")?;
-    }
-    if let Some(resume) = &run.resume {
-        writeln!(out, "Resume: {resume}")?;
-    }
-    Ok(())
-}
+use unicode_width::UnicodeWidthChar;
 
 /// Text of so many characters at most: what is cut off is a mark.
 pub fn cut(text: &str, chars_max: usize) -> String {
@@ -69,6 +8,34 @@ pub fn cut(text: &str, chars_max: usize) -> String {
         Some(_) => text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect(),
         None => text.to_owned(),
     }
+}
+
+/// Returns the beginning of a line that fits into this many columns of a terminal. An ellipsis replaces the rest.
+pub fn fit(line: &str, columns: usize) -> String {
+    // A variation selector makes the emoji before it one column wider.
+    let width = |c: char| if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(0) };
+    if line.chars().map(width).sum::<usize>() <= columns {
+        return line.to_owned();
+    }
+    let mut used = 0;
+    let fitting = line.chars().take_while(|c| {
+        used += width(*c);
+        // One column is for the ellipsis.
+        used < columns
+    });
+    fitting.chain(['…']).collect()
+}
+
+/// Removes characters that a terminal would obey and those that change the direction of text: the text of a model or
+/// of a file looks like what it is.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|c| !is_unruly(*c)).collect()
+}
+
+/// Whether a character affects others instead of showing itself.
+pub fn is_unruly(c: char) -> bool {
+    let turns = matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && c != '\n' && c != '\t'
 }
 
 /// A number with commas between its thousands.
@@ -97,7 +64,29 @@ pub fn short_count(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{grouped, short_count};
+    use super::{fit, grouped, plain, short_count};
+
+    #[test]
+    fn lines_fit_by_columns() {
+        for (line, columns, fitting) in [
+            ("abc", 3, "abc"),
+            ("abcd", 3, "ab…"),
+            // Two columns each.
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            // An accent of its own takes none.
+            ("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}"),
+            ("abc", 1, "…"),
+        ] {
+            assert_eq!(fit(line, columns), fitting, "{line} in {columns}");
+        }
+    }
+
+    #[test]
+    fn plain_text_cannot_control_a_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb\u{202e}c\u{200f}d\ne"), "a[2Jbcd\ne");
+    }
 
     #[test]
     fn numbers_are_readable() {

@@ -5,7 +5,8 @@ use super::clock::{Clock, elapsed};
 use super::words::{self, plural};
 use super::wrap::wrap;
 use crate::chronicle::{AttemptEnded, Entry, Next, What, Work};
-use longhaul_core::{Ask, By, Moment, Outcome, Say, SessionPlan, Span, StopWhy, Usd};
+use longhaul::stopped_words;
+use longhaul_core::{Ask, By, Moment, Outcome, Remains, Say, SessionPlan, SettingChange, Span, StopWhy, Usd};
 
 // `22:04:10  +1h02m  `.
 const INDENT: usize = 18;
@@ -40,6 +41,19 @@ pub fn next_text(next: &Next) -> String {
     out
 }
 
+/// The settings that a person changed, as a clause: `: permission mode default -> acceptEdits, budget $1 -> $3`.
+fn changed(changes: &[SettingChange]) -> String {
+    let value = |setting: &str, value: &str| {
+        let dollars = value.parse().ok().filter(|_| setting == "budget");
+        dollars.map_or_else(|| value.to_owned(), words::dollars)
+    };
+    let words = changes.iter().map(|SettingChange { setting, from, to }| {
+        format!("{} {} -> {}", setting.replace('_', " "), value(setting, from), value(setting, to))
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    if words.is_empty() { words } else { format!(": {words}") }
+}
+
 /// One entry in a sentence.
 pub fn sentence(entry: &Entry, clock: &Clock) -> String {
     match &entry.what {
@@ -48,13 +62,14 @@ pub fn sentence(entry: &Entry, clock: &Clock) -> String {
             SessionPlan::Resume(id) => format!("began, in session {id}"),
             SessionPlan::Fork { from, .. } => format!("began, in a copy of session {from}"),
         },
-        What::Reopened { ask, over_ms } => {
+        What::Reopened { ask, over_ms, changes } => {
             let said = match ask {
                 Ask::Continue => "to continue",
                 Ask::Again => "with its task once more",
                 Ask::Prompt(_) => "with a new request",
             };
-            format!("somebody let the run go on, {said}, after it had been over for {over_ms}")
+            let changed = changed(changes);
+            format!("somebody let the run go on, {said}, after it had been over for {over_ms}{changed}")
         }
         What::AttemptBegan { attempt, rung, because, say } => {
             let told = told(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
@@ -86,18 +101,22 @@ pub fn sentence(entry: &Entry, clock: &Clock) -> String {
                 "its supervisor had died, nobody had come back, and nothing was written for {silent_ms}: a watchdog ended the agent{ended}"
             )
         }
-        What::Recovered { remains, unsupervised_ms, idle_ms, .. } => {
+        What::Recovered { remains, unsupervised_ms, idle_ms, changes, .. } => {
+            if *remains == Remains::Suspended {
+                return format!("{}{}", words::recovered(*remains), changed(changes));
+            }
             let alone = unsupervised_ms.filter(|alone| *alone >= BRIEFLY);
             let alone = alone.map(|alone| format!(", and nobody supervised the run for up to {alone}"));
             let idle = (*idle_ms >= BRIEFLY).then(|| format!(", {idle_ms} of it with nothing running"));
             format!(
-                "the supervisor had died{}{}; a new one {}",
+                "the supervisor had died{}{}; a new one {}{}",
                 alone.unwrap_or_default(),
                 idle.unwrap_or_default(),
-                words::recovered(*remains)
+                words::recovered(*remains),
+                changed(changes)
             )
         }
-        What::Suspended { ms } => {
+        What::Downtime { ms } => {
             format!("nothing ran for {ms}: the machine slept, or the run had no supervisor")
         }
         What::Checked { check, result, took_ms } => {
@@ -105,8 +124,9 @@ pub fn sentence(entry: &Entry, clock: &Clock) -> String {
             format!("check {check} {result} ({took_ms})")
         }
         What::Cancelled { by } => cancelled(*by).to_owned(),
-        What::Over { outcome, attempts, wall_ms, waiting_ms, suspended_ms, total_cost_usd } => {
-            let spans = [(waiting_ms, "waiting"), (suspended_ms, "asleep or without a supervisor")];
+        What::Suspended { by } => format!("{} suspended the run", by.signal()),
+        What::Over { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
+            let spans = [(waiting_ms, "waiting"), (downtime_ms, "asleep or without a supervisor")];
             let parts = spans.into_iter().filter(|(span, _)| **span > Span::ZERO);
             let parts: Vec<String> = parts.map(|(span, what)| format!("{span} of it {what}")).collect();
             let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
@@ -148,6 +168,7 @@ fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Cloc
         let processes = plural(ended.left_behind, "process", "processes");
         parts.push(format!("ended {} {processes} that it left behind", ended.left_behind));
     }
+    parts.extend(ended.background_stopped.iter().map(stopped_words));
     if ended.denied > 0 {
         parts.push(words::denied(ended.denied));
     }
@@ -240,15 +261,15 @@ fn cancelled(by: By) -> &'static str {
     match by {
         By::Person => "somebody asked for the end, and for the agent's result",
         By::PersonNow => "somebody asked for the end at once",
-        By::Terminate => "the supervisor was told to end (SIGTERM)",
-        By::HangUp => "the supervisor's terminal went away (SIGHUP)",
+        By::Sigterm => "SIGTERM cancelled the run",
+        By::Sighup => "SIGHUP cancelled the run",
     }
 }
 
 /// `over_budget, the budget is used up`.
 pub fn outcome_words(outcome: Outcome) -> String {
     let why = match (outcome.limit, outcome.fault) {
-        (Some(limit), _) => Some(format!("{} is used up", words::limit_name(limit))),
+        (Some(limit), _) => Some(format!("{} is used up", limit.describe())),
         (None, Some(fault)) => Some(words::cause(fault).to_owned()),
         (None, None) => None,
     };

@@ -6,23 +6,29 @@ mod remedies;
 pub use faults::{advice, cause, cause_of, evidence};
 pub use remedies::{about_to, remedied, remedy_words};
 
-use super::clock;
+use super::{clock, text};
 use longhaul::Untold;
 use longhaul_core::{
     Because, Checked, Condensed, Fault, Limit, Next, Policy, Questions, Reach, Record, Remains, Rung, Say,
-    SessionFound, SessionPlan, Silence, StopLevel, StopWhy, Usd,
+    SessionFound, SessionPlan, Silence, State, StopLevel, StopWhy, Usd,
 };
 use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
 
-/// What a record says to a person; nothing if it only says so with `--verbose`.
-pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
+/// Returns a record as a sentence, or `None` if only `--verbose` prints it. `state` is the run's after its step.
+pub fn plain(record: &Record, state: &State, policy: &Policy) -> Option<String> {
     match record {
+        // The suspension is printed already, and no retry follows.
+        Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspend.is_some() => None,
         Record::AttemptEnded {
             at,
             fault: Some(fault),
+            result,
             next: Next::Attempt { at: until, remedy, .. },
             ..
-        } => Some(format!("{}; {}", cause(*fault), remedy_words(*remedy, *at, *until))),
+        } => {
+            let fault = fault.describe_with(result.as_ref());
+            Some(format!("{fault}; {}", remedy_words(*remedy, *at, *until)))
+        }
         Record::StopOrdered { why, level, silence, .. } => stop_words(*why, *level, *silence, policy),
         Record::SilenceExcused { at, until, silence } => {
             let words = silence.words(StopWhy::Stalled);
@@ -40,10 +46,14 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
         }
         Record::Said { say: Say::WrapUp(_), .. } => Some("told the agent to save its work".to_owned()),
         Record::Stopped { claimed, .. } => Some(stopped(*claimed).to_owned()),
+        Record::SuspendOrdered { by, .. } => Some(format!("{}: suspending the run", by.signal())),
+        Record::Recovered { remains: Remains::Suspended, .. } => {
+            Some(recovered(Remains::Suspended).to_owned())
+        }
         Record::Recovered { remains, .. } => {
             Some(format!("the supervisor had died; a new one {}", recovered(*remains)))
         }
-        Record::Suspended { span } => {
+        Record::Downtime { span } => {
             Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
         }
         Record::RungTaken { rung: Rung::Place | Rung::Repair, because: Because::Found(found), .. } => {
@@ -69,6 +79,7 @@ pub fn plain(record: &Record, policy: &Policy) -> Option<String> {
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
         | Record::CancelOrdered { .. }
+        | Record::Suspended { .. }
         | Record::RunFinished { .. } => None,
     }
 }
@@ -89,8 +100,8 @@ pub fn detailed(record: &Record) -> Option<String> {
         Record::Progressed { .. } => Some("progress: earlier failures are forgiven".to_owned()),
         Record::InputEnded { .. } => Some("no turn is owed; letting the agent end".to_owned()),
         Record::AttemptEnded { fault: None, .. } => Some("the agent finished its work".to_owned()),
-        Record::AttemptEnded { fault: Some(fault), next: Next::Finish(_), .. } => {
-            Some(cause(*fault).to_owned())
+        Record::AttemptEnded { fault: Some(fault), result, next: Next::Finish(_), .. } => {
+            Some(fault.describe_with(result.as_ref()).to_owned())
         }
         Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
         Record::RunReopened { .. } => Some("the run goes on".to_owned()),
@@ -108,10 +119,12 @@ pub fn detailed(record: &Record) -> Option<String> {
         | Record::StopOrdered { .. }
         | Record::SilenceExcused { .. }
         | Record::Recovered { .. }
-        | Record::Suspended { .. }
+        | Record::Downtime { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
-        | Record::CancelOrdered { .. } => None,
+        | Record::CancelOrdered { .. }
+        | Record::SuspendOrdered { .. }
+        | Record::Suspended { .. } => None,
     }
 }
 
@@ -126,6 +139,7 @@ pub fn recovered(remains: Remains) -> &'static str {
         Remains::Checking => "found the work being judged",
         Remains::Sweeping => "ended what was left of the attempt",
         Remains::Waiting => "found the run waiting",
+        Remains::Suspended => "recovering the suspended run",
         Remains::Over => "found it over, and told how it had ended",
     }
 }
@@ -206,8 +220,8 @@ fn said(answer: &str) -> String {
 
 /// A text of a model, without what would move the cursor of a terminal.
 pub fn one_line(text: &str) -> String {
-    let plain = text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect::<String>();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+    let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    text::plain(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Why an attempt was ended that nobody supervised.
@@ -278,7 +292,10 @@ fn stop_words(why: StopWhy, level: StopLevel, silence: Option<Silence>, policy: 
             bytes(policy.limits.memory.unwrap_or_default())
         )),
         StopWhy::Lingered => Some("the agent has its result and does not end; stopping it".to_owned()),
-        StopWhy::Cancelled => Some("stopping the agent".to_owned()),
+        StopWhy::BackgroundStopped => {
+            Some("the agent's background work is out of time; stopping it".to_owned())
+        }
+        StopWhy::Cancelled | StopWhy::Suspended => Some("stopping the agent".to_owned()),
     }
 }
 
@@ -293,21 +310,10 @@ pub fn check_words(result: Checked) -> &'static str {
 
 /// What has become of a limit.
 pub fn limit_words(limit: Limit, reach: Reach) -> String {
-    let of = limit_name(limit);
+    let of = limit.describe();
     match reach {
         Reach::Reserve => format!("{of} is used up but for what is held back to save the work"),
         Reach::All => format!("{of} is used up"),
-    }
-}
-
-/// A limit, for people.
-pub fn limit_name(limit: Limit) -> &'static str {
-    match limit {
-        Limit::Budget => "the budget",
-        Limit::Tokens => "the limit on tokens",
-        Limit::Time => "the time limit",
-        Limit::Wall => "the wall limit",
-        Limit::Turns => "the limit on turns",
     }
 }
 
@@ -346,10 +352,10 @@ pub fn plural<'a>(count: u32, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
 
-/// `1 run`, `2 runs`.
+/// `1 run`, `2,000 runs`.
 pub fn counted(count: u64, one: &str) -> String {
     let many = if count == 1 { "" } else { "s" };
-    format!("{count} {one}{many}")
+    format!("{} {one}{many}", text::grouped(count))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use longhaul_core::{Moment, Record, RunId};
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
     AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Metadata, ModelSpent, Orphaned, Plan,
-    SessionSummary, Status, WorkspaceRecord,
+    SessionSummary, Status, StoppedTask, WorkspaceRecord,
 };
 use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
@@ -126,6 +126,7 @@ fn derived(name: &str) -> Value {
         "config-show" => of_configuration(),
         "config-path" => of::<config::Places>(),
         "config-init" => of::<config::Begun>(),
+        "config-trust" => of::<config::ConfigTrust>(),
         "schema" => of::<schema::Listed>(),
         "events" => of::<EventLine<'_>>(),
         "stream-json" => of::<StreamLine>(),
@@ -143,6 +144,7 @@ fn derived(name: &str) -> Value {
         "exit" => of::<AttemptExit>(),
         "spent" => of::<Vec<ModelSpent>>(),
         "answers" => of::<Vec<AnsweredQuestion>>(),
+        "background" => of::<Vec<StoppedTask>>(),
         "orphaned" => of::<Orphaned>(),
         "changes" => of::<WorkspaceRecord>(),
         "diff" => of::<diff::Diff<'_>>(),

@@ -93,31 +93,40 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
         Without: CLAUDECODE, CLAUDE_CODE_BRIDGE_SESSION_ID, CLAUDE_CODE_CHILD_NOTES_DIR, CLAUDE_CODE_CHILD_SESSION, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS, CLAUDE_CODE_RETRY_WATCHDOG, CLAUDE_CODE_SESSION_ATTENDED, CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SESSION_KIND, CLAUDE_CODE_SSE_PORT, CLAUDE_EFFORT, CLAUDE_JOB_DIR, CLAUDE_PID
         Stdin: {"message":{"content":"fix the 'tests'","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         Policy: default
-          allow_denials: false
-          attempt_timeout: null
-          attempt_timeout_rule: "while_progressing"
-          background_wait: 600000
-          backoff: {"base":2000,"cap":300000,"jitter":"full"}
-          check: null
-          condense: false
-          condense_timeout: 60000
+          budget: none
+          max_tokens: none
+          time_limit: none
+          wall_limit: none
+          max_turns: none
+          memory_limit: none
+          max_retries: 5
+          retry_base: 2s
+          retry_cap: 5m
+          retry_jitter: full
+          outage_limit: 6h
+          attempt_timeout: none
+          stall_timeout: 7m
+          progress_timeout: 2h20m
+          orphan_timeout: 1h
+          max_wait: none
+          background_wait: 10m
           inner_retries: 4
-          keep_going: null
-          limits: {}
-          linger: 10000
-          max_wait: null
-          orphan_timeout: 3600000
-          overload_cap: 15000
-          overload_young: 180000
+          on_terminate: suspend
+          wrap_up_time: a tenth of the limit, from 30s to 5m
+          check_attempts: none
+          check_timeout: none
+          keep_going: false
           progress_resets: true
-          progress_timeout: 8400000
-          reset_jitter: 10000
-          retries_max: 5
-          server_bound: {"time":21600000}
-          session_loss: "ladder"
-          stall_timeout: 420000
-          stop_grace: 10000
-          wrap_up: {"time":null}
+          overload_cap: 15s
+          overload_young: 3m
+          reset_jitter: 10s
+          attempt_timeout_rule: while_progressing
+          linger: 10s
+          stop_grace: 10s
+          allow_denials: false
+          session_loss: ladder
+          condense: false
+          condense_timeout: 1m
         Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window
     "#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
     assert!(!witness.exists() && !stage.home().exists());
@@ -149,6 +158,21 @@ fn the_help_of_run() {
               --permission-mode <MODE>
                   The agent's permission mode [default: the user's own settings]
 
+              --agent-path <FILE>
+                  The agent's program [default: `claude`, on PATH and where its installers put it]
+
+              --allow-tools <TOOL>
+                  Let the agent use no other tools than these, whatever else permits them: names like `Read`
+                  or `mcp__github__*`
+
+              --deny-tools <TOOL>
+                  Do not let the agent use these tools, whatever else permits them
+
+              --check <COMMAND>
+                  Judge the work by this command when the agent says that it is done, in a shell and in the
+                  directory it works in: what it says goes back to the agent, until it exits with 0. Several
+                  are run one after the other
+
           -C, --cwd <DIR>
                   The directory to work in [default: this one]
 
@@ -160,9 +184,6 @@ fn the_help_of_run() {
 
               --resume-or-new <SESSION>
                   Continue this session, or begin a new one if it is found nowhere
-
-              --agent-path <FILE>
-                  The agent's program [default: `claude`, on PATH and where its installers put it]
 
               --seed-tokens <N>
                   How long the account of lost work may be that a fresh session goes on with, in tokens
@@ -181,18 +202,6 @@ fn the_help_of_run() {
                   Calls with effects outside of the workspace, besides the bundled ones, which a resumed
                   agent is told not to repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each
                   `[[program]]`, its `names` and how its arguments begin: `begins = ["prod"]`
-
-              --allow-tools <TOOL>
-                  Let the agent use no other tools than these, whatever else permits them: names like `Read`
-                  or `mcp__github__*`
-
-              --deny-tools <TOOL>
-                  Do not let the agent use these tools, whatever else permits them
-
-              --check <COMMAND>
-                  Judge the work by this command when the agent says that it is done, in a shell and in the
-                  directory it works in: what it says goes back to the agent, until it exits with 0. Several
-                  are run one after the other
 
               --network <HOST>
                   Let the agent's commands reach these hosts alone, or `none`: names like `example.com`,
@@ -241,6 +250,17 @@ fn the_help_of_run() {
                   The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by
                   chance]
 
+              --key <KEY>
+                  Start this work once, under a key that becomes the run's id: the same call continues the
+                  run if it was stopped, follows it if it is running, and prints its result if it has
+                  finished
+
+              --retry
+                  With --key: resume the run if it finished as anything but `done` or `cancelled`
+
+              --no-attach
+                  With --key: refuse if the run is running, instead of following it
+
               --name <NAME>
                   What to call the run: every command takes the name for the newest run that has it
 
@@ -258,23 +278,24 @@ fn the_help_of_run() {
 
         Limits:
               --budget <USD>
-                  What the run may cost, in dollars; 0 is unlimited, as for every limit
+                  What the run may cost, in dollars; `none` is unlimited, as for every limit [default: none]
 
               --max-tokens <N>
-                  Tokens that it may use, of every kind: a number, or one like 500k or 2M
+                  Tokens that it may use, of every kind: a number, or one like 500k or 2M [default: none]
 
               --time-limit <DURATION>
-                  How long it may work; waits for the API and the machine's sleep are not counted
+                  How long it may work; waits for the API and the machine's sleep are not counted [default:
+                  none]
 
               --wall-limit <DURATION>
-                  How long it may take, waits and sleep included
+                  How long it may take, waits and sleep included [default: none]
 
               --max-turns <N>
-                  How often the model may answer; its sub-agents are not counted
+                  How often the model may answer; its sub-agents are not counted [default: none]
 
               --memory-limit <SIZE>
                   Memory that its processes may have resident together, like 8G or 900M: then the agent is
-                  stopped, and goes on once
+                  stopped, and resumed once [default: none]
 
               --wrap-up-time <DURATION>
                   How much of a limit on time is held back for the agent to save its work [default: a tenth,
@@ -327,46 +348,49 @@ fn the_help_of_run() {
 
         Policy:
               --preset <PRESET>
-                  The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
+                  The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill.
+                  The defaults below are those of `default`
 
               --max-retries <N>
-                  Failed attempts in a row, without progress, that are retried
+                  Failed attempts in a row, without progress, that are retried [default: 5]
 
               --retry-base <DURATION>
-                  The first wait between attempts
+                  The first wait between attempts [default: 2s]
 
               --retry-cap <DURATION>
-                  The longest wait between attempts
+                  The longest wait between attempts [default: 5m]
 
               --retry-jitter <full|none|PERCENT>
-                  How chance spreads waits: full, none, or percent either way
+                  How chance spreads waits: full, none, or percent either way [default: full]
 
               --outage-limit <DURATION>
                   How long to wait out one outage of the API, counted from its first failure without
-                  progress
+                  progress [default: 6h]
 
               --attempt-timeout <DURATION>
-                  How long one attempt may take
+                  How long one attempt may take [default: none]
 
               --stall-timeout <DURATION>
-                  How long the agent may be silent with no tool running
+                  How long the agent may be silent with no tool running [default: 7m]
 
               --progress-timeout <DURATION>
-                  How long the agent may go on without finishing a message or a tool call, whatever else it
-                  says
+                  How long the agent may run without finishing a message or a tool call [default: 2h20m]
 
               --orphan-timeout <DURATION>
                   How long the agent may be silent after Longhaul itself was killed and nobody has recovered
-                  the run; then a watchdog ends it, and the run can still be recovered
+                  the run; then a watchdog ends it, and the run can still be recovered [default: 1h]
 
               --max-wait <DURATION>
                   The longest wait for a usage window's reset; a later one ends the run with `retry_later`
+                  [default: none]
 
               --background-wait <DURATION>
-                  How long background shells may outlive the result
+                  How long background commands may outlive the result before they are stopped; with
+                  --keep-going, before the agent is asked about them: then only a limit of the run stops
+                  them [default: 10m]
 
               --inner-retries <N>
-                  Retries inside the agent for one request
+                  Retries inside the agent for one request [default: 4]
 
               --check-attempts <N>
                   Checks in vain after which the run ends as check_failed [default: 10]
@@ -374,15 +398,20 @@ fn the_help_of_run() {
               --check-timeout <DURATION>
                   How long one check may take, all of its commands together [default: 30m]
 
+              --on-terminate <suspend|cancel>
+                  What SIGTERM and SIGHUP do: `suspend` stops the run until `longhaul recover` continues it,
+                  `cancel` ends it [default: suspend]
+
               --allow-denials
                   Count a run with denied tools as done
 
         Telling others:
-              --notify <COMMAND>
-                  Call this command, in a shell and in the directory of the work, when the run is over, when
-                  it needs a person, and when it begins to wait for more than 15 minutes. What there is to
-                  tell comes on its standard input, as one JSON object. Several are all called. What becomes
-                  of them changes nothing. See docs/events.md
+              --notify <CHANNEL>
+                  Send a notification when the run is finished, needs a person, or starts to wait for more
+                  than 15 minutes: `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an
+                  environment variable with the URL of a webhook), or a COMMAND for the shell, which reads
+                  one JSON object from its stdin. May be repeated. A notification that fails changes
+                  nothing. See docs/events.md
 
               --events <FILE|-|fd:N>
                   Tell each decision of the run as a line of JSON, once it is on disk: at the end of this
@@ -391,12 +420,16 @@ fn the_help_of_run() {
 
         Output:
               --output-format <FORMAT>
-                  How to print the result [default: text on a terminal, else json]
+                  How to print the result [default: text; json to a pipe, from commands that drive a run:
+                  run, resume, rerun, research, recover, attach, cancel]
 
                   Possible values:
                   - json:        One JSON object
                   - text:        For people
                   - stream-json: The agent's events and ours, line by line, then the JSON object
+
+              --json
+                  Print JSON: short for `--output-format json`
 
           -q, --quiet
                   Print nothing on stderr but errors
@@ -414,7 +447,47 @@ fn the_help_of_run() {
               --no-config
                   Read no configuration file
 
-        Durations are like 90s, 5m or 1h30m; a bare number is seconds; 0 is unlimited.
+        Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` is unlimited.
     "#]]
     .assert_eq(&ended.stdout);
+}
+
+#[test]
+fn a_dry_run_prints_durations_as_people_type_them() {
+    let stage = Stage::new();
+    let args = ["p", "--dry-run", "--output-format", "text", "--stall-timeout", "90", "--max-tokens", "none"];
+    let text = stage.run(&stage.agent(), &args).end().stdout;
+    for line in
+        ["stall_timeout: 1m30s", "outage_limit: 6h", "budget: none", "max_tokens: none", "linger: 10s"]
+    {
+        assert!(text.contains(&format!("  {line}\n")), "no `{line}` in {text}");
+    }
+    assert!(!text.contains("00000"), "{text}");
+}
+
+#[test]
+fn a_limit_of_0_is_an_error_that_names_none() {
+    let stage = Stage::new();
+    let check = |args: &[&str]| {
+        let ended = stage.run(&stage.agent(), &["p", "--dry-run"]).args(args).end();
+        assert_eq!(ended.code, 2, "{args:?}: {ended:?}");
+        ended.says(&["none` means unlimited"]);
+    };
+    check(&["--budget", "0"]);
+    check(&["--time-limit", "0"]);
+    check(&["--wall-limit", "0s"]);
+    check(&["--max-turns", "0"]);
+    check(&["--stall-timeout", "0"]);
+    let configured = stage.run(&stage.agent(), &["p", "--dry-run"]).env("LONGHAUL_BUDGET", "0").end();
+    assert_eq!(configured.code, 2, "{configured:?}");
+    configured.says(&["LONGHAUL_BUDGET", "`--budget none` means unlimited"]);
+    for limit in ["--budget", "--max-tokens", "--time-limit", "--wall-limit", "--max-turns", "--memory-limit"]
+    {
+        let plan = dry_run(
+            &stage,
+            &["--agent-path", &stage.agent().display().to_string(), "run", "p", "--dry-run", limit, "none"],
+            "",
+        );
+        assert_eq!(plan["policy"]["limits"], serde_json::json!({}), "{limit}");
+    }
 }

@@ -93,7 +93,7 @@ fn an_agent_that_cannot_be_started_is_refused() {
     refused(
         &stage.run(&text, &["p"]).end(),
         "agent_unusable",
-        &["by hand", "npm install -g @anthropic-ai/claude-code"],
+        &["npm install -g @anthropic-ai/claude-code", "`longhaul doctor`"],
     );
     assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
 }
@@ -107,7 +107,7 @@ fn an_agent_that_is_too_old_is_refused() {
         "agent_unusable",
         &["npm install -g @anthropic-ai/claude-code"],
     );
-    assert!(envelope["errors"][0].as_str().is_some_and(|error| error.contains("--include-partial-messages")));
+    assert!(envelope["errors"].to_string().contains("--include-partial-messages"));
     assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
 }
 
@@ -124,8 +124,8 @@ fn a_session_has_one_run_at_a_time() {
     let holder = stage.only_run();
     for second in [["--session-id", SESSION], ["--resume", SESSION], ["--resume-or-new", SESSION]] {
         let ended = stage.run(&silent, &["p"]).args(second).end();
-        let envelope = refused(&ended, "session_busy", &["wait for that run"]);
-        let error = envelope["errors"][0].as_str().unwrap_or_default();
+        let envelope = refused(&ended, "session_busy", &["wait until the other run has ended"]);
+        let error = envelope["errors"].to_string();
         assert!(error.contains(holder.id().as_str()) && error.contains(SESSION), "{second:?}: {envelope}");
         let busy = stage
             .runs()
@@ -212,7 +212,7 @@ fn a_session_that_is_not_there_is_refused_with_those_that_are_like_it() {
     refused(&resume(far), "session_lost", &[far, "--resume-or-new"]);
     assert!(!stage.home().exists());
     // Only the agent knows its titles.
-    refused(&resume("no such title"), "session_lost", &["--resume-or-new"]);
+    refused(&resume("no such title"), "session_lost", &["in a new session: `longhaul resume "]);
     assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
 }
 

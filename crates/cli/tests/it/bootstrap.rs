@@ -97,7 +97,7 @@ fn the_past_is_learnt_from_once() {
     let asked = bootstrap(&stage, &[]).against(&server).end();
     assert_eq!(asked.code, 2, "{}", asked.stderr);
     assert!(asked.stderr.contains("nobody can be asked whether it may"), "{}", asked.stderr);
-    let unlimited = bootstrap(&stage, &["--budget", "0"]).against(&server).end();
+    let unlimited = bootstrap(&stage, &["--budget", "none"]).against(&server).end();
     assert!(unlimited.stderr.contains("nobody can be asked whether it may"), "{}", unlimited.stderr);
     assert_eq!(server.api.account().side.len(), 0, "nothing was asked by then");
 

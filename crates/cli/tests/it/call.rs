@@ -5,7 +5,7 @@ use crate::server::Server;
 use crate::stage::LONGHAUL;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -16,19 +16,30 @@ use std::time::{Duration, Instant};
 // The longest a test waits for anything; a drill on a machine with other work takes more than a minute.
 const PATIENCE: Duration = Duration::from_secs(180);
 
+/// Commands for people: they print text, and JSON only with `--json`.
+const FOR_PEOPLE: [&str; 15] = [
+    "runs", "status", "show", "why", "cost", "doctor", "gc", "ledger", "config", "schema", "export",
+    "import", "drill", "simulate", "playbook",
+];
+/// Flags that say what is printed.
+const FORMATS: [&str; 8] =
+    ["--output-format", "--json", "--text", "--csv", "--list", "--print", "--help", "--version"];
+
 /// A program about to be started.
 pub struct Call {
     command: Command,
+    args: Vec<OsString>,
     stdin: Vec<u8>,
+    prints_text: bool,
 }
 
 impl Call {
     pub fn new(command: Command) -> Call {
-        Call { command, stdin: Vec::new() }
+        Call { command, args: Vec::new(), stdin: Vec::new(), prints_text: false }
     }
 
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Call {
-        self.command.args(args);
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
@@ -53,7 +64,33 @@ impl Call {
         self
     }
 
+    /// Prints what a person sees: without the `--json` that tests of commands for people need.
+    pub fn in_text(mut self) -> Call {
+        self.prints_text = true;
+        self
+    }
+
+    /// Adds `--json` to commands for people, because a test reads objects.
+    fn add_json(&mut self) {
+        let behind = self.args.iter().position(|arg| arg == "--").unwrap_or(self.args.len());
+        let own = &self.args[..behind];
+        let command = own.iter().filter_map(|arg| arg.to_str()).find(|arg| !arg.starts_with('-'));
+        let is_for_people = command.is_some_and(|command| FOR_PEOPLE.contains(&command));
+        let is_formatted = own.iter().filter_map(|arg| arg.to_str()).any(|arg| {
+            FORMATS.iter().any(|flag| {
+                arg.strip_prefix(flag).is_some_and(|rest| matches!(rest.get(..1), None | Some("=")))
+            })
+        });
+        if is_for_people && !is_formatted && !self.prints_text {
+            self.args.insert(behind, "--json".into());
+        }
+    }
+
     pub fn start(mut self) -> Started {
+        if self.command.get_program() == LONGHAUL {
+            self.add_json();
+        }
+        self.command.args(&self.args);
         let called = (self.command.get_program() == LONGHAUL).then(|| self.called());
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().expect("the program can be started");
@@ -180,6 +217,12 @@ impl Ended {
         let envelope: Value = serde_json::from_str(&self.stdout).expect("an envelope is printed");
         assert_eq!(envelope["run"]["exit_code"], code, "{envelope}");
         assert_eq!(envelope["success"], code == 0, "{envelope}");
+        let errors = envelope["errors"].as_array().expect("a list of errors");
+        assert_eq!(errors.is_empty(), code == 0, "only a run that is done has no error: {envelope}");
+        let is_diagnostic = |error: &Value| {
+            ["[ede_diagnostic]", "panic("].iter().any(|mark| error.to_string().contains(mark))
+        };
+        assert!(!errors.iter().any(is_diagnostic), "{envelope}");
         envelope
     }
 

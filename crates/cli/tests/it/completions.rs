@@ -1,8 +1,67 @@
 //! Completions and manual pages are those of the command tree, as people see it.
 
-use crate::stage::Stage;
+use crate::server::{Server, WORK};
+use crate::stage::{LONGHAUL, Stage};
 use crate::tidy;
 use std::fs;
+
+/// The values that the script of fish receives for these words, the last of which is incomplete.
+fn offered(stage: &Stage, words: &[&str]) -> Vec<String> {
+    let call = stage.longhaul(["--", "longhaul"]).args(words).env("LONGHAUL_COMPLETE", "fish");
+    let answer = call.end();
+    assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{answer:?}");
+    let value = |line: &str| line.split('\t').next().unwrap_or_default().to_owned();
+    answer.stdout.lines().map(value).collect()
+}
+
+#[test]
+fn completions_offer_the_ids_and_names_of_runs() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    assert_eq!(offered(&stage, &["show", "o"]), Vec::<String>::new());
+    assert!(!stage.home().exists(), "a completion creates nothing");
+    let free = ["p", "--permission-mode", "bypassPermissions"];
+    for id in ["one", "two"] {
+        let run = stage.run(&stage.agent(), &free).args(["--run-id", id, "--name", "nightly"]);
+        run.against(&server).end().envelope(0);
+    }
+    let first = offered(&stage, &["show", ""]);
+    assert_eq!(first[..3], ["two", "nightly", "one"], "runs come before flags: {first:?}");
+    for command in
+        ["why", "logs", "diff", "report", "cancel", "attach", "resume", "rerun", "recover", "export", "seed"]
+    {
+        assert_eq!(offered(&stage, &[command, "ni"]), ["nightly"], "{command}");
+    }
+    assert_eq!(offered(&stage, &["keypoints", "extract", "--run", "o"]), ["one"]);
+    fs::write(stage.home().join("ledger.sqlite3"), "damaged").expect("it can be written");
+    assert_eq!(offered(&stage, &["show", "o"]), Vec::<String>::new());
+}
+
+#[test]
+fn bash_completes_a_run() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "onlyrun"];
+    stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
+    let script = "source <(longhaul completions bash); COMP_WORDS=(longhaul show on); COMP_CWORD=2; COMP_TYPE=9; \
+                  _clap_complete_longhaul longhaul on show; echo \"${COMPREPLY[@]}\"";
+    let path = format!("{}:{}", LONGHAUL.rsplit_once('/').expect("it is a path").0, env!("PATH"));
+    let completed = stage.program("bash").args(["-c", script]).env("PATH", path).end();
+    assert_eq!((completed.code, completed.stdout.trim()), (0, "onlyrun"), "{completed:?}");
+}
+
+#[test]
+fn help_of_a_command_is_that_of_its_flag() {
+    let stage = Stage::new();
+    for command in [&["run"][..], &["playbook", "learn"]] {
+        let by_word = stage.longhaul(["help"]).args(command).end();
+        let by_flag = stage.longhaul(command).args(["--help"]).end();
+        assert_eq!((by_word.code, &by_word.stdout), (0, &by_flag.stdout), "{command:?}");
+    }
+    let help = stage.longhaul(["help"]).end().stdout;
+    let mistyped = stage.longhaul(["watchdo"]).end().stderr;
+    for hidden in ["finish-tool", "drill-agent", "watchdog", "hook"] {
+        assert!(!help.contains(hidden) && !mistyped.contains(hidden), "{hidden}: {help}{mistyped}");
+    }
+}
 
 #[test]
 fn completions_and_pages_have_what_people_see() {
@@ -10,14 +69,20 @@ fn completions_and_pages_have_what_people_see() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = stage.longhaul(["completions", shell]).end();
         assert_eq!(script.code, 0, "{shell}: {script:?}");
-        for word in ["simulate", "keep-going", "recover", "--within"] {
-            let word = if ["fish"].contains(&shell) { word.trim_start_matches('-') } else { word };
-            assert!(script.stdout.contains(word), "{shell} has no {word}");
-        }
-        for hidden in ["finish-tool", "drill-agent", "START_TICKS", "--detached"] {
-            assert!(!script.stdout.contains(hidden), "{shell} has {hidden}");
-        }
+        assert!(script.stdout.contains("LONGHAUL_COMPLETE"), "{shell}: {script:?}");
     }
+    let commands = offered(&stage, &[""]);
+    for command in ["run", "simulate", "recover", "help"] {
+        assert!(commands.iter().any(|offered| offered == command), "no {command} in {commands:?}");
+    }
+    for hidden in ["finish-tool", "drill-agent", "watchdog", "hook"] {
+        assert!(!commands.iter().any(|offered| offered == hidden), "{hidden} in {commands:?}");
+        assert_eq!(offered(&stage, &[hidden]), Vec::<String>::new());
+    }
+    let flags = offered(&stage, &["recover", "--"]);
+    assert!(flags.iter().any(|flag| flag == "--within"), "{flags:?}");
+    let flags = offered(&stage, &["run", "--de"]);
+    assert_eq!(flags, ["--deny-tools", "--detach"]);
     let no_shell = stage.longhaul(["completions", "tcsh"]).end();
     assert_eq!(no_shell.code, 2, "{no_shell:?}");
     let dir = stage.folder().join("man");

@@ -70,7 +70,7 @@ fn a_dry_run_shows_what_is_configured() {
     let text = stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "text"]).end();
     assert!(text.stdout.contains(&format!("Set by:\n  agent_args: {}:3\n", own.display())), "{text:?}");
     // What is typed holds, and sets aside what it excludes.
-    let plan = json(&dry(&stage, &["--keep-going"]).end());
+    let plan = json(&dry(&stage, &["--keep-going", "--budget", "none"]).end());
     assert_eq!((&plan["checks"], &plan["changed"]["check"]), (&serde_json::json!([]), &Value::Null));
     let plan = json(&dry(&stage, &["--no-config"]).end());
     assert_eq!(
@@ -229,9 +229,9 @@ fn what_only_looks_goes_on_without_a_file_that_is_wrong() {
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}: {ended:?}");
     }
     user(&stage, "output_format = \"text\"\n");
-    let ended = stage.longhaul(["simulate", "--runs", "1"]).end();
+    let ended = stage.longhaul(["simulate", "--runs", "1"]).in_text().end();
     assert!(ended.stdout.starts_with("Policy:"), "{ended:?}");
-    let ended = stage.longhaul(["config", "path"]).end();
+    let ended = stage.longhaul(["config", "path"]).in_text().end();
     assert!(ended.stdout.starts_with("user  "), "{ended:?}");
 }
 
@@ -312,4 +312,64 @@ fn a_detached_run_is_configured_alike() {
     let run = stage.only_run();
     assert_eq!(run.plan().expect("there is a plan").policy.retries_max, 9);
     assert_eq!(tidy::replayed(&run).exit_code(), 0);
+}
+
+#[test]
+fn trusted_project_sets_check_and_permission_mode_until_it_changes() {
+    let stage = Stage::new();
+    let file = project(&stage, "check = [\"true\"]\npermission_mode = \"acceptEdits\"\n");
+    let untrusted = dry(&stage, &[]).end();
+    assert_eq!(untrusted.code, 2, "{untrusted:?}");
+    let work = fs::canonicalize(stage.work()).expect("a folder").display().to_string();
+    let command = format!("longhaul config trust --cwd {work}");
+    untrusted.says(&[
+        "longhaul.toml:1",
+        "`check` cannot be set yet",
+        "you have not trusted this file",
+        &command,
+    ]);
+
+    let trust =
+        |more: &[&str]| stage.longhaul(["config", "trust", "--cwd"]).args([stage.work()]).args(more).end();
+    let trusted = json(&trust(&["--output-format", "json"]));
+    assert_eq!((&trusted["trusted"], &trusted["settings"]["check"]), (&true.into(), &"[\"true\"]".into()));
+    let planned = json(&dry(&stage, &[]).end());
+    assert_eq!(planned["checks"], serde_json::json!(["true"]));
+    assert!(planned["command"]["args"].to_string().contains("acceptEdits"), "{planned}");
+    let records = stage.home().join("trusted");
+    let record = fs::read_dir(&records).expect("records").next().expect("one").expect("an entry").path();
+    let mode = |path: &PathBuf| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!((mode(&record), mode(&records)), (0o600, 0o700));
+    // What was typed goes before it.
+    let typed = json(&dry(&stage, &["--permission-mode", "plan"]).end());
+    assert!(!typed["command"]["args"].to_string().contains("acceptEdits"), "{typed}");
+
+    fs::write(&file, "check = [\"echo more\"]\n").expect("the stage can be written");
+    let changed = dry(&stage, &[]).end();
+    assert_eq!(changed.code, 2, "{changed:?}");
+    changed.says(&["the file changed since you trusted it", &command]);
+    assert_eq!(trust(&[]).code, 0);
+    assert_eq!(dry(&stage, &[]).end().code, 0);
+    let revoked = trust(&["--revoke", "--output-format", "text"]);
+    assert!(revoked.stdout.contains("not trusted"), "{revoked:?}");
+    assert_eq!(dry(&stage, &[]).end().code, 2);
+    // Trust widens nothing else.
+    fs::write(&file, "notify = [\"true\"]\n").expect("the stage can be written");
+    let refused = trust(&[]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.says(&["`notify` cannot be set by a project"]);
+    assert_eq!(stage.longhaul(["config", "trust"]).end().code, 2, "there is no file");
+}
+
+#[test]
+fn misspelled_variable_is_reported_once() {
+    let stage = Stage::new();
+    let warned = dry(&stage, &[]).env("LONGHAUL_BUGDET", "3").end();
+    assert_eq!(warned.code, 0, "{warned:?}");
+    assert_eq!(warned.stderr.matches("LONGHAUL_BUGDET").count(), 1, "{warned:?}");
+    assert!(warned.stderr.contains("did you mean LONGHAUL_BUDGET?"), "{warned:?}");
+    for silent in [dry(&stage, &["--quiet"]).env("LONGHAUL_BUGDET", "3"), dry(&stage, &[])] {
+        let silent = silent.end();
+        assert!(!silent.stderr.contains("variable"), "{silent:?}");
+    }
 }

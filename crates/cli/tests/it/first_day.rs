@@ -27,8 +27,8 @@ fn says(ended: &Ended, words: &[&str]) {
 fn before_the_first_run_lists_say_that_there_is_none() {
     let stage = Stage::new();
     let text = |args: &[&str]| stage.longhaul(args).args(["--output-format", "text"]).end();
-    says(&text(&["runs"]), &["no run was begun yet", "`longhaul run`"]);
-    says(&text(&["runs", "--state", "failed"]), &["no run is like that"]);
+    says(&text(&["runs"]), &["no runs yet", "`longhaul run`"]);
+    says(&text(&["runs", "--state", "failed"]), &["no run matches"]);
     assert!(text(&["cost"]).stdout.starts_with("nothing was spent in the last 30 days"));
     assert_eq!(text(&["cost", "--all"]).stdout, "nothing was spent\n");
 }

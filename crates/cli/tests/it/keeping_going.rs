@@ -40,7 +40,16 @@ fn stopping(stops: u32) -> String {
 }
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-going"];
+    let free = [
+        "p",
+        "--permission-mode",
+        "bypassPermissions",
+        "--preset",
+        "drill",
+        "--keep-going",
+        "--max-tokens",
+        "none",
+    ];
     stage.run(agent, &free).args(args).against(server).end().envelope(code)
 }
 
@@ -132,7 +141,16 @@ fn a_model_that_changes_nothing_any_more_is_let_go_and_is_no_success() {
 fn it_is_kept_going_by_who_takes_it_over() {
     let stage = Stage::new();
     let server = Server::plays(&stopping(5));
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-going"];
+    let free = [
+        "p",
+        "--permission-mode",
+        "bypassPermissions",
+        "--preset",
+        "drill",
+        "--keep-going",
+        "--max-tokens",
+        "none",
+    ];
     let started = stage.run(&stage.agent(), &free).against(&server).start();
     until("it has stopped twice", || steps(&stage) >= 2);
     started.kill();
@@ -161,7 +179,10 @@ fn what_is_not_said_is_as_documented() {
     let stage = Stage::new();
     let planned = |args: &[&str]| {
         let ended = stage
-            .run(&stage.agent(), &["p", "--dry-run", "--output-format", "json", "--keep-going"])
+            .run(
+                &stage.agent(),
+                &["p", "--dry-run", "--output-format", "json", "--keep-going", "--max-tokens", "none"],
+            )
             .args(args)
             .end();
         let plan: Value = serde_json::from_str(&ended.stdout).expect("it is JSON");

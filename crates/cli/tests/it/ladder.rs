@@ -65,7 +65,8 @@ fn a_session_of_another_configuration_is_resumed_from_a_copy() {
         let agent = agent_of(&stage.only_run());
         kill_process(agent, Signal::KILL).expect("it was started by this test");
         until("the agent is gone", || is_gone(agent));
-        let ended = recover(stage, server, &[]).end();
+        // Without that variable a person has to decide.
+        let ended = stage.longhaul(["resume", "@"]).against(server).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert_eq!(rungs(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);

@@ -3,6 +3,7 @@
 
 use crate::call::{Ended, until};
 use crate::output::redacted;
+use crate::paging::on_a_screen;
 use crate::recovering::{STEPS, in_mid_tool, late, recover};
 use crate::server::{Server, WORK};
 use crate::stage::Stage;
@@ -139,12 +140,15 @@ fn what_goes_on_is_told_and_what_nobody_has() {
     let none = stage.longhaul(["status", "--output-format", "text"]).end();
     assert_eq!(
         (none.code, none.stdout.as_str()),
-        (0, "no run goes on; `longhaul runs` lists those that are over\n")
+        (0, "no unfinished runs; `longhaul runs` lists all runs\n")
     );
     let running = in_mid_tool(&stage, &stage.agent(), &server);
     let status = || json(&stage.longhaul(["status"]).end());
     assert_eq!(status()["running"], 1);
-    assert_eq!(status()["runs"][0]["now"], "attempt 1");
+    let now = status()["runs"][0]["now"].clone();
+    assert!(now.as_str().is_some_and(|now| now.starts_with("Bash: ")), "{now}");
+    let text = stage.longhaul(["status"]).in_text().end().stdout;
+    assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  Bash: ")), "{text}");
     assert_eq!(ids(&stage, &["--state", "running"]).len(), 1);
     running.kill();
     until("its lock is gone", || status()["orphaned"] == 1);
@@ -169,7 +173,10 @@ fn a_run_that_waits_says_for_what() {
     let told = status()["runs"][0].clone();
     assert_eq!(told["fault"], "overloaded");
     let now = told["now"].as_str().expect("words");
-    assert!(now.starts_with("the API is overloaded; attempt 2 at "), "{now}");
+    assert!(
+        now.starts_with("waiting until ") && now.ends_with(": the API is overloaded · attempt 2"),
+        "{now}"
+    );
     assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
     waiting.end().envelope(130);
     assert_eq!(ids(&stage, &["--state", "cancelled"]).len(), 1);
@@ -222,6 +229,32 @@ fn no_run_fails_for_the_ledger() {
         fs::remove_file(path(&stage)).expect("it was there");
         fs::create_dir(path(&stage)).expect("it can be made");
     });
+}
+
+/// The ids in a list as text, without the lines of activities.
+fn listed_as_text(text: &str) -> Vec<String> {
+    let lines = text.lines().skip(1).filter(|line| !line.starts_with(' '));
+    lines.map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_pipe_receives_all_runs_and_a_terminal_the_newest() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    work(&stage, &server, &["--run-id", "a0"]);
+    let first = stage.only_run();
+    // As many runs as a screen does not have: copies of one.
+    for number in 1..=30 {
+        let copy = first.path().with_file_name(format!("a{number}"));
+        assert_eq!(stage.program("cp").args(["-a"]).args([first.path(), &copy]).end().code, 0);
+    }
+    let text = stage.longhaul(["runs"]).in_text().end();
+    assert_eq!(listed_as_text(&text.stdout).len(), 31, "{text:?}");
+    assert_eq!(text.stderr, "");
+    assert_eq!(ids(&stage, &[]).len(), 31);
+    assert_eq!(listed_as_text(&on_a_screen(&stage, &["runs", "--no-pager"], &[])).len(), 30);
+    assert_eq!(listed_as_text(&on_a_screen(&stage, &["runs", "--all", "--no-pager"], &[])).len(), 31);
+    let limited = stage.longhaul(["runs", "-n", "2"]).in_text().end();
+    assert_eq!(limited.stderr, "the newest 2 runs; --all lists all\n");
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn a_run_that_is_given_more_goes_on() {
         run(stage, agent, server, &["--max-turns", "6"], 22);
         let again = stage.longhaul(["resume", "@"]).against(server).end();
         assert_eq!(again.code, 2, "{again:?}");
-        again.says(&["the limit on turns is used up", "--max-turns"]);
+        again.says(&["the turn limit is used up", "--max-turns"]);
         let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
         let envelope = stage.longhaul(more).against(server).end().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
@@ -315,4 +315,25 @@ fn a_budget_for_a_model_without_a_price_comes_with_a_warning() {
     assert_eq!(limited.stderr.matches(words).count(), 1, "{limited:?}");
     let unlimited = run(&["--model", "claude-unheard-of-9"]);
     assert!(!unlimited.stderr.contains(words), "{unlimited:?}");
+}
+
+#[test]
+fn turn_limit_of_one_allows_one_answer() {
+    with_each_agent_at(&long(), "one turn", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--max-turns", "1"], 22);
+        assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
+        assert_eq!(server.api.account().model_requests(), 1, "{envelope}");
+    });
+}
+
+#[test]
+fn keep_going_needs_a_limit() {
+    let stage = Stage::new();
+    let dry = |more: &[&str]| stage.run(&stage.agent(), &["p", "--keep-going", "--dry-run"]).args(more).end();
+    let refused = dry(&[]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.says(&["--keep-going without a limit", "--time-limit 12h", "`--budget none`"]);
+    for limit in [["--budget", "none"], ["--budget", "5"], ["--time-limit", "none"], ["--max-turns", "50"]] {
+        assert_eq!(dry(&limit).code, 0, "{limit:?}");
+    }
 }

@@ -190,7 +190,7 @@ fn it_is_followed_across_a_supervisor_that_dies() {
             assert_eq!(followed.stdout.matches(words).count(), 1, "{words}: {followed:?}");
         }
         assert!(followed.stdout.contains("\nattempt 1: "), "{followed:?}");
-        assert!(followed.stdout.contains("the agent died (nobody saw how it ended)"), "{followed:?}");
+        assert!(followed.stdout.contains("the agent crashed (nobody saw how it ended)"), "{followed:?}");
         assert!(
             followed.stdout.contains("\nattempt 2, ") && followed.stdout.contains(": resumed"),
             "{followed:?}"
@@ -215,7 +215,7 @@ fn an_attempt_in_which_nothing_was_said_is_told() {
             "attempt 1, ",
             "attempt 1: ",
             "attempt 2, ",
-            "attempt 2: the agent does not know the session; began a new session ",
+            "attempt 2: the session was not found; began a new session ",
             "attempt 3, ",
             ": new, told the work on record (session_lost)\n",
             "attempt 3: ",

@@ -41,7 +41,7 @@ fn run(stage: &Stage, agent: &Path, server: &Server) -> Call {
 
 /// The same agent, which crashes when it is started for the first time.
 fn crashing(stage: &Stage, agent: &Path) -> PathBuf {
-    let crash = "test -e crashed || { touch crashed; exit 1; }";
+    let crash = "test -e crashed || { touch crashed; echo 'Segmentation fault' >&2; exit 1; }";
     stage.script("crashing", &format!("{crash}\nexec '{}' \"$@\"", agent.display()))
 }
 

@@ -5,10 +5,14 @@ use crate::call::{Ended, until};
 use crate::recovering::{in_mid_tool_with, recover, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
 use crate::stage::{LONGHAUL, Stage};
+use crate::tidy::everything;
 use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread::{self, JoinHandle};
 
 fn work(stage: &Stage, args: &[&str]) -> Ended {
     let server = Server::plays(WORK);
@@ -27,7 +31,7 @@ fn an_outcome_is_told() {
     with_each_agent("telling its outcome", |stage, agent, server| {
         let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         // The run is over for whoever is told so.
-        let finished = format!("'{LONGHAUL}' show @ > shown");
+        let finished = format!("'{LONGHAUL}' show @ --json > shown");
         let told = ["--notify", "cat >> heard", "--notify", &finished];
         let ended = stage.run(agent, &free).args(told).against(server).end();
         let envelope = ended.envelope(0);
@@ -197,4 +201,121 @@ fn a_command_that_cannot_be_called_is_refused() {
     assert!(stage.runs().is_empty());
     let ended = stage.longhaul(["recover", "--notify", "if then"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
+}
+
+/// Answers one HTTP request and returns it, once its body is complete.
+fn one_request(listener: TcpListener) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client connects");
+        let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
+        while !is_whole(&String::from_utf8_lossy(&request)) {
+            let read = stream.read(&mut bytes).expect("the client writes");
+            assert!(read > 0, "the client closed the connection: {}", String::from_utf8_lossy(&request));
+            request.extend(&bytes[..read]);
+        }
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+        stream.write_all(answer.as_bytes()).expect("the client reads");
+        String::from_utf8(request).expect("the request is text")
+    })
+}
+
+fn is_whole(request: &str) -> bool {
+    let Some((head, body)) = request.split_once("\r\n\r\n") else { return false };
+    let length = head
+        .lines()
+        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    body.len() >= length.unwrap_or(0)
+}
+
+fn listener() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let address = listener.local_addr().expect("it has an address").to_string();
+    (listener, address)
+}
+
+#[test]
+fn ntfy_receives_the_outcome() {
+    let stage = Stage::new();
+    let (listener, address) = listener();
+    let request = one_request(listener);
+    let ended = work(&stage, &["--run-id", "one", "--notify", &format!("ntfy:http://{address}/my-topic")]);
+    ended.envelope(0);
+    assert_eq!(ended.stderr, "");
+    let request = request.join().expect("it was called");
+    assert!(request.starts_with("POST /my-topic HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("Title: run one: done\r\n"), "{request}");
+    assert!(
+        request.contains("work: 1 attempt, $") && request.ends_with("Next: longhaul show one"),
+        "{request}"
+    );
+}
+
+#[test]
+fn slack_receives_the_outcome_and_no_file_has_its_url() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    let (listener, address) = listener();
+    let request = one_request(listener);
+    let args =
+        ["p", "--permission-mode", "bypassPermissions", "--run-id", "one", "--notify", "slack:MY_WEBHOOK"];
+    let run = stage.run(&stage.agent(), &args).against(&server);
+    let ended = run.env("MY_WEBHOOK", format!("http://{address}/services/secret")).end();
+    ended.envelope(0);
+    let request = request.join().expect("it was called");
+    assert!(request.starts_with("POST /services/secret HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("Content-Type: application/json\r\n"), "{request}");
+    let (_, body) = request.split_once("\r\n\r\n").expect("it has a body");
+    let body: Value = serde_json::from_str(body).expect("JSON");
+    assert!(body["text"].as_str().is_some_and(|text| text.starts_with("*run one: done*\n")), "{body}");
+    assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, ["slack:MY_WEBHOOK"]);
+    for path in everything(stage.only_run().path()) {
+        let text = fs::read(&path).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&text).contains("services/secret"), "{}", path.display());
+    }
+}
+
+#[test]
+fn the_desktop_receives_the_outcome() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    let program = stage.script("notify-send", "printf '%s|' \"$@\" > \"$HOME/shown\"");
+    let path = format!("{}:{}", program.parent().expect("a folder").display(), env!("PATH"));
+    let args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one", "--notify", "desktop"];
+    stage.run(&stage.agent(), &args).against(&server).env("PATH", path).end().envelope(0);
+    let shown = fs::read_to_string(stage.user_home().join("shown")).expect("it was called");
+    assert!(
+        shown.starts_with("--app-name=longhaul|--urgency=normal|--|run one: done|work: 1 attempt, $"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_failed_notification_is_reported_and_fails_no_run() {
+    let stage = Stage::new();
+    let (listener, address) = listener();
+    drop(listener);
+    let ended = work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
+    ended.envelope(0);
+    assert!(ended.stderr.contains("may have told nobody (outcome): it exited with 7"), "{ended:?}");
+}
+
+#[test]
+fn an_unusable_channel_is_refused() {
+    let stage = Stage::new();
+    let check = |channel: &str, words: &[&str]| {
+        let ended = stage.run(&stage.agent(), &["p", "--notify", channel]).end();
+        assert_eq!(ended.code, 2, "{ended:?}");
+        ended.says(words);
+        assert!(!ended.stderr.contains("T0K3N"), "{ended:?}");
+    };
+    check("ntfy:a/b", &["a topic of ntfy", "write ntfy:TOPIC"]);
+    check(
+        "slack:https://hooks.example/T0K3N",
+        &["name of an environment variable", "slack:SLACK_WEBHOOK_URL"],
+    );
+    check("slack:NO_SUCH_VARIABLE", &["NO_SUCH_VARIABLE is not set", "export the variable"]);
+    let bare = stage.run(&stage.agent(), &["p", "--notify", "desktop"]).env("PATH", stage.folder()).end();
+    assert_eq!(bare.code, 2, "{bare:?}");
+    bare.says(&["neither `notify-send` nor `osascript`"]);
+    assert!(stage.runs().is_empty());
 }

@@ -197,7 +197,7 @@ fn a_watchdog_has_nothing_of_its_supervisors() {
 #[test]
 fn without_a_timeout_there_is_no_watchdog() {
     let ((_ends, stage), server) = (stage(), Server::plays(HANG));
-    let run = hanging(&stage, &server, &["--orphan-timeout", "0"]);
+    let run = hanging(&stage, &server, &["--orphan-timeout", "none"]);
     // Written long after one would have been started.
     let journal = || fs::read_to_string(stage.only_run().journal_path()).expect("a journal");
     until("the session is open", || journal().contains("session_opened"));

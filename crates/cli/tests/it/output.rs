@@ -71,6 +71,7 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
             "id": …,
             "outcome": "done",
             "exit_code": 0,
+            "verified": "none",
             "fault": null,
             "limit": null,
             "attempts": 1,
@@ -79,13 +80,15 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
               "answered": 0,
               "by_default": 0
             },
+            "background_stopped": [],
             "retry_at": null,
             "active_ms": …,
             "waiting_ms": 0,
-            "suspended_ms": 0,
+            "downtime_ms": 0,
             "model": "claude-sonnet-4-5",
             "dir": …,
-            "resume": null
+            "resume": null,
+            "next": []
           }
         }
     "#]]
@@ -137,20 +140,70 @@ fn kind(value: &Value) -> &'static str {
 }
 
 #[test]
+fn commands_for_people_print_text_to_a_pipe_and_json_on_request() {
+    let stage = Stage::new();
+    work(&stage, &["--run-id", "one"]).envelope(0);
+    for command in ["runs", "status", "show", "why", "cost", "doctor", "schema"] {
+        let text = stage.longhaul([command]).in_text().end();
+        assert!(!text.stdout.starts_with(['{', '[']), "{command}: {text:?}");
+        for flags in [&["--json"][..], &["--output-format", "json"], &["--output-format=json"]] {
+            let json = stage.longhaul([command]).args(flags).end();
+            assert!(json.stdout.starts_with(['{', '[']), "{command} {flags:?}: {json:?}");
+        }
+    }
+    let both = stage.longhaul(["runs", "--json", "--output-format", "text"]).end();
+    assert_eq!(both.code, 2, "{both:?}");
+    let unknown = stage.longhaul(["show", "nowhere", "--json"]).end();
+    assert_eq!(unknown.code, 2, "{unknown:?}");
+}
+
+#[test]
+fn a_configured_format_holds_for_every_command() {
+    let stage = Stage::new();
+    let shown = stage.longhaul(["status"]).in_text().env("LONGHAUL_OUTPUT_FORMAT", "json").end();
+    assert!(shown.stdout.starts_with('{'), "{shown:?}");
+    let json = stage.longhaul(["status", "--json"]).env("LONGHAUL_OUTPUT_FORMAT", "text").end();
+    assert!(json.stdout.starts_with('{'), "the flag wins: {json:?}");
+}
+
+#[test]
+fn an_unknown_run_is_wrong_usage_everywhere() {
+    let stage = Stage::new();
+    work(&stage, &["--run-id", "one"]).envelope(0);
+    for command in [
+        "show", "why", "logs", "diff", "report", "seed", "cancel", "attach", "resume", "rerun", "recover",
+        "export",
+    ] {
+        let ended = stage.longhaul([command, "nowhere"]).end();
+        assert_eq!(ended.code, 2, "{command}: {ended:?}");
+        ended.says(&["nowhere"]);
+        assert!(ended.stdout.is_empty(), "{command}: {ended:?}");
+    }
+}
+
+#[test]
 fn text_is_for_people() {
     let stage = Stage::new();
     let ended = work(&stage, &["--output-format", "text"]);
     assert_eq!(ended.code, 0, "{ended:?}");
     expect![[r#"
-        Status: SUCCESS
         All done: hello.txt says hello.
-        Session: 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
-        Tokens: …
-        Cost: …
-        Duration: …
-        Run: …
+
+        RUN
+          outcome     done (not verified: no check was set)
+          session     6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+          time …
+          cost …
+          tokens …
+          next        nothing: the work is done
     "#]]
-    .assert_eq(&redacted(&stage, &ended.stdout, &["Tokens:", "Cost:", "Duration:", "Run:"]));
+    .assert_eq(&redacted_summary(&stage, &ended));
+}
+
+/// A summary without the id, durations and amounts of its run.
+fn redacted_summary(stage: &Stage, ended: &Ended) -> String {
+    let text = redacted(stage, &ended.stdout, &["time", "cost", "tokens"]);
+    text.replace(stage.only_run().id().as_str(), "RUN")
 }
 
 #[test]
@@ -162,19 +215,18 @@ fn text_of_a_run_that_failed_says_what_to_do() {
     let ended = stage.run(&stage.agent(), &args).against(&server).end();
     assert_eq!(ended.code, 23, "{ended:?}");
     expect![[r#"
-        Status: FAILED
-        Errors:
-          - Failed to authenticate. API Error: 403 Your API key does not have permission to use the specified resource.
-        Session: 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
-        Tokens: 0 input / 0 output
-        Cost: $0
-        Duration: …
-        Run: …
-        Hint: check the key or log in with `claude`, then resume the session
-        Resume: longhaul resume RUN
-    "#]].assert_eq(
-        &redacted(&stage, &ended.stdout, &["Duration:", "Run:"]).replace(stage.only_run().id().as_str(), "RUN"),
-    );
+        RUN
+          outcome     needs_person (the credentials were rejected)
+          error       Failed to authenticate. API Error: 403 Your API key does not have permission to use
+                      the specified resource.
+          session     6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+          time …
+          cost …
+          tokens …
+          next        check the key or log in with `claude`, then resume the session
+                      longhaul resume RUN
+    "#]]
+    .assert_eq(&redacted_summary(&stage, &ended));
 }
 
 #[test]
@@ -267,7 +319,7 @@ fn a_mode_that_asks_is_pointed_out() {
     assert_eq!(warned.envelope(23)["run"]["fault"], "permission");
     let accepted = run(&["--allow-denials"]);
     accepted.envelope(0);
-    assert!(!run(&["--permission-mode", "default"]).stderr.contains("warning:"));
+    assert!(!run(&["--permission-mode", "default"]).stderr.contains("warning: the agent's settings"));
 }
 
 /// What a program that was written for openclawpack finds on stderr: names, keys and order are that system's.
@@ -316,7 +368,7 @@ fn openclawpack_hears_of_the_life_of_its_run() {
         event: {"type":"phase_complete","data":{"command":"execute_phase","phase":"2.1"}}
         /gsd:execute-phase 4 23
         event: {"type":"decision_needed","data":{"command":"execute_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
-        event: {"type":"error","data":{"command":"execute_phase","phase":4,"errors":["the run ended as needs_person: the credentials were rejected"]}}
+        event: {"type":"error","data":{"command":"execute_phase","phase":4,"errors":["the credentials were rejected"]}}
         tidy up 0
         event: {"type":"decision_needed","data":{"command":"run","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
         event: {"type":"progress_update","data":{"command":"run","status":"complete"}}

@@ -123,7 +123,7 @@ fn the_project_is_found_as_hooks_and_people_expect() {
     let program = env!("CARGO_BIN_EXE_longhaul");
     assert_eq!(count(&shown(stage.program(program))), Some(0));
     assert_eq!(count(&shown(stage.program(program).env("CLAUDE_PROJECT_DIR", stage.work()))), Some(3));
-    let shell = stage.program("sh").args(["-c", "cd \"$1\" && exec \"$2\" playbook show", "sh"]);
+    let shell = stage.program("sh").args(["-c", "cd \"$1\" && exec \"$2\" playbook show --json", "sh"]);
     let above = json_of(&shell.args([below.as_os_str(), program.as_ref()]).end());
     assert_eq!(count(&above), Some(3));
     assert_eq!(above["path"], fs::canonicalize(path(&stage)).expect("there").display().to_string());

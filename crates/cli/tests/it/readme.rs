@@ -105,7 +105,7 @@ fn every_flag_of_the_readme_exists() {
         "logs", "diff", "report", "attach", "cancel", "seed", "export", "import", "doctor", "schema", "man",
     ]
     .map(|command| help(&[command, "--help"]));
-    let config = ["show", "init"].map(|command| help(&["config", command, "--help"]));
+    let config = ["show", "init", "trust"].map(|command| help(&["config", command, "--help"]));
     let playbook = ["install", "uninstall", "learn", "bootstrap", "inject", "undo"]
         .map(|command| help(&["playbook", command, "--help"]));
     let keypoints = help(&["keypoints", "extract", "--help"]);
@@ -261,8 +261,8 @@ fn every_exit_code_is_that_of_its_outcome() {
     }
     for (by, words) in [
         (longhaul_core::By::Person, "Ctrl-C"),
-        (longhaul_core::By::Terminate, "SIGTERM"),
-        (longhaul_core::By::HangUp, "SIGHUP"),
+        (longhaul_core::By::Sigterm, "SIGTERM"),
+        (longhaul_core::By::Sighup, "SIGHUP"),
     ] {
         assert!(text.contains(&format!("{words} {}", by.exit_code())), "{words}");
     }

@@ -40,9 +40,10 @@ fn a_run_is_told_on_a_page_in_text_and_in_json() {
         let envelope = run(stage, agent, server);
         let id = envelope["run"]["id"].as_str().expect("an id");
         let ended = report(stage, &[]);
-        let name =
-            Path::new(ended.stdout.trim()).file_name().and_then(OsStr::to_str).expect("a name").to_owned();
-        assert!(name.starts_with("longhaul-report-20") && name.ends_with(".html"), "{name}");
+        let path = Path::new(ended.stdout.trim());
+        let name = path.file_name().and_then(OsStr::to_str).expect("a name");
+        assert!(name.starts_with("report-20") && name.ends_with(".html"), "{name}");
+        assert_eq!(path.parent(), Some(stage.home().join("reports").as_path()));
         let page = page(&ended);
         assert!(
             page.contains(&format!("id=\"run-{id}\"")) && page.contains("echo hello &gt; hello.txt"),

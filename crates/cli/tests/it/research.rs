@@ -67,13 +67,13 @@ text = "Nothing is left."
 "#;
 
 /// The same with so many steps.
-fn work(steps: usize) -> String {
+pub fn work(steps: usize) -> String {
     let step = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> steps\" }\n";
     RESEARCH.replace("STEPS", &step.repeat(steps)) + FINISHES
 }
 
 /// A task as ResearchGym has them.
-fn task(stage: &Stage) -> PathBuf {
+pub fn task(stage: &Stage) -> PathBuf {
     let dir = stage.folder().join("task");
     let write =
         |name: &str, content: &str| fs::write(dir.join(name), content).expect("the stage can be written");

@@ -143,7 +143,7 @@ fn a_run_that_is_nowhere_is_refused() {
     let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
     for args in [&["@"][..], &["bcdfgh", "--fork"]] {
         let refused = resume(&stage, &server, args);
-        refused.envelope(25);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
         refused.says(&["there is no such run", "longhaul run"]);
     }
     assert_eq!(resume(&stage, &server, &["@", "p", "--again"]).code, 2);

@@ -136,6 +136,7 @@ pub fn check_runs(stage: &Stage) {
                 ("exit", "exit.json"),
                 ("spent", "spent.json"),
                 ("answers", "answers.json"),
+                ("background", "background.json"),
                 ("orphaned", "orphaned.json"),
             ] {
                 file(name, &attempt.path().join(of));

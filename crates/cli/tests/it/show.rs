@@ -59,26 +59,26 @@ fn a_run_that_waited_is_shown() {
     check(
         &stage,
         expect![[r#"
-        RUN
-          outcome done
-          task p
-          directory <stage>/work
-          session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
-          agent claude …
-          began …
-          ended …
-          time … active
-          cost …
-          tokens … input, … output, … read from the cache, … written to it
-          limits budget … used, … left
+            RUN
+              outcome done (not verified: no check was set)
+              task p
+              directory <stage>/work
+              session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+              agent claude …
+              began …
+              ended …
+              time … active
+              cost …
+              tokens … input, … output, … read from the cache, … written to it
+              limits budget … used, … left
 
-            # began rung took ended by then cost
-            1 … new … overloaded (status … resumed after …
-            2 … resume … itself …
+                # began rung took ended by then cost
+                1 … new … overloaded (status … resumed after …
+                2 … resume … itself …
 
-          files <run>
-          next nothing: the work is done
-    "#]],
+              files <run>
+              next nothing: the work is done
+        "#]],
     );
 }
 
@@ -109,7 +109,7 @@ fn a_run_at_its_limit_is_shown() {
 
           files <run>
           next the budget ended the run; give it more
-                      longhaul resume RUN --add-budget USD
+                      longhaul resume RUN --add-budget …
     "#]],
     );
 }
@@ -172,12 +172,12 @@ fn every_key_is_there() {
         let shown = json(stage);
         let keys: Vec<&str> = shown.as_object().expect("an object").keys().map(String::as_str).collect();
         expect![[r#"
-            active_ms agent attempts began_at changed checks cut_tokens cwd dir ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries retry_at session_id stated_cost_usd supervised suspended_ms task tokens total_cost_usd turns unpriced unsupervised_ms waiting_ms wall_ms
+            active_ms agent attempts began_at changed checks cut_tokens cwd dir downtime_ms ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries retry_at session_id stated_cost_usd supervised task tokens total_cost_usd turns unpriced unsupervised_ms verified waiting_ms wall_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
         let first = shown["attempts"][0].as_object().expect("an attempt");
         let keys: Vec<&str> = first.keys().map(String::as_str).collect();
         expect![[r#"
-            answers because began_at continuity denied ended_at estimated_cost_usd evidence exit fault left_behind number orphaned planned_wait_ms questions remedy rung session silence silences_excused stopped summary took_ms total_cost_usd turns waited_ms
+            answers background_stopped because began_at continuity denied ended_at estimated_cost_usd evidence exit fault left_behind number orphaned planned_wait_ms questions remedy rung session silence silences_excused stopped summary took_ms total_cost_usd turns waited_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
 
         // The same figures as everywhere.

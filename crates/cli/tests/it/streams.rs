@@ -125,7 +125,6 @@ fn without_result(stream: &str, exit: &str, fault: &str) {
 #[test]
 fn a_stream_without_a_result_is_retried_and_then_failed() {
     without_result(&format!("{INIT}\n"), "1", "crashed");
-    without_result("", "1", "crashed");
     // Torn in the middle of the result itself.
     without_result(&format!("{INIT}\n{}", &RESULT[..80]), "1", "crashed");
     // How an agent looks that somebody else interrupted.

@@ -66,8 +66,8 @@ fn whatever_is_killed_a_guarded_agent_does_the_work_once() {
 }
 
 #[test]
-fn whatever_is_told_to_end_the_work_can_be_finished() {
-    sweep(&[Strike::TermSupervisor, Strike::TermAgent]);
+fn whatever_gets_sigterm_the_work_is_done_once() {
+    sweep(&[Strike::TermSupervisor, Strike::TermAll, Strike::TermAgent]);
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn a_run_that_was_recovered_is_told() {
             …
             … … began, in a new session
             … … the supervisor had died; a new one found the agent gone
-            … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent died (nobody saw how it ended); ended 2 processes that it left behind; resumed after …
+            … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent crashed (nobody saw how it ended); ended 2 processes that it left behind; resumed after …
             … … attempt 2: 3 turns, 2 tool calls in …, $…; the agent says that it is done
             … … over: done, after 2 attempts in …, $…
 
@@ -210,7 +210,7 @@ fn a_run_at_its_budget_says_how_to_give_it_more() {
         … … over: over_budget (the budget is used up), after 1 attempt in …, $…
 
         next: the budget ended the run; give it more
-              longhaul resume RUN --add-budget USD
+              longhaul resume RUN --add-budget 0.002
     "#]],
     );
     assert_eq!(kinds(&json(&stage)).last(), Some(&"over"));

@@ -5,7 +5,7 @@ use super::{FaultSet, Phase, Reached, Run, Seen, Stage, State};
 use crate::ladder::history_of;
 use crate::{
     ApiError, Checked, Condensed, Fault, Moment, Next, Nudge, Push, Reach, Record, Remedy, RungSet, Say,
-    SpawnPlan, StopLevel, Tally,
+    SpawnPlan, StopLevel, StopWhy, Tally,
 };
 
 impl Run {
@@ -15,7 +15,7 @@ impl Run {
             Record::AttemptStarted { at, .. } | Record::AttemptSpawned { at, .. } => {
                 self.seen = Seen::afresh(*at)
             }
-            Record::Suspended { span } => self.seen.slept(*span),
+            Record::Downtime { span } => self.seen.slept(*span),
             Record::Said { at, .. } => self.seen.spoken_to(*at),
             // From now on it is in the run's own tally.
             Record::AttemptEnded { at, .. } => self.seen = Seen::afresh(*at),
@@ -38,6 +38,8 @@ impl Run {
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
             | Record::CancelOrdered { .. }
+            | Record::SuspendOrdered { .. }
+            | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
         }
         self.state.apply(record);
@@ -113,9 +115,13 @@ impl State {
                 };
                 self.reached = Some(Reached { limit: *limit, stage });
             }
-            Record::Stopped { claimed, workspace, turns, .. } => {
+            Record::Stopped { claimed, workspace, turns, background, .. } => {
                 self.turns_before = *turns;
                 self.stop(*claimed, *workspace);
+                if *background > 0 {
+                    // Work continues, wherever it writes its files.
+                    self.idle_stops = 0;
+                }
             }
             Record::Said { say, turns, .. } => {
                 self.turns_before = *turns;
@@ -129,18 +135,17 @@ impl State {
                 }
             }
             Record::SilenceExcused { until, .. } => self.excused_until = Some(*until),
-            // It is told, and changes nothing.
-            Record::Recovered { .. } => {}
+            Record::Recovered { at, .. } => self.recover(*at),
             Record::StopOrdered { at, why, level, .. } => {
                 self.phase = Phase::Stopping { since: *at, why: *why, level: *level };
                 self.kills += u32::from(*level == StopLevel::Kill);
             }
-            Record::Suspended { span } => {
+            Record::Downtime { span } => {
                 self.attempt_began = self.attempt_began + *span;
                 self.excused_until = self.excused_until.map(|until| until + *span);
                 // Sleep during a wait is part of the wait.
                 if !matches!(self.phase, Phase::Waiting { .. }) {
-                    self.clocks.suspended = self.clocks.suspended + *span;
+                    self.clocks.downtime = self.clocks.downtime + *span;
                 }
                 if let Phase::Closing { since }
                 | Phase::Stopping { since, .. }
@@ -150,11 +155,12 @@ impl State {
                     *since = *since + *span;
                 }
             }
-            Record::AttemptEnded { at, fault, tally, result, denied, questions, next, .. } => {
+            Record::AttemptEnded { at, fault, tally, result, denied, questions, evidence, next, .. } => {
                 self.proc = None;
                 self.denied = self.denied.saturating_add(*denied);
                 self.questions = self.questions.plus(*questions);
                 self.fault = *fault;
+                self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
                 self.result = *result;
                 self.tally = Tally::plus(self.tally, *tally);
                 if let (Some(fault), Next::Attempt { remedy, plan, .. }) = (*fault, next) {
@@ -178,11 +184,33 @@ impl State {
             }
             Record::Checked { result, .. } => self.checks_failed += u32::from(*result != Checked::Passed),
             Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
+            Record::SuspendOrdered { by, .. } => self.suspend = Some(*by),
+            Record::Suspended { at, by } => {
+                self.end_wait(*at);
+                let then = Box::new(std::mem::take(&mut self.phase));
+                self.phase = Phase::Suspended { since: *at, by: *by, then };
+            }
             Record::RunFinished { at, outcome } => {
                 self.end_wait(*at);
                 self.ended = *at;
                 self.phase = Phase::Over { outcome: *outcome };
             }
+        }
+    }
+
+    /// A new supervisor continues the run. One that was suspended returns to its phase before: nothing of it ran since.
+    fn recover(&mut self, at: Moment) {
+        self.suspend = None;
+        if let Phase::Suspended { since, then, .. } = &mut self.phase {
+            self.clocks.downtime = self.clocks.downtime + at.since(*since);
+            self.phase = std::mem::take(&mut **then);
+            if let Phase::Waiting { since, .. } = &mut self.phase {
+                *since = at;
+            }
+        }
+        // A check that was stopped for the suspension runs again.
+        if let Phase::Checking { since, stopped: stopped @ Some(StopWhy::Suspended) } = &mut self.phase {
+            (*since, *stopped) = (at, None);
         }
     }
 
@@ -210,6 +238,7 @@ impl State {
         self.used_before = self.tally;
         self.clocks.over = self.clocks.over + at.since(self.ended);
         self.cancel = None;
+        self.suspend = None;
         self.reached = None;
         self.wrap_ups = 0;
         self.checks_failed = 0;
@@ -245,6 +274,8 @@ impl State {
                 }
             }
             Remedy::Park => self.parks += 1,
+            // The signal ended this attempt: it did not fail.
+            Remedy::Resume if fault == Fault::Interrupted && self.suspend.is_some() => {}
             Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => self.streak += 1,
             Remedy::KeepGoing => {}
             Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::OtherSession | Remedy::ResumeExisting => {

@@ -11,6 +11,10 @@ impl Run {
     /// The work was judged: it is done, or the agent hears in the same session what is missing.
     pub(super) fn checked(&mut self, policy: &Policy, now: Now, result: Checked, step: &mut Step) {
         let Phase::Checking { .. } = self.state.phase else { return };
+        // The next supervisor runs it again.
+        if result == Checked::Stopped && self.is_suspending() {
+            return self.suspended(now.at, step);
+        }
         self.record(step, Record::Checked { at: now.at, result });
         let attempts_max = policy.check.map_or(0, |checking| checking.attempts_max);
         let reached = self.state.reached.filter(|reached| reached.stage == Stage::Over);

@@ -29,7 +29,8 @@ pub enum Why {
     AttemptTimeout,
     /// A limit of the run is reached, or all of it but what is held back.
     Limit,
-    /// Background work has outlived the result for long enough.
+    /// Background work has outlived the result for long enough. It is stopped; an agent that is kept going is asked about
+    /// it, once.
     BackgroundOver,
     /// An agent that has its result and says nothing more is asked to end.
     Settle,
@@ -55,27 +56,24 @@ impl Run {
                 deadline((*since).max(self.seen.alive_at) + policy.linger, Why::Linger)
             }
             Phase::Stopping { since, level: StopLevel::Interrupt, .. } => {
-                let graced = deadline(*since + policy.stop_grace, Why::StopHarder);
+                let graced = deadline(*since + self.stop_grace(policy), Why::StopHarder);
                 graced.into_iter().chain(self.limit_deadline(policy)).min_by_key(|deadline| deadline.at)
             }
-            Phase::Stopping { since, .. } => deadline(*since + policy.stop_grace, Why::StopHarder),
+            Phase::Stopping { since, .. } => deadline(*since + self.stop_grace(policy), Why::StopHarder),
             Phase::Live => self.live_deadline(policy),
             Phase::New
             | Phase::Launching
             | Phase::Condensing { stopped: Some(_), .. }
             | Phase::Checking { stopped: Some(_), .. }
             | Phase::Sweeping { .. }
+            | Phase::Suspended { .. }
             | Phase::Over { .. } => None,
         }
     }
 
     fn live_deadline(&self, policy: &Policy) -> Option<Deadline> {
         let quiet = match self.seen.settled {
-            Some((at, _)) if self.seen.background > 0 => {
-                let over = (at + policy.background_wait)
-                    .min(self.limit_at(policy, Reach::All).unwrap_or(Moment::MAX));
-                Some(Deadline { at: over, why: Why::BackgroundOver })
-            }
+            Some((at, _)) if self.seen.background > 0 => self.background_deadline(policy, at),
             // The agent did not say that it is idle; an older one never does.
             Some(_) => Some(Deadline { at: self.seen.alive_at + policy.linger, why: Why::Settle }),
             // A running tool may be silent for as long as it likes, unless nobody waits for it.
@@ -88,6 +86,17 @@ impl Run {
         [quiet, timeout, self.limit_deadline(policy)].into_iter().flatten().min_by_key(|deadline| deadline.at)
     }
 
+    /// When background work that has run on since `settled` is asked about or stopped.
+    fn background_deadline(&self, policy: &Policy, settled: Moment) -> Option<Deadline> {
+        let over = settled + policy.background_wait;
+        let at = match self.waits_for_background(policy) {
+            true if self.seen.asked => return None,
+            true => over,
+            false => over.min(self.limit_at(policy, Reach::All).unwrap_or(Moment::MAX)),
+        };
+        Some(Deadline { at, why: Why::BackgroundOver })
+    }
+
     fn check_deadline(&self, policy: &Policy, since: Moment) -> Option<Deadline> {
         let timeout = policy.check.and_then(|checking| checking.timeout);
         let timeout = timeout.map(|timeout| Deadline { at: since + timeout, why: Why::CheckTimeout });
@@ -96,16 +105,16 @@ impl Run {
     }
 
     fn limit_deadline(&self, policy: &Policy) -> Option<Deadline> {
-        let at = self.next_reach().and_then(|reach| self.limit_at(policy, reach))?;
+        let at = self.next_reach(policy).and_then(|reach| self.limit_at(policy, reach))?;
         Some(Deadline { at, why: Why::Limit })
     }
 
     /// How far a limit has to be reached next to decide anything about a turn that is open.
-    fn next_reach(&self) -> Option<Reach> {
+    fn next_reach(&self, policy: &Policy) -> Option<Reach> {
         let live = self.state.phase == Phase::Live;
         let stage = self.state.reached.map(|reached| reached.stage);
         match stage {
-            _ if self.seen.settled.is_some() => None,
+            _ if self.seen.settled.is_some() && !self.waits_for_background(policy) => None,
             None if live => Some(Reach::Reserve),
             None | Some(Stage::Due | Stage::Told) => Some(Reach::All),
             Some(Stage::Over) => None,
@@ -117,7 +126,7 @@ impl Run {
         let clocks = &self.state.clocks;
         let (time, wall) = policy.limits.times_until(policy.wrap_up, reach);
         let wall_from = clocks.started + clocks.over;
-        let time_from = wall_from + clocks.waiting + clocks.suspended;
+        let time_from = wall_from + clocks.waiting + clocks.downtime;
         let moments = [time.map(|span| time_from + span), wall.map(|span| wall_from + span)];
         moments.into_iter().flatten().min()
     }

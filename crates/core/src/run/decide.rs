@@ -6,7 +6,7 @@ use crate::schedule::after_reset;
 use crate::{
     ApiError, Ask, Backoff, Continuity, Evidence, Fault, Jitter, Limit, Moment, Next, Now, Nudge, Outcome,
     OutcomeKind, Policy, RateLimitStatus, Reach, Remedy, Rung, Say, ServerBound, SessionLoss, SessionPlan,
-    Span, SpawnPlan, TimeoutRule, Usd, Used, draw_uuid, ends_as, remedy,
+    Span, SpawnPlan, StopWhy, TimeoutRule, Usd, Used, draw_uuid, ends_as, remedy,
 };
 
 const SALT_SESSION: u64 = 16;
@@ -36,7 +36,7 @@ pub(super) fn next(
         (Some(fault), reached) => match (state.cancel, reached) {
             (Some(by), _) => Next::Finish(Outcome::cancelled(by)),
             (None, None) => next(fault),
-            (None, Some(reached)) => wrap_up(state, reached, fault, next(fault)),
+            (None, Some(reached)) => wrap_up(state, reached, (evidence, fault), next(fault)),
         },
     }
 }
@@ -47,7 +47,12 @@ fn said_to_be_done(policy: &Policy) -> Next {
 }
 
 /// What follows an attempt that could not save its work: where another one would, that is for saving it.
-fn wrap_up(state: &State, Reached { limit, stage }: Reached, fault: Fault, next: Next) -> Next {
+fn wrap_up(
+    state: &State,
+    Reached { limit, stage }: Reached,
+    (evidence, fault): (&Evidence, Fault),
+    next: Next,
+) -> Next {
     match next {
         // Nothing excuses an unguarded agent; and what ends the run before the agent could be told anything is not
         // the limit, unless it is our interrupt.
@@ -65,7 +70,10 @@ fn wrap_up(state: &State, Reached { limit, stage }: Reached, fault: Fault, next:
             Next::Attempt { at, remedy, plan: SpawnPlan { say: Say::WrapUp(limit), ..plan } }
         }
         Next::Attempt { .. } | Next::Check | Next::Finish(_) => {
-            Next::Finish(Outcome::by_limit(limit, Some(fault)))
+            // Our own stop at the limit is no fault of the agent.
+            let is_ours = matches!(evidence.stopped, Some(StopWhy::Reserve | StopWhy::LimitReached));
+            let fault = (!is_ours || fault != Fault::Interrupted).then_some(fault);
+            Next::Finish(Outcome::by_limit(limit, fault))
         }
     }
 }
@@ -74,7 +82,7 @@ fn wrap_up(state: &State, Reached { limit, stage }: Reached, fault: Fault, next:
 pub(super) fn reopened(state: &State, now: Now, ask: &Ask) -> SpawnPlan {
     let fault = state.fault.unwrap_or(Fault::Interrupted);
     let (session, say) = match (&state.session, ask) {
-        (Some(session), Ask::Continue) => (SessionPlan::Resume(session.clone()), continued(state, fault)),
+        (Some(session), Ask::Continue) => (SessionPlan::Resume(session.clone()), continued(state)),
         (Some(session), Ask::Again) => (SessionPlan::Resume(session.clone()), Say::Task),
         (Some(session), Ask::Prompt(_)) => (SessionPlan::Resume(session.clone()), Say::Asked),
         (None, _) => {
@@ -86,11 +94,12 @@ pub(super) fn reopened(state: &State, now: Now, ask: &Ask) -> SpawnPlan {
 }
 
 /// What an agent is told that goes on because a person wants it.
-fn continued(state: &State, fault: Fault) -> Say {
+fn continued(state: &State) -> Say {
     match (state.reached, state.outcome().map(|outcome| outcome.kind)) {
         (Some(Reached { limit, .. }), _) => Say::More(limit),
         (None, Some(OutcomeKind::CheckFailed)) => Say::CheckFailed(state.checks),
-        (None, _) => Say::Continue(fault),
+        // Without a fault, nothing interrupted the agent.
+        (None, _) => state.fault.map_or(Say::Nudge(Nudge::Finish), Say::Continue),
     }
 }
 
@@ -161,6 +170,10 @@ impl Case<'_> {
     }
 
     fn resume(&self, remedy: Remedy) -> Next {
+        // A signal ended it: that is no failed attempt, and the next supervisor need not wait.
+        if self.fault == Fault::Interrupted && self.state.suspend.is_some() {
+            return self.attempt(remedy, self.now.at, self.resumed());
+        }
         if self.retries_used() >= self.policy.retries_max {
             return self.end();
         }

@@ -29,8 +29,8 @@ impl Run {
         let Some(keep_going) = kept_going(policy).filter(|_| ended_well && self.may_go_on()) else {
             return false;
         };
-        let Seen { claimed, workspace, turns, .. } = self.seen;
-        self.record(step, Record::Stopped { at, claimed, workspace, turns });
+        let Seen { claimed, workspace, turns, background, .. } = self.seen;
+        self.record(step, Record::Stopped { at, claimed, workspace, turns, background });
         let used = self.used(at);
         let After::Told(say) = self.after_stop(policy, &keep_going, at, &used) else { return false };
         self.take_in(policy, at, step);
@@ -56,7 +56,8 @@ impl Run {
         // What was decided about this stop while the agent lived stands.
         let Evidence { claimed, workspace, turns, .. } = *evidence;
         if turns > self.state.turns_before {
-            self.record(step, Record::Stopped { at: now.at, claimed, workspace, turns });
+            let background = 0;
+            self.record(step, Record::Stopped { at: now.at, claimed, workspace, turns, background });
         }
         // Nobody may have been there to count what it used.
         let tally = self.state.tally.plus(evidence.tally);
@@ -87,8 +88,16 @@ impl Run {
         Next::Attempt { at, remedy: Remedy::KeepGoing, plan }
     }
 
+    /// Whether the wait for background work counts as work, which only a limit bounds: the agent ended its exchange well,
+    /// and does not claim that the work is done.
+    pub(super) fn waits_for_background(&self, policy: &Policy) -> bool {
+        let Seen { background, claimed, settled, .. } = self.seen;
+        let ended_well = settled.is_some_and(|(_, result)| is_good(policy, &result));
+        background > 0 && ended_well && !claimed && kept_going(policy).is_some() && self.may_go_on()
+    }
+
     fn may_go_on(&self) -> bool {
-        self.state.cancel.is_none() && self.state.reached.is_none()
+        self.state.cancel.is_none() && self.state.suspend.is_none() && self.state.reached.is_none()
     }
 
     fn after_stop(&self, policy: &Policy, keep_going: &KeepGoing, at: Moment, used: &Used) -> After {

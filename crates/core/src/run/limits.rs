@@ -70,9 +70,14 @@ impl Run {
                 self.reach(at, limit, reach, step);
                 self.stop(at, StopWhy::LimitReached, StopLevel::Term, step);
             }
+            // No exchange is open that could be interrupted.
+            (Reach::Reserve, Some(_)) if live && self.waits_for_background(policy) => {
+                self.reach(at, limit, reach, step);
+                self.say(policy, at, Say::WrapUp(limit), step);
+            }
             // It has its result, which decides; only what runs in its background uses anything.
             (Reach::All, Some(_)) if self.seen.background > 0 && live => {
-                self.stop(at, StopWhy::Lingered, StopLevel::Term, step);
+                self.stop(at, StopWhy::BackgroundStopped, StopLevel::Term, step);
             }
             (Reach::Reserve | Reach::All, _) => {}
         }
@@ -97,6 +102,7 @@ impl Run {
             Some(Reached { limit, stage: Stage::Due })
                 if why == StopWhy::Reserve
                     && self.state.cancel.is_none()
+                    && self.state.suspend.is_none()
                     && result.ending == Ending::Aborted =>
             {
                 self.say(policy, at, Say::WrapUp(limit), step);

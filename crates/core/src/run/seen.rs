@@ -21,6 +21,8 @@ pub struct Seen {
     pub open_tools: u32,
     /// Background shells and sub-agents under way.
     pub background: u32,
+    /// Whether the agent was prompted while these run.
+    pub asked: bool,
     /// The last result, unless a new turn began after it.
     pub settled: Option<(Moment, TurnResult)>,
     /// How many turns have ended.
@@ -91,6 +93,7 @@ impl Seen {
             Notice::Idled => self.idle = true,
             Notice::BackgroundChanged(count) => {
                 self.background = *count;
+                self.asked &= *count > 0;
                 // The end of a shell starts a turn of its own: wait for the agent to be idle anew.
                 self.idle = false;
             }
@@ -120,6 +123,7 @@ impl Seen {
         self.finished_at = self.finished_at.max(at);
         self.examining = None;
         (self.auth_retry, self.auth_retries) = (0, 0);
+        self.asked = self.background > 0;
         self.reopen();
         self.claimed = false;
     }

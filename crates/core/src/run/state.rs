@@ -1,8 +1,8 @@
 //! What a run is, as far as its records say.
 
 use crate::{
-    By, Clocks, Fault, Limit, Moment, Next, Outcome, Proc, Questions, RungSet, SessionId, Span, SpawnPlan,
-    StopLevel, StopWhy, Tally, TurnResult,
+    By, Clocks, Fault, Limit, Moment, Next, Outcome, OutcomeKind, Proc, Questions, RungSet, SessionId, Span,
+    SpawnPlan, StartupError, StopLevel, StopWhy, Tally, TurnResult, Verified,
 };
 
 /// Where a run stands.
@@ -56,6 +56,15 @@ pub enum Phase {
         until: Moment,
         /// What happens then.
         plan: SpawnPlan,
+    },
+    /// No process is resident, and the supervisor exits: SIGTERM or SIGHUP stopped the run.
+    Suspended {
+        /// Since when.
+        since: Moment,
+        /// Which signal.
+        by: By,
+        /// The phase in which the next supervisor continues the run.
+        then: Box<Phase>,
     },
     /// The run is over.
     Over {
@@ -131,6 +140,8 @@ pub struct State {
     pub kills: u32,
     /// The last fault.
     pub fault: Option<Fault>,
+    /// Why the last attempt's agent refused to start, if it did.
+    pub startup: Option<StartupError>,
     /// The last result of the present or last attempt.
     pub result: Option<TurnResult>,
     /// The limit that ends the run, once only what is held back of it is left.
@@ -168,6 +179,8 @@ pub struct State {
     pub used_before: Tally,
     /// Who asked for the end.
     pub cancel: Option<By>,
+    /// The signal for which the run is being suspended.
+    pub suspend: Option<By>,
 }
 
 impl State {
@@ -176,10 +189,10 @@ impl State {
         self.plan.as_ref().map_or(0, |plan| plan.attempt)
     }
 
-    /// How long the run has worked by then: a wait that is under way is none.
+    /// How long the run has worked by then, without the present wait or suspension.
     pub fn active(&self, at: Moment) -> Span {
-        let waiting = match self.phase {
-            Phase::Waiting { since, .. } => at.since(since),
+        let idle = match self.phase {
+            Phase::Waiting { since, .. } | Phase::Suspended { since, .. } => at.since(since),
             Phase::New
             | Phase::Launching
             | Phase::Condensing { .. }
@@ -190,7 +203,7 @@ impl State {
             | Phase::Checking { .. }
             | Phase::Over { .. } => Span::ZERO,
         };
-        self.clocks.active(at) - waiting
+        self.clocks.active(at) - idle
     }
 
     /// The outcome, once there is one.
@@ -205,7 +218,18 @@ impl State {
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
-            | Phase::Waiting { .. } => None,
+            | Phase::Waiting { .. }
+            | Phase::Suspended { .. } => None,
+        }
+    }
+}
+
+impl State {
+    /// Returns the proof that the work is done. A run with checks is done only after a check that passed.
+    pub fn verified(&self) -> Verified {
+        match self.outcome() {
+            Some(outcome) if outcome.kind == OutcomeKind::Done && self.checks > 0 => Verified::Checks,
+            Some(_) | None => Verified::None,
         }
     }
 }

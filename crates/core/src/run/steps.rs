@@ -8,7 +8,7 @@ use crate::remains::remains;
 use crate::{
     Action, Ask, Because, By, Checked, Condensation, Event, Evidence, Exit, Fault, Found, Moment, Next,
     Notice, Now, Outcome, OutcomeKind, Policy, Proc, Record, Rung, Say, SessionFound, SessionId, SessionPlan,
-    Span, SpawnError, SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
+    SettingChange, Span, SpawnError, SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
 };
 
 // The agent retries a rejected key for three minutes; the second rejection already proves it.
@@ -30,7 +30,7 @@ impl Run {
     pub fn step_into(&mut self, policy: &Policy, now: Now, event: Event, step: &mut Step) {
         match event {
             Event::Started(session) => self.started(policy, now.at, session, step),
-            Event::Reopened(ask) => self.reopened(policy, now, ask, step),
+            Event::Reopened(ask, changes) => self.reopened(policy, now, (ask, changes), step),
             Event::Inspected(found) => self.inspected(policy, now, found, step),
             Event::Condensed(condensation) => self.condensed(policy, now, condensation, step),
             Event::Checked(result) => self.checked(policy, now, result, step),
@@ -41,9 +41,12 @@ impl Run {
             Event::Examined(signs) => self.examined(policy, now.at, signs, step),
             Event::Swept(ended) => self.swept(policy, now.at, ended, step),
             Event::Ticked => self.ticked(policy, now, step),
-            Event::Suspended(span) => self.suspended(span, step),
+            Event::Downtime(span) => self.downtime(span, step),
+            Event::Cancelled(by) if self.suspends(policy, by) => self.suspend(now.at, by, step),
             Event::Cancelled(by) => self.cancelled(now.at, by, step),
-            Event::Recovered { found, last_at } => self.recovered(policy, now, (found, last_at), step),
+            Event::Recovered { found, last_at, changes } => {
+                self.recovered(policy, now, (found, last_at, changes), step);
+            }
         }
     }
 
@@ -61,12 +64,18 @@ impl Run {
         self.start_attempt(policy, at, plan, step);
     }
 
-    fn reopened(&mut self, policy: &Policy, now: Now, ask: Ask, step: &mut Step) {
+    fn reopened(
+        &mut self,
+        policy: &Policy,
+        now: Now,
+        (ask, changes): (Ask, Vec<SettingChange>),
+        step: &mut Step,
+    ) {
         if self.state.outcome().is_none() {
             return;
         }
         let plan = decide::reopened(&self.state, now, &ask);
-        self.record(step, Record::RunReopened { at: now.at, ask });
+        self.record(step, Record::RunReopened { at: now.at, ask, changes });
         self.start_attempt(policy, now.at, plan, step);
     }
 
@@ -81,7 +90,16 @@ impl Run {
                 self.record(step, Record::CondenseOrdered { at });
             }
         }
-        step.actions.extend(self.launch());
+        self.launch_next(at, step);
+    }
+
+    /// Continues with the attempt that was ordered, unless the run is being suspended: then the next supervisor does.
+    fn launch_next(&mut self, at: Moment, step: &mut Step) {
+        if self.is_suspending() {
+            self.suspended(at, step);
+        } else {
+            step.actions.extend(self.launch());
+        }
     }
 
     /// What is to be done next for the attempt that was ordered: to look for its session, to have older work
@@ -103,7 +121,7 @@ impl Run {
         match rung.filter(|_| self.state.cancel.is_none()) {
             Some(rung) => {
                 self.record(step, Record::RungTaken { at: now.at, rung, because: Because::Found(found) });
-                step.actions.extend(self.launch());
+                self.launch_next(now.at, step);
             }
             // As if the agent had been started, had looked, and had found nothing.
             None => {
@@ -126,11 +144,11 @@ impl Run {
         if self.state.cancel.is_some() || self.has_nothing_left() {
             self.exited(policy, now, Evidence::of_exit(Exit::NeverSpawned), step);
         } else {
-            step.actions.extend(self.launch());
+            self.launch_next(now.at, step);
         }
     }
 
-    fn stop_condensing(&mut self, at: Moment, why: StopWhy, step: &mut Step) {
+    pub(super) fn stop_condensing(&mut self, at: Moment, why: StopWhy, step: &mut Step) {
         self.record(step, Record::CondenseStopped { at, why });
         step.actions.push(Action::EndCondensing);
     }
@@ -140,8 +158,10 @@ impl Run {
             return;
         }
         self.record(step, Record::AttemptSpawned { at, proc });
-        if let Some(by) = self.state.cancel {
-            self.stop(at, StopWhy::Cancelled, first_level(by), step);
+        match (self.state.cancel, self.state.suspend) {
+            (Some(by), _) => self.stop(at, StopWhy::Cancelled, first_level(by), step),
+            (None, Some(_)) => self.stop(at, StopWhy::Suspended, StopLevel::Interrupt, step),
+            (None, None) => {}
         }
     }
 
@@ -173,6 +193,7 @@ impl Run {
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
             | Phase::Waiting { .. }
+            | Phase::Suspended { .. }
             | Phase::Over { .. } => return,
         }
         match notice {
@@ -200,14 +221,19 @@ impl Run {
         if matches!(self.state.phase, Phase::Live | Phase::Closing { .. }) {
             self.heed_limits(policy, at, step);
         }
-        if self.state.phase == Phase::Live && self.owes_nothing() && !self.goes_on(policy, at, step) {
-            self.end_input(at, step);
+        if self.state.phase == Phase::Live && self.owes_nothing() {
+            let works_on = self.seen.background > 0;
+            // One that claims to be done is asked at once whether what it left running is still needed.
+            let continues = (!works_on || self.seen.claimed) && self.goes_on(policy, at, step);
+            if !continues && !works_on {
+                self.end_input(at, step);
+            }
         }
     }
 
-    /// The agent has a result, said that no turn is owed, and runs nothing in the background.
+    /// The agent has a result and said that no turn is owed. Background work may be running.
     fn owes_nothing(&self) -> bool {
-        self.seen.idle && self.seen.settled.is_some() && self.seen.background == 0 && self.has_answered()
+        self.seen.idle && self.seen.settled.is_some() && self.has_answered()
     }
 
     /// Whether a turn has ended since the agent was last told something, or interrupted, or stopped by itself: the stream
@@ -266,8 +292,13 @@ impl Run {
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
             | Phase::Waiting { .. }
+            | Phase::Suspended { .. }
             | Phase::Over { .. } => return,
         };
+        // A program that opened a session of this run is an agent: it died early.
+        if evidence.startup == Some(StartupError::NotAnAgent) && self.state.session.is_some() {
+            evidence.startup = None;
+        }
         // What the agent did while nobody listened, or while it was being stopped, was done too.
         match &evidence.session {
             Some(session) if self.is_other(session) => evidence.stopped = Some(StopWhy::OtherSession),
@@ -280,8 +311,10 @@ impl Run {
         let fault = classify(&evidence);
         let stop = self.next_stop(policy, now, (&evidence, fault), step);
         let next = stop.unwrap_or_else(|| decide::next(&self.state, policy, now, &evidence, fault));
-        let Evidence { tally, result, continuity, denied, questions, .. } = evidence;
-        let evidence = (fault == Some(Fault::Unknown)).then(|| Box::new(evidence));
+        let Evidence { tally, result, continuity, denied, questions, background, .. } = evidence;
+        // People need it: no other record says what was seen.
+        let is_kept = matches!(fault, Some(Fault::Unknown | Fault::AgentUnusable));
+        let evidence = is_kept.then(|| Box::new(evidence));
         self.record(
             step,
             Record::AttemptEnded {
@@ -291,6 +324,7 @@ impl Run {
                 result,
                 denied,
                 questions,
+                background,
                 continuity,
                 evidence,
                 next,
@@ -305,6 +339,7 @@ impl Run {
         self.record(step, Record::Swept { at, ended });
         match (next, self.state.cancel) {
             (Next::Finish(outcome), _) => self.finish(at, outcome, step),
+            (Next::Attempt { .. } | Next::Check, None) if self.is_suspending() => self.suspended(at, step),
             (Next::Check, None) => {
                 self.record(step, Record::CheckOrdered { at });
                 step.actions.push(Action::Check(self.state.checks));
@@ -339,9 +374,15 @@ impl Run {
             (Why::Stall, _) => self.fell_silent(now.at, step),
             (Why::NoProgress, _) => self.stop_stalled(now.at, StopWhy::NoProgress, None, step),
             (Why::AttemptTimeout, _) => self.stop(now.at, StopWhy::AttemptTimeout, StopLevel::Term, step),
-            (Why::BackgroundOver | Why::Linger, _) => {
-                self.stop(now.at, StopWhy::Lingered, StopLevel::Term, step)
+            (Why::BackgroundOver, _) => {
+                if !self.has_answered() || !self.goes_on(policy, now.at, step) {
+                    self.stop(now.at, StopWhy::BackgroundStopped, StopLevel::Term, step);
+                }
             }
+            (Why::Linger, _) if self.seen.background > 0 => {
+                self.stop(now.at, StopWhy::BackgroundStopped, StopLevel::Term, step);
+            }
+            (Why::Linger, _) => self.stop(now.at, StopWhy::Lingered, StopLevel::Term, step),
             (Why::Limit, _) => self.heed_limits(policy, now.at, step),
             (Why::Settle, _) => {
                 // One that has not answered to what it was told last did not hear it.
@@ -370,15 +411,14 @@ impl Run {
         }
     }
 
-    fn suspended(&mut self, span: Span, step: &mut Step) {
-        let started = !matches!(self.state.phase, Phase::New | Phase::Over { .. });
-        if started && span > Span::ZERO {
-            self.record(step, Record::Suspended { span });
+    fn downtime(&mut self, span: Span, step: &mut Step) {
+        if !self.is_idle() && span > Span::ZERO {
+            self.record(step, Record::Downtime { span });
         }
     }
 
     fn cancelled(&mut self, at: Moment, by: By, step: &mut Step) {
-        if matches!(self.state.phase, Phase::New | Phase::Over { .. }) || self.state.cancel == Some(by) {
+        if self.is_idle() || self.state.cancel == Some(by) {
             return;
         }
         self.record(step, Record::CancelOrdered { at, by });
@@ -397,6 +437,7 @@ impl Run {
             | Phase::Launching
             | Phase::Sweeping { .. }
             | Phase::New
+            | Phase::Suspended { .. }
             | Phase::Over { .. } => {}
         }
     }
@@ -405,11 +446,11 @@ impl Run {
         &mut self,
         policy: &Policy,
         now: Now,
-        (found, last_at): (Found, Option<Moment>),
+        (found, last_at, changes): (Found, Option<Moment>, Vec<SettingChange>),
         step: &mut Step,
     ) {
         if let Some(remains) = remains(&self.state.phase, &found) {
-            self.record(step, Record::Recovered { at: now.at, remains, last_at });
+            self.record(step, Record::Recovered { at: now.at, remains, last_at, changes });
         }
         match (&self.state.phase, found) {
             // Ordered and never started: the order stands, unless somebody cancelled it.
@@ -442,6 +483,7 @@ impl Run {
                 | Phase::Sweeping { .. }
                 | Phase::Checking { .. }
                 | Phase::Waiting { .. }
+                | Phase::Suspended { .. }
                 | Phase::Over { .. },
                 Found::Gone(_),
             ) => {
@@ -454,6 +496,6 @@ impl Run {
 fn first_level(by: By) -> StopLevel {
     match by {
         By::Person => StopLevel::Interrupt,
-        By::PersonNow | By::Terminate | By::HangUp => StopLevel::Term,
+        By::PersonNow | By::Sigterm | By::Sighup => StopLevel::Term,
     }
 }

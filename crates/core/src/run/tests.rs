@@ -1,6 +1,7 @@
 //! One-line traces of runs: what is told to the core on the left, what it writes down and orders on
 //! the right. The language of the traces is in `trace.rs`.
 
+mod background;
 mod cancels;
 mod checks;
 mod condensing;

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::http::HeaderMap;
+use serde::Serialize;
 use serde_json::json;
 use tokio::sync::broadcast;
 
@@ -235,11 +236,11 @@ fn detail(strike: &Strike) -> String {
             format!("{:.1} s", lasting.as_secs_f64())
         }
         FaultKind::Reset { after } | FaultKind::Cut { after } | FaultKind::Silence { after, .. } => {
-            format!("{after:?}")
+            word(after)
         }
         FaultKind::SseError { error, .. } => error.clone(),
-        FaultKind::Kill { at, signal: Signal::Kill, .. } => format!("{at:?}"),
-        FaultKind::Kill { at, signal, .. } => format!("{signal:?}, {at:?}"),
+        FaultKind::Kill { at, signal: Signal::Kill, .. } => word(at),
+        FaultKind::Kill { at, signal, .. } => format!("{}, {}", word(signal), word(at)),
         FaultKind::Pings { .. }
         | FaultKind::Html {}
         | FaultKind::Refusal {}
@@ -247,4 +248,10 @@ fn detail(strike: &Strike) -> String {
         | FaultKind::PauseTurn {}
         | FaultKind::MaxTokens {} => String::new(),
     }
+}
+
+/// The word that a scenario has for a value.
+fn word(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }

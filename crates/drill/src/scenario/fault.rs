@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for Times {
             Written::Count(count) => Ok(Self::Count(count)),
             Written::Word(word) if word == "always" => Ok(Self::Always),
             Written::Word(word) => {
-                Err(D::Error::custom(format!("times is a number or \"always\", not {word:?}")))
+                Err(D::Error::custom(format!("times is a number or \"always\", not `{word}`")))
             }
         }
     }
@@ -215,7 +215,7 @@ pub struct Status {
 }
 
 /// A point in a streamed answer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cut {
     /// After the headers, before any event.

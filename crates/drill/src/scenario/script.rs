@@ -340,7 +340,7 @@ impl Scenario {
         }
         let mut paths = scripts().flatten().flat_map(|turn| &turn.tools).filter_map(Tool::path);
         if let Some(path) = paths.find(|path| !stays_inside(path)) {
-            return Some(format!("path {path:?} leaves the workspace"));
+            return Some(format!("path `{path}` leaves the workspace"));
         }
         if self.run.time_scale.is_some_and(|scale| !(0.01..=10_000.0).contains(&scale)) {
             return Some("time_scale must lie between 0.01 and 10000".to_owned());

@@ -98,7 +98,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "-r" | "--resume" => flags.resume = Some(value()?),
             "--resume-session-at" => flags.resume_at = Some(value()?),
             "--model" => flags.model = Some(value()?),
-            "--permission-mode" => flags.permission_mode = Some(value()?),
+            "--permission-mode" => flags.permission_mode = Some(mode(value()?)?),
             "--settings" => flags.settings = Some(value()?),
             "--system-prompt" => flags.system_prompt = Some(value()?),
             "--append-system-prompt" => flags.append_system_prompt = Some(value()?),
@@ -137,6 +137,18 @@ pub(super) fn is_uuid(text: &str) -> bool {
             8 | 13 | 18 | 23 => char == '-',
             _ => char.is_ascii_hexdigit(),
         })
+}
+
+/// A permission mode of 2.1.330; `default` is the old name of `manual`.
+fn mode(named: String) -> Result<String, String> {
+    const MODES: [&str; 6] = ["acceptEdits", "auto", "bypassPermissions", "manual", "dontAsk", "plan"];
+    if named == "default" || MODES.contains(&named.as_str()) {
+        return Ok(named);
+    }
+    let choices = MODES.join(", ");
+    Err(format!(
+        "error: option '--permission-mode <mode>' argument '{named}' is invalid. Allowed choices are {choices}."
+    ))
 }
 
 fn number<T: std::str::FromStr>(text: &str, name: &str) -> Result<T, String> {
@@ -193,6 +205,9 @@ mod tests {
 
     #[test]
     fn refusals_are_worded_as_the_real_agents() {
+        assert!(
+            check("-p --permission-mode never").is_err_and(|error| error.contains("Allowed choices are"))
+        );
         assert_eq!(check("-p --nope"), Err("error: unknown option '--nope'".to_owned()));
         assert!(check("-p --session-id x").is_err_and(|error| error.contains("Invalid session ID")));
         assert!(

@@ -79,9 +79,13 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<Note> {
         Record::CancelOrdered { by, .. } => {
             vec![Note::new("cancel", "somebody wants the run to end").with("by", word(by))]
         }
-        Record::Suspended { span } => {
+        Record::SuspendOrdered { by, .. } => {
+            let title = format!("{}: the run is suspended, and `longhaul recover` continues it", by.signal());
+            vec![Note::new("suspended", title)]
+        }
+        Record::Downtime { span } => {
             let title = "nothing ran: the machine slept, or the run had no supervisor";
-            vec![Note::new("suspended", title).with("for", span.to_string())]
+            vec![Note::new("downtime", title).with("for", span.to_string())]
         }
         Record::LimitReached { limit, reach, .. } => {
             let note = Note::new(format!("limit_{limit}"), format!("the limit of {limit} is reached"));
@@ -127,6 +131,7 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<Note> {
         | Record::Condensed { .. }
         | Record::SessionOpened { .. }
         | Record::Progressed { .. }
+        | Record::Suspended { .. }
         | Record::InputEnded { .. } => Vec::new(),
     }
 }

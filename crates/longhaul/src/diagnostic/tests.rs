@@ -97,6 +97,7 @@ fn stalled_and_waiting() -> Vec<Record> {
             result: Some(TurnResult::COMPLETED),
             denied: 2,
             questions: Questions::default(),
+            background: 0,
             continuity: None,
             evidence: None,
             next,
@@ -256,9 +257,9 @@ fn a_project_asks_by_a_file_and_has_the_same_texts() {
 fn events_of_one_second_stay_apart() {
     let place = Place::new();
     let records =
-        [Record::Suspended { span: Span::from_mins(1) }, Record::Suspended { span: Span::from_mins(2) }];
+        [Record::Downtime { span: Span::from_mins(1) }, Record::Downtime { span: Span::from_mins(2) }];
     let names: Vec<String> = place.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["recovered.txt", "suspended.txt", "suspended_2.txt"]);
+    assert_eq!(names, ["downtime.txt", "downtime_2.txt", "recovered.txt"]);
 }
 
 #[test]

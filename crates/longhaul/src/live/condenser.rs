@@ -32,6 +32,11 @@ impl Condenser {
         self.exit.is_some()
     }
 
+    /// How it ended, once that was seen.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
     /// Ends it, if it lives, and whatever it left behind.
     pub(crate) async fn end(&mut self, mark: &Mark) -> io::Result<Exit> {
         if !self.is_gone() {

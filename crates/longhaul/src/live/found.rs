@@ -4,10 +4,11 @@ use super::child::start_ticks;
 use super::mark::{Mark, variable};
 use super::sweep::marked;
 use longhaul_core::{Exit, Phase, Proc, Run};
-use longhaul_store::AttemptDir;
+use longhaul_store::{AttemptDir, RunDir};
 use rustix::process::{Pid, getpgid, getsid};
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
@@ -31,6 +32,7 @@ pub(crate) fn live_agent(mark: &Mark, run: &Run) -> Option<Proc> {
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
             | Phase::Waiting { .. }
+            | Phase::Suspended { .. }
             | Phase::Over { .. },
             _,
         ) => None,
@@ -49,6 +51,23 @@ fn unwritten_agent(mark: &Mark, attempt: u32) -> Option<Proc> {
     let (pid, _) = marked(mark).into_iter().find(|(pid, _)| is_agent(*pid))?;
     let pid = pid.as_raw_nonzero().get() as u32;
     Some(Proc { pid, start_ticks: start_ticks(pid)? })
+}
+
+/// The stream that an agent of this run writes to in another directory: the run was copied while it was at work. That agent
+/// must not be adopted or ended here.
+pub(crate) fn stream_of_original(mark: &Mark, dir: &RunDir) -> Option<PathBuf> {
+    let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let attempts = dir.attempts().unwrap_or_default();
+    let streams =
+        attempts.iter().flat_map(|attempt| [attempt.stream_path(), attempt.summary().stream_path()]);
+    let ours: Vec<_> = streams.filter_map(|path| file(&path)).collect();
+    let agents = marked(mark).into_iter().filter(|(pid, _)| mark.is_last_on(*pid));
+    agents.into_iter().find_map(|(pid, _)| {
+        let output = PathBuf::from(format!("/proc/{}/fd/1", pid.as_raw_nonzero()));
+        let path = fs::read_link(&output).ok()?;
+        let is_foreign = path.ends_with("stream.jsonl") && !ours.contains(&file(&output)?);
+        is_foreign.then_some(path)
+    })
 }
 
 /// How an attempt's process ended, as far as its directory tells.

@@ -23,7 +23,7 @@ pub(crate) struct Indexed {
 impl Indexed {
     /// The run as it stands.
     pub(crate) fn new(home: &Home, dir: &RunDir) -> Indexed {
-        let entry = LedgerEntry::read(dir);
+        let entry = LedgerEntry::from_journal(dir);
         if entry.run.state == RunState::Over {
             // The ledger has it as over, and nobody looks again at such a run: until it knows better, this tells.
             let _ = home.note_missed(dir);
@@ -54,20 +54,15 @@ impl Indexed {
     }
 
     fn write_within(&mut self, wait: Duration) {
-        let journal = self.entry.run.journal;
-        if self
-            .written
-            .as_ref()
-            .is_some_and(|written| LedgerRun { journal, ..written.clone() } == self.entry.run)
-        {
+        if self.written.as_ref() == Some(&self.entry.run) {
             return;
         }
-        self.entry.run.journal = JournalMark::of(&self.dir.journal_path());
+        let entry = self.entry.clone().with_live_usage(&self.dir, JournalMark::of(&self.dir.journal_path()));
         if self.ledger.is_none() {
             self.ledger = Ledger::open(&self.home, wait).ok();
         }
         let Some(ledger) = &mut self.ledger else { return };
-        match ledger.put(&self.entry) {
+        match ledger.put(&entry) {
             Ok(()) => {
                 self.written = Some(self.entry.run.clone());
                 self.home.forget_missed(self.dir.id());

@@ -23,16 +23,19 @@ pub(crate) fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
     }
 }
 
-/// The last words of a process on its standard error.
+/// Returns the end of a process's standard error; empty if it cannot be read, which proves nothing.
 pub(crate) fn tail_of(path: &Path) -> String {
-    let read = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(STDERR_TAIL_BYTES)))?;
-        let mut bytes = Vec::new();
-        file.take(STDERR_TAIL_BYTES).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    // What cannot be read proves nothing.
-    read().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    tail(path, STDERR_TAIL_BYTES).unwrap_or_default()
+}
+
+/// Returns at most `bytes_max` bytes from the end of a file. It starts with a whole line.
+pub(crate) fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let skipped = file.metadata()?.len().saturating_sub(bytes_max);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let whole = if skipped > 0 { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
+    Ok(whole.to_owned())
 }

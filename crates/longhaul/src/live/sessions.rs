@@ -8,7 +8,6 @@ use longhaul_agent::{Health, Sessions};
 use longhaul_core::{Continuity, Rung, Say, SessionFound, SessionId, SessionPlan, SpawnPlan};
 use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, replace};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -290,14 +289,6 @@ impl<'a> SessionFiles<'a> {
         let length = usize::try_from(begun.bytes).ok().filter(|_| begun.from.is_none());
         let stream = self.read(&attempt.stream_path()).unwrap_or_default();
         self.sessions.missing(bytes, length, &stream)
-    }
-}
-
-impl Environment {
-    /// A variable as an agent that is started in this environment has it.
-    fn variable(&self, name: &str) -> Option<OsString> {
-        let inherited = || std::env::var_os(name).filter(|_| !self.clear);
-        self.set.get(name).map(OsString::from).or_else(inherited)
     }
 }
 

@@ -44,7 +44,8 @@ pub(crate) async fn sweep_on(mark: &Mark, mut ended: Vec<Pid>) -> io::Result<u32
         }
         tokio::time::sleep(ROUND).await;
     }
-    Err(io::Error::other(format!("processes of run {} cannot be ended: {:?}", mark.run(), ended)))
+    let pids: Vec<String> = ended.iter().map(ToString::to_string).collect();
+    Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", mark.run(), pids.join(", "))))
 }
 
 /// The live processes that carry it, ours excepted.

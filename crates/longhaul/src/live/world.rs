@@ -6,6 +6,7 @@ mod condensing;
 mod ending;
 mod listening;
 mod notifying;
+mod publishing;
 mod starting;
 mod taking_over;
 
@@ -21,6 +22,7 @@ use super::tail::Tail;
 use super::watch::Watch;
 use crate::diagnostic::Diagnostic;
 use crate::observer::{Observer, View};
+use crate::spending::SpendingReader;
 use crate::watchdog::Watchdog;
 use crate::{Environment, SuperviseError, World};
 use checking::Checking;
@@ -30,11 +32,11 @@ use longhaul_core::{
     Action, By, Event, Exit, Left, Moment, Now, Policy, Proc, Record, Run, Say, SessionFound, SessionId,
     Step, StopLevel,
 };
-use longhaul_store::{AttemptDir, Harness, Home, Journal, RunDir, SessionLock, Status, compact};
+use longhaul_store::{AttemptDir, Harness, Home, Journal, RunDir, SessionLock, compact};
 use notifying::Notifying;
+use publishing::Published;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::process;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -48,6 +50,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) order: Order,
     pub(crate) environment: Environment,
+    /// Variables that the agent needs and that are not set: it is not started again.
+    pub(crate) missing: Vec<String>,
     /// Memory that the run's processes may have resident, in bytes.
     pub(crate) memory_limit: Option<u64>,
     /// Whether it matters if the agent changes its workspace.
@@ -88,9 +92,11 @@ pub(crate) struct LiveWorld<'a> {
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Ends the agent if we die and nobody comes back.
     watchdog: Option<Watchdog>,
-    /// Whether the status has named us as the supervisor. A first step may have nothing to record, and a dead
-    /// supervisor's watchdog waits for a sign.
-    is_named: bool,
+    /// The files that show where the run stands; `None` until they name us as the supervisor. A first step may have nothing
+    /// to record, and a dead supervisor's watchdog waits for a sign.
+    published: Option<Published>,
+    /// Reads the transcript for a harness's cost summary.
+    spending: Option<SpendingReader>,
     /// Held until the run ends: a session that a run has used may be needed by it again.
     locks: Vec<(SessionId, SessionLock)>,
     /// Whether the due deadline has already waited for one more look at the stream.
@@ -156,7 +162,8 @@ impl<'a> LiveWorld<'a> {
             indexed,
             ended: Vec::new(),
             watchdog: None,
-            is_named: false,
+            published: None,
+            spending: None,
             locks: Vec::new(),
             looked_when_due: false,
             glance: Glance::default(),
@@ -184,21 +191,22 @@ impl World for LiveWorld<'_> {
 
     fn stepped(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
         self.notice_wait(run, at);
-        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
         // The last status is written when all else is in order.
-        if (!step.records.is_empty() || !self.is_named) && run.state().outcome().is_none() {
-            // Derived, for people; a failing recorder never fails the work it records.
-            let status = Status::of(self.setup.dir.id(), run, policy, process::id(), at);
-            let _ = self.setup.dir.write_status(&status);
-            self.is_named = true;
+        if (!step.records.is_empty() || self.published.is_none()) && run.state().outcome().is_none() {
+            self.publish(run, policy, at);
         }
         self.indexed.take(run, &step.records);
+        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
         self.diagnostic.stepped(run, at, step, self.spawn_error.as_deref());
         self.setup.observer.stepped(View { run, policy, at, glance }, step);
     }
 
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
         self.sync()?;
+        if matches!(action, Action::Spawn(_) | Action::Condense(_)) && !self.setup.missing.is_empty() {
+            let (run, names) = (self.setup.dir.id().clone(), self.setup.missing.clone());
+            return Err(SuperviseError::Variables { run, names });
+        }
         match action {
             Action::Inspect(session) => {
                 let found = self.session_files().map_or(SessionFound::Ready, |files| files.look(&session));
@@ -256,6 +264,9 @@ impl World for LiveWorld<'_> {
                 self.looked_when_due = due;
                 continue;
             }
+            if let Some(by) = self.shared_signal().await {
+                return Ok(Event::Cancelled(by));
+            }
             if let Some(evidence) = self.ended_attempt()? {
                 return Ok(Event::Exited(evidence));
             }
@@ -273,9 +284,10 @@ impl World for LiveWorld<'_> {
             self.sync()?;
             self.set_watchdog().await;
             self.indexed.write();
-            self.pause(until).await?;
+            let publish_at = self.publish_usage();
+            self.pause(until.into_iter().chain(publish_at).min()).await?;
             if let Some(span) = self.clock.slept() {
-                return Ok(Event::Suspended(span));
+                return Ok(Event::Downtime(span));
             }
         }
     }
@@ -308,6 +320,11 @@ impl LiveWorld<'_> {
     pub(crate) fn retire(&mut self) {
         self.locks.clear();
         self.indexed.write_last();
+    }
+
+    /// Has the next attempt learn what a person added to the limits.
+    pub(crate) fn add_limits(&mut self, added: Left) {
+        self.past.added = added;
     }
 
     /// The harness that the run is carried out for.
@@ -375,7 +392,8 @@ impl LiveWorld<'_> {
     /// attempt.
     fn say(&mut self, say: Say, left: Left) {
         let Some(attempt) = &self.attempt else { return };
-        let words = self.setup.dialect.words(&self.setup.order, say, left);
+        let running = &attempt.decoder.glance().background;
+        let words = self.setup.dialect.words(&self.setup.order, say, left, running);
         attempt.agent.say(self.setup.dialect.say(&words));
         self.recorder.told(say, words, self.clock.at());
     }

@@ -99,10 +99,12 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
     };
     let cwd = working_directory(&manifest, destination.into, file)?;
     plan.imported = Some(longhaul_store::Imported {
-        from_cwd: plan.cwd,
+        from_cwd: manifest.cwd.clone(),
         at: Moment(now.timestamp().as_millisecond() as u64),
     });
     plan.cwd = cwd.as_path().into();
+    // Those of the other machine. The first supervisor here records its own.
+    plan.env = plan.env.with_needed([]);
     let dir = incoming.settle(&plan)?;
     if let Some(place) = made {
         place.keep();

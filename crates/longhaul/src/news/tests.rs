@@ -30,6 +30,7 @@ fn waiting(span: Span) -> Run {
         result: None,
         denied: 0,
         questions: Default::default(),
+        background: 0,
         continuity: None,
         evidence: None,
         next,
@@ -104,41 +105,41 @@ fn an_outcome_is_news() {
     check_outcome(
         Outcome { retry_at: Some(AT), ..retry },
         &expect![[r#"
-        outcome-0 {
-          "at": "2025-11-22T01:34:05.120Z",
-          "attempts": 1,
-          "dir": "/runs/2025-11-22/kmzxqp",
-          "exit_code": 75,
-          "fault": "usage_limit",
-          "kind": "outcome",
-          "limit": null,
-          "next": "longhaul resume kmzxqp",
-          "outcome": "retry_later",
-          "run": "kmzxqp",
-          "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
-          "total_cost_usd": 0.125,
-          "until": "2025-11-22T01:34:05.120Z"
-        }
-    "#]],
+            outcome-0 {
+              "at": "2025-11-22T01:34:05.120Z",
+              "attempts": 1,
+              "dir": "/runs/2025-11-22/kmzxqp",
+              "exit_code": 75,
+              "fault": "usage_limit",
+              "kind": "outcome",
+              "limit": null,
+              "next": "longhaul show kmzxqp",
+              "outcome": "retry_later",
+              "run": "kmzxqp",
+              "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
+              "total_cost_usd": 0.125,
+              "until": "2025-11-22T01:34:05.120Z"
+            }
+        "#]],
     );
     check_outcome(
         Outcome::by_fault(OutcomeKind::NeedsPerson, Fault::Auth),
         &expect![[r#"
-        outcome-0 {
-          "at": "2025-11-22T01:34:05.120Z",
-          "attempts": 1,
-          "dir": "/runs/2025-11-22/kmzxqp",
-          "exit_code": 23,
-          "fault": "auth",
-          "kind": "needs_person",
-          "limit": null,
-          "next": "longhaul resume kmzxqp",
-          "outcome": "needs_person",
-          "run": "kmzxqp",
-          "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
-          "total_cost_usd": 0.125,
-          "until": null
-        }
-    "#]],
+            outcome-0 {
+              "at": "2025-11-22T01:34:05.120Z",
+              "attempts": 1,
+              "dir": "/runs/2025-11-22/kmzxqp",
+              "exit_code": 23,
+              "fault": "auth",
+              "kind": "needs_person",
+              "limit": null,
+              "next": "longhaul show kmzxqp",
+              "outcome": "needs_person",
+              "run": "kmzxqp",
+              "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
+              "total_cost_usd": 0.125,
+              "until": null
+            }
+        "#]],
     );
 }

@@ -2,6 +2,7 @@
 //! finds. This program is that agent, too.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod checked;
 mod stage;
 
 use expect_test::{Expect, expect};
@@ -16,13 +17,33 @@ fn main() -> ExitCode {
     if let Some(code) = stage::agent() {
         return code;
     }
-    match examples() {
+    if let (Some(CHECKED), Some(command)) = (std::env::args().nth(1).as_deref(), std::env::args().nth(2)) {
+        return checked::main(command);
+    }
+    match examples().and_then(|()| checks()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// The argument that makes this program use the library itself; the check follows.
+const CHECKED: &str = "with a check";
+
+/// A check of a request runs, whether or not the policy bounds it.
+fn checks() -> Result<(), Box<dyn Error>> {
+    for (command, expected) in [
+        ("test -e hello.txt", "done, verified by Checks, 0 errors\n"),
+        ("false", "check_failed, verified by None, 2 errors\n$ false\n"),
+    ] {
+        let Output { stdout, stderr, .. } =
+            Stage::new()?.run(&std::env::current_exe()?, &[CHECKED, command])?;
+        assert_eq!(String::from_utf8(stdout)?, expected, "{}", String::from_utf8_lossy(&stderr));
+        println!("check {command} ... ok");
+    }
+    Ok(())
 }
 
 /// All of them on one stage: the last one tells what the others cost.

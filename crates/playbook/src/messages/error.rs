@@ -191,7 +191,8 @@ impl MessagesError {
             | OutcomeKind::Refused
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
-            | OutcomeKind::Cancelled => Then::Never,
+            | OutcomeKind::Cancelled
+            | OutcomeKind::Suspended => Then::Never,
         }
     }
 

@@ -30,6 +30,8 @@ pub(crate) struct Watch {
     cancel: Option<By>,
     /// Who asked for it when the last attempt ended: that decision stands.
     cancel_decided: Option<By>,
+    /// A signal suspends the run.
+    suspending: bool,
     plan: Option<SpawnPlan>,
     /// Why the last attempt failed, if it did.
     fault: Option<Fault>,
@@ -49,7 +51,7 @@ impl Watch {
         self.ladder.hear(event);
         self.limits.hear(now.at, event);
         self.keep_going.hear(event);
-        if !matches!(event, Event::Ticked | Event::Suspended(_) | Event::Recovered { .. }) {
+        if !matches!(event, Event::Ticked | Event::Downtime(_) | Event::Recovered { .. }) {
             // What comes at this very moment comes next.
             let limited = self.limits.is_late(policy, &self.clocks, Moment(now.at.0 - 1));
             self.checks.overdue(now.at, policy, limited)?;
@@ -69,7 +71,9 @@ impl Watch {
         let goes_on = matches!(standing, Standing::Live | Standing::Closing | Standing::Waiting);
         ensure(self.cancel.is_none() || !goes_on, Oracle::Cancels, || {
             format!("cancelled by {:?}, and still {standing:?}", self.cancel)
-        })
+        })?;
+        let works = matches!(standing, Standing::Live | Standing::Waiting);
+        ensure(!self.suspending || !works, Oracle::Cancels, || format!("to be suspended, and {standing:?}"))
     }
 
     /// Takes in a record that is on disk now.
@@ -95,7 +99,12 @@ impl Watch {
                 }
                 self.plan = Some(plan.clone());
             }
-            Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
+            Record::CancelOrdered { by, .. } => (self.cancel, self.suspending) = (Some(*by), false),
+            Record::SuspendOrdered { .. } => self.suspending = true,
+            Record::Suspended { .. } => {
+                ensure(!world.alive(), Oracle::OneTree, || "a process outlives the suspension".to_owned())?
+            }
+            Record::Recovered { .. } => self.suspending = false,
             Record::RungTaken { rung, .. } => coverage.rung(*rung),
             Record::Condensed { outcome, .. } => coverage.condensed(*outcome),
             Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
@@ -117,8 +126,7 @@ impl Watch {
             | Record::InputEnded { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
-            | Record::Recovered { .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::Swept { .. } => {}
         }
         self.stops.take(record, policy, self.cancel)
@@ -129,6 +137,7 @@ impl Watch {
         self.bounds = Bounds::default();
         self.cancel = None;
         self.cancel_decided = None;
+        self.suspending = false;
         self.waited = None;
         self.reopened = true;
     }
@@ -183,6 +192,12 @@ impl Watch {
         if self.cancel.is_some() {
             let cancelled = matches!(next, Next::Finish(outcome) if outcome.kind == OutcomeKind::Cancelled);
             return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run goes on with {next:?}"));
+        }
+        // The signal ended the attempt: it counts as no failure, and the next supervisor waits for nothing.
+        if self.suspending && fault == Fault::Interrupted {
+            let resumes = matches!(next, Next::Attempt { at, remedy: Remedy::Resume, .. } if *at == now);
+            ensure(decides(self)? || resumes, Oracle::Bounds, || format!("suspended with {next:?}"))?;
+            return self.sessions.check_next(&plan, fault, ended.evidence.continuity, next);
         }
         if fault == Fault::Permission && policy.allow_denials {
             let by_limit = decides(self)?;

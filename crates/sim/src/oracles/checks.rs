@@ -4,6 +4,7 @@ use super::{Oracle, Verdict, ensure};
 use longhaul_core::{
     Checked, Limit, Moment, Next, Outcome, OutcomeKind, Policy, Reach, Record, Say, StopWhy,
 };
+use std::mem;
 
 /// The checks of one run.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,7 @@ pub(crate) struct CheckWatch {
     result: Option<Checked>,
     failed: u32,
     cancelled: bool,
+    suspending: bool,
     limited: Option<(Limit, Reach)>,
 }
 
@@ -46,6 +48,7 @@ impl CheckWatch {
                 let may = match why {
                     StopWhy::AttemptTimeout => late,
                     StopWhy::Cancelled => self.cancelled,
+                    StopWhy::Suspended => self.suspending,
                     StopWhy::LimitReached => matches!(self.limited, Some((_, Reach::All))),
                     StopWhy::Stalled
                     | StopWhy::NoProgress
@@ -53,6 +56,7 @@ impl CheckWatch {
                     | StopWhy::OtherSession
                     | StopWhy::Reserve
                     | StopWhy::Memory
+                    | StopWhy::BackgroundStopped
                     | StopWhy::Lingered => false,
                 };
                 ensure(may && self.since.is_some(), Oracle::Checks, || {
@@ -79,8 +83,16 @@ impl CheckWatch {
                 ensure(right, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.say))?;
             }
             Record::RunFinished { outcome, .. } => self.check_end(outcome, policy)?,
-            Record::Suspended { span } => self.since = self.since.map(|since| since + *span),
+            Record::Downtime { span } => self.since = self.since.map(|since| since + *span),
             Record::CancelOrdered { .. } => self.cancelled = true,
+            Record::SuspendOrdered { .. } => self.suspending = true,
+            Record::Suspended { .. } => {}
+            // A check that was stopped for a suspension runs again.
+            Record::Recovered { at, .. } => {
+                if mem::take(&mut self.suspending) && self.stopped == Some(StopWhy::Suspended) {
+                    (self.since, self.stopped) = (Some(*at), None);
+                }
+            }
             Record::LimitReached { limit, reach, .. } => self.limited = Some((*limit, *reach)),
             Record::RunStarted { .. }
             | Record::RungTaken { .. }
@@ -93,7 +105,6 @@ impl CheckWatch {
             | Record::Said { .. }
             | Record::Stopped { .. }
             | Record::SilenceExcused { .. }
-            | Record::Recovered { .. }
             | Record::InputEnded { .. }
             | Record::StopOrdered { .. }
             | Record::Swept { .. } => {}
@@ -118,6 +129,7 @@ impl CheckWatch {
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater => result.is_none(),
+            OutcomeKind::Suspended => false,
         };
         ensure(right, Oracle::Checks, || format!("{} after {result:?}: {self:?}", outcome.kind))
     }

@@ -8,10 +8,12 @@ use longhaul_core::{Moment, Next, Record, Run, Span};
 pub(crate) struct ClockWatch {
     began: Moment,
     waiting: Span,
-    suspended: Span,
+    downtime: Span,
     over: Span,
     /// The run is over since then.
     over_since: Option<Moment>,
+    /// The run is suspended since then, and whether it waited before.
+    suspended: Option<(Moment, bool)>,
     /// Another attempt is decided.
     more: bool,
     /// No process is resident since then.
@@ -34,11 +36,21 @@ impl ClockWatch {
                 }
                 self.over_since = matches!(record, Record::RunFinished { .. }).then_some(*at);
             }
-            Record::Suspended { span } if self.waits_since.is_none() => {
-                self.suspended = self.suspended + *span
+            // A wait pauses while the run is suspended.
+            Record::Suspended { at, .. } => {
+                self.suspended = Some((*at, self.waits_since.is_some()));
+                if let Some(since) = self.waits_since.take() {
+                    self.waiting = self.waiting + at.since(since);
+                }
             }
+            Record::Recovered { at, .. } => {
+                let Some((since, waited)) = self.suspended.take() else { return };
+                self.downtime = self.downtime + at.since(since);
+                self.waits_since = waited.then_some(*at);
+            }
+            Record::Downtime { span } if self.waits_since.is_none() => self.downtime = self.downtime + *span,
             Record::Swept { .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::RungTaken { .. }
             | Record::CondenseOrdered { .. }
             | Record::CondenseStopped { .. }
@@ -54,8 +66,8 @@ impl ClockWatch {
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
-            | Record::Recovered { .. }
             | Record::StopOrdered { .. }
+            | Record::SuspendOrdered { .. }
             | Record::CancelOrdered { .. } => {}
         }
     }
@@ -68,7 +80,7 @@ impl ClockWatch {
     /// How long it has worked by then.
     pub(crate) fn active(&self, at: Moment) -> Span {
         let waits = self.waits_since.map_or(Span::ZERO, |since| at.since(since));
-        self.wall(at) - self.waiting - self.suspended - waits
+        self.wall(at) - self.waiting - self.downtime - waits
     }
 
     /// At the end the run's clocks say the same.
@@ -76,14 +88,14 @@ impl ClockWatch {
         let clocks = run.state().clocks;
         let same = clocks.started == self.began
             && clocks.waiting == self.waiting
-            && clocks.suspended == self.suspended
+            && clocks.downtime == self.downtime
             && clocks.over == self.over;
         ensure(same, Oracle::Clocks, || format!("the run says {clocks:?}, the world {self:?}"))?;
-        let parts = clocks.active(now) + clocks.waiting + clocks.suspended;
+        let parts = clocks.active(now) + clocks.waiting + clocks.downtime;
         let whole = now.since(self.began) - self.over;
         ensure(parts == whole && clocks.wall(now) == whole, Oracle::Clocks, || {
             format!(
-                "active, waiting and suspended are {parts}, the wall clock says {}, it was {whole}",
+                "active, waiting and downtime are {parts}, the wall clock says {}, it was {whole}",
                 clocks.wall(now)
             )
         })

@@ -17,13 +17,14 @@ pub(crate) struct CondenseWatch {
     stopped: Option<StopWhy>,
     outcome: Option<Condensed>,
     cancelled: bool,
+    suspending: bool,
 }
 
 impl CondenseWatch {
     /// Takes in an event before the run does: what should have been decided by now, is.
     pub(crate) fn hear(&self, now: Moment, event: &Event, policy: &Policy) -> Verdict {
         // Nobody was there to decide, or what happened is not told yet.
-        if matches!(event, Event::Recovered { .. } | Event::Suspended(_) | Event::Ticked) {
+        if matches!(event, Event::Recovered { .. } | Event::Downtime(_) | Event::Ticked) {
             return Ok(());
         }
         let Some(since) = self.since.filter(|_| self.stopped.is_none()) else { return Ok(()) };
@@ -57,8 +58,11 @@ impl CondenseWatch {
                 self.check_outcome(*outcome, *tally, world.condensed.as_ref())?;
                 self.outcome = Some(*outcome);
             }
-            Record::Suspended { span } => self.since = self.since.map(|since| since + *span),
+            Record::Downtime { span } => self.since = self.since.map(|since| since + *span),
             Record::CancelOrdered { .. } => self.cancelled = true,
+            Record::SuspendOrdered { .. } => self.suspending = true,
+            Record::Recovered { .. } => self.suspending = false,
+            Record::Suspended { .. } => {}
             Record::Progressed { forgives, .. } => self.asked &= !forgives,
             Record::RunStarted { .. }
             | Record::AttemptSpawned { .. }
@@ -71,7 +75,6 @@ impl CondenseWatch {
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
-            | Record::Recovered { .. }
             | Record::StopOrdered { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }
@@ -87,6 +90,7 @@ impl CondenseWatch {
             && match why {
                 StopWhy::AttemptTimeout => late,
                 StopWhy::Cancelled => self.cancelled,
+                StopWhy::Suspended => self.suspending,
                 StopWhy::Stalled
                 | StopWhy::AuthRejected
                 | StopWhy::OtherSession
@@ -94,6 +98,7 @@ impl CondenseWatch {
                 | StopWhy::LimitReached
                 | StopWhy::Memory
                 | StopWhy::NoProgress
+                | StopWhy::BackgroundStopped
                 | StopWhy::Lingered => false,
             }
     }
@@ -114,6 +119,9 @@ impl CondenseWatch {
             Some(Fault::UsageLimit) => Condensed::Failed(Fault::UsageLimit),
             Some(_) if self.stopped == Some(StopWhy::AttemptTimeout) => {
                 Condensed::Failed(Fault::AttemptTimeout)
+            }
+            Some(Fault::Crashed) if self.stopped == Some(StopWhy::Suspended) => {
+                Condensed::Failed(Fault::Interrupted)
             }
             Some(fault) => Condensed::Failed(fault),
         }

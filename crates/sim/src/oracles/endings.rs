@@ -15,9 +15,19 @@ pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option
         Some(StopWhy::AuthRejected) => Some(Fault::Auth),
         Some(StopWhy::OtherSession) => Some(Fault::SessionLost),
         Some(StopWhy::Memory) => Some(Fault::OutOfMemory),
-        Some(StopWhy::Lingered | StopWhy::Cancelled | StopWhy::Reserve | StopWhy::LimitReached) | None => {
-            None
+        // A process that our KILL ended did not crash.
+        Some(StopWhy::Suspended) if matches!(ended.truth, Some(Fault::Crashed | Fault::OutOfMemory)) => {
+            Some(Fault::Interrupted)
         }
+        Some(
+            StopWhy::Lingered
+            | StopWhy::BackgroundStopped
+            | StopWhy::Cancelled
+            | StopWhy::Suspended
+            | StopWhy::Reserve
+            | StopWhy::LimitReached,
+        )
+        | None => None,
     };
     let right = match ended.truth {
         None => fault.is_none(),
@@ -135,8 +145,8 @@ fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> Verdict {
     })?;
     let code = match outcome.by {
         Some(By::Person | By::PersonNow) | None => 130,
-        Some(By::Terminate) => 143,
-        Some(By::HangUp) => 129,
+        Some(By::Sigterm) => 143,
+        Some(By::Sighup) => 129,
     };
     ensure(outcome.exit_code() == code, Oracle::Cancels, || {
         format!("cancelled by {:?} exits with {}", outcome.by, outcome.exit_code())
@@ -157,9 +167,9 @@ pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Verdic
         Event::Exited(Evidence::of_exit(Exit::Code(0))),
         Event::Checked(Checked::Failed),
         Event::Swept(0),
-        Event::Suspended(Span(7)),
+        Event::Downtime(Span(7)),
         Event::Cancelled(By::Person),
-        Event::Cancelled(By::Terminate),
+        Event::Cancelled(By::Sigterm),
     ];
     ensure(run.deadline(policy).is_none(), Oracle::Stable, || "a deadline after the end".to_owned())?;
     for event in events {

@@ -16,6 +16,7 @@ struct Heard {
     settled: Option<TurnResult>,
     claimed: bool,
     workspace: Option<u64>,
+    shells: u32,
 }
 
 /// The stops of one run, counted anew.
@@ -63,7 +64,7 @@ impl KeepGoingWatch {
             // It is told again from the beginning.
             Event::Recovered { found: Found::Live(_), .. } => self.heard = Heard::default(),
             Event::Started(_)
-            | Event::Reopened(_)
+            | Event::Reopened(..)
             | Event::Inspected(_)
             | Event::Condensed(_)
             | Event::Checked(_)
@@ -71,7 +72,7 @@ impl KeepGoingWatch {
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Swept(_)
-            | Event::Suspended(_)
+            | Event::Downtime(_)
             | Event::Ticked
             | Event::Cancelled(_) => {}
         }
@@ -90,9 +91,9 @@ impl KeepGoingWatch {
                 self.tell(plan.say)?;
             }
             Record::AttemptSpawned { .. } => self.heard = Heard::default(),
-            Record::Stopped { claimed, workspace, .. } => {
-                self.check_stop((*claimed, *workspace), sources)?;
-                self.stop(*claimed, *workspace);
+            Record::Stopped { claimed, workspace, background, .. } => {
+                self.check_stop((*claimed, *workspace, *background), sources)?;
+                self.stop(*claimed, *workspace, *background);
             }
             Record::Said { at, say, .. } => {
                 if !matches!(say, Say::WrapUp(_)) {
@@ -106,6 +107,7 @@ impl KeepGoingWatch {
                 self.saving |= *reach == Reach::All;
             }
             Record::CancelOrdered { .. } => self.cancelled = true,
+            Record::SuspendOrdered { .. } => self.stopping = true,
             Record::StopOrdered { .. } => self.stopping = true,
             Record::InputEnded { at } => self.check_let_go(*at, sources)?,
             Record::AttemptEnded { at, fault, next, .. } => self.check_end(*at, *fault, next, sources)?,
@@ -122,18 +124,19 @@ impl KeepGoingWatch {
             | Record::Progressed { .. }
             | Record::SilenceExcused { .. }
             | Record::Recovered { .. }
+            | Record::Suspended { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::Swept { .. }
             | Record::RunFinished { .. } => {}
         }
         Ok(())
     }
 
-    fn stop(&mut self, claimed: bool, workspace: Option<u64>) {
-        let unchanged = workspace.is_some_and(|workspace| self.workspace == Some(workspace));
+    fn stop(&mut self, claimed: bool, workspace: Option<u64>, shells: u32) {
+        let unchanged = shells == 0 && workspace.is_some_and(|workspace| self.workspace == Some(workspace));
         self.stops += 1;
         self.claims = if claimed { self.claims + 1 } else { 0 };
         self.idle = if unchanged { self.idle + 1 } else { 0 };
@@ -176,13 +179,13 @@ impl KeepGoingWatch {
         self.claims >= 2 || self.claims == 0 && self.idle >= keep_going.idle_stops_max
     }
 
-    fn check_stop(&self, told: (bool, Option<u64>), (policy, ..): Sources<'_>) -> Verdict {
+    fn check_stop(&self, recorded: (bool, Option<u64>, u32), (policy, ..): Sources<'_>) -> Verdict {
         let right = kept(policy).is_some()
             && self.heard.turns > self.answered
             && self.heard.settled.is_some_and(|result| is_good(policy, &result))
             && !self.saving
-            && told == (self.heard.claimed, self.heard.workspace);
-        ensure(right, Oracle::KeepsGoing, || format!("a stop at {told:?} that was none: {self:?}"))
+            && recorded == (self.heard.claimed, self.heard.workspace, self.heard.shells);
+        ensure(right, Oracle::KeepsGoing, || format!("a stop at {recorded:?} that was none: {self:?}"))
     }
 
     /// It is told this because it stopped.
@@ -232,7 +235,8 @@ impl KeepGoingWatch {
                 | OutcomeKind::Refused
                 | OutcomeKind::Incomplete
                 | OutcomeKind::Bug
-                | OutcomeKind::RetryLater => false,
+                | OutcomeKind::RetryLater
+                | OutcomeKind::Suspended => false,
             },
             Next::Attempt { at: then, plan, .. } => {
                 let saves = self.limited && matches!(plan.say, Say::WrapUp(_));
@@ -254,6 +258,7 @@ impl Heard {
             settled: evidence.result.filter(|_| !evidence.turn_open),
             claimed: evidence.claimed,
             workspace: evidence.workspace,
+            shells: 0,
         }
     }
 
@@ -264,13 +269,13 @@ impl Heard {
             Notice::Claimed => self.claimed = true,
             Notice::TurnEnded(result) => (self.turns, self.settled) = (self.turns + 1, Some(*result)),
             Notice::Surveyed(workspace) => self.workspace = Some(*workspace),
+            Notice::BackgroundChanged(shells) => self.shells = *shells,
             Notice::SessionOpened(_)
             | Notice::Stirred
             | Notice::MessageEnded
             | Notice::ToolEnded
             | Notice::Used(_)
             | Notice::Idled
-            | Notice::BackgroundChanged(_)
             | Notice::Retrying { .. }
             | Notice::RateLimitChanged(_)
             | Notice::Halted
@@ -280,12 +285,12 @@ impl Heard {
 }
 
 /// How the run is kept going: one whose work is judged is kept going by that.
-fn kept(policy: &Policy) -> Option<KeepGoing> {
+pub(super) fn kept(policy: &Policy) -> Option<KeepGoing> {
     if policy.check.is_some() { None } else { policy.keep_going }
 }
 
 /// Whether a turn with this result ended because the agent thought that it was time.
-fn is_good(policy: &Policy, result: &TurnResult) -> bool {
+pub(super) fn is_good(policy: &Policy, result: &TurnResult) -> bool {
     let TurnResult { is_error, ending, stop_reason, empty, denials, stop_hook_capped, .. } = *result;
     let ended = !is_error && ending == Ending::Completed && stop_reason == StopReason::EndTurn;
     ended && !empty && !stop_hook_capped && (denials == 0 || policy.allow_denials)

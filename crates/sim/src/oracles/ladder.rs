@@ -82,9 +82,11 @@ impl LadderWatch {
             | Record::SilenceExcused { .. }
             | Record::Recovered { .. }
             | Record::StopOrdered { .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::Swept { .. }
             | Record::CancelOrdered { .. }
+            | Record::SuspendOrdered { .. }
+            | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
         }
         Ok(())

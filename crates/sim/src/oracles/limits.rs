@@ -2,6 +2,7 @@
 //! the documentation, of when a limit or what is held back of it is reached.
 
 use super::clocks::ClockWatch;
+use super::keep_going::{is_good, kept};
 use super::{Oracle, Verdict, ensure};
 use crate::world::World;
 use longhaul_core::{
@@ -29,6 +30,10 @@ pub(crate) struct LimitWatch {
     tools: u32,
     /// Since when a turn is open in a process that nobody stops or lets go, as far as was heard.
     works: Option<Moment>,
+    /// Since when it waits for its shells after a result without a done claim.
+    waits: Option<(Moment, TurnResult)>,
+    shells: u32,
+    claimed: bool,
     /// Whether somebody stops it or lets it go.
     leaving: bool,
     /// What was used when the agent was being stopped or let go, or nobody was there; and by summaries.
@@ -55,10 +60,17 @@ impl LimitWatch {
     pub(crate) fn hear(&mut self, now: Moment, event: &Event) {
         match event {
             Event::Noticed(Notice::Used(tally)) => self.use_up(*tally),
-            Event::Noticed(Notice::TurnBegan) if !self.leaving => self.works = Some(now),
+            Event::Noticed(Notice::TurnBegan) if !self.leaving => {
+                (self.works, self.waits) = (Some(now), None)
+            }
+            Event::Noticed(Notice::Claimed) => self.claimed = true,
+            Event::Noticed(Notice::BackgroundChanged(shells)) => {
+                self.shells = *shells;
+                self.waits = self.waits.filter(|_| *shells > 0);
+            }
             Event::Noticed(Notice::ToolBegan) => self.tools += 1,
             Event::Noticed(Notice::ToolEnded) => self.tools = self.tools.saturating_sub(1),
-            Event::Noticed(Notice::TurnEnded(result)) => self.end_turn(result),
+            Event::Noticed(Notice::TurnEnded(result)) => self.end_turn(now, result),
             Event::Exited(evidence) | Event::Recovered { found: Found::Gone(evidence), .. }
                 if self.counts =>
             {
@@ -74,14 +86,17 @@ impl LimitWatch {
                 self.live = evidence.tally;
             }
             // What passed in its sleep is decided next.
-            Event::Suspended(_) => self.works = self.works.map(|_| now),
+            Event::Downtime(_) => {
+                self.works = self.works.map(|_| now);
+                self.waits = self.waits.map(|(_, result)| (now, result));
+            }
             // It is told again from the beginning.
             Event::Recovered { found: Found::Live(_), .. } => self.begin(),
             Event::Exited(_)
             | Event::Recovered { found: Found::Gone(_), .. }
             | Event::Noticed(_)
             | Event::Started(_)
-            | Event::Reopened(_)
+            | Event::Reopened(..)
             | Event::Inspected(_)
             | Event::Condensed(_)
             | Event::Checked(_)
@@ -97,11 +112,13 @@ impl LimitWatch {
     fn begin(&mut self) {
         (self.live, self.tools, self.works) = (Tally::default(), 0, None);
         (self.turns, self.ending) = (0, None);
+        (self.waits, self.shells, self.claimed) = (None, 0, false);
         self.answers.clear();
     }
 
-    fn end_turn(&mut self, result: &TurnResult) {
+    fn end_turn(&mut self, now: Moment, result: &TurnResult) {
         (self.tools, self.works) = (0, None);
+        self.waits = (self.shells > 0 && !self.claimed && !self.leaving).then_some((now, *result));
         self.turns += 1;
         if self.interrupted.is_some_and(|before| self.turns > before) {
             self.ending.get_or_insert(result.ending);
@@ -230,7 +247,7 @@ impl LimitWatch {
             Record::StopOrdered { why, level, .. } => {
                 let saves = *why == StopWhy::Reserve && *level == StopLevel::Interrupt;
                 (self.interrupted, self.ending) = (saves.then_some(self.turns), None);
-                (self.works, self.leaving) = (None, true);
+                (self.works, self.waits, self.leaving) = (None, None, true);
             }
             Record::InputEnded { .. } => {
                 ensure(self.has_nothing_left() || !self.is_to_save(), Oracle::Limits, || {
@@ -266,8 +283,10 @@ impl LimitWatch {
             | Record::CheckStopped { .. }
             | Record::Stopped { .. }
             | Record::Checked { .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::Swept { .. }
+            | Record::SuspendOrdered { .. }
+            | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
         }
         Ok(())
@@ -306,7 +325,9 @@ impl LimitWatch {
         // What comes at this very moment comes next; and what is told again is told before anything is decided.
         let before = Moment(now.0 - 1);
         let most = self.reach(policy, clocks, before).into_iter().map(|(_, reach)| reach).max();
-        ensure(self.works.is_none_or(|since| since >= now) || most <= known, Oracle::Limits, || {
+        let waits = self.waits.filter(|(_, result)| kept(policy).is_some() && is_good(policy, result));
+        let busy = self.works.or(waits.map(|(since, _)| since).filter(|_| !self.cancelled));
+        ensure(busy.is_none_or(|since| since >= now) || most <= known, Oracle::Limits, || {
             format!("it works on with {most:?} reached and {known:?} taken in: {self:?}")
         })
     }

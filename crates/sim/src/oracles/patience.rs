@@ -1,8 +1,11 @@
 //! Whether a working agent is left alone and a hanging one is not: judged from what the agent said
 //! and when, by an own account of it.
 
+use super::keep_going::{is_good, kept};
 use super::{Oracle, Verdict, ensure};
-use longhaul_core::{Event, Moment, Notice, Policy, Posture, Record, SessionId, Signs, Span, StopWhy};
+use longhaul_core::{
+    Event, Moment, Notice, Policy, Posture, Record, SessionId, Signs, Span, StopWhy, TurnResult,
+};
 
 // Whoever is sent to look has so long.
 const LOOK: Span = Span::from_secs(30);
@@ -34,6 +37,12 @@ pub(crate) struct Patience {
     tools: u32,
     shells: u32,
     settled_at: Option<Moment>,
+    /// Its last result, and whether it claimed to be done since its turn began.
+    result: Option<TurnResult>,
+    claimed: bool,
+    /// Whether it was prompted while its shells run, and whether the run is about to end.
+    asked: bool,
+    ends: bool,
     /// Turns that have ended since the stream was read from its beginning, and how many had when something was said.
     turns: u32,
     turns_before: u32,
@@ -57,13 +66,13 @@ impl Patience {
             }
             Event::Recovered { .. } => self.begin_listening(now),
             // What a sleep means is told by its record, which a kill may take with it.
-            Event::Suspended(_) | Event::Ticked => {}
+            Event::Downtime(_) | Event::Ticked => {}
             Event::Examined(signs) => {
                 self.overdue(now, policy)?;
                 self.signs = signs.map(|signs| (now, signs));
             }
             Event::Started(_)
-            | Event::Reopened(_)
+            | Event::Reopened(..)
             | Event::Inspected(_)
             | Event::Condensed(_)
             | Event::Checked(_)
@@ -77,7 +86,7 @@ impl Patience {
     }
 
     fn begin_listening(&mut self, now: Moment) {
-        let Patience { live, closing_since, stopping, began, excused_until, turns_before, .. } = *self;
+        let Patience { live, closing_since, stopping, began, excused_until, turns_before, ends, .. } = *self;
         *self = Patience {
             ordered: self.ordered.take(),
             live,
@@ -88,6 +97,7 @@ impl Patience {
             finished_at: now,
             excused_until,
             turns_before,
+            ends,
             recovered_at: now,
             ..Patience::default()
         };
@@ -129,20 +139,22 @@ impl Patience {
             Notice::SessionOpened(session) => {
                 self.other_session |= self.ordered.as_ref().is_some_and(|ordered| ordered != session);
             }
-            Notice::TurnBegan => (self.settled_at, self.idle) = (None, false),
+            Notice::TurnBegan => (self.settled_at, self.idle, self.claimed) = (None, false, false),
+            Notice::Claimed => self.claimed = true,
             Notice::ToolBegan => {
                 (self.settled_at, self.idle) = (None, false);
                 self.tools += 1;
             }
             Notice::ToolEnded => self.tools = self.tools.saturating_sub(1),
             Notice::Surveyed(_) => {}
-            Notice::TurnEnded(_) => {
-                (self.settled_at, self.tools) = (Some(now), 0);
+            Notice::TurnEnded(result) => {
+                (self.settled_at, self.tools, self.result) = (Some(now), 0, Some(*result));
                 self.turns += 1;
             }
             Notice::Idled => self.idle = true,
             Notice::BackgroundChanged(shells) => {
                 self.shells = *shells;
+                self.asked &= *shells > 0;
                 self.idle = false;
             }
             Notice::Retrying { attempt, status, delay } => {
@@ -156,7 +168,6 @@ impl Patience {
             | Notice::Used(_)
             | Notice::RateLimitChanged(_)
             | Notice::MessageEnded
-            | Notice::Claimed
             | Notice::Swollen
             | Notice::Halted => {}
         }
@@ -182,7 +193,9 @@ impl Patience {
             format!("nothing finished for {}, and left alone", now.since(self.finished_at))
         })?;
         let lingers = match (self.settled_at, self.closing_since) {
-            (Some(at), None) if self.shells > 0 => now > at + policy.background_wait,
+            (Some(at), None) if self.shells > 0 => {
+                now > at + policy.background_wait && !(self.asked && self.waits(policy))
+            }
             (Some(_), None) => now > self.heard_at + policy.linger,
             (Some(at), Some(since)) => now > at.max(since).max(self.heard_at) + policy.linger,
             (None, _) => false,
@@ -195,13 +208,21 @@ impl Patience {
         ensure(self.rejections < 2, Oracle::Patience, || "rejected twice and left to try on".to_owned())
     }
 
+    /// Whether its shells are waited for until a limit.
+    fn waits(&self, policy: &Policy) -> bool {
+        let good = self.result.is_some_and(|result| is_good(policy, &result));
+        let may = good && !self.claimed && !self.ends;
+        may && kept(policy).is_some() && self.shells > 0
+    }
+
     /// Takes in a record: a stop needs its reason.
     pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> Verdict {
         match record {
             Record::AttemptStarted { at, plan } => {
                 let ordered = Some(plan.session.id().clone());
-                *self =
-                    Patience { began: *at, heard_at: *at, finished_at: *at, ordered, ..Patience::default() };
+                let ends = self.ends;
+                let since = Patience { began: *at, heard_at: *at, finished_at: *at, ..Patience::default() };
+                *self = Patience { ordered, ends, ..since };
             }
             Record::AttemptSpawned { at, .. } => {
                 self.live = true;
@@ -224,16 +245,23 @@ impl Patience {
                 self.stopping = true;
             }
             Record::Said { at, .. } => {
-                (self.stopping, self.turns_before) = (false, self.turns);
-                (self.settled_at, self.idle) = (None, false);
+                (self.stopping, self.turns_before, self.asked) = (false, self.turns, self.shells > 0);
+                (self.settled_at, self.idle, self.claimed) = (None, false, false);
                 (self.rejections, self.rejection) = (0, 0);
                 self.heard_at = self.heard_at.max(*at);
                 self.finished_at = self.finished_at.max(*at);
             }
             Record::AttemptEnded { .. } => self.live = false,
-            Record::Suspended { span } => self.sleep(*span),
+            Record::Stopped { at, claimed, background, .. } => {
+                let due = self.settled_at.is_some_and(|settled| *at >= settled + policy.background_wait);
+                ensure(*background == 0 || *claimed || due && !self.asked, Oracle::Patience, || {
+                    format!("asked about its shells, and it was not time: {self:?}")
+                })?;
+            }
+            Record::LimitReached { .. } | Record::CancelOrdered { .. } => self.ends = true,
+            Record::RunReopened { .. } => self.ends = false,
+            Record::Downtime { span } => self.sleep(*span),
             Record::RunStarted { .. }
-            | Record::RunReopened { .. }
             | Record::Recovered { .. }
             | Record::RungTaken { .. }
             | Record::CondenseOrdered { .. }
@@ -243,11 +271,10 @@ impl Patience {
             | Record::Progressed { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
-            | Record::Stopped { .. }
             | Record::Checked { .. }
-            | Record::LimitReached { .. }
             | Record::Swept { .. }
-            | Record::CancelOrdered { .. }
+            | Record::SuspendOrdered { .. }
+            | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
         }
         Ok(())
@@ -307,17 +334,24 @@ impl Patience {
             // Those who count say whether it was time.
             StopWhy::Reserve | StopWhy::LimitReached => self.settled_at.is_none(),
             StopWhy::OtherSession => self.other_session,
-            StopWhy::Lingered => match (self.settled_at, self.closing_since) {
-                (Some(_), Some(since)) => at >= since + policy.linger,
-                (Some(settled), None) => {
-                    // Those who count say whether a limit ends it sooner.
-                    let limited = policy.limits.are_set();
-                    self.shells > 0 && (limited || at >= settled + policy.background_wait)
-                }
-                (None, _) => false,
-            },
-            StopWhy::Cancelled => true,
+            StopWhy::Lingered => self.outlasts_its_input(at, policy) && self.shells == 0,
+            StopWhy::BackgroundStopped => {
+                let over = self.settled_at.is_some_and(|settled| at >= settled + policy.background_wait);
+                // Those who count say whether a limit ends it sooner.
+                let limited = self.settled_at.is_some() && policy.limits.are_set();
+                // One that did not hear its last prompt cannot be asked.
+                let deaf = self.turns <= self.turns_before;
+                let due = limited || over && (deaf || !self.waits(policy));
+                let due = due || self.outlasts_its_input(at, policy);
+                self.shells > 0 && due
+            }
+            // Who asked for it is the business of another oracle.
+            StopWhy::Cancelled | StopWhy::Suspended => true,
         };
         ensure(may, Oracle::Patience, || format!("stopped as {why:?} without the reason: {self:?}"))
+    }
+
+    fn outlasts_its_input(&self, at: Moment, policy: &Policy) -> bool {
+        self.settled_at.is_some() && self.closing_since.is_some_and(|since| at >= since + policy.linger)
     }
 }

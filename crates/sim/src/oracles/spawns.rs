@@ -2,7 +2,7 @@
 
 use super::{Oracle, Verdict, ensure};
 use crate::world::World;
-use longhaul_core::{Action, Moment, Next, RateLimitStatus, Record, Say, SessionPlan, SpawnPlan};
+use longhaul_core::{Action, Moment, Next, Outcome, RateLimitStatus, Record, Say, SessionPlan, SpawnPlan};
 
 /// Every order is implied by a record of its attempt that is on disk.
 pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> Verdict {
@@ -48,6 +48,7 @@ fn orders(record: &Record, action: &Action) -> bool {
         Action::Sweep => matches!(record, Record::AttemptEnded { .. }),
         Action::Finish(outcome) => {
             matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
+                || matches!(record, Record::Suspended { by, .. } if Outcome::suspended(*by) == *outcome)
         }
     }
 }
@@ -98,6 +99,8 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             | Record::SilenceExcused { .. }
             | Record::Recovered { .. }
             | Record::StopOrdered { .. }
+            | Record::Downtime { .. }
+            | Record::SuspendOrdered { .. }
             | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
         }

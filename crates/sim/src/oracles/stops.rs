@@ -6,6 +6,8 @@ use longhaul_core::{By, Event, Moment, Notice, Policy, Posture, Record, Span, St
 
 // A process that outlives so many SIGKILLs cannot be ended by us.
 const KILLS_MAX: u32 = 3;
+// The grace between two stops of a run that is being suspended.
+const SUSPEND_GRACE: Span = Span::from_secs(2);
 
 /// The stops of the present attempt.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +15,8 @@ pub(crate) struct StopWatch {
     last: Option<(Moment, StopLevel, StopWhy)>,
     kills: u32,
     slept: Span,
+    /// The run is being suspended since then.
+    suspending: Option<Moment>,
     /// Whether the agent's process was seen to stand still, and nothing was heard of it since.
     halted: bool,
     /// When somebody looked last and found it standing still.
@@ -38,8 +42,14 @@ impl StopWatch {
     pub(crate) fn take(&mut self, record: &Record, policy: &Policy, cancel: Option<By>) -> Verdict {
         match record {
             // What it was interrupted for is said: it works again.
-            Record::AttemptStarted { .. } | Record::Said { .. } => *self = StopWatch::default(),
-            Record::Suspended { span } => self.slept = self.slept + *span,
+            Record::AttemptStarted { .. } | Record::Said { .. } => {
+                *self = StopWatch { suspending: self.suspending, ..StopWatch::default() };
+            }
+            Record::SuspendOrdered { at, .. } => self.suspending = Some(*at),
+            Record::Recovered { .. } | Record::CancelOrdered { .. } | Record::RunReopened { .. } => {
+                self.suspending = None;
+            }
+            Record::Downtime { span } => self.slept = self.slept + *span,
             Record::StopOrdered { at, why, level, .. } => {
                 self.check(*at, *why, *level, policy, cancel)?;
                 self.last = Some((*at, *level, *why));
@@ -47,7 +57,6 @@ impl StopWatch {
                 self.slept = Span::ZERO;
             }
             Record::RunStarted { .. }
-            | Record::RunReopened { .. }
             | Record::RungTaken { .. }
             | Record::CondenseOrdered { .. }
             | Record::CondenseStopped { .. }
@@ -62,10 +71,9 @@ impl StopWatch {
             | Record::Checked { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
-            | Record::Recovered { .. }
             | Record::AttemptEnded { .. }
             | Record::Swept { .. }
-            | Record::CancelOrdered { .. }
+            | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
         }
         ensure(self.kills <= KILLS_MAX, Oracle::Stops, || format!("kill number {}", self.kills))
@@ -82,12 +90,18 @@ impl StopWatch {
         ensure(why != StopWhy::Cancelled || cancel.is_some(), Oracle::Cancels, || {
             "a stop for a cancel that nobody asked for".to_owned()
         })?;
+        let follows = self.last.is_some_and(|(_, _, before)| before == why);
+        ensure(why != StopWhy::Suspended || self.suspending.is_some() || follows, Oracle::Cancels, || {
+            "a stop for a suspension without a signal".to_owned()
+        })?;
         let Some((since, before, _)) = self.last else {
             let gentle = why == StopWhy::Cancelled && cancel == Some(By::Person);
             let first = match why {
                 _ if gentle => StopLevel::Interrupt,
                 // It is to save its work, and must live for that.
                 StopWhy::Reserve => StopLevel::Interrupt,
+                // One that has its result needs no interrupt.
+                StopWhy::Suspended if level == StopLevel::Interrupt => StopLevel::Interrupt,
                 // It would take no other signal.
                 StopWhy::Stalled if self.halted || self.found_halted == Some(at) => StopLevel::Kill,
                 StopWhy::NoProgress if self.halted => StopLevel::Kill,
@@ -107,9 +121,15 @@ impl StopWatch {
             StopLevel::Interrupt => StopLevel::Term,
             StopLevel::Term | StopLevel::Kill => StopLevel::Kill,
         };
-        let graced = at.since(since) >= policy.stop_grace + self.slept;
-        ensure(level == harder && graced, Oracle::Stops, || {
-            format!("{level:?} {} after {before:?}", at.since(since))
-        })
+        let waited = at.since(since);
+        let graced = match self.suspending {
+            None => waited >= policy.stop_grace + self.slept,
+            // A system that shuts down does not wait.
+            Some(ordered) => {
+                let grace = policy.stop_grace.min(SUSPEND_GRACE);
+                waited >= grace + self.slept && at.since(since.max(ordered)) <= grace + self.slept
+            }
+        };
+        ensure(level == harder && graced, Oracle::Stops, || format!("{level:?} {waited} after {before:?}"))
     }
 }

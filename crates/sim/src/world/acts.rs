@@ -151,8 +151,22 @@ impl World {
         self.says(agent, Notice::SessionOpened(session))
     }
 
+    /// The second fence: the agent's own limit, which it was given by us. Once it is reached, every further exchange ends at
+    /// once, without a request (2.1.330).
+    fn ends_by_its_budget(&mut self, agent: &mut Agent) -> bool {
+        let spent = agent.plan.left.money.is_some_and(|money| agent.evidence.tally.cost >= money);
+        let result = spent.then(|| result_of(Fault::AgentBudget, &mut self.dice)).flatten();
+        if let Some(result) = result {
+            agent.closing = (result, Some(Fault::AgentBudget));
+        }
+        result.is_some()
+    }
+
     /// The API answers one request, or does not.
     fn answers(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+        if self.ends_by_its_budget(&mut agent) {
+            return self.finishes(agent);
+        }
         self.server.refresh(self.now);
         if self.failed_requests >= self.mix.failed_requests_max {
             self.server = Server::default();
@@ -340,10 +354,7 @@ impl World {
     /// What an answer is for.
     fn acts(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
         let now = self.now;
-        // The second fence: its own limit, which it was given by us.
-        let spent = agent.plan.left.money.is_some_and(|money| agent.evidence.tally.cost >= money);
-        if spent && let Some(result) = result_of(Fault::AgentBudget, &mut self.dice) {
-            agent.closing = (result, Some(Fault::AgentBudget));
+        if self.ends_by_its_budget(&mut agent) {
             return self.finishes(agent);
         }
         if self.claims(&agent) {

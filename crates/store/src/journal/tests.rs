@@ -1,8 +1,8 @@
 use super::*;
 use longhaul_core::{
     Ask, Because, By, Condensed, Continuity, Evidence, Exit, Fault, Left, Next, Outcome, OutcomeKind, Proc,
-    Questions, Remedy, Rung, Say, SessionFound, SessionId, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy,
-    Tally, TurnResult, Usd,
+    Questions, Remedy, Rung, Say, SessionFound, SessionId, SessionPlan, SettingChange, Span, SpawnPlan,
+    StopLevel, StopWhy, Tally, TurnResult, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -33,6 +33,7 @@ fn steps() -> Vec<Vec<Record>> {
         result: fault.is_none().then_some(TurnResult::COMPLETED),
         denied: 2,
         questions: Questions::default(),
+        background: 0,
         continuity: Some(Continuity::Continued),
         evidence,
         next,
@@ -52,7 +53,7 @@ fn steps() -> Vec<Vec<Record>> {
         vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::of_exit(Exit::Signal(9)))), again)],
         vec![
             Record::Swept { at, ended: 2 },
-            Record::Suspended { span: Span::from_secs(9) },
+            Record::Downtime { span: Span::from_secs(9) },
             Record::Progressed { at, forgives: true },
         ],
         vec![
@@ -70,7 +71,15 @@ fn steps() -> Vec<Vec<Record>> {
                 tally: Tally { cost_estimated: Usd(7), ..Tally::default() },
             },
         ],
-        vec![Record::RunReopened { at, ask: Ask::Prompt("é\n\"\u{0}".to_owned()) }],
+        vec![Record::RunReopened {
+            at,
+            ask: Ask::Prompt("é\n\"\u{0}".to_owned()),
+            changes: vec![SettingChange {
+                setting: "budget".to_owned(),
+                from: "1".to_owned(),
+                to: "3".to_owned(),
+            }],
+        }],
         vec![
             ended(None, None, Next::Finish(cancelled)),
             Record::RunFinished {
@@ -323,6 +332,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 result: None,
                 denied: 0,
                 questions: Questions::default(),
+                background: 0,
                 continuity: None,
                 evidence: Some(Box::new(Evidence::of_exit(Exit::Code(code)))),
                 next: Next::Attempt { at, remedy: Remedy::ALL[remedy], plan: plan(1, session.as_str()) },

@@ -2,7 +2,8 @@
 //! what it could not be told. Costs a look at each day's directory, and one at each run that is not over.
 
 use super::entry::{JournalMark, LedgerEntry, LedgerRun, RunState};
-use super::query::RunFilter;
+use super::place::Place;
+use super::query::{RunFilter, behind};
 use super::{Ledger, LedgerError};
 use crate::atomic::clear_beside;
 use crate::find::{days_newest_first, run_named};
@@ -10,8 +11,9 @@ use crate::{Home, Journal, RunDir, StoreError};
 use longhaul_core::RunId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -32,6 +34,13 @@ pub struct CaughtUp {
     pub removed: u64,
 }
 
+impl AddAssign for CaughtUp {
+    fn add_assign(&mut self, other: CaughtUp) {
+        self.derived += other.derived;
+        self.removed += other.removed;
+    }
+}
+
 impl Ledger {
     /// Brings the ledger up to date.
     ///
@@ -40,15 +49,16 @@ impl Ledger {
     pub fn catch_up(&mut self) -> Result<CaughtUp, LedgerError> {
         let home = self.home.clone();
         clear_beside(&Ledger::path_in(&home));
-        let mut came_to = self.list_days(&home)?;
+        let mut came_to = self.check_place()?;
+        came_to += self.list_days(&home)?;
         let missed = home.missed()?;
         let going_on = RunFilter {
             states: RunState::ALL.iter().copied().filter(|state| *state != RunState::Over).collect(),
             ..RunFilter::default()
         };
-        let going_on = self.known(|db| super::query::select(db, &going_on))?;
+        let going_on = self.select(&going_on)?;
         let behind =
-            going_on.iter().filter(|run| JournalMark::of(&run.run_dir().journal_path()) != run.journal);
+            going_on.iter().filter(|run| JournalMark::of_run(&run.run_dir(), run.attempts) != run.journal);
         let mut dirs: BTreeMap<RunId, RunDir> = behind.map(|run| (run.id.clone(), run.run_dir())).collect();
         let mut looked_at = Vec::new();
         for id in &missed {
@@ -69,20 +79,45 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`]. What was written by then stays.
     pub fn rebuild(&mut self) -> Result<CaughtUp, LedgerError> {
+        let came_to = self.derive_if(|_| true)?;
+        self.note_place(&Place::new(&self.home))?;
+        Ok(came_to)
+    }
+
+    /// Compares every run with its directory if the ledger is not where it was last used: a home that was copied or
+    /// restored from a backup can have runs that are older or newer than its ledger.
+    fn check_place(&mut self) -> Result<CaughtUp, LedgerError> {
+        let (here, last) = (Place::new(&self.home), self.place()?);
+        if last.as_ref() == Some(&here) {
+            return Ok(CaughtUp::default());
+        }
+        let old_home = last.map(|place| place.home).filter(|home| *home != here.home);
+        let came_to = self.derive_if(|run| {
+            // A workspace in the run's directory has moved with the home.
+            let has_moved = |home: &PathBuf| Path::new(&run.project).starts_with(home);
+            behind(run).is_some() || old_home.as_ref().is_some_and(has_moved)
+        })?;
+        self.note_place(&here)?;
+        Ok(came_to)
+    }
+
+    /// Lists all days, and derives the runs again for which `is_stale` is true.
+    fn derive_if(&mut self, is_stale: impl Fn(&LedgerRun) -> bool) -> Result<CaughtUp, LedgerError> {
+        let known = self.select(&RunFilter::default())?;
+        let stale: Vec<RunId> = known.into_iter().filter(is_stale).map(|run| run.id).collect();
         self.change(|db| {
             db.execute("DELETE FROM days", [])?;
-            db.execute("UPDATE runs SET journal_bytes = 0, journal_modified = 0", [])
+            let forget = "UPDATE runs SET journal_bytes = 0, journal_modified = 0 WHERE id = ?";
+            let mut forget = db.prepare_cached(forget)?;
+            stale.iter().try_for_each(|id| forget.execute([id.as_str()]).map(drop))
         })?;
         let home = self.home.clone();
         let mut came_to = self.list_days(&home)?;
-        let known = self.known(|db| super::query::select(db, &RunFilter::default()))?;
-        let behind: Vec<RunDir> = known
-            .iter()
-            .filter(|run| run.journal == JournalMark::default())
-            .map(LedgerRun::run_dir)
-            .collect();
-        came_to.derived += behind.len() as u64;
-        self.derive(behind)?;
+        let known = self.select(&RunFilter::default())?;
+        let stale = known.iter().filter(|run| run.journal == JournalMark::default());
+        let dirs: Vec<RunDir> = stale.map(|run| current_dir(&home, run)).collect();
+        came_to.derived += dirs.len() as u64;
+        self.derive(dirs)?;
         Ok(came_to)
     }
 
@@ -106,8 +141,7 @@ impl Ledger {
                 continue;
             }
             let changed = self.list_day(&path, &day)?;
-            came_to.derived += changed.derived;
-            came_to.removed += changed.removed;
+            came_to += changed;
             self.note_day(&day, modified.filter(|modified| is_settled(*modified, now)))?;
         }
         Ok(came_to)
@@ -193,6 +227,12 @@ impl Ledger {
         })?;
         Ok(())
     }
+}
+
+/// The directory that the home names for this run. A link can lead elsewhere than when the ledger was written.
+fn current_dir(home: &Home, run: &LedgerRun) -> RunDir {
+    let named = run_named(&home.runs_path().join(&run.day), run.id.as_str());
+    named.filter(|dir| dir.plan_path().exists()).unwrap_or_else(|| run.run_dir())
 }
 
 /// When a directory was changed last, in nanoseconds since 1970.

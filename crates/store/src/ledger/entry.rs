@@ -73,7 +73,7 @@ pub struct LedgerRun {
     /// How long it waited between its attempts.
     pub waiting: Span,
     /// How long the machine slept, or nobody worked on it.
-    pub suspended: Span,
+    pub downtime: Span,
     /// How many attempts were ordered.
     pub attempts: u32,
     /// How often somebody let it go on after it had been over.
@@ -107,6 +107,8 @@ pub enum RunState {
     Running,
     /// No process is resident; the next attempt has its time.
     Waiting,
+    /// SIGTERM or SIGHUP stopped it; the next supervisor continues it.
+    Suspended,
     /// It has its outcome.
     Over,
     /// Its files cannot be understood.
@@ -116,13 +118,14 @@ pub enum RunState {
 impl RunState {
     /// Every state.
     pub const ALL: &'static [RunState] =
-        &[RunState::Running, RunState::Waiting, RunState::Over, RunState::Unreadable];
+        &[RunState::Running, RunState::Waiting, RunState::Suspended, RunState::Over, RunState::Unreadable];
 
     /// The wire word.
     pub fn word(self) -> &'static str {
         match self {
             RunState::Running => "running",
             RunState::Waiting => "waiting",
+            RunState::Suspended => "suspended",
             RunState::Over => "over",
             RunState::Unreadable => "unreadable",
         }
@@ -130,7 +133,7 @@ impl RunState {
 }
 
 /// How long a journal was, and when it was written last: by this it is seen whether there is more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JournalMark {
     /// Its length.
     pub bytes: u64,
@@ -139,6 +142,13 @@ pub struct JournalMark {
 }
 
 impl JournalMark {
+    /// Returns the mark of a run with this many attempts. The usage of a running attempt is published in a file of its own.
+    pub fn of_run(dir: &RunDir, attempts: u32) -> JournalMark {
+        let journal = JournalMark::of(&dir.journal_path());
+        let usage = JournalMark::of(&dir.attempt(attempts).spent_path());
+        JournalMark { modified: journal.modified.max(usage.modified), ..journal }
+    }
+
     /// What it is now; nothing of one that is not there.
     pub fn of(path: &Path) -> JournalMark {
         let found = fs::metadata(path);
@@ -150,7 +160,7 @@ impl JournalMark {
 }
 
 /// One attempt of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LedgerAttempt {
     /// Which one, from 1.
     pub number: u32,
@@ -171,7 +181,7 @@ pub struct LedgerAttempt {
 }
 
 /// What was used with one model within a quarter of an hour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LedgerSpend {
     /// What the vendor stated.
     pub cost: Usd,
@@ -223,6 +233,13 @@ impl LedgerEntry {
 
     /// The entry of a run, by its files. Of one whose files cannot be understood it says just that.
     pub fn read(dir: &RunDir) -> LedgerEntry {
+        let entry = LedgerEntry::from_journal(dir);
+        let journal = entry.run.journal;
+        entry.with_live_usage(dir, journal)
+    }
+
+    /// The same without the usage of an attempt that has not ended.
+    pub fn from_journal(dir: &RunDir) -> LedgerEntry {
         // Before anything is read: what is written meanwhile is seen to be missing.
         let journal = JournalMark::of(&dir.journal_path());
         let mut entry = LedgerEntry::derived(dir).unwrap_or_else(|error| {
@@ -233,6 +250,29 @@ impl LedgerEntry {
         });
         entry.run.journal = journal;
         entry
+    }
+
+    /// Returns the entry with the usage of the attempt that has not ended, as its supervisor published it last. `journal`
+    /// is the journal that the entry was derived from.
+    #[must_use]
+    pub fn with_live_usage(mut self, dir: &RunDir, journal: JournalMark) -> LedgerEntry {
+        let usage = JournalMark::of(&dir.attempt(self.run.attempts).spent_path());
+        self.run.journal = JournalMark { modified: journal.modified.max(usage.modified), ..journal };
+        let is_live = self.run.state == RunState::Running;
+        let Some(attempt) = self.attempts.last_mut().filter(|last| is_live && last.ended_at.is_none()) else {
+            return self;
+        };
+        let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
+        for spent in spent_in(dir, attempt.number) {
+            attempt.cost += spent.cost;
+            attempt.cost_estimated += spent.cost_estimated;
+            self.run.cost += spent.cost;
+            self.run.cost_estimated += spent.cost_estimated;
+            self.run.unpriced |= spent.unpriced;
+            self.run.tokens += spent.tokens.total() + spent.cut_tokens.total();
+            add(&mut self.spend, quarter, &spent);
+        }
+        self
     }
 
     fn derived(dir: &RunDir) -> Result<LedgerEntry, StoreError> {
@@ -298,12 +338,14 @@ impl LedgerEntry {
             | Record::StopOrdered { .. }
             | Record::SilenceExcused { .. }
             | Record::Recovered { .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::CheckOrdered { .. }
             | Record::CheckStopped { .. }
             | Record::Checked { .. }
             | Record::Swept { .. }
-            | Record::CancelOrdered { .. } => {}
+            | Record::CancelOrdered { .. }
+            | Record::SuspendOrdered { .. }
+            | Record::Suspended { .. } => {}
         }
     }
 
@@ -326,29 +368,21 @@ impl LedgerEntry {
                 cut_tokens: tally.cut_tokens,
                 messages: tally.messages,
             };
-            return self.add(quarter, &spent);
+            return add(&mut self.spend, quarter, &spent);
         }
         for spent in models {
-            self.add(quarter, spent);
+            add(&mut self.spend, quarter, spent);
         }
-    }
-
-    fn add(&mut self, quarter: Quarter, spent: &ModelSpent) {
-        let spend = self.spend.entry((quarter, spent.model.clone())).or_default();
-        spend.cost += spent.cost;
-        spend.cost_estimated += spent.cost_estimated;
-        spend.unpriced |= spent.unpriced;
-        spend.tokens += spent.tokens;
-        spend.cut += spent.cut_tokens.total();
-        spend.messages += u64::from(spent.messages);
     }
 
     /// Takes in where the run stands.
     pub fn settle(&mut self, run: &Run) {
         let state = run.state();
         let outcome = state.outcome();
-        let until = match state.phase {
-            Phase::Waiting { until, .. } => Some(until),
+        let (stands, until) = match state.phase {
+            Phase::Waiting { until, .. } => (RunState::Waiting, Some(until)),
+            Phase::Suspended { .. } => (RunState::Suspended, None),
+            Phase::Over { .. } => (RunState::Over, None),
             Phase::New
             | Phase::Launching
             | Phase::Condensing { .. }
@@ -356,28 +390,33 @@ impl LedgerEntry {
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
-            | Phase::Checking { .. }
-            | Phase::Over { .. } => None,
+            | Phase::Checking { .. } => (RunState::Running, None),
         };
         let ended_at = outcome.map(|_| state.ended);
         let tally = state.tally;
         let known = &mut self.run;
-        known.state = match (outcome, until) {
-            (Some(_), _) => RunState::Over,
-            (None, Some(_)) => RunState::Waiting,
-            (None, None) => RunState::Running,
-        };
+        known.state = stands;
         known.outcome = outcome.map(|outcome| outcome.kind);
         known.fault = outcome.map_or(state.fault, |outcome| outcome.fault);
         (known.until, known.ended_at) = (until, ended_at);
         known.retry_at = outcome.and_then(|outcome| outcome.retry_at);
         known.active = ended_at.map(|ended| state.clocks.active(ended));
-        (known.waiting, known.suspended) = (state.clocks.waiting, state.clocks.suspended);
+        (known.waiting, known.downtime) = (state.clocks.waiting, state.clocks.downtime);
         (known.attempts, known.reopened) = (state.attempts(), state.reopened);
         (known.cost, known.cost_estimated, known.unpriced) =
             (tally.cost, tally.cost_estimated, tally.unpriced);
         known.tokens = tally.tokens.total() + tally.cut_tokens.total();
     }
+}
+
+fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, spent: &ModelSpent) {
+    let sum = sums.entry((quarter, spent.model.clone())).or_default();
+    sum.cost += spent.cost;
+    sum.cost_estimated += spent.cost_estimated;
+    sum.unpriced |= spent.unpriced;
+    sum.tokens += spent.tokens;
+    sum.cut += spent.cut_tokens.total();
+    sum.messages += u64::from(spent.messages);
 }
 
 /// The quarter of an hour in which that moment is.
@@ -411,7 +450,7 @@ fn unknown(dir: &RunDir) -> LedgerRun {
         ended_at: None,
         active: None,
         waiting: Span::ZERO,
-        suspended: Span::ZERO,
+        downtime: Span::ZERO,
         attempts: 0,
         reopened: 0,
         cost: Usd::ZERO,

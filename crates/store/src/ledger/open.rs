@@ -13,7 +13,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// What `PRAGMA user_version` says of a ledger that this version can use. One of another version is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// An index of all runs of a home.
@@ -93,12 +93,22 @@ impl Ledger {
             create(&path)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let ledger = Connection::open_with_flags(&path, flags).map(|db| Ledger {
-            db,
-            home: home.clone(),
-            path: path.clone(),
-        });
-        let ledger = ledger.map_err(|error| failed(&path, &error))?;
+        Ledger::open_with(home, flags, wait)
+    }
+
+    /// Opens an existing ledger as it is. Creates nothing and changes nothing.
+    ///
+    /// # Errors
+    /// [`LedgerError`], but for `Runs`; also if there is no ledger.
+    pub fn open_read_only(home: &Home, wait: Duration) -> Result<Ledger, LedgerError> {
+        Ledger::open_with(home, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX, wait)
+    }
+
+    fn open_with(home: &Home, flags: OpenFlags, wait: Duration) -> Result<Ledger, LedgerError> {
+        let path = Ledger::path_in(home);
+        let opened = Connection::open_with_flags(&path, flags);
+        let db = opened.map_err(|error| failed(&path, &error))?;
+        let ledger = Ledger { db, home: home.clone(), path };
         ledger.begin(wait)?;
         Ok(ledger)
     }

@@ -8,6 +8,7 @@ use longhaul_core::{Moment, OutcomeKind, RunId, SessionId, Span, Tokens, Usd};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params_from_iter};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 // As many as somebody looks at are looked at on the disk, too; a longer list is as the ledger has it.
 const REFRESHED_MAX: usize = 1_000;
@@ -44,13 +45,21 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`].
     pub fn runs(&mut self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
-        let runs = self.known(|db| select(db, filter))?;
+        let runs = self.select(filter)?;
         let behind: Vec<RunDir> = runs.iter().take(REFRESHED_MAX).filter_map(behind).collect();
         if behind.is_empty() {
             return Ok(runs);
         }
         self.derive(behind)?;
-        self.known(|db| select(db, filter))
+        self.select(filter)
+    }
+
+    /// The runs that are meant, the newest first, as the ledger has them: no run directory is read.
+    ///
+    /// # Errors
+    /// [`LedgerError`].
+    pub fn known_runs(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
+        self.select(filter)
     }
 
     /// The runs whose ids begin so, and where they are; two are enough to know that it is not one.
@@ -60,11 +69,12 @@ impl Ledger {
     pub fn begins(&self, id: &str, most: u64) -> std::result::Result<Vec<RunDir>, LedgerError> {
         // Behind all that begin so: no character is larger.
         let end = format!("{id}\u{10FFFF}");
+        let runs = self.home.runs_path();
         self.known(|db| {
             let mut statement = db.prepare_cached(&format!(
                 "SELECT {RUN} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
             ))?;
-            let found = statement.query_map((id, end, Number(most)), |row| Ok(run(row)?.run_dir()))?;
+            let found = statement.query_map((id, end, Number(most)), |row| Ok(run(&runs, row)?.run_dir()))?;
             found.collect()
         })
     }
@@ -74,22 +84,31 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`].
     pub fn entry(&self, id: &RunId) -> std::result::Result<Option<LedgerEntry>, LedgerError> {
-        self.known(|db| entry(db, id))
+        let runs = self.home.runs_path();
+        self.known(|db| entry(db, &runs, id))
+    }
+
+    /// The runs that are meant, the newest first, as they were written.
+    pub(super) fn select(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
+        let runs = self.home.runs_path();
+        self.known(|db| select(db, &runs, filter))
     }
 }
 
 /// The run's directory, if more was written to its journal than is known.
-fn behind(run: &LedgerRun) -> Option<RunDir> {
+pub(super) fn behind(run: &LedgerRun) -> Option<RunDir> {
     let dir = run.run_dir();
-    (JournalMark::of(&dir.journal_path()) != run.journal).then_some(dir)
+    (JournalMark::of_run(&dir, run.attempts) != run.journal).then_some(dir)
 }
 
-pub(super) fn select(db: &Connection, filter: &RunFilter) -> Result<Vec<LedgerRun>> {
+fn select(db: &Connection, runs: &Path, filter: &RunFilter) -> Result<Vec<LedgerRun>> {
     let (conditions, values) = conditions(filter);
     let query = format!("SELECT {RUN} FROM runs {conditions} ORDER BY began_at DESC, id LIMIT ?");
     let limit = filter.limit.map_or(Value::Integer(-1), |limit| Value::Integer(limit.cast_signed()));
     let mut statement = db.prepare(&query)?;
-    statement.query_map(params_from_iter(values.into_iter().chain([limit])), run)?.collect()
+    let found =
+        statement.query_map(params_from_iter(values.into_iter().chain([limit])), |row| run(runs, row))?;
+    found.collect()
 }
 
 /// The part of a query behind `WHERE`, and what its question marks are.
@@ -145,11 +164,11 @@ pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
     (all, values)
 }
 
-fn entry(db: &Connection, id: &RunId) -> Result<Option<LedgerEntry>> {
+fn entry(db: &Connection, runs: &Path, id: &RunId) -> Result<Option<LedgerEntry>> {
     // Its parts are of one moment, whoever writes meanwhile.
     let _snapshot = db.unchecked_transaction()?;
     let mut statement = db.prepare_cached(&format!("SELECT {RUN}, run FROM runs WHERE id = ?"))?;
-    let found = statement.query_row([id.as_str()], |row| Ok((run(row)?, row.get::<_, i64>("run")?)));
+    let found = statement.query_row([id.as_str()], |row| Ok((run(runs, row)?, row.get::<_, i64>("run")?)));
     let Some((run, place)) = found.optional()? else { return Ok(None) };
     let mut attempts = db.prepare_cached(
         "SELECT number, session, began_at, ended_at, fault, waited, cost, cost_estimated

@@ -6,10 +6,11 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Result, Row};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
 
 /// The columns of a run, in the order in which [`run`] reads them.
 pub(super) const RUN: &str = "id, day, dir, name, agent, model, project, task, state, outcome, fault, until, \
-     retry_at, began_at, ended_at, active, waiting, suspended, attempts, reopened, cost, cost_estimated, unpriced, \
+     retry_at, began_at, ended_at, active, waiting, downtime, attempts, reopened, cost, cost_estimated, unpriced, \
      tokens, complaint, journal_bytes, journal_modified";
 
 /// A number as SQLite has them: one that is larger than any is the largest.
@@ -89,12 +90,13 @@ pub(super) fn some_fault(row: &Row<'_>, column: usize) -> Result<Option<Fault>> 
     Ok(row.get::<_, Option<Word<Fault>>>(column)?.map(|word| word.0))
 }
 
-/// A run, out of the columns [`RUN`].
-pub(super) fn run(row: &Row<'_>) -> Result<LedgerRun> {
+/// A run of the home with this directory of runs, out of the columns [`RUN`].
+pub(super) fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
     Ok(LedgerRun {
         id: RunId::from(row.get::<_, String>(0)?.as_str()),
         day: row.get(1)?,
-        dir: OsString::from_vec(row.get(2)?).into(),
+        // Joining replaces the first path if the second is absolute.
+        dir: runs.join(OsString::from_vec(row.get(2)?)),
         name: row.get(3)?,
         agent: row.get(4)?,
         model: row.get(5)?,
@@ -109,7 +111,7 @@ pub(super) fn run(row: &Row<'_>) -> Result<LedgerRun> {
         ended_at: some_number(row, 14)?.map(Moment),
         active: some_number(row, 15)?.map(Span),
         waiting: Span(number(row, 16)?),
-        suspended: Span(number(row, 17)?),
+        downtime: Span(number(row, 17)?),
         attempts: count(row, 18)?,
         reopened: count(row, 19)?,
         cost: Usd(number(row, 20)?),

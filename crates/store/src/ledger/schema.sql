@@ -4,7 +4,7 @@ CREATE TABLE runs (
     id                TEXT NOT NULL UNIQUE,
     -- The directory of the day below the home's `runs`.
     day               TEXT NOT NULL,
-    -- The bytes of the path, which need not be text.
+    -- The bytes of the path, which need not be text: relative to the home's `runs`, absolute for a run that is elsewhere.
     dir               BLOB NOT NULL,
     name              TEXT,
     agent             TEXT NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE runs (
     ended_at          INTEGER,
     active            INTEGER,
     waiting           INTEGER NOT NULL,
-    suspended         INTEGER NOT NULL,
+    downtime          INTEGER NOT NULL,
     attempts          INTEGER NOT NULL,
     reopened          INTEGER NOT NULL,
     cost              INTEGER NOT NULL,
@@ -76,6 +76,13 @@ CREATE TABLE spend (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX spend_of_run ON spend (run);
+
+-- The place for which every run was last compared with its directory: the home's path, and which file the ledger is there.
+CREATE TABLE place (
+    home              BLOB NOT NULL,
+    device            INTEGER NOT NULL,
+    inode             INTEGER NOT NULL
+) STRICT;
 
 -- When the directory of a day was last listed as a whole, by its own time of change.
 CREATE TABLE days (

@@ -9,9 +9,10 @@ use longhaul_core::{
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 mod faults;
+mod places;
 
 const WAIT: Duration = Duration::from_secs(5);
 /// 2026-01-01, midnight.
@@ -66,6 +67,7 @@ fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: Next) -> Vec<Recor
         result: None,
         denied: 0,
         questions: Default::default(),
+        background: 0,
         continuity: None,
         evidence: None,
         next,
@@ -168,6 +170,50 @@ fn a_run_is_told_by_its_records() {
 }
 
 #[test]
+fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
+    let (_dir, home) = home();
+    let story = whole_story();
+    let is_end = |record: &Record| matches!(record, Record::AttemptEnded { .. });
+    let end = story.iter().position(is_end).expect("the first attempt ends");
+    let NewRun { dir, mut journal } = run(&home, 7, &story[..end]);
+    let cost = |ledger: &mut Ledger| {
+        ledger.catch_up().expect("it is brought up to date");
+        let entry = ledger.entry(dir.id()).expect("it can be asked").expect("it is known");
+        let spend = entry.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
+        assert_eq!(spend, entry.run.cost, "the list agrees with the sums");
+        entry.run.cost
+    };
+    let mut ledger = caught_up(&home);
+    assert_eq!(cost(&mut ledger), Usd::ZERO);
+    let attempt = dir.create_attempt(1).expect("an attempt");
+    let publish = |cost| {
+        let spent = ModelSpent {
+            model: "large".to_owned(),
+            cost: cents(cost),
+            cost_estimated: Usd::ZERO,
+            unpriced: false,
+            tokens: Tokens::default(),
+            cut_tokens: Tokens::default(),
+            messages: 1,
+        };
+        attempt.write_spent(&[spent]).expect("it is written");
+        // Two writes of one tick of the clock have the same time.
+        let file = OpenOptions::new().write(true).open(attempt.spent_path()).expect("it is there");
+        file.set_modified(SystemTime::now() + Duration::from_secs(cost)).expect("it has a time");
+    };
+    publish(3);
+    assert_eq!(cost(&mut ledger), cents(3));
+    publish(4);
+    assert_eq!(cost(&mut ledger), cents(4));
+    // A supervisor that took the run over starts from the journal.
+    let mut supervised = LedgerEntry::from_journal(&dir);
+    journal.append(Moment(BEGAN), &story[end..=end]).expect("it is written");
+    supervised.take(&story[end], |attempt| spent_in(&dir, attempt));
+    let spend = supervised.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
+    assert_eq!((cost(&mut ledger), spend), (cents(5), cents(5)));
+}
+
+#[test]
 fn a_list_of_models_that_does_not_add_up_is_not_believed() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &whole_story());
@@ -229,7 +275,7 @@ fn a_run_that_was_over_and_goes_on_is_seen() {
     let (_dir, home) = home();
     let mut one = run(&home, 1, &whole_story());
     let mut ledger = caught_up(&home);
-    let again = Record::RunReopened { at: at(2_000), ask: longhaul_core::Ask::Continue };
+    let again = Record::RunReopened { at: at(2_000), ask: longhaul_core::Ask::Continue, changes: Vec::new() };
     append(&mut one, &[again]);
     // Nothing has said so, and a list looks at the runs that it shows.
     let spent = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;
@@ -379,9 +425,9 @@ fn differences_are_told() {
         [
             "GONE: in the ledger, but there is no such run",
             "MISSING: not in the ledger",
-            "ONE: cost is (Usd(1), Usd(0)) in the ledger, and (Usd(250000), Usd(0))",
-            "ONE: list of attempts is [LedgerAttempt { number: 1, session: SessionI",
-            "ONE: outcome is Some(Failed) in the ledger, and Some(Done) by its jour",
+            "ONE: cost is [1,0] in the ledger, and [250000,0] by its journal",
+            "ONE: list of attempts is [{\"number\":1,\"session\":\"one\",\"began_at\":17672",
+            "ONE: outcome is \"failed\" in the ledger, and \"done\" by its journal",
         ]
     "#]]
     .assert_debug_eq(&sorted);

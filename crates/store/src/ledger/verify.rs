@@ -1,12 +1,13 @@
 //! Comparing the ledger with the journals.
 
-use super::entry::LedgerEntry;
+use super::entry::{LedgerEntry, LedgerSpend, Quarter};
 use super::query::RunFilter;
 use super::{Ledger, LedgerError};
 use crate::RunDir;
 use crate::find::{days_newest_first, runs_named_in};
 use longhaul_core::RunId;
-use std::collections::BTreeSet;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Something that the ledger says otherwise than the journals.
@@ -62,7 +63,7 @@ impl Ledger {
                 self.compare(&dir, &mut tell)?;
             }
         }
-        let known = self.known(|db| super::query::select(db, &RunFilter::default()))?;
+        let known = self.select(&RunFilter::default())?;
         for run in known.into_iter().filter(|run| !there.contains(&run.id) && !run.dir.exists()) {
             tell(Difference { run: run.id, what: Differing::Gone });
         }
@@ -89,28 +90,54 @@ impl Ledger {
 fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, String, String)> {
     let (one, other) = (&ledger.run, &journal.run);
     let mut parts = Vec::new();
-    let mut part = |name, one: &dyn fmt::Debug, other: &dyn fmt::Debug| {
-        parts.push((name, format!("{one:?}"), format!("{other:?}")));
-    };
-    part("state", &one.state, &other.state);
-    part("outcome", &one.outcome, &other.outcome);
-    part("fault", &one.fault, &other.fault);
-    part("directory", &(&one.day, &one.dir), &(&other.day, &other.dir));
-    part("task", &(&one.name, &one.task, &one.project), &(&other.name, &other.task, &other.project));
-    part("agent", &(&one.agent, &one.model), &(&other.agent, &other.model));
-    part("begin", &one.began_at, &other.began_at);
-    part("end", &(one.ended_at, one.until, one.retry_at), &(other.ended_at, other.until, other.retry_at));
-    part("time", &(one.active, one.waiting, one.suspended), &(other.active, other.waiting, other.suspended));
-    part("cost", &(one.cost, one.cost_estimated), &(other.cost, other.cost_estimated));
-    part("tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
-    part("number of attempts", &(one.attempts, one.reopened), &(other.attempts, other.reopened));
-    part("complaint", &one.complaint, &other.complaint);
-    part("journal", &one.journal, &other.journal);
+    part(&mut parts, "state", &one.state, &other.state);
+    part(&mut parts, "outcome", &one.outcome, &other.outcome);
+    part(&mut parts, "fault", &one.fault, &other.fault);
+    part(&mut parts, "directory", &(&one.day, &one.dir), &(&other.day, &other.dir));
+    part(
+        &mut parts,
+        "task",
+        &(&one.name, &one.task, &one.project),
+        &(&other.name, &other.task, &other.project),
+    );
+    part(&mut parts, "agent", &(&one.agent, &one.model), &(&other.agent, &other.model));
+    part(&mut parts, "begin", &one.began_at, &other.began_at);
+    part(
+        &mut parts,
+        "end",
+        &(one.ended_at, one.until, one.retry_at),
+        &(other.ended_at, other.until, other.retry_at),
+    );
+    part(
+        &mut parts,
+        "time",
+        &(one.active, one.waiting, one.downtime),
+        &(other.active, other.waiting, other.downtime),
+    );
+    part(&mut parts, "cost", &(one.cost, one.cost_estimated), &(other.cost, other.cost_estimated));
+    part(&mut parts, "tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
+    part(&mut parts, "number of attempts", &(one.attempts, one.reopened), &(other.attempts, other.reopened));
+    part(&mut parts, "complaint", &one.complaint, &other.complaint);
+    part(&mut parts, "journal", &one.journal, &other.journal);
     if ledger.attempts != journal.attempts {
-        part("list of attempts", &ledger.attempts, &journal.attempts);
+        part(&mut parts, "list of attempts", &ledger.attempts, &journal.attempts);
     }
     if ledger.spend != journal.spend {
-        part("spending by model", &ledger.spend, &journal.spend);
+        let entries = |spend: &BTreeMap<(Quarter, String), LedgerSpend>| {
+            spend.iter().map(|(key, spend)| (key.clone(), *spend)).collect::<Vec<_>>()
+        };
+        part(&mut parts, "spending by model", &entries(&ledger.spend), &entries(&journal.spend));
     }
     parts
+}
+
+/// Adds a part in the form of JSON: short, exact, and without names of types.
+fn part(
+    parts: &mut Vec<(&'static str, String, String)>,
+    name: &'static str,
+    one: &impl Serialize,
+    other: &impl Serialize,
+) {
+    let text = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|error| error.to_string());
+    parts.push((name, text(serde_json::to_string(one)), text(serde_json::to_string(other))));
 }

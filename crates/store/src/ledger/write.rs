@@ -3,9 +3,12 @@
 use super::entry::LedgerEntry;
 use super::row::Number;
 use super::{Ledger, LedgerError};
+use crate::Home;
 use longhaul_core::{Fault, OutcomeKind, RunId};
 use rusqlite::{Connection, OptionalExtension, Result, named_params, params};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 impl Ledger {
     /// Writes down what is known of a run, unless something newer is known.
@@ -18,7 +21,8 @@ impl Ledger {
 
     /// The same for several, in one transaction.
     pub(super) fn put_all(&mut self, entries: &[LedgerEntry]) -> Result<(), LedgerError> {
-        self.change(|db| entries.iter().try_for_each(|entry| put(db, entry)))
+        let home = self.home.clone();
+        self.change(|db| entries.iter().try_for_each(|entry| put(db, &home, entry)))
     }
 
     /// Forgets these runs.
@@ -34,8 +38,8 @@ impl Ledger {
     }
 }
 
-fn put(db: &Connection, entry: &LedgerEntry) -> Result<()> {
-    let Some(run) = put_run(db, entry)? else { return Ok(()) };
+fn put(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
+    let Some(run) = put_run(db, home, entry)? else { return Ok(()) };
     forget_parts(db, run)?;
     let mut attempt = db.prepare_cached(
         "INSERT OR REPLACE INTO attempts (run, number, session, began_at, ended_at, fault, waited, cost, cost_estimated)
@@ -79,18 +83,18 @@ fn put(db: &Connection, entry: &LedgerEntry) -> Result<()> {
 }
 
 /// Writes the run itself and returns its number; nothing if what is known of it stays.
-fn put_run(db: &Connection, entry: &LedgerEntry) -> Result<Option<i64>> {
+fn put_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i64>> {
     let mut statement = db.prepare_cached(
         "INSERT INTO runs (id, day, dir, name, agent, model, project, task, state, outcome, fault, until, retry_at,
-             began_at, ended_at, active, waiting, suspended, attempts, reopened, cost, cost_estimated, unpriced, tokens,
+             began_at, ended_at, active, waiting, downtime, attempts, reopened, cost, cost_estimated, unpriced, tokens,
              complaint, journal_bytes, journal_modified)
          VALUES (:id, :day, :dir, :name, :agent, :model, :project, :task, :state, :outcome, :fault, :until, :retry_at,
-             :began_at, :ended_at, :active, :waiting, :suspended, :attempts, :reopened, :cost, :cost_estimated,
+             :began_at, :ended_at, :active, :waiting, :downtime, :attempts, :reopened, :cost, :cost_estimated,
              :unpriced, :tokens, :complaint, :journal_bytes, :journal_modified)
          ON CONFLICT (id) DO UPDATE SET day = :day, dir = :dir, name = :name, agent = :agent, model = :model,
              project = :project, task = :task, state = :state, outcome = :outcome, fault = :fault, until = :until,
              retry_at = :retry_at, began_at = :began_at, ended_at = :ended_at, active = :active, waiting = :waiting,
-             suspended = :suspended, attempts = :attempts, reopened = :reopened, cost = :cost,
+             downtime = :downtime, attempts = :attempts, reopened = :reopened, cost = :cost,
              cost_estimated = :cost_estimated, unpriced = :unpriced, tokens = :tokens, complaint = :complaint,
              journal_bytes = :journal_bytes, journal_modified = :journal_modified
          WHERE :journal_modified >= journal_modified
@@ -100,7 +104,7 @@ fn put_run(db: &Connection, entry: &LedgerEntry) -> Result<Option<i64>> {
     let values = named_params! {
         ":id": run.id.as_str(),
         ":day": run.day,
-        ":dir": run.dir.as_os_str().as_bytes(),
+        ":dir": stored_dir(home, &run.dir).as_os_str().as_bytes(),
         ":name": run.name,
         ":agent": run.agent,
         ":model": run.model,
@@ -115,7 +119,7 @@ fn put_run(db: &Connection, entry: &LedgerEntry) -> Result<Option<i64>> {
         ":ended_at": run.ended_at.map(Number::from),
         ":active": run.active.map(Number::from),
         ":waiting": Number::from(run.waiting),
-        ":suspended": Number::from(run.suspended),
+        ":downtime": Number::from(run.downtime),
         ":attempts": run.attempts,
         ":reopened": run.reopened,
         ":cost": Number::from(run.cost),
@@ -127,6 +131,15 @@ fn put_run(db: &Connection, entry: &LedgerEntry) -> Result<Option<i64>> {
         ":journal_modified": run.journal.modified,
     };
     statement.query_row(values, |row| row.get(0)).optional()
+}
+
+/// The path of a run as the ledger stores it: without the part that changes when the home moves.
+fn stored_dir<'a>(home: &Home, dir: &'a Path) -> &'a Path {
+    let runs = home.runs_path();
+    // A run that was named by its directory has a path without links.
+    let real = || fs::canonicalize(&runs).ok();
+    let below = dir.strip_prefix(&runs).ok();
+    below.or_else(|| dir.strip_prefix(real()?).ok()).unwrap_or(dir)
 }
 
 fn forget_parts(db: &Connection, run: i64) -> Result<()> {

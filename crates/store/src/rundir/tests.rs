@@ -31,6 +31,33 @@ fn a_directory_names_its_run() {
 }
 
 #[test]
+fn plan_of_a_moved_run_names_the_workspace_that_moved_along() {
+    let (dir, run) = run_dir();
+    let mut plan = crate::plan::tests::plan();
+    let cwd_of = |run: &RunDir| run.plan().expect("a plan").cwd.as_path().to_owned();
+    let store = |run: &RunDir, plan: &Plan| {
+        fs::write(run.plan_path(), "").expect("written");
+        run.replace_plan(plan).expect("replaced");
+    };
+    let at =
+        |path: &Path| RunDir::at(fs::canonicalize(path).expect("it is there").join("bcdfgh")).expect("a run");
+    fs::create_dir(dir.path().join("bcdfgh")).expect("made");
+    let old = at(dir.path());
+    plan.cwd = old.workspace_path().join("input").into();
+    store(&old, &plan);
+    assert_eq!(cwd_of(&old), old.workspace_path().join("input"));
+    fs::create_dir(dir.path().join("moved")).expect("made");
+    fs::rename(old.path(), dir.path().join("moved/bcdfgh")).expect("moved");
+    let new = at(&dir.path().join("moved"));
+    assert_eq!(cwd_of(&new), new.workspace_path().join("input"));
+    // Every other directory stays where it is.
+    plan.cwd = dir.path().into();
+    store(&new, &plan);
+    assert_eq!(cwd_of(&new), dir.path());
+    drop(run);
+}
+
+#[test]
 fn a_reopened_stream_keeps_what_came() {
     let (_dir, run) = run_dir();
     let attempt = run.create_attempt(1).expect("attempt");

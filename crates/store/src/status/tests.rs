@@ -27,6 +27,7 @@ fn records() -> Vec<Record> {
             result: None,
             denied: 0,
             questions: Questions::default(),
+            background: 0,
             continuity: None,
             evidence: None,
             next: Next::Attempt {
@@ -64,6 +65,27 @@ fn a_live_run() {
               "resume_generation": 0,
               "session_id": "s",
               "total_cost_usd": 0.0,
+              "background": [],
+              "usage": {
+                "stated_cost_usd": 0.0,
+                "estimated_cost_usd": 0.0,
+                "unpriced": false,
+                "tokens": {
+                  "input": 0,
+                  "output": 0,
+                  "cache_read": 0,
+                  "cache_write": 0
+                },
+                "cut_tokens": {
+                  "input": 0,
+                  "output": 0,
+                  "cache_read": 0,
+                  "cache_write": 0
+                },
+                "messages": 0,
+                "cut_messages": 0,
+                "turns": 0
+              },
               "pid": 7,
               "supervisor_pid": 11,
               "updated_at": "1970-01-01T00:00:02.000Z"
@@ -89,6 +111,27 @@ fn a_waiting_run() {
               "resume_generation": 0,
               "session_id": "s",
               "total_cost_usd": 0.0,
+              "background": [],
+              "usage": {
+                "stated_cost_usd": 0.0,
+                "estimated_cost_usd": 0.0,
+                "unpriced": false,
+                "tokens": {
+                  "input": 0,
+                  "output": 0,
+                  "cache_read": 0,
+                  "cache_write": 0
+                },
+                "cut_tokens": {
+                  "input": 0,
+                  "output": 0,
+                  "cache_read": 0,
+                  "cache_write": 0
+                },
+                "messages": 0,
+                "cut_messages": 0,
+                "turns": 0
+              },
               "pid": null,
               "supervisor_pid": 11,
               "updated_at": "1970-01-01T00:00:02.000Z"
@@ -114,6 +157,27 @@ fn a_run_that_is_over() {
               "resume_generation": 0,
               "session_id": "s",
               "total_cost_usd": 0.0,
+              "background": [],
+              "usage": {
+                "stated_cost_usd": 0.0,
+                "estimated_cost_usd": 0.0,
+                "unpriced": false,
+                "tokens": {
+                  "input": 0,
+                  "output": 0,
+                  "cache_read": 0,
+                  "cache_write": 0
+                },
+                "cut_tokens": {
+                  "input": 0,
+                  "output": 0,
+                  "cache_read": 0,
+                  "cache_write": 0
+                },
+                "messages": 0,
+                "cut_messages": 0,
+                "turns": 0
+              },
               "pid": null,
               "supervisor_pid": 11,
               "updated_at": "1970-01-01T00:00:02.000Z"

@@ -14,7 +14,7 @@ fn the_names_are_those_of_the_harness() {
         clocks: Clocks {
             started: Moment(1_000),
             waiting: Span::from_secs(30),
-            suspended: Span::from_secs(5),
+            downtime: Span::from_secs(5),
             over: Span::ZERO,
         },
         tally: Tally {
@@ -81,7 +81,7 @@ fn the_names_are_those_of_the_harness() {
             "wall_clock_seconds": 60.5,
             "active_seconds": 25.5,
             "retry_seconds": 30.0,
-            "suspended_seconds": 5.0,
+            "downtime_seconds": 5.0,
             "time_limit_seconds": 20.0,
             "remaining_seconds": 0.0
           },

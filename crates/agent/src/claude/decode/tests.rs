@@ -224,6 +224,19 @@ fn refused_starts() {
 }
 
 #[test]
+fn glance_names_a_running_tool_until_its_result() {
+    let tool = |lines: &[&str]| decoded(lines).0.glance().tool.clone();
+    let (first, second) = (call("t1", "m1", "null"), call("t2", "m2", "null"));
+    let result = |id: &str| answer(id, "null", "");
+    assert_eq!(tool(&[INIT]), None);
+    assert_eq!(tool(&[INIT, &first]).as_deref(), Some("Bash: cargo test"));
+    // Of two parallel calls, the other one is still running.
+    assert_eq!(tool(&[INIT, &first, &second, &result("t2")]).as_deref(), Some("Bash: cargo test"));
+    assert_eq!(tool(&[INIT, &first, &second, &result("t2"), &result("t1")]), None);
+    assert_eq!(tool(&[INIT, &first, DONE]), None);
+}
+
+#[test]
 fn a_glance() {
     let (decoder, _) = decoded(&[INIT, &call("t1", "m1", "null")]);
     let glance = decoder.glance();

@@ -23,7 +23,7 @@ pub(super) fn go_on(order: &Order, push: Push, left: Left) -> String {
         let left = [
             left.time.map(|time| format!("{time} left")),
             left.money.map(|usd| format!("{usd} left")),
-            left.turns.map(|turns| format!("{turns} turns left")),
+            left.turns.map(|turns| format!("{turns} {} left", if turns == 1 { "turn" } else { "turns" })),
         ];
         let left: String = left.into_iter().flatten().map(|left| format!(", {left}")).collect();
         words += &format!(

@@ -1,7 +1,7 @@
 //! What `longhaul playbook bootstrap` takes.
 
 use super::ProjectArgs;
-use crate::args::limits::dollars;
+use crate::args::limits::budget;
 use crate::args::run_learn::JudgeAsked;
 use crate::when::when;
 use clap::{Args, ValueEnum};
@@ -26,9 +26,9 @@ pub struct BootstrapArgs {
     /// judged again
     #[arg(long)]
     pub force: bool,
-    /// Begin no further session when this much was spent, in dollars: with --judge api, and a model that has a price; 0
-    /// is unlimited, as for every limit
-    #[arg(long, value_name = "USD", value_parser = dollars, allow_hyphen_values = true)]
+    /// Begin no further session when this much was spent, in dollars: with --judge api, and a model that has a price;
+    /// `none` is unlimited [default: none]
+    #[arg(long, value_name = "USD", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Usd>,
     /// Who judges: `api` asks the Messages API with your key, `claude` asks Claude Code with its login
     #[arg(long, value_enum, value_name = "JUDGE", default_value = "api")]

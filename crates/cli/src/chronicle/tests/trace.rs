@@ -5,13 +5,15 @@
 use crate::chronicle::{Facts, Stand, attempts_of, next, timeline};
 use crate::output::clock::Clock;
 use crate::output::timeline::{next_text, text};
+use longhaul::CommandContext;
 use longhaul_core::{
     Action, ApiError, Ask, By, Checked, Condensation, Continuity, Ending, Event, Evidence, Exit, Found,
     Jitter, Moment, Notice, Now, Policy, Posture, Preset, Proc, RateLimit, RateLimitStatus, Record, Run,
-    RunId, SessionFound, SessionPlan, Signs, Span, StopReason, Tally, Tokens, TurnResult, Usd,
+    RunId, SessionFound, SessionPlan, SettingChange, Signs, Span, StopReason, Tally, Tokens, TurnResult, Usd,
 };
 use longhaul_store::Orphaned;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The default policy without chance, so that waits are round.
 pub fn plain() -> Policy {
@@ -42,12 +44,14 @@ pub fn told(policy: &Policy, trace: &str) -> String {
     let entries = timeline(&told, &attempts_of(told.iter().copied()), &story.facts);
     let is_over = story.run.state().outcome().is_some();
     let stand = Stand { is_supervised: story.is_supervised && !is_over, is_told: is_over, now: story.at };
-    let next = next(&RunId::from("kmzqbd"), story.run.state(), stand, &clock);
+    let context =
+        CommandContext { policy, model: None, permission_mode: None, program: Path::new("/bin/claude") };
+    let next = next(&RunId::from("kmzqbd"), &story.run, context, stand, &clock);
     format!("{}{}", text(&entries, &clock), next_text(&next))
 }
 
 fn is_sleep(record: &Record) -> bool {
-    matches!(record, Record::Suspended { .. })
+    matches!(record, Record::Downtime { .. })
 }
 
 struct Story<'a> {
@@ -97,7 +101,14 @@ impl Story<'_> {
                 None => SessionPlan::New("s1".into()),
             }),
             "reopen" => {
-                Event::Reopened(if rest.is_empty() { Ask::Continue } else { Ask::Prompt(rest.to_owned()) })
+                let ask = if rest.is_empty() { Ask::Continue } else { Ask::Prompt(rest.to_owned()) };
+                let change = |setting: &str, from: &str, to: &str| SettingChange {
+                    setting: setting.to_owned(),
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                };
+                let budget = change("budget", "1", "3");
+                Event::Reopened(ask, vec![change("permission_mode", "default", "acceptEdits"), budget])
             }
             "found" => Event::Inspected(match rest {
                 "missing" => SessionFound::Missing,
@@ -120,6 +131,7 @@ impl Story<'_> {
                 },
                 // Before it is told that nothing ran.
                 last_at: self.journal.iter().rev().find(|(_, record)| !is_sleep(record)).map(|(at, _)| *at),
+                changes: Vec::new(),
             },
             "summary" => Event::Condensed(Condensation::Ended(Evidence {
                 result: Some(TurnResult::COMPLETED),
@@ -137,9 +149,9 @@ impl Story<'_> {
             }
             "sleep" => {
                 self.at = self.at + parse_span(rest);
-                Event::Suspended(parse_span(rest))
+                Event::Downtime(parse_span(rest))
             }
-            "cancel" => Event::Cancelled(if rest == "term" { By::Terminate } else { By::Person }),
+            "cancel" => Event::Cancelled(if rest == "term" { By::Sigterm } else { By::Person }),
             "calls" => {
                 self.facts().tool_calls = rest.parse().ok();
                 return None;

@@ -7,7 +7,6 @@ use crate::config::layers::{Values, merge, of_table};
 use crate::config::written;
 use crate::failure::Failure;
 use crate::output;
-use crate::policy::as_typed;
 use clap::{Command, CommandFactory};
 use longhaul_core::Preset;
 use serde_json::{Map, Value, json};
@@ -56,7 +55,7 @@ fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>
 
 /// What holds where nothing is configured: what the preset says, or the default.
 fn fill(rows: &mut [Row<'_>], root: &Command, preset: Preset) {
-    let policy = as_typed(&preset.policy());
+    let policy = preset.policy().typed_values();
     for row in rows.iter_mut().filter(|row| row.values.is_none()) {
         let of_policy = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);
         (row.values, row.origin) = match of_policy {

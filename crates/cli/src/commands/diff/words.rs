@@ -1,8 +1,8 @@
 //! What `longhaul diff` says beside the changes: how much there is, what they are compared with, what is not in them.
 
-use crate::commands::dry_run::quoted;
 use crate::output::text::grouped;
 use longhaul::changes::{Viewed, WhyNow};
+use longhaul::quoted;
 use longhaul_core::RunId;
 use longhaul_store::{ChangedFigures, OsText, RunDir, Unrecorded, WorkspaceState, rfc3339};
 use std::collections::BTreeSet;

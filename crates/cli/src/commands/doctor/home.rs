@@ -2,9 +2,9 @@
 
 use super::finding::Finding;
 use super::place::Place;
-use crate::commands::dry_run::quoted;
 use crate::home;
 use crate::output::words::bytes;
+use longhaul::quoted;
 use rustix::fs::{StatFs, statfs, statvfs};
 use rustix::process::geteuid;
 use std::fs;

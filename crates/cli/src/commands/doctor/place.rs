@@ -1,6 +1,6 @@
 //! A directory that something is to be written to: whether that is possible, found out without writing.
 
-use crate::commands::dry_run::quoted;
+use longhaul::quoted;
 use rustix::fs::{Access, access};
 use std::io;
 use std::path::{Path, PathBuf};

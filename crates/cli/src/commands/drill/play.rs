@@ -235,9 +235,11 @@ impl Observer for Watcher {
                 | Record::StopOrdered { .. }
                 | Record::SilenceExcused { .. }
                 | Record::Recovered { .. }
-                | Record::Suspended { .. }
+                | Record::Downtime { .. }
                 | Record::Swept { .. }
                 | Record::CancelOrdered { .. }
+                | Record::SuspendOrdered { .. }
+                | Record::Suspended { .. }
                 | Record::RunFinished { .. } => {}
             }
         }

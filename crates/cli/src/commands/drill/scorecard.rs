@@ -200,7 +200,11 @@ impl Scorecard {
         );
         unless(
             self.fault.agrees() || self.outcome.expected == OutcomeKind::Done.word(),
-            format!("fault {:?} instead of {:?}", self.fault.actual, self.fault.expected),
+            format!(
+                "{} instead of {}",
+                fault(self.fault.actual.as_deref()),
+                fault(self.fault.expected.as_deref())
+            ),
         );
         unless(
             self.exit_code.agrees(),
@@ -225,9 +229,13 @@ impl Scorecard {
             format!("workspace: {}", self.workspace_differences.join("; ")),
         );
         unless(self.effects_amiss.is_empty(), format!("effects: {}", self.effects_amiss.join("; ")));
-        unless(self.processes_left == 0, format!("{} processes left behind", self.processes_left));
+        unless(self.processes_left == 0, format!("processes left behind: {}", self.processes_left));
         found
     }
+}
+
+fn fault(word: Option<&str>) -> String {
+    word.map_or_else(|| "no fault".to_owned(), |word| format!("fault {word}"))
 }
 
 fn injected(account: &Account) -> BTreeMap<String, u32> {

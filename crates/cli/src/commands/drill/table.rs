@@ -3,6 +3,7 @@
 use super::scorecard::{Scorecard, Survived, Totals};
 use crate::output::paint::{Meaning, Paint};
 use crate::output::text::grouped;
+use crate::output::words;
 use crate::output::wrap::wrap;
 use longhaul_core::{Span, Usd};
 use longhaul_drill::Scenario;
@@ -43,11 +44,11 @@ fn write_card(out: &mut String, card: &Scorecard, paint: Paint) -> std::fmt::Res
     line(
         "attempts",
         format!(
-            "{} · {} waits, {} in all · {} requests · {} from start to end",
+            "{} · {}, {} in all · {} · {} from start to end",
             card.attempts,
-            card.waits,
+            words::counted(card.waits.into(), "wait"),
             Span(card.waited_ms),
-            card.requests,
+            words::counted(card.requests as u64, "request"),
             Span(card.wall_ms)
         ),
     )?;

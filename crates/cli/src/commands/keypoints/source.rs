@@ -44,7 +44,7 @@ impl Source {
 
 /// The file that tells most of a run's work, and where the run works.
 fn of_run(asked: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-    let run = home::find_run_to_read(asked)?;
+    let run = home::find_run(&home::locate()?, asked)?;
     let path = home::record(&run).ok_or_else(|| {
         let error = format!("find what run {} did: there is no session file and no stream of it", run.id());
         Failure::usage(error, "name another run: `longhaul runs` lists them")

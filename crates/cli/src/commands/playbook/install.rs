@@ -3,9 +3,9 @@
 use super::settings;
 use crate::args::Global;
 use crate::args::playbook::InstallArgs;
-use crate::commands::dry_run::quoted;
 use crate::failure::Failure;
 use crate::output;
+use longhaul::quoted;
 use longhaul_playbook::hooks::{HookEvent, SettingsFile, SettingsWarning, Wanted};
 use std::path::PathBuf;
 use std::{env, fs};

@@ -1,6 +1,7 @@
 //! `longhaul recover --install`: has the user's own service manager start `longhaul recover` at boot.
 //! It touches one file, which is ours, and starts nothing now.
 
+use super::env_file::{EnvFile, Variable, set_here};
 use super::unit::{LABEL, MARK, Unit, Unwritable};
 use crate::args::Global;
 use crate::failure::Failure;
@@ -18,21 +19,7 @@ use std::process::{Command, Stdio};
 
 const SERVICE: &str = "longhaul-recover.service";
 
-/// What agents commonly need and a service does not have. Some are secrets, so that none is written down.
-const WANTED: [&str; 10] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "AWS_PROFILE",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "CLAUDE_CODE_USE_BEDROCK",
-    "CLAUDE_CODE_USE_VERTEX",
-    "HTTPS_PROXY",
-    "NODE_EXTRA_CA_CERTS",
-    "SSH_AUTH_SOCK",
-];
-
-/// What would be started: this program, with these runs, this search path and this agent's folder.
+/// What would be started: this program, with these runs, this search path and the variables of the user's file.
 pub fn unit(home: &Home, within: Option<Span>) -> Result<Unit, Failure> {
     let refused = |Unwritable(what)| {
         Failure::refused(
@@ -44,14 +31,11 @@ pub fn unit(home: &Home, within: Option<Span>) -> Result<Unit, Failure> {
     // What is configured now is written down here; a file that is broken by then keeps no run from being gone on with.
     let mut args = ["recover", "--verbose", "--no-config"].map(str::to_owned).to_vec();
     args.extend(within.map(|within| format!("--within={}s", within.to_std().as_secs_f64())));
-    let mut unit = Unit::new(program()?.as_os_str(), args).map_err(refused)?;
-    // Services begin with a bare environment: these say which runs, where the agent and its tools are,
-    // and where it has its login and its sessions.
+    let mut unit = Unit::new(program()?.as_os_str(), args, env_file_path()?.as_os_str()).map_err(refused)?;
+    // A service starts with a bare environment. It must find these runs, the agent and its tools.
     unit = unit.with_env("LONGHAUL_HOME", home.path().as_os_str()).map_err(refused)?;
-    for name in ["PATH", "CLAUDE_CONFIG_DIR"] {
-        if let Some(value) = variable(name) {
-            unit = unit.with_env(name, &value).map_err(refused)?;
-        }
+    if let Some(path) = variable("PATH") {
+        unit = unit.with_env("PATH", &path).map_err(refused)?;
     }
     Ok(unit)
 }
@@ -74,15 +58,9 @@ pub fn install(unit: &Unit, global: &Global) -> Result<u8, Failure> {
     })?;
     replace(&path, text(unit).as_bytes(), Durability::Power).map_err(|error| home::of_store(&error))?;
     tell(&format!("wrote {}", path.display()));
-    let missing: Vec<&str> = WANTED.into_iter().filter(|name| variable(name).is_some()).collect();
     if is_macos() {
         tell("it goes on with runs whose supervisor died from the next login on");
-        if !missing.is_empty() {
-            tell(&format!(
-                "it has no {}, which may be secret: see `man launchctl`, setenv",
-                missing.join(", ")
-            ));
-        }
+        print_variables(tell)?;
         return Ok(0);
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
@@ -97,13 +75,47 @@ pub fn install(unit: &Unit, global: &Global) -> Result<u8, Failure> {
     if !lingers() {
         tell("to have it do so at boot, before anybody logs in: loginctl enable-linger");
     }
-    if !missing.is_empty() {
-        tell(&format!(
-            "it has no {}, which may be secret: set what agents need by `systemctl --user edit {SERVICE}`",
-            missing.join(", ")
-        ));
-    }
+    print_variables(tell)?;
     Ok(0)
+}
+
+/// Prints where the service reads the agent's variables, and the commands that write those there that are set here.
+fn print_variables(tell: impl Fn(&str)) -> Result<(), Failure> {
+    let path = env_file_path()?;
+    tell(&format!("it reads the agent's variables from {}", path.display()));
+    let file = EnvFile::read(path.clone()).map_err(|error| {
+        Failure::refused(format!("read {}: {error}", path.display()), "see who owns it", None)
+    })?;
+    if let Some(command) = file.protect() {
+        tell(&format!("warning: others can read this file; type `{command}`"));
+    }
+    let missing = file.missing(&set_here());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names = |variables: &mut dyn Iterator<Item = &Variable>| {
+        variables.map(|variable| variable.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    tell(&format!(
+        "{} {} set here, but not in this file; to add what is missing, type:",
+        names(&mut missing.iter()),
+        if missing.len() == 1 { "is" } else { "are" }
+    ));
+    file.commands(&missing).iter().for_each(|command| tell(&format!("  {command}")));
+    let odd = names(&mut missing.iter().filter(|variable| !variable.is_plain));
+    if !odd.is_empty() {
+        tell(&format!("add {odd} with an editor: the value has a quote or a line break"));
+    }
+    Ok(())
+}
+
+/// Whether the service is installed.
+pub fn is_installed() -> bool {
+    path().is_ok_and(|path| is_ours(&path).unwrap_or(false))
+}
+
+fn env_file_path() -> Result<PathBuf, Failure> {
+    EnvFile::path().ok_or_else(no_home)
 }
 
 /// Takes all of it back. A supervisor that was started so goes on.
@@ -156,7 +168,11 @@ fn path() -> Result<PathBuf, Failure> {
         let config = config.or_else(|| Some(user_home?.join(".config")));
         config.map(|config| config.join("systemd/user").join(SERVICE))
     };
-    path.ok_or_else(|| Failure::refused("find the services of this user: HOME is not set", "set it", None))
+    path.ok_or_else(no_home)
+}
+
+fn no_home() -> Failure {
+    Failure::refused("find the services of this user: HOME is not set", "set it", None)
 }
 
 /// Whether our file is there; refused if it is somebody else's.

@@ -18,6 +18,8 @@ pub struct Unit {
     program: String,
     args: Vec<String>,
     env: Vec<(&'static str, String)>,
+    /// The file with the agent's variables. It has secrets in it, so that their values are not in the unit.
+    env_file: String,
 }
 
 /// Something that no unit file can hold: what it is for.
@@ -25,14 +27,15 @@ pub struct Unit {
 pub struct Unwritable(pub &'static str);
 
 impl Unit {
-    /// The program by its absolute path.
-    pub fn new(program: &OsStr, args: Vec<String>) -> Result<Unit, Unwritable> {
+    /// The program and the file with the agent's variables, each by its absolute path.
+    pub fn new(program: &OsStr, args: Vec<String>, env_file: &OsStr) -> Result<Unit, Unwritable> {
         let what = "the path of longhaul";
         let program = plain(what, program)?;
         if systemd::needs_env(&program) && program.contains('=') {
             return Err(Unwritable(what));
         }
-        Ok(Unit { program, args, env: Vec::new() })
+        let env_file = plain("the path of the file with the agent's variables", env_file)?;
+        Ok(Unit { program, args, env: Vec::new(), env_file })
     }
 
     /// With this variable, whose value everybody may know.

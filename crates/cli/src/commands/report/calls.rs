@@ -4,6 +4,9 @@ use crate::output::text::cut;
 use longhaul_agent::message::{Kind, Message};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Seek, SeekFrom};
+use std::path::Path;
 
 // What fits a line on most screens; the transcript has the rest.
 const ARGUMENT_CHARS_MAX: usize = 120;
@@ -77,6 +80,16 @@ impl CallEnd {
 }
 
 impl Calls {
+    /// Reads the last `most` calls from the last `bytes_max` bytes of a transcript. An unreadable transcript has none:
+    /// it decides nothing.
+    pub fn read(path: &Path, bytes_max: u64, most: usize) -> Calls {
+        let Some((text, is_cut)) = end_of(path, bytes_max) else { return Calls::default() };
+        // The first line is whole only if nothing precedes it.
+        let end_of_line = || text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
+        let whole = if is_cut { end_of_line() } else { 0 };
+        Calls::of(text[whole..].split(|byte| *byte == b'\n'), most, is_cut)
+    }
+
     /// The last calls, so many at most, of lines of a transcript that begin within it if it `is_cut`. A line that nobody
     /// understands is passed over.
     pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>, most: usize, is_cut: bool) -> Calls {
@@ -115,6 +128,16 @@ impl ToolCall {
             ended: CallEnd::Unknown,
         }
     }
+}
+
+/// The end of a file, at most `bytes_max` bytes, and whether something precedes it.
+fn end_of(path: &Path, bytes_max: u64) -> Option<(Vec<u8>, bool)> {
+    let mut file = File::open(path).ok()?;
+    let from = file.metadata().ok()?.len().saturating_sub(bytes_max);
+    file.seek(SeekFrom::Start(from)).ok()?;
+    let mut text = Vec::new();
+    file.take(bytes_max).read_to_end(&mut text).ok()?;
+    Some((text, from > 0))
 }
 
 fn one_line(text: &str) -> String {

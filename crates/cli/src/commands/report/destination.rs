@@ -2,8 +2,10 @@
 //! has no place.
 
 use crate::failure::Failure;
-use std::fs::{self, File};
+use longhaul_store::Home;
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -60,6 +62,20 @@ impl Destination {
                     "name a file in a directory that you can write to with --output, or `-` for stdout",
                 )
             })
+    }
+
+    /// A file of this name in the home's `reports`, where no project sees it.
+    ///
+    /// # Errors
+    /// Wrong usage: that folder cannot be written.
+    pub fn in_home(home: &Home, name: &str) -> Result<Destination, Failure> {
+        let folder = home.path().join("reports");
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        created.map_err(|error| {
+            let error = format!("create the folder of reports {}: {error}", folder.display());
+            Failure::usage(error, "name a file with --output, or `-` for stdout")
+        })?;
+        Destination::of(&folder.join(name))
     }
 
     /// Writes the report, and returns the name of its file if it has one.

@@ -6,13 +6,11 @@ use super::model::{Bounds, Read};
 use super::story::Story;
 use crate::failure::Failure;
 use crate::{home, ledger};
-use longhaul_core::Moment;
+use longhaul::next_commands;
+use longhaul_core::{Moment, Run};
 use longhaul_store::{
     Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
 };
-use std::fs::File;
-use std::io::{Read as _, Seek, SeekFrom};
-use std::path::Path;
 
 /// What is known of one run.
 pub fn one(dir: &RunDir, now: Moment) -> Read {
@@ -43,7 +41,9 @@ fn was_active(run: &LedgerRun, since: Moment) -> bool {
     let written = u64::try_from(run.journal.modified / 1_000_000).unwrap_or_default();
     let last = match run.state {
         RunState::Over => run.ended_at,
-        RunState::Running | RunState::Waiting | RunState::Unreadable => run.until.max(Some(Moment(written))),
+        RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Unreadable => {
+            run.until.max(Some(Moment(written)))
+        }
     };
     run.began_at >= since
         || last.is_some_and(|last| last >= since)
@@ -58,9 +58,13 @@ fn is_attended(run: &LedgerRun) -> bool {
 fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> Read {
     let dir = entry.run.run_dir();
     let attended = entry.run.outcome.is_none() && is_attended(&entry.run);
+    let mut commands = Vec::new();
     let (story, hint) = match Journal::load(&dir.journal_path()) {
         Ok(history) => {
             // What nobody supervises is known until its last decision.
+            if let Ok(plan) = dir.plan() {
+                commands = next_commands(dir.id(), &Run::replay(history.records()), &plan);
+            }
             let until = if attended { Some(now) } else { history.last_at() };
             (Some(Story::of(&history, until.unwrap_or(now))), None)
         }
@@ -70,24 +74,6 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> Read {
             (None, home::hint(&error))
         }
     };
-    Read { story, attended, hint, calls: calls(&dir.transcript_path(), bounds), entry }
-}
-
-/// The tool calls of a transcript, as far as it is read. One that cannot be read has none: it decides nothing.
-fn calls(path: &Path, bounds: Bounds) -> Calls {
-    let Some((text, cut)) = end_of(path, bounds.transcript_bytes) else { return Calls::default() };
-    // The first line is whole only if nothing is before it.
-    let whole =
-        if cut { text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1) } else { 0 };
-    Calls::of(text[whole..].split(|byte| *byte == b'\n'), bounds.calls, cut)
-}
-
-/// The end of a file, so many bytes at most, and whether something is before it.
-fn end_of(path: &Path, most: u64) -> Option<(Vec<u8>, bool)> {
-    let mut file = File::open(path).ok()?;
-    let from = file.metadata().ok()?.len().saturating_sub(most);
-    file.seek(SeekFrom::Start(from)).ok()?;
-    let mut text = Vec::new();
-    file.take(most).read_to_end(&mut text).ok()?;
-    Some((text, from > 0))
+    let calls = Calls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
+    Read { story, attended, hint, commands, calls, entry }
 }

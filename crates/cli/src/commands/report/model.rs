@@ -9,7 +9,6 @@ use super::sums;
 use crate::output::text::cut;
 use crate::output::words;
 use jiff::tz::TimeZone;
-use longhaul::resume_command;
 use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Span, Tokens, Usd};
 use longhaul_store::{LedgerEntry, LedgerSpend, RunState, rfc3339};
 use serde::{Serialize, Serializer};
@@ -233,6 +232,8 @@ pub struct Read {
     pub attended: bool,
     /// What to do about files that cannot be understood.
     pub hint: Option<String>,
+    /// Commands that continue it, the likeliest first.
+    pub commands: Vec<String>,
     /// Its tool calls, as far as they were read.
     pub calls: Calls,
 }
@@ -341,7 +342,7 @@ impl Summary {
 
 impl ReportRun {
     fn of(read: Read, bounds: Bounds) -> ReportRun {
-        let Read { entry, story, attended, hint, calls } = read;
+        let Read { entry, story, attended, hint, commands, calls } = read;
         let run = entry.run;
         let story = story.unwrap_or_default();
         let outcome = story.outcome;
@@ -349,11 +350,20 @@ impl ReportRun {
         let lost = story.lost.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
         let mut attempts = story.attempts;
         let next = match (outcome, run.state) {
-            (Some(outcome), _) => resume_command(&run.id, &outcome),
-            (None, RunState::Running | RunState::Waiting | RunState::Over) if !attended => {
+            (Some(_), _) => commands.into_iter().next(),
+            (None, RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Over)
+                if !attended =>
+            {
                 Some(format!("longhaul recover {}", run.id))
             }
-            (None, RunState::Running | RunState::Waiting | RunState::Over | RunState::Unreadable) => None,
+            (
+                None,
+                RunState::Running
+                | RunState::Waiting
+                | RunState::Suspended
+                | RunState::Over
+                | RunState::Unreadable,
+            ) => None,
         };
         let fault = outcome.map_or(run.fault, |outcome| outcome.fault);
         let advice =

@@ -61,6 +61,7 @@ pub fn standing(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> St
         (Some(OutcomeKind::Done), _) => Standing::Done,
         (Some(OutcomeKind::NeedsPerson), _) => Standing::NeedsPerson,
         (Some(OutcomeKind::Cancelled), _) => Standing::Cancelled,
+        (Some(OutcomeKind::Suspended), _) | (None, RunState::Suspended) => Standing::NeedsPerson,
         (
             Some(
                 OutcomeKind::Failed
@@ -88,10 +89,11 @@ pub fn because(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> Str
             run.complaint.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
         }
         (Some(outcome), _) => {
-            let limit = outcome.limit.map(|limit| format!("{} is used up", words::limit_name(limit)));
+            let limit = outcome.limit.map(|limit| format!("{} is used up", limit.describe()));
             let why = limit.or(cause(outcome.fault).map(str::to_owned));
             ended(outcome.kind, why.as_deref())
         }
+        (None, RunState::Suspended) => "a signal suspended it; `longhaul recover` continues it".to_owned(),
         (None, _) if !attended => "it is not over, and no supervisor has it".to_owned(),
         (None, RunState::Waiting) => {
             format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt has its time"))
@@ -106,6 +108,7 @@ fn ended(kind: OutcomeKind, why: Option<&str>) -> String {
         OutcomeKind::Failed => "the agent gave up, or made no progress",
         OutcomeKind::NeedsPerson => "only a person can go on",
         OutcomeKind::Cancelled => "somebody stopped it",
+        OutcomeKind::Suspended => "a signal suspended it",
         OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime
         | OutcomeKind::CheckFailed

@@ -63,7 +63,7 @@ impl Attempt {
     /// How it ended, or that it did not, in words for people.
     pub fn ending(&self) -> &'static str {
         match (self.fault, self.stopped, self.ended_at) {
-            (Some(fault), _, _) => words::cause(fault),
+            (Some(fault), stopped, _) => words::cause_of(fault, stopped),
             (None, _, None) => "not over",
             (None, Some(why), Some(_)) => stopped(why),
             (None, None, Some(_)) => "ended by itself",
@@ -79,7 +79,9 @@ fn stopped(why: StopWhy) -> &'static str {
         StopWhy::OtherSession => "stopped: it had opened another session",
         StopWhy::Reserve | StopWhy::LimitReached => "stopped by a limit",
         StopWhy::Memory => "stopped: it used too much memory",
+        StopWhy::Suspended => "interrupted to suspend the run",
         StopWhy::Lingered => "finished, and did not end by itself",
+        StopWhy::BackgroundStopped => "finished; its background work was stopped",
         StopWhy::Cancelled => "stopped: cancelled",
     }
 }
@@ -170,8 +172,6 @@ pub enum Cause {
     Unsupervised,
     /// The machine slept; or nobody supervised it, by a journal that does not tell the two apart.
     Asleep,
-    /// It was over, until somebody let it go on.
-    Over,
 }
 
 impl Cause {
@@ -182,7 +182,6 @@ impl Cause {
             Cause::BetweenAttempts => "between_attempts",
             Cause::Unsupervised => "unsupervised",
             Cause::Asleep => "asleep",
-            Cause::Over => "over",
         }
     }
 
@@ -193,7 +192,6 @@ impl Cause {
             Cause::BetweenAttempts => "pauses between attempts",
             Cause::Unsupervised => "nobody supervised the run",
             Cause::Asleep => "the machine slept, or nobody supervised the run",
-            Cause::Over => "the run was over until somebody resumed it",
         }
     }
 }
@@ -250,10 +248,9 @@ impl Teller {
         self.run.apply(record);
         let now = self.run.state().clocks;
         let waiting = now.waiting - clocks.waiting;
-        let slept = now.suspended - clocks.suspended;
+        let slept = now.downtime - clocks.downtime;
         self.lose_waiting(Cause::Asleep, slept);
         let before = self.slept.take();
-        self.lose_waiting(Cause::Over, now.over - clocks.over);
         self.wait(fault, waiting);
         match record {
             Record::AttemptStarted { at, plan } => {
@@ -288,6 +285,8 @@ impl Teller {
                     | StopWhy::LimitReached
                     | StopWhy::Memory
                     | StopWhy::Lingered
+                    | StopWhy::Suspended
+                    | StopWhy::BackgroundStopped
                     | StopWhy::Cancelled => silence.unheard,
                 });
                 if let Some(last) = self.story.attempts.last_mut() {
@@ -311,7 +310,7 @@ impl Teller {
                 self.close(*at);
             }
             // What is slept during a wait is part of the wait.
-            Record::Suspended { span } if !waited => {
+            Record::Downtime { span } if !waited => {
                 self.slept = Some((step_at, slept));
                 self.sleep(step_at, *span);
             }
@@ -324,7 +323,7 @@ impl Teller {
                 }
             }
             Record::Recovered { last_at: None, .. }
-            | Record::Suspended { .. }
+            | Record::Downtime { .. }
             | Record::RunStarted { .. }
             | Record::CondenseOrdered { .. }
             | Record::CondenseStopped { .. }
@@ -337,6 +336,8 @@ impl Teller {
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
             | Record::CheckStopped { .. }
+            | Record::SuspendOrdered { .. }
+            | Record::Suspended { .. }
             | Record::CancelOrdered { .. } => {}
         }
     }

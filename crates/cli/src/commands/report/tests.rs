@@ -11,6 +11,7 @@ use super::{html, text};
 use crate::output::clock::Clock;
 use expect_test::expect;
 use jiff::tz::TimeZone;
+use longhaul::next_commands;
 use longhaul_core::{
     Fault, Limit, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, Say, SessionPlan, Span, SpawnPlan,
     Tally, Tokens, Usd,
@@ -79,6 +80,7 @@ impl Tale {
             result: None,
             denied: 0,
             questions: Default::default(),
+            background: 0,
             continuity: None,
             evidence: None,
             next,
@@ -134,7 +136,10 @@ impl Tale {
         }
         entry.settle(&Run::replay(history.records()));
         let attended = entry.run.state != RunState::Over;
-        Read { story: Some(Story::of(&history, at(now))), attended, hint: None, calls: calls(), entry }
+        let story = Some(Story::of(&history, at(now)));
+        let run = Run::replay(history.records());
+        let commands = next_commands(&entry.run.id, &run, &plan(""));
+        Read { story, attended, hint: None, commands, calls: calls(), entry }
     }
 }
 
@@ -225,7 +230,7 @@ fn who_is_asked_for_comes_first() {
         bbb-auth needs a person: the credentials were rejected | longhaul resume bbb-auth
         eee-bad needs a person: read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged | -
         fff-left needs a person: it is not over, and no supervisor has it | longhaul recover fff-left
-        ccc-budget failed: over budget: the budget is used up | longhaul resume ccc-budget --add-budget USD
+        ccc-budget failed: over budget: the budget is used up | longhaul resume ccc-budget
         aaa-done done: the work is done | -
         ddd-waits going on: waiting: the account's usage limit is reached | -
     "#]]

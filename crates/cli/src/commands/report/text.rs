@@ -1,10 +1,11 @@
 //! A report as text of 100 columns, which says what the page says.
 
-use super::figures::{cost, plain};
+use super::figures::cost;
 use super::model::{Bounds, Report, ReportRun, Summary};
 use super::standing::Standing;
 use super::story::SliceKind;
 use crate::output::clock::Clock;
+use crate::output::text::plain;
 use crate::output::text::{cut, short_count};
 use crate::output::words::{self, counted, money};
 use longhaul_core::{Span, Usd};

@@ -1,7 +1,6 @@
 //! A run in a list: what the ledger knows of it, who has it, and what to type next.
 
-use longhaul::resume_command;
-use longhaul_core::{Fault, Outcome, OutcomeKind, Span};
+use longhaul_core::{Fault, OutcomeKind, Span};
 use longhaul_store::{Journal, LedgerRun, RunState, rfc3339};
 use serde::Serialize;
 
@@ -39,7 +38,7 @@ pub struct Row {
     pub attempts: u32,
     /// How often somebody let it go on after it had been over.
     pub resume_generation: u32,
-    /// Stated by the agent plus estimated by us, of the attempts that are over.
+    /// Stated by the agent plus estimated by us, the running attempt included.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
     /// What of that we estimated.
@@ -76,6 +75,8 @@ pub enum RowState {
     Running,
     /// No process is resident; the next attempt has its time.
     Waiting,
+    /// SIGTERM or SIGHUP stopped it; `recover` continues it.
+    Suspended,
     /// It is not over, and nobody supervises it.
     Orphaned,
     /// It has its outcome.
@@ -123,6 +124,7 @@ impl Row {
             (RowState::Over, None) => "over",
             (RowState::Running, _) => "running",
             (RowState::Waiting, _) => "waiting",
+            (RowState::Suspended, _) => "suspended",
             (RowState::Orphaned, _) => "orphaned",
             (RowState::Unreadable, _) => "unreadable",
         }
@@ -137,27 +139,30 @@ fn standing(run: &LedgerRun) -> RowState {
         RunState::Running | RunState::Waiting if !held() => RowState::Orphaned,
         RunState::Running => RowState::Running,
         RunState::Waiting => RowState::Waiting,
+        RunState::Suspended => RowState::Suspended,
     }
 }
 
 fn next(run: &LedgerRun, state: RowState) -> Option<String> {
     let id = &run.id;
     match state {
-        RowState::Orphaned => Some(format!("longhaul recover {id}")),
+        RowState::Suspended | RowState::Orphaned => Some(format!("longhaul recover {id}")),
         RowState::Unreadable => None,
         RowState::Running | RowState::Waiting => Some(format!("longhaul attach {id}")),
         RowState::Over => match run.outcome? {
-            // How much more it needs, of what, is shown there.
-            OutcomeKind::OverBudget | OutcomeKind::OutOfTime => Some(format!("longhaul show {id}")),
-            kind @ (OutcomeKind::Done
-            | OutcomeKind::Failed
+            OutcomeKind::Done => None,
+            // The settings that need to change are shown there.
+            OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
             | OutcomeKind::NeedsPerson
-            | OutcomeKind::CheckFailed
-            | OutcomeKind::Refused
+            | OutcomeKind::Failed
+            | OutcomeKind::Refused => Some(format!("longhaul show {id}")),
+            OutcomeKind::CheckFailed
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater
-            | OutcomeKind::Cancelled) => resume_command(id, &Outcome { kind, ..Outcome::DONE }),
+            | OutcomeKind::Cancelled => Some(format!("longhaul resume {id}")),
+            OutcomeKind::Suspended => Some(format!("longhaul recover {id}")),
         },
     }
 }

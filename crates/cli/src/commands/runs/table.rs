@@ -3,38 +3,79 @@
 use super::{Row, RowState};
 use crate::output::columns::{Column, painted};
 use crate::output::paint::{Meaning, Paint};
-use crate::output::{clock, words};
+use crate::output::text::cut;
+use crate::output::words;
 use crate::when::ago;
 use longhaul_core::{Moment, OutcomeKind};
 
-// Where both lists have the state.
+const COLUMNS: [(&str, Column); 6] = [
+    ("id", Column::Left),
+    ("state", Column::Left),
+    ("started", Column::Left),
+    ("active", Column::Right),
+    ("cost", Column::Right),
+    ("task", Column::Last),
+];
 const STATE: usize = 1;
+// A narrow screen loses these columns, in this order, until the task has room.
+const DISPENSABLE: [usize; 3] = [3, 4, 2];
+// Room for a name and the first words of a task.
+const TASK_WIDTH_MIN: usize = 24;
+// What a row needs next to its id: the longest state and the first word of a task, with spaces.
+const REST_WIDTH: usize = 24;
 
-/// The runs, one a line.
-pub fn runs(rows: &[Row], now: Moment, width: usize, paint: Paint) -> String {
-    let mut cells = vec![["id", "state", "began", "worked", "cost", "task"].map(str::to_owned).to_vec()];
-    cells.extend(rows.iter().map(|row| {
-        let run = &row.known;
-        let task = match (&row.complaint, &row.name) {
-            (Some(complaint), _) => complaint.clone(),
-            (None, Some(name)) => format!("{name}: {}", row.task),
-            (None, None) => row.task.clone(),
-        };
-        let worked = run.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
-        let state = row.word().to_owned();
-        vec![row.id.clone(), state, ago(run.began_at, now), worked, cost(row), task]
-    }));
-    let columns = [Column::Left, Column::Left, Column::Left, Column::Right, Column::Right, Column::Last];
-    painted(&cells, &columns, width, paint, |row, place| {
-        (place == STATE).then(|| meaning(&rows[row - 1])).flatten()
-    })
+/// Runs for people: a line each, and below an unfinished run a line with its activity.
+pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, paint: Paint) -> String {
+    let mut cells = vec![COLUMNS.map(|(name, _)| name.to_owned()).to_vec()];
+    cells.extend(rows.iter().map(|(row, _)| line(row, now, width)));
+    let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
+    for dispensable in DISPENSABLE {
+        if room(&cells, &columns, width) < TASK_WIDTH_MIN {
+            columns.retain(|column| *column != dispensable);
+        }
+    }
+    let cells: Vec<Vec<String>> =
+        cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect();
+    let kinds: Vec<Column> = columns.iter().map(|column| COLUMNS[*column].1).collect();
+    let table = painted(&cells, &kinds, width, paint, |row, column| {
+        (column == STATE).then(|| meaning(rows[row - 1].0)).flatten()
+    });
+    let mut activities = rows.iter().map(|(_, activity)| activity.as_deref());
+    let mut out = String::new();
+    for (number, line) in table.lines().enumerate() {
+        out += &format!("{line}\n");
+        if let Some(activity) = (number > 0).then(|| activities.next().flatten()).flatten() {
+            out += &format!("  {}\n", cut(activity, width.saturating_sub(2)));
+        }
+    }
+    out
+}
+
+fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
+    let task = match (&row.complaint, &row.name) {
+        (Some(complaint), _) => complaint.clone(),
+        (None, Some(name)) => format!("{name}: {}", row.task),
+        (None, None) => row.task.clone(),
+    };
+    let active = row.known.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
+    // The beginning of an id names the run, too.
+    let id = cut(&row.id, width.saturating_sub(REST_WIDTH));
+    let task = words::one_line(&task);
+    vec![id, row.word().to_owned(), ago(row.known.began_at, now), active, cost(row), task]
+}
+
+/// The width that the other columns leave for the task.
+fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
+    let widest = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0) + 2;
+    let others = columns.iter().filter(|column| COLUMNS[**column].1 != Column::Last);
+    width.saturating_sub(others.map(|column| widest(*column)).sum())
 }
 
 /// What the state of a run means to whoever looks for the ones to see to.
 fn meaning(row: &Row) -> Option<Meaning> {
     match (row.state, row.outcome) {
         (RowState::Running, _) => Some(Meaning::Going),
-        (RowState::Waiting | RowState::Orphaned, _) => Some(Meaning::Care),
+        (RowState::Waiting | RowState::Suspended | RowState::Orphaned, _) => Some(Meaning::Care),
         (RowState::Unreadable, _) => Some(Meaning::Bad),
         (RowState::Over, outcome) => outcome.and_then(outcome_meaning),
     }
@@ -45,6 +86,7 @@ pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Meaning> {
     match outcome {
         OutcomeKind::Done => Some(Meaning::Good),
         OutcomeKind::NeedsPerson
+        | OutcomeKind::Suspended
         | OutcomeKind::RetryLater
         | OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime => Some(Meaning::Care),
@@ -57,49 +99,19 @@ pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Meaning> {
     }
 }
 
+/// The cost of the attempts that ended. A first attempt that has not ended has none yet.
 fn cost(row: &Row) -> String {
     let at_least = if row.unpriced { ">" } else { "" };
-    format!("{at_least}{}", words::dollars(row.total_cost_usd))
-}
-
-/// What the attempts that are over cost: of the first one nothing is known yet.
-fn cost_so_far(row: &Row) -> String {
-    if row.attempts <= 1 && row.total_cost_usd == 0.0 { "-".to_owned() } else { cost(row) }
-}
-
-/// The runs that go on, each with what it does or waits for.
-pub fn going_on(rows: &[(Row, String)], now: Moment, width: usize, paint: Paint) -> String {
-    let mut cells = vec![["id", "state", "began", "cost", "now"].map(str::to_owned).to_vec()];
-    cells.extend(rows.iter().map(|(row, doing)| {
-        let began = ago(row.known.began_at, now);
-        vec![row.id.clone(), row.word().to_owned(), began, cost_so_far(row), doing.clone()]
-    }));
-    let columns = [Column::Left, Column::Left, Column::Left, Column::Right, Column::Last];
-    painted(&cells, &columns, width, paint, |row, place| {
-        (place == STATE).then(|| meaning(&rows[row - 1].0)).flatten()
-    })
-}
-
-/// What a run that is not over waits for, or is doing.
-pub fn doing(row: &Row, now: Moment) -> String {
-    let why = row.known.fault.map(|fault| format!("{}; ", words::cause(fault))).unwrap_or_default();
-    match (row.state, row.known.until) {
-        (RowState::Orphaned, _) => format!("no supervisor: longhaul recover {}", row.id),
-        (RowState::Waiting, Some(until)) => {
-            format!("{why}attempt {} {}", row.attempts + 1, at(until, now))
+    match row.state {
+        RowState::Running | RowState::Orphaned if row.attempts <= 1 && row.total_cost_usd == 0.0 => {
+            "-".to_owned()
         }
-        (RowState::Waiting, None) => format!("{why}waiting"),
-        (RowState::Running, _) => format!("attempt {}", row.attempts.max(1)),
-        (RowState::Over, _) => row.word().to_owned(),
-        (RowState::Unreadable, _) => row.complaint.clone().unwrap_or_default(),
-    }
-}
-
-fn at(until: Moment, now: Moment) -> String {
-    if until <= now {
-        "now".to_owned()
-    } else {
-        format!("at {} (in {})", clock::coming(until), until.since(now))
+        RowState::Running
+        | RowState::Waiting
+        | RowState::Orphaned
+        | RowState::Suspended
+        | RowState::Over
+        | RowState::Unreadable => format!("{at_least}{}", words::dollars(row.total_cost_usd)),
     }
 }
 
@@ -132,7 +144,7 @@ mod tests {
             ended_at: Some(NOW),
             active: Some(Span::from_mins(minutes_ago / 2)),
             waiting: Span::ZERO,
-            suspended: Span::ZERO,
+            downtime: Span::ZERO,
             attempts: 1,
             reopened: 0,
             cost: Usd(1_230_000),
@@ -161,20 +173,57 @@ mod tests {
             complaint: Some("read plan /state/plan.json: no such file".to_owned()),
             ..run("jkm", 2)
         };
-        let rows: Vec<Row> = [orphaned, unreadable, named, failed].into_iter().map(Row::new).collect();
+        let waiting = LedgerRun {
+            state: RunState::Waiting,
+            outcome: None,
+            active: None,
+            name: Some("nightly".to_owned()),
+            ..run("mnp", 5)
+        };
+        let rows: Vec<Row> =
+            [orphaned, waiting, unreadable, named, failed].into_iter().map(Row::new).collect();
+        let activities = ["no supervisor: longhaul recover fgh", "waiting until 15:00:00: rate limited"];
+        let activities = activities.map(|text| Some(text.to_owned())).into_iter().chain([None, None, None]);
+        let rows: Vec<_> = rows.iter().zip(activities).collect();
+        let text = |width| runs(&rows, NOW, width, Paint::plain());
         expect![[r#"
-            id        state         began       worked    cost  task
+            id        state         started     active    cost  task
             fgh       orphaned      1 min ago        -   $1.23  Prove the lemma, and all th…
+              no supervisor: longhaul recover fgh
+            mnp       orphaned      5 min ago        -   $1.23  nightly: Prove the lemma, a…
+              waiting until 15:00:00: rate limited
             jkm       unreadable    2 min ago        -   $1.23  read plan /state/plan.json:…
             longname  done          1 h ago        45m  >$1.23  nightly: Prove the lemma, a…
             bcd       needs_person  3 days ago  1d 12h   $1.23  Prove the lemma, and all th…
         "#]]
-        .assert_eq(&runs(&rows, NOW, 80, Paint::plain()));
-        let going: Vec<_> = rows.into_iter().take(1).map(|row| (row.clone(), doing(&row, NOW))).collect();
+        .assert_eq(&text(80));
         expect![[r#"
-            id   state     began       cost  now
-            fgh  orphaned  1 min ago  $1.23  no supervisor: longhaul recover fgh
+            id        state         started     task
+            fgh       orphaned      1 min ago   Prove the lemma, and al…
+              no supervisor: longhaul recover fgh
+            mnp       orphaned      5 min ago   nightly: Prove the lemm…
+              waiting until 15:00:00: rate limited
+            jkm       unreadable    2 min ago   read plan /state/plan.j…
+            longname  done          1 h ago     nightly: Prove the lemm…
+            bcd       needs_person  3 days ago  Prove the lemma, and al…
         "#]]
-        .assert_eq(&going_on(&going, NOW, 80, Paint::plain()));
+        .assert_eq(&text(60));
+    }
+
+    #[test]
+    fn nothing_wraps_at_60_columns() {
+        let long = "tell me a very long story ".repeat(9);
+        for id in ["a", "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0", &"i".repeat(64)] {
+            let row = Row::new(LedgerRun {
+                name: Some("n".repeat(64)),
+                outcome: Some(OutcomeKind::NeedsPerson),
+                cost: Usd(123_456_780_000),
+                unpriced: true,
+                ..run(id, 60 * 24 * 300)
+            });
+            let text = runs(&[(&row, Some(long.clone()))], NOW, 60, Paint::plain());
+            assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+            assert_eq!(text.lines().count(), 3, "{text}");
+        }
     }
 }

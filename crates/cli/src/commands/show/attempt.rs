@@ -4,9 +4,9 @@ use crate::chronicle::{self, Facts, Told};
 use crate::output::words;
 use longhaul_core::{
     Because, Checked, Condensed, Continuity, Exit, Fault, Moment, Next, Questions, Record, Remedy, Rung,
-    SessionPlan, Silence, Span, StopWhy,
+    SessionPlan, Silence, Span, StopWhy, Tally,
 };
-use longhaul_store::{AnsweredQuestion, Orphaned, RunDir, rfc3339};
+use longhaul_store::{AnsweredQuestion, AttemptDir, ModelSpent, Orphaned, RunDir, StoppedTask, rfc3339};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -38,6 +38,8 @@ pub struct Attempt {
     pub questions: Questions,
     /// What it asked; the first hundred.
     pub answers: Vec<AnsweredQuestion>,
+    /// Background commands that were stopped with its agent.
+    pub background_stopped: Vec<StoppedTask>,
     /// What was done about the fault.
     pub remedy: Option<Remedy>,
     /// Of the attempt itself.
@@ -83,12 +85,23 @@ pub struct Summary {
     pub total_cost_usd: f64,
 }
 
+/// Returns the costs of an attempt that has not ended, as its supervisor published them last.
+fn live_usage(files: &AttemptDir) -> Tally {
+    let models = files.spent().unwrap_or_default().into_iter();
+    let costs = models.map(|ModelSpent { cost, cost_estimated, .. }| Tally {
+        cost,
+        cost_estimated,
+        ..Tally::default()
+    });
+    costs.fold(Tally::default(), Tally::plus)
+}
+
 impl Attempt {
     pub fn of(told: &chronicle::Attempt, facts: &BTreeMap<u32, Facts>, dir: &RunDir) -> Attempt {
         let ended = told.ended.as_ref();
         let (facts, files) = (facts.get(&told.number), dir.attempt(told.number));
         let exit = facts.and_then(|facts| facts.exit);
-        let tally = ended.map(|ended| ended.tally).unwrap_or_default();
+        let tally = ended.map_or_else(|| live_usage(&files), |ended| ended.tally);
         Attempt {
             number: told.number,
             began_at: rfc3339(told.ordered),
@@ -102,6 +115,7 @@ impl Attempt {
             questions: ended.map(|ended| ended.questions).unwrap_or_default(),
             // What cannot be read is told by nobody; the rest is.
             answers: files.answers().unwrap_or_default(),
+            background_stopped: files.stopped_tasks().unwrap_or_default(),
             remedy: ended.and_then(|ended| match ended.next {
                 Next::Attempt { remedy, .. } => Some(remedy),
                 Next::Check | Next::Finish(_) => None,

@@ -3,7 +3,7 @@
 use longhaul_core::{Limit, Limits, Moment, Span, State, Tokens};
 use serde::Serialize;
 
-/// The figures of a run. Money and tokens are those of the attempts that have ended.
+/// The figures of a run. Usage includes the running attempt.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Figures {
@@ -14,7 +14,7 @@ pub struct Figures {
     /// Time in which it waited with no process resident.
     pub waiting_ms: Span,
     /// Time in which nothing ran: the machine slept, or the run had no supervisor.
-    pub suspended_ms: Span,
+    pub downtime_ms: Span,
     /// What the agent stated.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub stated_cost_usd: f64,
@@ -71,8 +71,8 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> Figures {
         wall_ms: wall,
         active_ms: active,
         // Also of a wait that is under way.
-        waiting_ms: wall - active - clocks.suspended,
-        suspended_ms: clocks.suspended,
+        waiting_ms: wall - active - clocks.downtime,
+        downtime_ms: clocks.downtime,
         stated_cost_usd: tally.cost.dollars(),
         estimated_cost_usd: tally.cost_estimated.dollars(),
         unpriced: tally.unpriced,

@@ -5,18 +5,22 @@ use super::attempt::{Attempt, Check};
 use super::figures::LimitUsed;
 use super::files::Files;
 use crate::chronicle;
+use crate::commands::runs::table::outcome_meaning;
 use crate::output::clock::Clock;
-use crate::output::text::cut;
-use crate::output::text::grouped;
+use crate::output::paint::Paint;
+use crate::output::text::{cut, grouped, plain};
 use crate::output::timeline::outcome_words;
 use crate::output::words::{self, plural};
 use crate::output::wrap::{COLUMNS, columns, wrap};
-use longhaul_core::{Because, Limit, Moment, Outcome, Rung, SessionFound, Span};
+use longhaul::{Report, stopped_words};
+use longhaul_core::{Because, Limit, Moment, Outcome, OutcomeKind, Rung, SessionFound, Span, Verified};
 use longhaul_store::ChangedFigures;
 use std::fmt::Write;
 
 // `  directory   `.
 const INDENT: usize = 14;
+// An answer that fits a few screens; the run's directory has the whole.
+const ANSWER_CHARS_MAX: usize = 2000;
 // As wide as a page together with the other columns.
 const ENDED_BY_CHARS: usize = 28;
 const THEN_CHARS: usize = 26;
@@ -37,7 +41,7 @@ pub struct Times<'a> {
 pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> String {
     let mut out = format!("{}\n", shown.id);
     let stands = match outcome {
-        Some(outcome) => outcome_words(outcome),
+        Some(outcome) => outcome_line(outcome, shown),
         None if shown.supervised => "not over".to_owned(),
         None => "not over, and nobody supervises it".to_owned(),
     };
@@ -59,17 +63,7 @@ pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> Strin
     if shown.recoveries > 0 {
         line(&mut out, "recovered", &recovered(shown));
     }
-    line(&mut out, "cost", &cost(shown));
-    line(&mut out, "tokens", &tokens(shown));
-    for (place, limit) in shown.figures.limits.iter().enumerate() {
-        line(&mut out, if place == 0 { "limits" } else { "" }, &limit_line(limit));
-    }
-    if !shown.checks.is_empty() {
-        line(&mut out, "checks", &checks(&shown.checks));
-    }
-    if let Some(changed) = shown.changed {
-        line(&mut out, "changed", &changes(changed, &shown.id));
-    }
+    usage_lines(&mut out, shown);
     table(&mut out, shown, times);
     for attempt in &shown.attempts {
         notes(&mut out, attempt);
@@ -77,11 +71,90 @@ pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> Strin
     out.push('\n');
     line(&mut out, "files", &shown.dir);
     line(&mut out, "", &files(&shown.files));
-    line(&mut out, "next", &shown.next.text);
-    for command in &shown.next.commands {
-        line(&mut out, "", command);
-    }
+    next_lines(&mut out, shown);
     out
+}
+
+/// The answer of a finished run, then what happened, what it used and what to type next.
+pub fn summary(shown: &Shown, report: &Report, paint: Paint) -> String {
+    let mut out = answer(report);
+    writeln!(out, "{}", shown.id).expect("a string takes all");
+    let mut outcome = String::new();
+    line(&mut outcome, "outcome", &finish(report));
+    let word = report.outcome.kind.word();
+    // Painted after it was wrapped: colors take no room.
+    out += &outcome.replacen(word, &paint.as_meant(word, outcome_meaning(report.outcome.kind)), 1);
+    for error in report.errors.iter().skip(1) {
+        for (index, text) in plain(error).lines().enumerate() {
+            line(&mut out, if index == 0 { "error" } else { "" }, text);
+        }
+    }
+    // A failure has it among its errors.
+    let is_done = report.outcome.kind == OutcomeKind::Done;
+    for task in report.background_stopped.iter().filter(|_| is_done) {
+        line(&mut out, "note", &plain(&stopped_words(task)));
+    }
+    if let Some(name) = &shown.name {
+        line(&mut out, "name", name);
+    }
+    line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
+    let attempts = words::counted(u64::from(report.attempts), "attempt");
+    line(&mut out, "time", &format!("{}, {attempts}", time(shown)));
+    usage_lines(&mut out, shown);
+    next_lines(&mut out, shown);
+    out
+}
+
+/// The agent's last answer, and an empty line.
+fn answer(report: &Report) -> String {
+    let text = report.result.as_deref().map(plain).unwrap_or_default();
+    let text = text.trim();
+    match text.char_indices().nth(ANSWER_CHARS_MAX) {
+        Some((end, _)) => format!("{}…\n(`longhaul logs {}` prints all of it)\n\n", &text[..end], report.run),
+        None if text.is_empty() => String::new(),
+        None => format!("{text}\n\n"),
+    }
+}
+
+/// The outcome of a finished run with its reason, or with the proof of its success.
+pub fn finish(report: &Report) -> String {
+    let kind = report.outcome.kind;
+    report.errors.first().map_or_else(
+        || format!("{kind}{}", proof(kind, report.verified)),
+        |reason| format!("{kind} ({reason})"),
+    )
+}
+
+fn outcome_line(outcome: Outcome, shown: &Shown) -> String {
+    format!("{}{}", outcome_words(outcome), proof(outcome.kind, shown.verified))
+}
+
+fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {
+    match verified {
+        Verified::None if kind == OutcomeKind::Done => " (not verified: no check was set)",
+        Verified::None | Verified::Checks => "",
+    }
+}
+
+fn usage_lines(out: &mut String, shown: &Shown) {
+    line(out, "cost", &cost(shown));
+    line(out, "tokens", &tokens(shown));
+    for (index, limit) in shown.figures.limits.iter().enumerate() {
+        line(out, if index == 0 { "limits" } else { "" }, &limit_line(limit));
+    }
+    if !shown.checks.is_empty() {
+        line(out, "checks", &checks(&shown.checks));
+    }
+    if let Some(changed) = shown.changed {
+        line(out, "changed", &changes(changed, &shown.id));
+    }
+}
+
+fn next_lines(out: &mut String, shown: &Shown) {
+    line(out, "next", &shown.next.text);
+    for command in &shown.next.commands {
+        line(out, "", command);
+    }
 }
 
 fn line(out: &mut String, name: &str, value: &str) {
@@ -100,7 +173,7 @@ fn agent(shown: &Shown) -> String {
 fn time(shown: &Shown) -> String {
     let figures = &shown.figures;
     let parts =
-        [(figures.active_ms, "active"), (figures.waiting_ms, "waiting"), (figures.suspended_ms, "suspended")];
+        [(figures.active_ms, "active"), (figures.waiting_ms, "waiting"), (figures.downtime_ms, "downtime")];
     let parts = parts.into_iter().filter(|(span, word)| *word == "active" || *span > Span::ZERO);
     let parts: Vec<String> = parts.map(|(span, word)| format!("{span} {word}")).collect();
     format!("{}: {}", figures.wall_ms, parts.join(", "))
@@ -133,7 +206,8 @@ fn cost(shown: &Shown) -> String {
     if shown.agent.subscription == Some(true) {
         cost.push_str("; what the API would take: the agent works on a subscription");
     }
-    if shown.outcome.is_none() {
+    let is_running = shown.attempts.last().is_some_and(|attempt| attempt.ended_at.is_none());
+    if shown.outcome.is_none() && is_running {
         cost.push_str("; without the attempt that is under way");
     }
     cost
@@ -266,6 +340,9 @@ fn notes(out: &mut String, attempt: &Attempt) {
     if !attempt.questions.are_none() {
         note(out, attempt, &words::questions(attempt.questions));
     }
+    for task in &attempt.background_stopped {
+        note(out, attempt, &stopped_words(task));
+    }
     for answered in &attempt.answers {
         out.push_str(&format!("    {}\n", words::answered(answered)));
     }
@@ -306,6 +383,7 @@ fn files(files: &Files) -> String {
         1 => format!("attempts/{:03}/stream.jsonl {}", files.streams[0].attempt, words::bytes(streams)),
         _ => format!("attempts/*/stream.jsonl {} in {count}", words::bytes(streams)),
     });
-    let diagnostics = (files.diagnostics > 0).then(|| format!("diagnostic/ {} texts", files.diagnostics));
+    let diagnostics = (files.diagnostics > 0)
+        .then(|| format!("diagnostic/ {}", words::counted(files.diagnostics as u64, "text")));
     named.chain(streams).chain(diagnostics).collect::<Vec<_>>().join(", ")
 }

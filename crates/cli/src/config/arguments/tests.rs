@@ -1,7 +1,7 @@
 use super::*;
 use crate::args::Cli;
 use crate::config::Whose;
-use crate::config::file::Reader;
+use crate::config::file::{FileTrust, Reader};
 use crate::flags_first::reorder;
 use clap::CommandFactory;
 use expect_test::{Expect, expect};
@@ -11,7 +11,15 @@ fn line(typed: &str, user: &str) -> Line {
     let root = Cli::command();
     let keys = Keys::of(&root);
     let path = Path::new("/u");
-    let reader = Reader { keys: &keys, root: &root, whose: Whose::User, path, home: None, user_file: None };
+    let reader = Reader {
+        keys: &keys,
+        root: &root,
+        whose: Whose::User,
+        path,
+        home: None,
+        user_file: None,
+        trust: FileTrust::Unknown,
+    };
     let files = Files { user: reader.read(user).expect("it can be read"), project: Default::default() };
     let values = merge((&root, &keys), &files, &[], None).expect("they can be laid");
     let ordered = reorder(&root, typed.split(' ').map(OsString::from).collect());
@@ -47,7 +55,7 @@ fn what_is_configured_stands_before_what_is_typed() {
     check("longhaul run p", "keep_going = false", expect!["longhaul run p"]);
     check("longhaul run p", "agent_args = ['--a', 'b']", expect!["longhaul run p -- --a b"]);
     check("longhaul run p -- --c", "agent_args = ['--a', 'b']", expect!["longhaul run p -- --c"]);
-    check("longhaul run p", "budget = 0", expect!["longhaul run --budget=0 p"]);
+    check("longhaul run p", "budget = \"none\"", expect!["longhaul run --budget=none p"]);
 }
 
 #[test]
@@ -106,6 +114,7 @@ fn no_key_alone_is_a_mistake() {
             Kind::Text if key.name == "output_format" => "'text'",
             Kind::Text if key.name == "preset" => "'archon'",
             Kind::Text if key.name == "learn_judge" => "'claude'",
+            Kind::Text if key.name == "on_terminate" => "'cancel'",
             Kind::Text | Kind::Path => "'x'",
         };
         let value = if key.name == "memory_limit" { "'1G'" } else { value };

@@ -10,7 +10,16 @@ fn read(whose: Whose, text: &str) -> Result<File, Failure> {
         Whose::User => (Path::new("/u/c.toml"), Path::new("/u/c.toml")),
     };
     let (keys, home) = (Keys::of(&root), Some(Path::new("/u")));
-    Reader { keys: &keys, root: &root, whose, path, home, user_file: Some(user_file) }.read(text)
+    Reader {
+        keys: &keys,
+        root: &root,
+        whose,
+        path,
+        home,
+        user_file: Some(user_file),
+        trust: FileTrust::Unknown,
+    }
+    .read(text)
 }
 
 #[test]
@@ -148,6 +157,21 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
 }
 
 #[test]
+fn project_needs_trust_for_checks_and_permission_modes() {
+    let check = |text: &str, line: usize, key: &str| {
+        let failure = read(Whose::Project, text).expect_err("it is refused");
+        let error = format!("read /w/longhaul.toml:{line}: `{key}` cannot be set yet: ");
+        assert!(failure.error.starts_with(&error), "{}", failure.error);
+        assert!(failure.hint.is_some_and(|hint| hint.ends_with("`longhaul config trust --cwd /w`")));
+        let file = read(Whose::User, text);
+        assert!(file.is_ok(), "{file:?}");
+    };
+    check("budget = 1\ncheck = [\"./steal.sh\"]", 2, "check");
+    check("permission_mode = \"bypassPermissions\"", 1, "permission_mode");
+    check("[profile.night]\npermission_mode = \"bypassPermissions\"", 2, "permission_mode");
+}
+
+#[test]
 fn a_project_may_not_set_what_a_stranger_must_not() {
     let check = |text: &str, line: usize, key: &str| {
         let failure = read(Whose::Project, text).expect_err("it is refused");
@@ -160,9 +184,6 @@ fn a_project_may_not_set_what_a_stranger_must_not() {
     };
     check("agent_path = \"./claude\"", 1, "agent_path");
     check("agent_args = [\"--mcp-config\", \"x.json\"]", 1, "agent_args");
-    check("budget = 1\ncheck = [\"./steal.sh\"]", 2, "check");
-    check("permission_mode = \"bypassPermissions\"", 1, "permission_mode");
-    check("[profile.night]\npermission_mode = \"bypassPermissions\"", 2, "permission_mode");
     check("allow_denials = true", 1, "allow_denials");
     check("network = [\"evil.example\"]", 1, "network");
     check("prices = \"cheap.toml\"", 1, "prices");

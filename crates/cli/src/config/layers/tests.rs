@@ -2,7 +2,7 @@ use super::*;
 use crate::args::Cli;
 use crate::config::Whose;
 use crate::config::arguments::variables;
-use crate::config::file::Reader;
+use crate::config::file::{FileTrust, Reader};
 use clap::CommandFactory;
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,8 +17,16 @@ fn laid(
     let root = Cli::command();
     let keys = Keys::of(&root);
     let read = |whose, path, text| {
-        Reader { keys: &keys, root: &root, whose, path: Path::new(path), home: None, user_file: None }
-            .read(text)
+        Reader {
+            keys: &keys,
+            root: &root,
+            whose,
+            path: Path::new(path),
+            home: None,
+            user_file: None,
+            trust: FileTrust::Unknown,
+        }
+        .read(text)
     };
     let files = Files { user: read(Whose::User, "/u", user)?, project: read(Whose::Project, "/p", project)? };
     let value = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| OsString::from(value));
@@ -73,9 +81,9 @@ fn a_project_can_only_hold_a_run_to_less() {
         assert_eq!(laid(user, project, &[], None).expect("they can be laid"), [expected]);
     };
     check("budget = 5", "budget = 500", "budget 5 /u:1");
-    check("budget = 5", "budget = 0", "budget 5 /u:1");
+    check("budget = 5", "budget = \"none\"", "budget 5 /u:1");
     check("budget = 5", "budget = 2.50", "budget 2.50 /p:1");
-    check("budget = 0", "budget = 7", "budget 7 /p:1");
+    check("budget = \"none\"", "budget = 7", "budget 7 /p:1");
     check("", "budget = 500", "budget 500 /p:1");
     check("time_limit = '2h'", "time_limit = '150m'", "time_limit 2h /u:1");
     check("time_limit = '2h'", "time_limit = 90", "time_limit 90 /p:1");

@@ -97,9 +97,9 @@ mod tests {
         );
         // What has no time of its own was decided with its step.
         check(
-            &of("kmzxqp", 5, at, &Record::Suspended { span: Span(2_000) }),
+            &of("kmzxqp", 5, at, &Record::Downtime { span: Span(2_000) }),
             &expect![[r#"
-                {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"suspended","span":2000}
+                {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"downtime","span":2000}
             "#]],
         );
         let outcome =

@@ -4,47 +4,19 @@ use super::plural;
 use crate::chronicle::Attempt;
 use longhaul_core::{ApiError, Continuity, Ending, Exit, Fault, Silence, StopReason, StopWhy, TurnResult};
 
-/// What a fault means, in words that fit before a semicolon.
+/// Returns what a fault means, as a clause.
 pub fn cause(fault: Fault) -> &'static str {
-    match fault {
-        Fault::RateLimited => "rate limited",
-        Fault::Overloaded => "the API is overloaded",
-        Fault::ServerError => "the API failed",
-        Fault::Network => "the API could not be reached",
-        Fault::UsageLimit => "the account's usage limit is reached",
-        Fault::Crashed => "the agent died",
-        Fault::Interrupted => "somebody interrupted the agent",
-        Fault::OutOfMemory => "the agent ran out of memory",
-        Fault::Stalled => "the agent stalled",
-        Fault::AttemptTimeout => "the attempt had its time",
-        Fault::SessionLost => "the agent does not know the session",
-        Fault::SessionExists => "the session exists already",
-        Fault::SessionBusy => "another run has the session",
-        Fault::ContextFull => "the conversation no longer fits the model",
-        Fault::OutputLimit => "the answer was cut at the model's output limit",
-        Fault::Unfinished => "the agent stopped without an answer",
-        Fault::GuardLapsed => "a hook gave no verdict, so a guard did not run",
-        Fault::Permission => "the agent was denied tools that it needed",
-        Fault::Auth => "the credentials were rejected",
-        Fault::Billing => "the account cannot pay",
-        Fault::ModelUnknown => "the API does not know the model",
-        Fault::Refused => "the model refused the request",
-        Fault::BadRequest => "the API rejected the request",
-        Fault::AgentMissing => "the agent is not installed",
-        Fault::AgentUnusable => "the agent refused to start",
-        Fault::TurnLimit => "the agent's turn limit is reached",
-        Fault::AgentBudget => "the agent's money limit is reached",
-        Fault::Unknown => "the agent failed in a way we do not know",
-    }
+    fault.describe()
 }
 
 /// The same of an attempt that was stopped by us for this reason, if it was: our own interrupt is nobody else's.
 pub fn cause_of(fault: Fault, stopped: Option<StopWhy>) -> &'static str {
     match (fault, stopped) {
-        (Fault::Interrupted, Some(StopWhy::Cancelled)) => "the agent was stopped, as somebody asked for",
+        (Fault::Interrupted, Some(StopWhy::Cancelled)) => "the agent was stopped on request",
         (Fault::Interrupted, Some(StopWhy::Reserve | StopWhy::LimitReached)) => {
             "the agent was stopped at the limit"
         }
+        (Fault::Interrupted, Some(StopWhy::Suspended)) => "the agent was stopped to suspend the run",
         (fault, _) => cause(fault),
     }
 }
@@ -54,16 +26,16 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
         Fault::Billing => Some("check the account's payment, then resume the session"),
-        Fault::Permission => Some(
-            "allow the tools with --permission-mode bypassPermissions or acceptEdits, or accept denials with --allow-denials",
+        Fault::Permission => Some("allow the tools by a permission mode, or accept that they were denied"),
+        Fault::ModelUnknown => Some("resume the run with a model that the API knows"),
+        Fault::SessionLost => Some("resume the run: it continues in a new session"),
+        Fault::SessionBusy => Some("wait until the other run has ended"),
+        Fault::AgentMissing => Some("install it: `npm install -g @anthropic-ai/claude-code`"),
+        Fault::AgentUnusable => Some(
+            "fix what the agent's error names, or update it with `npm install -g @anthropic-ai/claude-code`, then resume the run",
         ),
-        Fault::ModelUnknown => Some("name another model with --model"),
-        Fault::SessionLost => Some("check the id; `--resume-or-new` begins a new session instead"),
-        Fault::SessionBusy => Some("wait for that run to end, or end its longhaul with SIGTERM"),
-        Fault::AgentMissing | Fault::AgentUnusable => {
-            Some("run the agent by hand to see why; `npm install -g @anthropic-ai/claude-code` updates it")
-        }
-        Fault::AttemptTimeout => Some("raise --attempt-timeout"),
+        Fault::AttemptTimeout => Some("give each attempt more time"),
+        Fault::OutOfMemory => Some("give the run more memory, or the machine less to do"),
         Fault::GuardLapsed => Some("check the hooks in the agent's settings: one failed or timed out"),
         Fault::RateLimited
         | Fault::Overloaded
@@ -72,7 +44,6 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
         | Fault::UsageLimit
         | Fault::Crashed
         | Fault::Interrupted
-        | Fault::OutOfMemory
         | Fault::Stalled
         | Fault::SessionExists
         | Fault::ContextFull
@@ -152,7 +123,9 @@ fn stop(why: StopWhy, silence: Option<Silence>) -> Option<String> {
         StopWhy::Reserve => Some("interrupted to save its work"),
         StopWhy::LimitReached => Some("stopped at the limit"),
         StopWhy::Cancelled => Some("stopped, as somebody asked for"),
+        StopWhy::Suspended => Some("interrupted to suspend the run"),
         StopWhy::Lingered => Some("stopped, because it did not end by itself"),
+        StopWhy::BackgroundStopped => Some("stopped with its background work"),
         // The fault says it.
         StopWhy::AttemptTimeout => None,
     }

@@ -9,7 +9,6 @@ use crate::call::{Ended, poll};
 use crate::server::Server;
 use crate::stage::Stage;
 use crate::tidy;
-use longhaul_core::OutcomeKind;
 use longhaul_drill::api::Billed;
 use longhaul_drill::{Account, announced, workspace};
 use longhaul_store::RunDir;
@@ -81,26 +80,14 @@ pub fn run(
     strike: Strike,
     env: &[(&str, String)],
 ) -> Option<Ended> {
-    called(stage, claude, server, strike, &["p"], env)
-}
-
-fn called(
-    stage: &Stage,
-    claude: Option<&Path>,
-    server: &Server,
-    strike: Strike,
-    args: &[&str],
-    env: &[(&str, String)],
-) -> Option<Ended> {
     let agent = claude.map_or_else(|| stage.agent(), Path::to_owned);
-    let mut all = vec!["--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-stream"];
+    let mut all = vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-stream"];
     if strike.is_stop() {
         all.extend(["--stall-timeout", "2s"]);
     }
     if strike.is_guarded() {
         all.extend(["--deny-tools", "WebFetch"]);
     }
-    all.extend(args);
     let mut call = stage.run(&agent, &all).against(server);
     for (name, value) in env {
         call = call.env(name, value);
@@ -123,11 +110,9 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
         let code = first.code;
         match code {
             0 => {}
-            // It was told to end, and its session is somebody's to go on with.
-            143 if strike == Strike::TermSupervisor => {
-                let session = played.cancelled(first);
-                let resume = ["continue", "--resume-or-new", &session];
-                ended = called(&stage, claude, &server, strike, &resume, &[]);
+            143 if strike.is_shutdown() => {
+                played.suspended(first);
+                ended = None;
             }
             25 if strike.is_of_the_disk() => {
                 played.says(first, &["error:", "hint:", "free some space"]);
@@ -184,16 +169,13 @@ impl Played<'_> {
         }
     }
 
-    /// Notes a run that somebody ended, and returns the session to go on with.
-    fn cancelled(&mut self, ended: &Ended) -> String {
+    /// Checks a run that the signal suspended.
+    fn suspended(&mut self, ended: &Ended) {
         let envelope = ended.envelope(143);
-        let replayed = tidy::replayed(&self.stage.only_run()).kind;
-        self.expect(replayed == OutcomeKind::Cancelled, "the journal does not say that it was cancelled");
-        self.expect(repeated(self.stage) == Repeated::default(), "a cancelled run repeated a call");
-        // One that was told to end before it had a session has none to go on with.
-        let session = envelope["session_id"].as_str().map(str::to_owned);
-        self.envelopes.push(envelope);
-        session.unwrap_or_else(|| "00000000-0000-4000-8000-000000000000".to_owned())
+        self.expect(envelope["run"]["outcome"] == "suspended", &format!("the outcome is {envelope}"));
+        let status = self.stage.only_run().status().expect("the status can be read");
+        self.expect(status.status == "suspended", &format!("the status says {}", status.status));
+        self.expect(repeated(self.stage) == Repeated::default(), "a suspended run repeated a call");
     }
 
     fn count_left(&mut self) {

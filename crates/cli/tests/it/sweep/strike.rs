@@ -10,6 +10,8 @@ pub enum Strike {
     KillSupervisorGuarded,
     KillBothGuarded,
     TermSupervisor,
+    /// SIGTERM to every process of the run at once, as a service manager sends it.
+    TermAll,
     TermAgent,
     StopSupervisor,
     StopAgent,
@@ -29,6 +31,7 @@ impl Strike {
             Strike::KillSupervisorGuarded => "SIGKILL of the supervisor, the agent guarded",
             Strike::KillBothGuarded => "SIGKILL of both, the agent guarded",
             Strike::TermSupervisor => "SIGTERM of the supervisor",
+            Strike::TermAll => "SIGTERM of all processes",
             Strike::TermAgent => "SIGTERM of the agent",
             Strike::StopSupervisor => "SIGSTOP of the supervisor for 5 s",
             Strike::StopAgent => "SIGSTOP of the agent for 5 s",
@@ -44,6 +47,7 @@ impl Strike {
             Strike::KillAgent => ("LONGHAUL_CRASH", "agent"),
             Strike::KillBoth | Strike::KillBothGuarded => ("LONGHAUL_CRASH", "both"),
             Strike::TermSupervisor => ("LONGHAUL_CRASH", "supervisor:term"),
+            Strike::TermAll => ("LONGHAUL_CRASH", "all:term"),
             Strike::TermAgent => ("LONGHAUL_CRASH", "agent:term"),
             Strike::StopSupervisor => ("LONGHAUL_CRASH", "supervisor:stop"),
             Strike::StopAgent => ("LONGHAUL_CRASH", "agent:stop"),
@@ -66,7 +70,7 @@ impl Strike {
             | Strike::KillBoth
             | Strike::KillSupervisorGuarded
             | Strike::KillBothGuarded => 6,
-            Strike::TermSupervisor | Strike::TermAgent => 4,
+            Strike::TermSupervisor | Strike::TermAll | Strike::TermAgent => 4,
             // Each takes five seconds.
             Strike::StopSupervisor | Strike::StopAgent => 2,
             Strike::FullDisk | Strike::ShortWrite => 6,
@@ -82,6 +86,7 @@ impl Strike {
             | Strike::KillBoth
             | Strike::KillBothGuarded
             | Strike::TermSupervisor
+            | Strike::TermAll
             | Strike::TermAgent
             | Strike::StopSupervisor
             | Strike::StopAgent
@@ -92,6 +97,11 @@ impl Strike {
 
     pub fn is_guarded(self) -> bool {
         matches!(self, Strike::KillSupervisorGuarded | Strike::KillBothGuarded)
+    }
+
+    /// Whether the system asks the supervisor to end.
+    pub fn is_shutdown(self) -> bool {
+        matches!(self, Strike::TermSupervisor | Strike::TermAll)
     }
 
     pub fn is_of_the_disk(self) -> bool {

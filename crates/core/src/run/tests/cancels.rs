@@ -1,6 +1,7 @@
 //! Cancels: by everybody, in every phase.
 
-use super::trace::check_run;
+use super::trace::{check_run, check_run_with, plain};
+use crate::{Checking, OnTerminate, Policy};
 use expect_test::expect;
 
 #[test]
@@ -70,7 +71,7 @@ fn twice_is_now() {
 }
 
 #[test]
-fn signals_stop_gracefully() {
+fn sigterm_and_sighup_suspend() {
     check_run(
         "start; spawn; open; turn; cancel term; exit 143; swept",
         expect![[r#"
@@ -78,9 +79,9 @@ fn signals_stop_gracefully() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            cancel term      cancel by terminate; stop cancelled term; > term
-            exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
+            swept            swept 0; suspended; > finish 143
         "#]],
     );
     check_run(
@@ -90,9 +91,115 @@ fn signals_stop_gracefully() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            cancel hup       cancel by hang_up; stop cancelled term; > term
+            cancel hup       suspend by sighup; stop suspended interrupt; > interrupt
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
+            swept            swept 0; suspended; > finish 129
+        "#]],
+    );
+}
+
+#[test]
+fn sigterm_cancels_where_the_policy_says_so() {
+    let policy = Policy { on_terminate: OnTerminate::Cancel, ..plain() };
+    check_run_with(
+        &policy,
+        "start; spawn; open; turn; cancel term; exit 143; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel term      cancel by sigterm; stop cancelled term; > term
             exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 129
+            swept            swept 0; cancelled; > finish 143
+        "#]],
+    );
+}
+
+#[test]
+fn a_suspended_run_returns_to_its_phase() {
+    // The wait is the same wait; time of suspension is neither active nor waiting.
+    check_run(
+        "start; spawn; open; turn; ends 529; idle; exit 1; swept; cancel term; +8h; recover; tick; spawn",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends 529         -
+            idle             input ended; > end input
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            cancel term      suspend by sigterm; suspended; > finish 143
+            recover          recovered (suspended)
+            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
+            spawn            spawned 7
+        "#]],
+    );
+    check_run_with(
+        &Policy { check: Some(Checking { attempts_max: 3, timeout: None }), ..plain() },
+        "start; spawn; open; turn; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; \
+         check passes",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> check; > sweep
+            swept            swept 0; check ordered; > check 1
+            cancel term      suspend by sigterm; check stopped (suspended); > end check
+            check stopped    suspended; > finish 143
+            recover          recovered (suspended); > check 1
+            check passes     check passed; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn a_suspension_counts_no_retry_and_a_stop_escalates_fast() {
+    check_run(
+        "start; spawn; open; turn; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; \
+         open; turn; ends 529; idle; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            tick             stop suspended term; > term
+            tick             stop suspended kill; > kill
+            signal 9         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
+            swept            swept 0; suspended; > finish 143
+            cancel hup       -
+            recover          recovered (suspended)
+            tick             attempt 2 resume s1, continue (interrupted); > spawn 2
+            spawn            spawned 7
+            open             -
+            turn             -
+            ends 529         -
+            idle             input ended; > end input
+            exit 1           overloaded -> wait_out in 2s: 3 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+        "#]],
+    );
+}
+
+#[test]
+fn ctrl_c_cancels_a_run_that_is_being_suspended() {
+    check_run(
+        "start; spawn; open; turn; cancel term; cancel person; ends aborted; exit 0; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            cancel person    cancel by person
+            ends aborted     input ended; > end input
+            exit 0           interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
         "#]],
     );
 }
@@ -127,10 +234,10 @@ fn while_launching_the_process_is_stopped_when_it_is_there() {
         "start; cancel term; spawn; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            cancel term      cancel by terminate
-            spawn            spawned 7; stop cancelled term; > term
-            exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            cancel term      suspend by sigterm
+            spawn            spawned 7; stop suspended interrupt; > interrupt
+            exit 143         interrupted -> resume in 0s: 2 new s2, task; > sweep
+            swept            swept 0; suspended; > finish 143
         "#]],
     );
     check_run(
@@ -169,9 +276,9 @@ fn while_closing() {
             turn             -
             ends 529         -
             idle             input ended; > end input
-            cancel term      cancel by terminate; stop cancelled term; > term
-            exit 143         overloaded -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            cancel term      suspend by sigterm; stop suspended term; > term
+            exit 143         overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0; suspended; > finish 143
         "#]],
     );
 }
@@ -217,8 +324,8 @@ fn while_sweeping() {
             open             opened s1
             turn             -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            cancel hup       cancel by hang_up
-            swept            swept 0; cancelled; > finish 129
+            cancel hup       suspend by sighup
+            swept            swept 0; suspended; > finish 129
         "#]],
     );
     check_run(
@@ -274,7 +381,7 @@ fn while_waiting() {
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
-            cancel term      cancel by terminate; cancelled; > finish 143
+            cancel term      suspend by sigterm; suspended; > finish 143
         "#]],
     );
 }

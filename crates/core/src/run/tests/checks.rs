@@ -148,8 +148,8 @@ fn a_new_supervisor_judges_anew() {
         DONE,
         "cancel term; recover never",
         expect![[r#"
-            cancel term      cancel by terminate; check stopped (cancelled); > end check
-            recover never    recovered (checking); check stopped; cancelled; > finish 143
+            cancel term      suspend by sigterm; check stopped (suspended); > end check
+            recover never    recovered (checking); > check 1
         "#]],
     );
 }

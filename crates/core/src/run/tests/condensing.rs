@@ -165,11 +165,11 @@ fn a_cancel_ends_it_at_once() {
     check(
         "tick; cancel term; summary ok; swept",
         expect![[r#"
-        tick             summary stopped (attempt_timeout); > end condensing
-        cancel term      cancel by terminate
-        summary ok       summary written for 5 of 14; crashed -> cancelled; > sweep
-        swept            swept 0; cancelled; > finish 143
-    "#]],
+            tick             summary stopped (attempt_timeout); > end condensing
+            cancel term      suspend by sigterm
+            summary ok       summary written for 5 of 14; suspended; > finish 143
+            swept            -
+        "#]],
     );
 }
 
@@ -199,9 +199,9 @@ fn a_supervisor_that_dies_meanwhile_asks_nobody_again() {
     check(
         "cancel term; recover summary killed; swept",
         expect![[r#"
-            cancel term      cancel by terminate; summary stopped (cancelled); > end condensing
-            recover summary killed recovered (condensing); no summary (crashed) for 5 of 14; crashed -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            cancel term      suspend by sigterm; summary stopped (suspended); > end condensing
+            recover summary killed recovered (condensing); no summary (interrupted) for 5 of 14; > spawn 2
+            swept            -
         "#]],
     );
     // Nothing is told of it twice.

@@ -176,7 +176,7 @@ fn a_missing_or_unusable_agent_is_refused() {
         "start; spawn-fails unusable; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails unusable agent_unusable -> refused by agent_unusable; > sweep
+            spawn-fails unusable agent_unusable, evidence kept -> refused by agent_unusable; > sweep
             swept            swept 0; refused by agent_unusable; > finish 25
         "#]],
     );
@@ -185,7 +185,7 @@ fn a_missing_or_unusable_agent_is_refused() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            exit 1           agent_unusable -> refused by agent_unusable; > sweep
+            exit 1           agent_unusable, evidence kept -> refused by agent_unusable; > sweep
             swept            swept 0; refused by agent_unusable; > finish 25
         "#]],
     );

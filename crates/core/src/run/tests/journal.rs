@@ -5,7 +5,8 @@ use crate::{Policy, Record, Run, Span};
 use expect_test::expect_file;
 
 /// A trace that writes every kind of record.
-const EVERYTHING: &str = "start; spawn; open; turn; retrying 1 529; tool; tool-ends; bill 120; ends 529; idle; exit 1; \
+const EVERYTHING: &str = "start; spawn; open; turn; cancel term; ends aborted; exit 0; swept; +1m; recover; tick; spawn; \
+    open; turn; retrying 1 529; tool; tool-ends; bill 120; ends 529; idle; exit 1; \
     swept; tick; spawn; sleep 1h; recover live; ends unclear; bill 40; exit 1; swept 2; tick; spawn; tick; exit 143; swept; tick; \
     spawn; limit until +2h; ends 429; exit 1; swept; tick; spawn; ends 400; exit 1; swept; spawn; bill 9; ends full; exit 1; \
     swept; tick; summary ok; spawn; cancel person; \
@@ -50,13 +51,13 @@ fn journals_of_earlier_versions_load_and_mean_the_same() {
     assert_eq!(state.attempts(), 6);
     assert_eq!(state.tally.cost.0, 160);
     assert_eq!(state.tally.messages, 2);
-    assert_eq!(state.clocks.suspended, Span::from_hours(1));
+    assert_eq!(state.clocks.downtime, Span::from_hours(1));
     assert_eq!(state.session.as_ref().map(|session| session.as_str()), None);
 }
 
 /// Fields that a later version adds do not stop this one from reading.
 #[test]
 fn unknown_fields_are_ignored() {
-    let line = r#"{"record":"suspended","span":60000,"reason":"lid closed"}"#;
-    assert_eq!(load(line), [Record::Suspended { span: Span::from_mins(1) }]);
+    let line = r#"{"record":"downtime","span":60000,"reason":"lid closed"}"#;
+    assert_eq!(load(line), [Record::Downtime { span: Span::from_mins(1) }]);
 }

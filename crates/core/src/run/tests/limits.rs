@@ -217,13 +217,13 @@ fn work_that_is_finished_at_the_last_moment_is_done() {
         BEGUN,
         "shells 1; +9m; ends ok; idle; tick; exit 143; swept",
         expect![[r#"
-        shells 1         -
-        ends ok          progress
-        idle             -
-        tick             stop lingered term; > term
-        exit 143         well -> done; > sweep
-        swept            swept 0; done; > finish 0
-    "#]],
+            shells 1         -
+            ends ok          progress
+            idle             -
+            tick             stop background_stopped term; > term
+            exit 143         well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
     );
 }
 
@@ -403,9 +403,9 @@ fn who_cancels_while_the_work_is_to_be_saved_ends_the_run() {
             used 960000      reserve of budget; stop reserve interrupt; > interrupt
             ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
             turn             -
-            cancel term      cancel by terminate; stop cancelled term; > term
-            exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            exit 143         interrupted -> resume in 0s: 2 resume s1, wrap up (budget); > sweep
+            swept            swept 0; suspended; > finish 143
         "#]],
     );
 }

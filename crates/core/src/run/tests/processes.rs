@@ -120,7 +120,7 @@ fn a_background_shell_that_outlasts_the_patience_loses_not_the_result() {
             shells 1         -
             ends ok          progress
             idle             -
-            tick             stop lingered term; > term
+            tick             stop background_stopped term; > term
             exit 143         well -> done; > sweep
             swept 1          swept 1; done; > finish 0
         "#]],

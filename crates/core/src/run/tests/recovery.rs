@@ -34,19 +34,19 @@ fn launching() {
         "start; cancel term; recover never; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            cancel term      cancel by terminate
-            recover never    recovered (not_started); crashed -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            cancel term      suspend by sigterm
+            recover never    recovered (not_started); > spawn 1
+            swept            -
         "#]],
     );
     check_run(
         "start; cancel term; recover live; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            cancel term      cancel by terminate
-            recover live     recovered (alive); spawned 7; stop cancelled term; > term
-            exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            cancel term      suspend by sigterm
+            recover live     recovered (alive); spawned 7
+            exit 143         interrupted -> resume in 2s: 2 new s2, task; > sweep
+            swept            swept 0
         "#]],
     );
 }

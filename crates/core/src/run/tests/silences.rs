@@ -73,9 +73,9 @@ fn what_was_heard_during_a_look_ends_the_silence() {
         "tick; looking; cancel term; sees idle 0 of 0; exit 143",
         expect![[r#"
             tick             > examine
-            cancel term      cancel by terminate; stop cancelled term; > term
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             sees idle 0 of 0 -
-            exit 143         interrupted -> cancelled; > sweep
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
         "#]],
     );
     check(

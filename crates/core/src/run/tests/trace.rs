@@ -130,11 +130,14 @@ impl Story<'_> {
                 Some(id) => SessionPlan::Resume(id.into()),
                 None => SessionPlan::New("s1".into()),
             }),
-            "reopen" => Event::Reopened(match rest {
-                "" => Ask::Continue,
-                "again" => Ask::Again,
-                words => Ask::Prompt(words.to_owned()),
-            }),
+            "reopen" => {
+                let ask = match rest {
+                    "" => Ask::Continue,
+                    "again" => Ask::Again,
+                    words => Ask::Prompt(words.to_owned()),
+                };
+                Event::Reopened(ask, Vec::new())
+            }
             "found" => Event::Inspected(match rest {
                 "ready" => SessionFound::Ready,
                 "damaged" => SessionFound::Damaged,
@@ -179,16 +182,18 @@ impl Story<'_> {
             "sleep" => {
                 let span = parse_span(rest);
                 self.at = self.at + span;
-                Event::Suspended(span)
+                Event::Downtime(span)
             }
             "cancel" => Event::Cancelled(match rest {
                 "person" => By::Person,
                 "now" => By::PersonNow,
-                "term" => By::Terminate,
-                "hup" => By::HangUp,
+                "term" => By::Sigterm,
+                "hup" => By::Sighup,
                 _ => panic!("who cancels: `{rest}`?"),
             }),
-            "recover" => Event::Recovered { found: self.found(rest), last_at: Some(self.at) },
+            "recover" => {
+                Event::Recovered { found: self.found(rest), last_at: Some(self.at), changes: Vec::new() }
+            }
             // What the agent's files say besides notices.
             "refuses" => {
                 self.evidence.startup = Some(startup(rest));
@@ -335,9 +340,10 @@ impl Story<'_> {
                 if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
             }
             Record::LimitReached { limit, reach, .. } => format!("{} of {limit}", word(reach)),
-            Record::Stopped { claimed, workspace, .. } => {
+            Record::Stopped { claimed, workspace, background, .. } => {
                 let at = workspace.map_or_else(String::new, |workspace| format!(" at {workspace}"));
-                format!("stopped{at}{}", if *claimed { ", finished" } else { "" })
+                let running = if *background > 0 { format!(", {background} running") } else { String::new() };
+                format!("stopped{at}{}{running}", if *claimed { ", finished" } else { "" })
             }
             Record::Said { say, left, .. } => format!("said {}{}", said(*say), left_of(*left)),
             Record::InputEnded { .. } => "input ended".to_owned(),
@@ -350,7 +356,7 @@ impl Story<'_> {
                 format!("silent for {}{seen}: excused for {}", silence.unheard, until.since(self.at))
             }
             Record::Recovered { remains, .. } => format!("recovered ({})", word(remains)),
-            Record::Suspended { span } => format!("slept {span}"),
+            Record::Downtime { span } => format!("slept {span}"),
             Record::AttemptEnded { fault, next, evidence, .. } => {
                 let kept = if evidence.is_some() { ", evidence kept" } else { "" };
                 format!("{}{kept} -> {}", fault.map_or("well", Fault::word), self.next(next))
@@ -360,6 +366,8 @@ impl Story<'_> {
             Record::Checked { result, .. } => format!("check {}", word(result)),
             Record::Swept { ended, .. } => format!("swept {ended}"),
             Record::CancelOrdered { by, .. } => format!("cancel by {}", word(by)),
+            Record::SuspendOrdered { by, .. } => format!("suspend by {}", word(by)),
+            Record::Suspended { .. } => "suspended".to_owned(),
             Record::RunFinished { outcome, .. } => self.outcome(outcome),
         }
     }

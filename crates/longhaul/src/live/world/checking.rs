@@ -6,12 +6,12 @@ use crate::SuperviseError;
 use crate::crash;
 use crate::live::child::Launch;
 use crate::live::condenser::Condenser;
+use crate::live::left::tail;
 use longhaul_agent::Invocation;
 use longhaul_core::{Checked, Event, Exit, Say, SpawnPlan};
 use std::fs::File;
 use std::future;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
 // What a command said last is what it found: a screenful or two, which costs the model about two thousand tokens.
 const TAIL_BYTES_MAX: u64 = 8 << 10;
@@ -23,6 +23,13 @@ pub(super) struct Checking {
     /// The command that runs, by its place.
     place: usize,
     process: Condenser,
+}
+
+impl Checking {
+    /// How the present command ended, once that was seen.
+    pub(super) fn exit(&self) -> Option<Exit> {
+        self.process.exit()
+    }
 }
 
 impl LiveWorld<'_> {
@@ -60,9 +67,14 @@ impl LiveWorld<'_> {
 
     /// A command of the user's, in a shell, in the directory where the agent works, with the run's mark.
     pub(super) fn in_shell(&self, command: &str, output: &File) -> io::Result<Launch> {
+        self.launch(("/bin/sh", vec!["-c".to_owned(), command.to_owned()]), output)
+    }
+
+    /// A program that the user chose, in the directory of the work.
+    pub(super) fn launch(&self, (program, args): (&str, Vec<String>), output: &File) -> io::Result<Launch> {
         let invocation = Invocation {
-            program: "/bin/sh".into(),
-            args: vec!["-c".to_owned(), command.to_owned()],
+            program: program.into(),
+            args,
             cwd: self.setup.order.cwd.clone(),
             env_set: Vec::new(),
             env_remove: Vec::new(),
@@ -86,7 +98,7 @@ impl LiveWorld<'_> {
                 if let (true, Ok(mut output)) =
                     (stopped, self.setup.dir.create_check_output(checking.number, false))
                 {
-                    let _ = writeln!(output, "longhaul ended it: it had its time");
+                    let _ = writeln!(output, "longhaul stopped this check before it finished");
                 }
                 self.events.push_back(Event::Checked(result));
             }
@@ -102,20 +114,8 @@ impl LiveWorld<'_> {
     /// What the check said that this attempt is told of: its end.
     pub(super) fn check_for(&self, plan: &SpawnPlan) -> Option<String> {
         let Say::CheckFailed(number) = plan.say else { return None };
-        tail(&self.setup.dir.check_output_path(number)).ok()
+        tail(&self.setup.dir.check_output_path(number), TAIL_BYTES_MAX).ok()
     }
-}
-
-/// The end of a file, from the beginning of a line on where it is cut.
-fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let cut = file.metadata()?.len().saturating_sub(TAIL_BYTES_MAX);
-    file.seek(SeekFrom::Start(cut))?;
-    let mut bytes = Vec::new();
-    file.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let whole = if cut > 0 { text.split_once('\n').map_or(&*text, |(_, rest)| rest) } else { &text };
-    Ok(whole.to_owned())
 }
 
 /// Waits for the end of a check's command; for ever, if none runs.

@@ -3,6 +3,7 @@
 
 use super::LiveWorld;
 use crate::SuperviseError;
+use crate::live::background::stopped;
 use crate::live::left::tail_of;
 use crate::live::survey::survey;
 use longhaul_agent::{Answered, Decoder};
@@ -50,6 +51,11 @@ impl LiveWorld<'_> {
         let _ = write_answers(&dir, &self.glance.answered);
         let _ = dir.write_spent(&spent(decoder.by_model()));
         self.past.deeds.extend(decoder.deeds());
+        if evidence.tally.messages > 0 {
+            // Its prompt named those of earlier attempts.
+            self.past.stopped.clear();
+        }
+        self.past.stopped.extend(stopped(&dir, &self.glance.background));
         if self.setup.harness.is_some() {
             // For the harness; what cannot be written fails nothing.
             let _ = self.log_exec(&dir, decoder.as_ref());
@@ -77,7 +83,7 @@ fn write_answers(dir: &AttemptDir, answered: &[Answered]) -> Result<(), StoreErr
     dir.write_answers(&answers.collect::<Vec<_>>())
 }
 
-fn spent(by_model: Vec<(String, Tally)>) -> Vec<ModelSpent> {
+pub(super) fn spent(by_model: Vec<(String, Tally)>) -> Vec<ModelSpent> {
     let spent = by_model.into_iter().map(|(model, tally)| ModelSpent {
         model,
         cost: tally.cost,

@@ -1,6 +1,7 @@
 //! Listens: to the agent's stream, to whoever wants the run to end, to the end of processes, and to what the kernel tells of
 //! those that are silent. All of it becomes events.
 
+use super::checking::Checking;
 use super::{LiveWorld, checking, condensing};
 use crate::SuperviseError;
 use crate::live::child::is_halted;
@@ -9,18 +10,31 @@ use crate::live::resident::resident;
 use crate::live::room;
 use crate::live::signs::examine;
 use crate::live::watch::Changes;
-use longhaul_core::{By, Event, Moment, Notice};
+use longhaul_core::{By, Event, Exit, Moment, Notice};
 use std::time::Duration;
 
 // The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
 // looking up now and then finds out.
 const LOOK_UP: Duration = Duration::from_secs(30);
 const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
+// A signal to a whole process group or cgroup reaches its processes within milliseconds.
+const SHARED_SIGNAL: Duration = Duration::from_millis(250);
 
 impl LiveWorld<'_> {
     pub(super) fn cancelled(&mut self) -> Option<By> {
         let by_channel = self.setup.cancels.try_recv().ok();
         by_channel.or_else(|| self.requests.as_mut()?.take())
+    }
+
+    /// The signal to us that ended one of our processes, too. A system that shuts down signals all of them at once, in any
+    /// order: waits a moment for ours where a process ended by such a signal.
+    pub(super) async fn shared_signal(&mut self) -> Option<By> {
+        let agent = self.attempt.as_ref().and_then(|attempt| attempt.exit);
+        let check = self.checking.as_ref().and_then(Checking::exit);
+        if !agent.or(check).is_some_and(is_by_signal) {
+            return None;
+        }
+        tokio::time::timeout(SHARED_SIGNAL, self.setup.cancels.recv()).await.ok().flatten()
     }
 
     /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
@@ -31,7 +45,7 @@ impl LiveWorld<'_> {
         };
         self.read_stream()?;
         // A machine that fell asleep meanwhile was not silent.
-        self.events.extend(self.clock.slept().map(Event::Suspended));
+        self.events.extend(self.clock.slept().map(Event::Downtime));
         self.events.push_back(Event::Examined(signs));
         Ok(())
     }
@@ -111,6 +125,17 @@ impl LiveWorld<'_> {
             },
         }
         Ok(())
+    }
+}
+
+/// Whether a process that ended so may have had a signal that we get, too. Of an adopted one it is not known.
+fn is_by_signal(exit: Exit) -> bool {
+    match exit {
+        // As agents and shells that handle SIGHUP and SIGTERM report them.
+        Exit::Code(code) => [129, 143].contains(&code),
+        Exit::Signal(signal) => [1, 15].contains(&signal),
+        Exit::Unseen => true,
+        Exit::NeverSpawned => false,
     }
 }
 

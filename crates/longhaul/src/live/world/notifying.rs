@@ -4,9 +4,10 @@
 
 use super::LiveWorld;
 use crate::Untold;
+use crate::channel::{Channel, ChannelError, Delivery};
 use crate::live::child::Agent;
 use crate::news::News;
-use longhaul_core::{Exit, Moment, Run, StopLevel};
+use longhaul_core::{Exit, Moment, Run, Span, StopLevel};
 use std::fs::File;
 use std::io::{self, Write};
 use std::time::Duration;
@@ -91,10 +92,13 @@ impl LiveWorld<'_> {
 
     fn begin_call(&self, command: &str, place: usize, news: &News) -> io::Result<(Agent, File)> {
         let log = self.setup.dir.create_notify_log(&news.name, place).map_err(io::Error::other)?;
-        let launch = self.in_shell(command, &log)?.unmarked();
         // For whoever reads it: which command said what.
         let _ = writeln!(&log, "$ {command}");
-        match Agent::start(launch, news.line()) {
+        let delivery = self.delivery(command, news).inspect_err(|error| {
+            let _ = writeln!(&log, "longhaul: {error}");
+        })?;
+        let launch = self.launch((delivery.program, delivery.args), &log)?.unmarked();
+        match Agent::start(launch, delivery.stdin) {
             Ok((mut agent, _)) => {
                 agent.end_input(Vec::new());
                 Ok((agent, log))
@@ -104,6 +108,14 @@ impl LiveWorld<'_> {
                 Err(error)
             }
         }
+    }
+
+    fn delivery(&self, channel: &str, news: &News) -> io::Result<Delivery> {
+        let channel: Channel = channel.parse().map_err(|error: ChannelError| other(&error))?;
+        let environment = &self.setup.environment;
+        let variable = |name: &str| environment.variable(name)?.into_string().ok();
+        let project = self.setup.order.cwd.file_name().unwrap_or_default().to_string_lossy();
+        channel.delivery((news, &project), variable).map_err(|error| other(&error))
     }
 
     /// Waits for the commands that are still at work, for as long as they may take, or until a person wants no more
@@ -124,6 +136,10 @@ impl LiveWorld<'_> {
     }
 }
 
+fn other(error: &ChannelError) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
 /// Waits for the end of a command, which it has to come to in its time, or before everything `ends`; why it failed, if it
 /// did.
 async fn end(
@@ -134,7 +150,7 @@ async fn end(
 ) -> Option<String> {
     let late = tokio::select! {
         exited = agent.exited() => Ok(exited),
-        () = tokio::time::sleep(time_limit) => Err(format!("it was ended after {time_limit:?}")),
+        () = tokio::time::sleep(time_limit) => Err(format!("it was stopped after {}", Span(time_limit.as_millis() as u64))),
         Ok(_) = ends.wait_for(|ends| *ends) => Err("it was ended, because the run was to end at once".to_owned()),
     };
     let failed = match late {
@@ -198,7 +214,7 @@ mod tests {
         // One that does not want to end, with what it started.
         let short = Duration::from_millis(100);
         let (failed, _) = ended("trap '' TERM; sleep 60 & sleep 60; sleep 60", short);
-        assert_eq!(failed.as_deref(), Some("it was ended after 100ms"));
+        assert_eq!(failed.as_deref(), Some("it was stopped after 100ms"));
         ends.send_replace(true);
         let (failed, _) = ended("sleep 60", long);
         assert_eq!(failed.as_deref(), Some("it was ended, because the run was to end at once"));

@@ -9,7 +9,7 @@ use crate::live::memory::MemoryWatch;
 use crate::live::sessions::{Begun, SessionFiles};
 use crate::live::tail::Tail;
 use crate::seeding::transcript_of;
-use longhaul_core::{Event, Evidence, Exit, Say, SessionPlan, SpawnPlan, StartupError};
+use longhaul_core::{Event, Evidence, Exit, Left, Say, SessionPlan, SpawnPlan, StartupError};
 use longhaul_store::{SessionLock, StoreError};
 use std::collections::BTreeSet;
 
@@ -32,6 +32,7 @@ impl LiveWorld<'_> {
         self.past.resume_at = begun.resume_at;
         self.remember(plan, begun.shown);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
+        self.past.added = Left::default();
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         if let Some(session) = &begun.session {
             // Without it nobody can tell later whether the history arrived; the work does not need it.

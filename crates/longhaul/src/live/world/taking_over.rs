@@ -8,7 +8,7 @@ use crate::live::left::decode;
 use crate::live::memory::MemoryWatch;
 use crate::live::sweep::sweep;
 use crate::live::tail::Tail;
-use longhaul_core::{Event, Evidence, Exit, Found, Moment, Phase, Run, SessionId, Span};
+use longhaul_core::{Event, Evidence, Exit, Found, Moment, Phase, Run, SessionId, SettingChange, Span};
 use longhaul_store::{AttemptDir, SessionLock};
 use std::fs;
 use std::time::UNIX_EPOCH;
@@ -34,25 +34,30 @@ impl LiveWorld<'_> {
         &mut self,
         run: &Run,
         last_at: Option<Moment>,
+        changes: Vec<SettingChange>,
     ) -> Result<Event, SuperviseError> {
         let idle = self.idle_for(run, last_at);
         let found = self.look_around(run).await?;
+        // A living agent has worked all the time.
+        let idle = if matches!(found, Found::Live(_)) { Span::ZERO } else { idle };
         self.diagnostic.recovered(run, self.clock.at(), &found);
-        let found = Event::Recovered { found, last_at };
+        let found = Event::Recovered { found, last_at, changes };
         if idle < IDLE_MIN {
             return Ok(found);
         }
         self.events.push_back(found);
-        Ok(Event::Suspended(idle))
+        Ok(Event::Downtime(idle))
     }
 
-    /// For how long nothing was decided, and nothing heard of the run's agent: time in which nobody worked.
+    /// Returns for how long nothing of the run was running if its agent is gone: the time since the last record, the agent's
+    /// last output, or its end by the watchdog.
     fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
-        let stream = self.setup.dir.attempt(run.state().attempts()).stream_path();
-        let written = fs::metadata(stream).and_then(|file| file.modified()).ok();
+        let attempt = self.setup.dir.attempt(run.state().attempts());
+        let written = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
         let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let heard_at = written.map(|since| Moment(since.as_millis() as u64));
-        last_at.max(heard_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
+        let stopped_at = attempt.orphaned().ok().flatten().map(|orphaned| orphaned.at);
+        last_at.max(heard_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
     /// Looks at what is there of the last attempt of a dead supervisor's run, and adopts the agent if it lives.
@@ -81,7 +86,8 @@ impl LiveWorld<'_> {
             }
         }
         // A dead agent's tools must not go on beside an agent that is about to be started.
-        if matches!(run.state().phase, Phase::Launching | Phase::Checking { .. }) {
+        let phase = &run.state().phase;
+        if matches!(phase, Phase::Launching | Phase::Checking { .. } | Phase::Suspended { .. }) {
             sweep(&self.setup.mark).await?;
         }
         let evidence = self.read_again(&dir)?;

@@ -2,7 +2,7 @@
 
 use super::Similarity;
 use super::words::{Word, Words, words};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The measure by words: the cosine between the words of two texts and their neighbourhoods, halved where they say different
 /// things with nearly the same words.
@@ -60,14 +60,15 @@ type Feature = (Word, Option<Word>);
 struct Text {
     words: Words,
     exact: Vec<Word>,
-    features: HashMap<Feature, f64>,
+    /// In order: a sum of floats depends on it.
+    features: BTreeMap<Feature, f64>,
     length: f64,
 }
 
 impl Text {
     fn of(text: &str) -> Text {
         let words = words(text);
-        let mut features: HashMap<Feature, f64> = HashMap::new();
+        let mut features: BTreeMap<Feature, f64> = BTreeMap::new();
         for (place, word) in words.words.iter().enumerate() {
             *features.entry((word.clone(), None)).or_default() += 1.0;
             if let Some(next) = words.words.get(place + 1) {

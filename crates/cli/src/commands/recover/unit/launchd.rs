@@ -2,11 +2,16 @@
 
 use super::{MARK, Unit};
 
+/// Reads the variables of the first argument's file, if it is there, and becomes the program of the others.
+const READ_AND_START: &str = r#"set -a; [ ! -r "$0" ] || . "$0"; exec "$@""#;
+
 /// The agent's name, and that of its file.
 pub const LABEL: &str = "longhaul.recover";
 
 pub(super) fn text(unit: &Unit) -> String {
-    let words = [&unit.program].into_iter().chain(&unit.args);
+    // launchd reads no file of variables; a shell does.
+    let shell = ["/bin/sh", "-c", READ_AND_START, &unit.env_file, &unit.program];
+    let words = shell.into_iter().chain(unit.args.iter().map(String::as_str));
     let words: String = words.map(|word| format!("    <string>{}</string>\n", escaped(word))).collect();
     let env: String = unit
         .env

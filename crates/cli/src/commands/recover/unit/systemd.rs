@@ -11,6 +11,8 @@ pub(super) fn text(unit: &Unit) -> String {
         .iter()
         .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"))))
         .collect();
+    // A path is not put in quotes here.
+    let env_file = unit.env_file.replace('%', "%%");
     format!(
         "# {MARK}
 [Unit]
@@ -28,13 +30,14 @@ Restart=on-abnormal
 RestartSec=10
 # Agents outlive their supervisor, and the next one adopts them.
 KillMode=process
-# A supervisor that is asked to end cancels its runs. At a logout or a shutdown they are to go on later.
-KillSignal=SIGKILL
+# The default signal, SIGTERM, suspends the runs: after a shutdown they continue at the next boot.
 # A tool that took too much memory is between the agent and its supervisor.
 OOMPolicy=continue
 # What agents say is in the directories of their runs, for nobody else to read.
 StandardOutput=null
-{env}
+{env}# The agent's variables, which may be secret. The user writes this file.
+EnvironmentFile=-{env_file}
+
 [Install]
 WantedBy=default.target
 "

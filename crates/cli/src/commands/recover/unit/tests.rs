@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 /// A unit with everything in it that some form has a meaning for.
 fn awkward() -> Unit {
     let args = ["recover", "--within", "168h", "50% of $HOME", r#"a "b" \c"#, "<&>", ""];
-    Unit::new(OsStr::new(r#"/opt/my 100% "tools"/$x/it's\longhaul"#), args.map(str::to_owned).to_vec())
+    let program = OsStr::new(r#"/opt/my 100% "tools"/$x/it's\longhaul"#);
+    Unit::new(program, args.map(str::to_owned).to_vec(), OsStr::new("/home/me/a b/50%/agent.env"))
         .and_then(|unit| unit.with_env("LONGHAUL_HOME", OsStr::new("/home/me/run s/50%$HOME/\"é\"")))
         .and_then(|unit| unit.with_env("PATH", OsStr::new("/usr/bin:/home/me/a&b/<bin>")))
         .expect("it can be written")
@@ -31,14 +32,15 @@ fn for_systemd() {
         RestartSec=10
         # Agents outlive their supervisor, and the next one adopts them.
         KillMode=process
-        # A supervisor that is asked to end cancels its runs. At a logout or a shutdown they are to go on later.
-        KillSignal=SIGKILL
+        # The default signal, SIGTERM, suspends the runs: after a shutdown they continue at the next boot.
         # A tool that took too much memory is between the agent and its supervisor.
         OOMPolicy=continue
         # What agents say is in the directories of their runs, for nobody else to read.
         StandardOutput=null
         Environment="LONGHAUL_HOME=/home/me/run s/50%%$HOME/\"é\""
         Environment="PATH=/usr/bin:/home/me/a&b/<bin>"
+        # The agent's variables, which may be secret. The user writes this file.
+        EnvironmentFile=-/home/me/a b/50%%/agent.env
 
         [Install]
         WantedBy=default.target
@@ -48,7 +50,8 @@ fn for_systemd() {
 #[test]
 fn programs_that_systemd_takes_as_they_are_and_others() {
     let check = |program: &str, expected: &str| {
-        let unit = Unit::new(OsStr::new(program), vec!["recover".to_owned()]).expect("it can be written");
+        let unit = Unit::new(OsStr::new(program), vec!["recover".to_owned()], OsStr::new("/agent.env"));
+        let unit = unit.expect("it can be written");
         let text = unit.systemd();
         let line = text.lines().find_map(|line| line.strip_prefix("ExecStart="));
         assert_eq!(line, Some(expected));
@@ -56,7 +59,7 @@ fn programs_that_systemd_takes_as_they_are_and_others() {
     check("/usr/bin/longhaul", "/usr/bin/longhaul recover");
     check("/home/me/a b/50%/longhaul", r#""/home/me/a b/50%%/longhaul" recover"#);
     check("/home/o'neil/$x/longhaul", r#"/usr/bin/env "/home/o'neil/$$x/longhaul" recover"#);
-    let both = Unit::new(OsStr::new("/home/o'neil/a=b/longhaul"), Vec::new());
+    let both = Unit::new(OsStr::new("/home/o'neil/a=b/longhaul"), Vec::new(), OsStr::new("/agent.env"));
     assert_eq!(both.expect_err("env sets a variable"), Unwritable("the path of longhaul"));
 }
 
@@ -72,6 +75,10 @@ fn for_launchd() {
           <string>longhaul.recover</string>
           <key>ProgramArguments</key>
           <array>
+            <string>/bin/sh</string>
+            <string>-c</string>
+            <string>set -a; [ ! -r "$0" ] || . "$0"; exec "$@"</string>
+            <string>/home/me/a b/50%/agent.env</string>
             <string>/opt/my 100% "tools"/$x/it's\longhaul</string>
             <string>recover</string>
             <string>--within</string>
@@ -107,9 +114,10 @@ fn for_launchd() {
 
 #[test]
 fn what_no_file_can_hold_is_named() {
-    let unit = || Unit::new(OsStr::new("/bin/longhaul"), Vec::new()).expect("it can be written");
+    let with_program = |program| Unit::new(program, Vec::new(), OsStr::new("/agent.env"));
+    let unit = || with_program(OsStr::new("/bin/longhaul")).expect("it can be written");
     for text in [OsStr::from_bytes(b"/\xff"), OsStr::new("/a\nExecStart=/bin/evil"), OsStr::new("a\u{7}")] {
-        assert_eq!(Unit::new(text, Vec::new()).expect_err("no text"), Unwritable("the path of longhaul"));
+        assert_eq!(with_program(text).expect_err("no text"), Unwritable("the path of longhaul"));
         assert_eq!(unit().with_env("PATH", text).expect_err("no text"), Unwritable("PATH"));
     }
 }

@@ -21,8 +21,8 @@ fn told(tale: &Tale, now: u64) -> String {
     format!("{}; lost {}; {active} of {wall}", timeline.join(", "), lost.join(", "))
 }
 
-fn suspended(tale: Tale, until: u64, seconds: u64) -> Tale {
-    tale.and(until, Record::Suspended { span: Span::from_secs(seconds) })
+fn idle(tale: Tale, until: u64, seconds: u64) -> Tale {
+    tale.and(until, Record::Downtime { span: Span::from_secs(seconds) })
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn sleep_checks_and_ends_are_parts_of_it() {
     let check = |tale: Tale, expected: &str| assert_eq!(told(&tale, 1_000), expected);
     // It is known when it is over.
     check(
-        suspended(Tale::begun(), 300, 200).over(400, None, Outcome::DONE),
+        idle(Tale::begun(), 300, 200).over(400, None, Outcome::DONE),
         "0-100 Working, 100-300 Asleep, 300-400 Working; lost asleep 200+0; 200 of 400",
     );
     check(
-        suspended(Tale::begun(), 300, 200).fails(400, Fault::Crashed, 10).attempt(410).over(
+        idle(Tale::begun(), 300, 200).fails(400, Fault::Crashed, 10).attempt(410).over(
             420,
             None,
             Outcome::DONE,
@@ -80,10 +80,14 @@ fn sleep_checks_and_ends_are_parts_of_it() {
          lost crashed 10+200, asleep 200+0; 210 of 420",
     );
     // The first that a new supervisor says of a run is for how long nothing ran; what was slept before is sleep.
-    let recovered =
-        |until, last| Record::Recovered { at: at(until), remains: Remains::Alive, last_at: Some(at(last)) };
+    let recovered = |until, last| Record::Recovered {
+        at: at(until),
+        remains: Remains::Alive,
+        last_at: Some(at(last)),
+        changes: Vec::new(),
+    };
     check(
-        suspended(suspended(Tale::begun(), 40, 10), 300, 200).and(300, recovered(300, 90)).over(
+        idle(idle(Tale::begun(), 40, 10), 300, 200).and(300, recovered(300, 90)).over(
             400,
             None,
             Outcome::DONE,
@@ -92,12 +96,12 @@ fn sleep_checks_and_ends_are_parts_of_it() {
          lost unsupervised 200+0, asleep 10+0; 190 of 400",
     );
     check(
-        suspended(Tale::begun(), 300, 200).and(300, recovered(300, 300)).over(400, None, Outcome::DONE),
+        idle(Tale::begun(), 300, 200).and(300, recovered(300, 300)).over(400, None, Outcome::DONE),
         "0-100 Working, 100-300 Asleep, 300-400 Working; lost asleep 200+0; 200 of 400",
     );
     // Sleep during a wait is part of the wait.
     check(
-        suspended(Tale::begun().progress(1).fails(10, Fault::Network, 90), 90, 50).attempt(100).over(
+        idle(Tale::begun().progress(1).fails(10, Fault::Network, 90), 90, 50).attempt(100).over(
             110,
             None,
             Outcome::DONE,
@@ -109,10 +113,10 @@ fn sleep_checks_and_ends_are_parts_of_it() {
         .and(50, Record::CheckOrdered { at: at(50) })
         .and(80, Record::Checked { at: at(80), result: Checked::Passed })
         .and(80, Record::RunFinished { at: at(80), outcome: Outcome::DONE })
-        .and(500, Record::RunReopened { at: at(500), ask: Ask::Continue })
+        .and(500, Record::RunReopened { at: at(500), ask: Ask::Continue, changes: Vec::new() })
         .attempt(500)
         .over(600, None, Outcome::DONE);
-    check(tale, "0-50 Working, 50-80 Checking, 80-500 Over, 500-600 Working; lost over 420+0; 180 of 180");
+    check(tale, "0-50 Working, 50-80 Checking, 80-500 Over, 500-600 Working; lost ; 180 of 180");
 }
 
 #[test]

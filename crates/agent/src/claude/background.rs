@@ -1,0 +1,119 @@
+//! Tracks background commands and sub-agents: which of them run, and which ended with the process. An observation for
+//! people and prompts; it decides nothing.
+
+use super::wire::{Answers, Block, Note};
+use crate::glance::BackgroundTask;
+use std::collections::VecDeque;
+
+// An agent starts a handful of tasks; a hostile stream could invent more.
+const TASKS_MAX: usize = 64;
+// The command of a call is needed only until the next event names its task.
+const CALLS_MAX: usize = 16;
+const TEXT_CHARS_MAX: usize = 200;
+/// How the agent words the result of a call that it put into the background (2.1.330).
+const OUTPUT: &str = "Output is being written to: ";
+const OUTPUT_SUFFIX: &str = ".output";
+
+/// The background tasks of one process.
+#[derive(Debug, Default)]
+pub(super) struct Background {
+    tasks: Vec<Task>,
+    /// Recent calls that ask for the background, with their commands.
+    calls: VecDeque<(String, String)>,
+}
+
+#[derive(Debug)]
+struct Task {
+    id: String,
+    is_running: bool,
+    seen: BackgroundTask,
+}
+
+impl Background {
+    /// Takes in a tool call of the model.
+    pub(super) fn called(&mut self, call: &Block<'_>) {
+        if call.input.run_in_background.0 && call.input.command.stated().is_some() {
+            self.calls.truncate(CALLS_MAX - 1);
+            let command = one_line(call.input.command.as_str());
+            self.calls.push_front((call.id.as_str().to_owned(), command));
+        }
+    }
+
+    /// Takes in the list of tasks that run. A task that left it is kept until the stream says how it ended.
+    pub(super) fn changed(&mut self, note: &Note<'_>) {
+        for task in &mut self.tasks {
+            task.is_running = note.tasks.0.iter().any(|listed| listed.task_id.is(&task.id));
+        }
+        for listed in note.tasks.0.iter().filter(|listed| listed.task_id.stated().is_some()) {
+            let is_known = self.tasks.iter().any(|task| listed.task_id.is(&task.id));
+            if !is_known && self.tasks.len() < TASKS_MAX {
+                let seen = BackgroundTask {
+                    command: one_line(listed.description.as_str()),
+                    ..BackgroundTask::default()
+                };
+                self.tasks.push(Task { id: listed.task_id.as_str().to_owned(), is_running: true, seen });
+            }
+        }
+    }
+
+    /// Takes in the start of a task: the command of its call says more than its description.
+    pub(super) fn started(&mut self, note: &Note<'_>) {
+        let Some(task) = self.tasks.iter_mut().find(|task| note.task_id.is(&task.id)) else { return };
+        note.tool_use_id.as_str().clone_into(&mut task.seen.call);
+        if let Some((_, command)) = self.calls.iter().find(|(call, _)| note.tool_use_id.is(call)) {
+            task.seen.command.clone_from(command);
+        }
+    }
+
+    /// Whether the place of some output is still to come.
+    pub(super) fn awaits_output(&self) -> bool {
+        self.tasks.iter().any(|task| task.is_running && task.seen.output.is_none())
+    }
+
+    /// Takes in the results of calls: that of a background call says where its output goes.
+    pub(super) fn answered(&mut self, row: &Answers<'_>) {
+        for answer in &row.message.content.0 {
+            let mut waiting = self.tasks.iter_mut().filter(|task| task.seen.output.is_none());
+            if let Some(task) = waiting.find(|task| answer.tool_use_id.is(&task.seen.call)) {
+                task.seen.output = output_path(answer.content.as_str()).map(str::to_owned);
+            }
+        }
+    }
+
+    /// Takes in the end of a task. One that was stopped ended with the process, unless the agent continues.
+    pub(super) fn ended(&mut self, note: &Note<'_>) {
+        if note.status.is("completed") || note.status.is("failed") {
+            self.tasks.retain(|task| !note.task_id.is(&task.id));
+        }
+    }
+
+    /// The agent continues: what was stopped before was not stopped with the process. Returns whether there was any.
+    pub(super) fn continued(&mut self) -> bool {
+        let count = self.tasks.len();
+        self.tasks.retain(|task| task.is_running);
+        self.tasks.len() < count
+    }
+
+    /// Number of tasks that did not end by themselves.
+    pub(super) fn count(&self) -> u32 {
+        u32::try_from(self.tasks.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The tasks that did not end by themselves, the oldest first.
+    pub(super) fn seen(&self) -> Vec<BackgroundTask> {
+        self.tasks.iter().map(|task| task.seen.clone()).collect()
+    }
+}
+
+fn output_path(text: &str) -> Option<&str> {
+    let rest = &text[text.find(OUTPUT)? + OUTPUT.len()..];
+    let path = &rest[..rest.find(OUTPUT_SUFFIX)? + OUTPUT_SUFFIX.len()];
+    (path.starts_with('/') && !path.contains(char::is_control)).then_some(path)
+}
+
+fn one_line(text: &str) -> String {
+    crate::seed::quote::one_line(text, TEXT_CHARS_MAX)
+}
+
+#[cfg(test)]
+mod tests;

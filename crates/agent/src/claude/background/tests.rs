@@ -1,0 +1,62 @@
+use super::output_path;
+use crate::claude::Claude;
+use crate::{BackgroundTask, Claims, Dialect, Guards};
+use expect_test::{Expect, expect};
+use longhaul_core::Exit;
+
+const CALL: &str = r#"{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"python\n  train.py","description":"Train","run_in_background":true}}]}}"#;
+const LISTED: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash","description":"Train"}]}"#;
+const NAMED: &str = r#"{"type":"system","subtype":"task_started","task_id":"b1","tool_use_id":"toolu_1","description":"Train","is_backgrounded":true}"#;
+const ANSWERED: &str = r#"{"type":"user","message":{"content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"Command running in background with ID: b1. Output is being written to: /tmp/b1.output. You will be notified when it completes."}]}}"#;
+const SAID: &str =
+    r#"{"type":"assistant","message":{"id":"m2","model":"m","content":[{"type":"text","text":"It runs."}]}}"#;
+const STOPPED: &str = r#"{"type":"system","subtype":"task_notification","task_id":"b1","tool_use_id":"toolu_1","status":"stopped","output_file":""}"#;
+const COMPLETED: &str = r#"{"type":"system","subtype":"task_notification","task_id":"b1","tool_use_id":"toolu_1","status":"completed","output_file":"/tmp/b1.output"}"#;
+const EMPTY: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#;
+
+/// Checks what is running after these lines, and what has ended with the process.
+fn check(lines: &[&str], running: Expect, ended: u32) {
+    let mut decoder = Claude::new().decoder(&Guards::default(), &Claims::default());
+    let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    decoder.feed(stream.as_bytes(), &mut Vec::new());
+    let seen = |task: &BackgroundTask| format!("{} {} {:?}", task.call, task.command, task.output);
+    let tasks: Vec<String> = decoder.glance().background.iter().map(seen).collect();
+    running.assert_eq(&tasks.join("; "));
+    assert_eq!(decoder.evidence(Exit::Code(143), "").background, ended, "{lines:#?}");
+}
+
+#[test]
+fn a_task_has_the_command_of_its_call_and_the_path_of_its_output() {
+    check(&[CALL, LISTED], expect![" Train None"], 1);
+    check(
+        &[CALL, LISTED, NAMED, ANSWERED, SAID],
+        expect![[r#"toolu_1 python train.py Some("/tmp/b1.output")"#]],
+        1,
+    );
+    check(&[LISTED, NAMED], expect!["toolu_1 Train None"], 1);
+}
+
+#[test]
+fn only_tasks_that_end_with_the_process_count_as_stopped() {
+    check(
+        &[CALL, LISTED, NAMED, ANSWERED, SAID, STOPPED, EMPTY],
+        expect![[r#"toolu_1 python train.py Some("/tmp/b1.output")"#]],
+        1,
+    );
+    // The model stopped it, and continued.
+    check(&[CALL, LISTED, NAMED, ANSWERED, SAID, STOPPED, EMPTY, SAID], expect![], 0);
+    check(&[CALL, LISTED, NAMED, ANSWERED, SAID, COMPLETED, EMPTY], expect![], 0);
+}
+
+#[test]
+fn an_output_path_is_absolute_and_on_one_line() {
+    for (text, path) in [
+        ("Output is being written to: /a b/c.output. You will", Some("/a b/c.output")),
+        ("Output is being written to: c.output. You will", None),
+        ("Output is being written to: /a\n/c.output. You will", None),
+        ("Output is being written to: /a", None),
+        ("done", None),
+    ] {
+        assert_eq!(output_path(text), path, "{text}");
+    }
+}

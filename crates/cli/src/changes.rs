@@ -1,0 +1,48 @@
+//! From flags to the settings that change when a run resumes or runs again. It rejects invalid values before anything
+//! starts, and writes nothing.
+
+use crate::args::ChangeArgs;
+use crate::commands::run::agent_program;
+use crate::failure::Failure;
+use crate::{checks, keep_going, limits, notify, policy};
+use longhaul::PlanChanges;
+use longhaul_core::Policy;
+use longhaul_store::Plan;
+use std::path::{Path, PathBuf};
+
+/// The changes that the flags ask for in a run of this plan; `cwd` is its new directory, if it gets one.
+pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanChanges, Failure> {
+    let place = cwd.as_deref().unwrap_or(plan.cwd.as_path());
+    notify::check(&args.notify, Some(place))?;
+    let agent = &args.agent;
+    let named = |path: &Path| agent_program(Some(path));
+    Ok(PlanChanges {
+        model: agent.model.clone(),
+        permission_mode: agent.permission_mode.clone(),
+        program: agent.agent_path.as_deref().map(named).transpose()?,
+        allow_tools: some(&agent.allow_tools),
+        deny_tools: some(&agent.deny_tools),
+        checks: some(&agent.check),
+        notify: args.notify.named(),
+        policy: Some(changed_policy(args, plan, place)?),
+        cwd,
+    })
+}
+
+fn changed_policy(args: &ChangeArgs, plan: &Plan, place: &Path) -> Result<Policy, Failure> {
+    let mut policy = plan.policy.clone();
+    policy::change(&args.policy, &mut policy, &mut |_| ());
+    policy.limits = limits::changed(&args.limits, &args.more, &policy)?;
+    let bounds = (args.policy.check_attempts, args.policy.check_timeout);
+    let asked = checks::checking(&args.agent.check, bounds, policy.check, place)?;
+    policy.check = asked.or(policy.check);
+    if policy.keep_going.is_some() && !args.agent.check.is_empty() {
+        return Err(keep_going::excludes_check());
+    }
+    Ok(policy)
+}
+
+/// A list that a flag gives, if it gives any.
+fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
+    (!values.is_empty()).then(|| values.to_vec())
+}

@@ -1,0 +1,30 @@
+//! Whether the service that recovers runs at boot has the agent's variables. No value is read.
+
+use super::finding::Finding;
+use crate::commands::recover::env_file::{EnvFile, set_here};
+use crate::commands::recover::is_installed;
+
+const BOOT: &str = "recovery_at_boot";
+
+/// `None` if the service is not installed.
+pub fn check() -> Option<Finding> {
+    let path = EnvFile::path().filter(|_| is_installed())?;
+    let shown = path.display().to_string();
+    let file = match EnvFile::read(path) {
+        Ok(file) => file,
+        Err(error) => {
+            return Some(Finding::warning(BOOT, format!("cannot read {shown}: {error}"), "see who owns it"));
+        }
+    };
+    if let Some(command) = file.protect() {
+        return Some(Finding::warning(BOOT, format!("others can read {shown}"), command));
+    }
+    let missing: Vec<String> = file.missing(&set_here()).into_iter().map(|variable| variable.name).collect();
+    Some(if missing.is_empty() {
+        Finding::ok(BOOT, format!("reads the agent's variables from {shown}"))
+    } else {
+        let found =
+            format!("{shown} does not set {}: a run that needs this is not recovered", missing.join(", "));
+        Finding::warning(BOOT, found, "longhaul recover --install, which prints how to set it")
+    })
+}

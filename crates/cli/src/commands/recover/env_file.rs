@@ -1,0 +1,120 @@
+//! The file from which the service at boot reads the agent's variables. Its user writes it; nothing here does, and nothing
+//! here reads more of it than names.
+
+use crate::config::find::user_file;
+use longhaul::quoted;
+use longhaul_agent::claude::surroundings::is_needed;
+use std::collections::BTreeSet;
+use std::env;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "agent.env";
+
+/// The file as it is.
+#[derive(Debug)]
+pub struct EnvFile {
+    path: PathBuf,
+    /// Its mode and the names in it; `None` if there is no such file.
+    content: Option<(u32, BTreeSet<String>)>,
+}
+
+impl EnvFile {
+    /// Where it belongs, next to the user's configuration; `None` if no place is known for that.
+    pub fn path() -> Option<PathBuf> {
+        user_file(|name| env::var_os(name)).map(|file| file.with_file_name(NAME))
+    }
+
+    /// Reads the names.
+    ///
+    /// # Errors
+    /// Returns the system's error if the file cannot be read.
+    pub fn read(path: PathBuf) -> io::Result<EnvFile> {
+        let content = match fs::read(&path) {
+            Ok(bytes) => {
+                Some((fs::metadata(&path)?.permissions().mode(), names(&String::from_utf8_lossy(&bytes))))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(EnvFile { path, content })
+    }
+
+    /// The command that keeps others from reading it; `None` if they cannot.
+    pub fn protect(&self) -> Option<String> {
+        let is_open = self.content.as_ref().is_some_and(|(mode, _)| mode & 0o077 != 0);
+        is_open.then(|| format!("chmod 600 {}", self.quoted()))
+    }
+
+    /// Those of these variables that it does not set.
+    pub fn missing(&self, variables: &[Variable]) -> Vec<Variable> {
+        let has = |name: &str| self.content.as_ref().is_some_and(|(_, names)| names.contains(name));
+        variables.iter().filter(|variable| !has(&variable.name)).cloned().collect()
+    }
+
+    /// Shell commands that add these variables of the shell, without a value in an argument or on the screen.
+    pub fn commands(&self, variables: &[Variable]) -> Vec<String> {
+        let names: Vec<&str> =
+            variables.iter().filter(|one| one.is_plain).map(|one| one.name.as_str()).collect();
+        let mut commands = Vec::new();
+        if self.content.is_none() {
+            let folder = quoted(&self.path.parent().unwrap_or(Path::new("/")).display().to_string());
+            commands.push(format!("mkdir -p {folder} && install -m 600 /dev/null {}", self.quoted()));
+        }
+        if !names.is_empty() {
+            // In quotes a value is read as it is, by systemd and by a shell.
+            let names = names.join("|");
+            commands.push(format!(r#"env | sed -nE "s/^({names})=(.*)/\1='\2'/p" >> {}"#, self.quoted()));
+        }
+        commands
+    }
+
+    fn quoted(&self) -> String {
+        quoted(&self.path.display().to_string())
+    }
+}
+
+/// A variable that the agent needs and that is set here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    /// Whether its value is one line that can be put in single quotes.
+    pub is_plain: bool,
+}
+
+/// The variables of this process that an agent needs.
+pub fn set_here() -> Vec<Variable> {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let mut variables: Vec<Variable> = env::vars_os()
+        .filter_map(|(name, value)| {
+            let is_plain = value.to_str().is_some_and(|value| !value.contains(['\'', '\n']));
+            Some(Variable { name: name.into_string().ok()?, is_plain })
+        })
+        .filter(|variable| is_set(&variable.name) && is_needed(&variable.name, is_set))
+        .collect();
+    variables.sort_by(|one, other| one.name.cmp(&other.name));
+    variables
+}
+
+/// The names that are set in a file of this form: one `NAME=VALUE` a line.
+fn names(text: &str) -> BTreeSet<String> {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with(['#', ';']));
+    lines.filter_map(|line| Some(line.split_once('=')?.0.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn reads_names_only() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(names(text).iter().collect::<Vec<_>>(), expected, "{text:?}");
+        };
+        check("", &[]);
+        check("A='1'\nB=\"2=3\"\n  C=\n", &["A", "B", "C"]);
+        check("# A=1\n;B=2\nno variable\n", &[]);
+    }
+}

@@ -1,0 +1,54 @@
+//! The activity of an unfinished run, from its files. It changes nothing and decides nothing.
+
+use super::{Row, RowState};
+use crate::commands::report::calls::{CallEnd, Calls};
+use crate::output::{clock, words};
+use longhaul_core::Moment;
+use longhaul_store::{RunDir, StatusPhase};
+
+// An open tool call is among the last lines of the transcript; one line may hold a whole file.
+const TRANSCRIPT_BYTES_MAX: u64 = 256 << 10;
+// As many tools as an agent runs at the same time.
+const CALLS_MAX: usize = 16;
+
+/// Returns what a run does or waits for, or `None` if it is finished or unreadable.
+pub fn activity(row: &Row, now: Moment) -> Option<String> {
+    let (words, attempt) = match (row.state, row.known.until) {
+        (RowState::Over | RowState::Unreadable, _) => return None,
+        (RowState::Suspended, _) => return Some(format!("suspended: longhaul recover {}", row.id)),
+        (RowState::Orphaned, _) => return Some(format!("no supervisor: longhaul recover {}", row.id)),
+        (RowState::Waiting, until) => (waiting(row, until.filter(|until| *until > now)), row.attempts + 1),
+        (RowState::Running, _) => (working(&row.known.run_dir()), row.attempts),
+    };
+    Some(if attempt > 1 { format!("{words} · attempt {attempt}") } else { words })
+}
+
+fn waiting(row: &Row, until: Option<Moment>) -> String {
+    let cause = row.known.fault.map(|fault| format!(": {}", words::cause(fault))).unwrap_or_default();
+    match until {
+        Some(until) => format!("waiting until {}{cause}", clock::coming(until)),
+        None => format!("waiting{cause}"),
+    }
+}
+
+fn working(dir: &RunDir) -> String {
+    match dir.status().ok().map(|status| status.phase) {
+        Some(StatusPhase::Checking) => "checking the work".to_owned(),
+        Some(StatusPhase::Condensing) => "summarizing older work".to_owned(),
+        Some(
+            StatusPhase::Closing | StatusPhase::Stopping | StatusPhase::Sweeping | StatusPhase::Suspended,
+        ) => "ending the attempt".to_owned(),
+        Some(StatusPhase::New | StatusPhase::Launching) => "starting the agent".to_owned(),
+        Some(StatusPhase::Live | StatusPhase::Waiting | StatusPhase::Over) | None => {
+            open_tool(dir).unwrap_or_else(|| "waiting for the model".to_owned())
+        }
+    }
+}
+
+/// The newest tool call without a result.
+fn open_tool(dir: &RunDir) -> Option<String> {
+    let calls = Calls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
+    let open = calls.into_iter().rev().find(|call| call.ended == CallEnd::Unknown)?;
+    let words = words::one_line(&format!("{}: {}", open.tool, open.argument));
+    Some(words.trim_end_matches(':').to_owned())
+}

@@ -1,0 +1,168 @@
+//! `longhaul status --watch`: the live view of every unfinished run, until Ctrl-C. It changes nothing.
+
+use super::unfinished;
+use crate::failure::Failure;
+use crate::output::live::{self, LiveView, label};
+use crate::output::region::{self, Region};
+use crate::output::timeline::outcome_words;
+use crate::output::{self, text, words};
+use crate::{home, runtime, signals};
+use longhaul::{Followed, Observer, SuperviseError, View, follow};
+use longhaul_core::{OutcomeKind, Step};
+use longhaul_store::{Home, Journal, RunDir};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::task::{JoinSet, LocalSet};
+
+// A person who starts a run in another terminal sees it here when they look.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// A run on the screen.
+enum Watched {
+    /// A supervisor has it.
+    Live(Box<LiveView>),
+    /// No supervisor has it: its supervisor died, or a signal suspended it.
+    Unsupervised(String),
+    /// Its files cannot be followed.
+    Unreadable(String),
+}
+
+/// The runs on the screen by their directories: these sort by day.
+type Board = Arc<Mutex<BTreeMap<PathBuf, Watched>>>;
+
+/// Carries out the command and returns the exit code of the signal that ends it.
+pub fn watch() -> Result<u8, Failure> {
+    if !region::is_drawable() {
+        return Err(Failure::usage(
+            "watch runs: stderr is not a terminal",
+            "call `longhaul status`, or follow one run with `longhaul attach RUN --events -`",
+        ));
+    }
+    let home = home::locate()?;
+    let board = Board::default();
+    let drawn = Arc::clone(&board);
+    let region =
+        Region::open(move |width, height| frame(&drawn.lock().expect("no update panics"), width, height));
+    let ended =
+        runtime::new()?.block_on(LocalSet::new().run_until(follow_all(&home, &board, region.as_ref())));
+    region.into_iter().for_each(Region::close);
+    ended
+}
+
+/// Follows every run that is unfinished, or becomes so, until a signal.
+async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Result<u8, Failure> {
+    let mut leaves =
+        signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+    let mut following: JoinSet<(RunDir, Result<Followed, SuperviseError>)> = JoinSet::new();
+    let mut looks = tokio::time::interval(LOOK_EVERY);
+    loop {
+        tokio::select! {
+            Some(by) = leaves.recv() => return Ok(by.exit_code()),
+            Some(ended) = following.join_next() => {
+                let (dir, followed) = ended.map_err(|error| Failure::unexpected(error.to_string()))?;
+                finish(board, region, &dir, followed);
+            }
+            _ = looks.tick() => {
+                for dir in startable(home, board)? {
+                    let view = Box::new(LiveView::new(label(dir.id(), dir.path())));
+                    board.lock().expect("no drawing panics").insert(dir.path().to_owned(), Watched::Live(view));
+                    let mut watcher = Watcher { board: Arc::clone(board), dir: dir.path().to_owned() };
+                    following.spawn_local(async move {
+                        let followed = follow(&dir, &mut watcher).await;
+                        (dir, followed)
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The supervised runs that are not followed. An orphaned run is on the board without being followed.
+fn startable(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
+    let rows = unfinished(home)?;
+    let dirs: Vec<RunDir> = rows.into_iter().filter_map(|row| RunDir::at(row.known.dir)).collect();
+    let mut board = board.lock().expect("no drawing panics");
+    board.retain(|path, watched| match watched {
+        Watched::Live(_) => true,
+        Watched::Unsupervised(_) | Watched::Unreadable(_) => dirs.iter().any(|dir| dir.path() == path),
+    });
+    let is_startable = |dir: &RunDir| match board.get(dir.path()) {
+        None => true,
+        Some(Watched::Live(_) | Watched::Unreadable(_)) => false,
+        Some(Watched::Unsupervised(_)) => Journal::is_held(&dir.journal_path()).unwrap_or(false),
+    };
+    Ok(dirs.into_iter().filter(is_startable).collect())
+}
+
+/// Takes a run off the board that has finished; one that cannot be followed stays there.
+fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result<Followed, SuperviseError>) {
+    let (id, label) = (dir.id(), label(dir.id(), dir.path()));
+    let unsupervised = |state: &str| {
+        Watched::Unsupervised(format!("{label}: {state}; continue it with `longhaul recover {id}`"))
+    };
+    let mut watched = board.lock().expect("no drawing panics");
+    let path = dir.path().to_owned();
+    match followed {
+        Err(error) => {
+            let text = format!("{label}: {}", words::one_line(&error.to_string()));
+            watched.insert(path, Watched::Unreadable(text));
+        }
+        Ok(Followed::Orphaned) => {
+            watched.insert(path, unsupervised("no supervisor"));
+        }
+        Ok(Followed::Ended(report)) if report.outcome.kind == OutcomeKind::Suspended => {
+            watched.insert(path, unsupervised("suspended"));
+        }
+        Ok(Followed::Ended(report)) => {
+            watched.remove(&path);
+            // The thread that draws waits for the board.
+            drop(watched);
+            let (outcome, cost) = (outcome_words(report.outcome), words::money(report.tally.money()));
+            let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
+            region.iter().for_each(|region| region.print_above(|| output::talk(&text)));
+        }
+    }
+}
+
+/// The lines of all runs, the newest first. What does not fit is counted.
+fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec<String> {
+    if board.is_empty() {
+        return vec![text::fit("no run is unfinished; new runs appear here, Ctrl-C leaves", width)];
+    }
+    let is_crowded = board.len() > height;
+    let shown = if is_crowded { height.saturating_sub(1) } else { board.len() };
+    let lines_each = if is_crowded { 1 } else { height / board.len() };
+    let mut lines = Vec::new();
+    for watched in board.values().rev().take(shown) {
+        match watched {
+            Watched::Live(view) => {
+                lines.extend(live::painted(view, output::now(), width).into_iter().take(lines_each));
+            }
+            Watched::Unsupervised(text) | Watched::Unreadable(text) => lines.push(text::fit(text, width)),
+        }
+    }
+    if is_crowded {
+        lines.push(text::fit(
+            &format!("and {} more; `longhaul status` lists them", board.len() - shown),
+            width,
+        ));
+    }
+    lines
+}
+
+/// Brings a run on the board up to date.
+struct Watcher {
+    board: Board,
+    dir: PathBuf,
+}
+
+impl Observer for Watcher {
+    fn stepped(&mut self, view: View<'_>, _step: &Step) {
+        let mut board = self.board.lock().expect("no drawing panics");
+        if let Some(Watched::Live(live)) = board.get_mut(&self.dir) {
+            live.update(view, output::now());
+        }
+    }
+}

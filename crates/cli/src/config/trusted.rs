@@ -1,0 +1,62 @@
+//! Which content of a project's file the user trusts: a record per file in `trusted/` of the home, named by the hash of the
+//! file's path. It never reads a project's file itself, and never widens what a file may decide.
+
+use super::file::FileTrust;
+use longhaul_store::{Durability, Home, replace_json};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// A trusted file.
+#[derive(Debug, Serialize, Deserialize)]
+struct TrustedFile {
+    /// The file, canonical.
+    path: PathBuf,
+    /// The SHA-256 of its content in hexadecimal.
+    sha256: String,
+}
+
+/// Whether the user trusts this content of the file. A record that cannot be read trusts nothing.
+pub fn of(path: &Path, content: &str) -> FileTrust {
+    let Ok(home) = Home::locate(None, |name| env::var_os(name)) else { return FileTrust::Unknown };
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let found = fs::read(place(&home, &path)).ok();
+    match found.and_then(|bytes| serde_json::from_slice::<TrustedFile>(&bytes).ok()) {
+        Some(trusted) if trusted.path == path && trusted.sha256 == hash(content.as_bytes()) => {
+            FileTrust::Trusted
+        }
+        Some(trusted) if trusted.path == path => FileTrust::Changed,
+        Some(_) | None => FileTrust::Unknown,
+    }
+}
+
+/// Trusts this content of the file.
+pub fn trust(home: &Home, path: &Path, content: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let place = place(home, &path);
+    let folder = place.parent().unwrap_or(Path::new("/"));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let record = TrustedFile { path, sha256: hash(content.as_bytes()) };
+    replace_json(&place, &record, Durability::Power).map_err(io::Error::other)
+}
+
+/// Withdraws the trust; whether there was any.
+pub fn revoke(home: &Home, path: &Path) -> io::Result<bool> {
+    match fs::remove_file(place(home, &fs::canonicalize(path)?)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn place(home: &Home, path: &Path) -> PathBuf {
+    let name = hash(path.as_os_str().as_encoded_bytes());
+    home.path().join("trusted").join(name + ".json")
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,73 @@
+//! Variables of the environment that look like ours and are not: a slip of the keyboard would change nothing, in silence.
+
+use super::keys::Keys;
+use clap::Command;
+use longhaul_agent::near;
+
+/// Ours that are no keys: where runs are, which profile holds, which pager shows text, and what a run leaves in its agent's
+/// environment.
+const OTHERS: [&str; 9] = [
+    "LONGHAUL_HOME",
+    "LONGHAUL_PROFILE",
+    "LONGHAUL_PAGER",
+    "LONGHAUL_RUN",
+    "LONGHAUL_ATTEMPT",
+    "LONGHAUL_MARK",
+    "LONGHAUL_CHECK",
+    "LONGHAUL_JUDGE",
+    "LONGHAUL_DIAGNOSTIC",
+];
+
+/// Those of tests, drills and benches.
+const INTERNAL: [&str; 7] = ["TEST_", "SCRIPTED_", "DRILL_", "SWEEP", "CRASH", "STORE_", "CORPUS"];
+
+/// A warning for each of these variables that nothing reads, with the nearest one that something does.
+pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(String, String)> {
+    let keys = Keys::of(root);
+    let mut known: Vec<String> = keys.plain().filter_map(|key| key.variable()).collect();
+    known.extend(OTHERS.map(str::to_owned));
+    let mut unknown: Vec<String> = names
+        .filter(|name| {
+            name.strip_prefix("LONGHAUL_")
+                .is_some_and(|rest| !INTERNAL.iter().any(|own| rest.starts_with(own)))
+        })
+        .filter(|name| !known.contains(name))
+        .collect();
+    unknown.sort();
+    let warning = |name: String| {
+        let hint = match near(&name, known.iter().map(String::as_str)).first() {
+            None => "unset it; `longhaul config show` lists what can be set".to_owned(),
+            Some(near) => format!("did you mean {near}?"),
+        };
+        (format!("nothing reads the variable {name}"), hint)
+    };
+    unknown.into_iter().map(warning).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warnings;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn warns_of_unknown_variables_with_a_near_match() {
+        let names = [
+            "LONGHAUL_BUGDET",
+            "LONGHAUL_BUDGET",
+            "LONGHAUL_HOME",
+            "LONGHAUL_CRASH_LOG",
+            "PATH",
+            "LONGHAUL_QQQQQQ",
+        ];
+        let warned = warnings(&Cli::command(), names.into_iter().map(str::to_owned));
+        let expected = [
+            ("nothing reads the variable LONGHAUL_BUGDET", "did you mean LONGHAUL_BUDGET?"),
+            (
+                "nothing reads the variable LONGHAUL_QQQQQQ",
+                "unset it; `longhaul config show` lists what can be set",
+            ),
+        ];
+        assert_eq!(warned, expected.map(|(warning, hint)| (warning.to_owned(), hint.to_owned())));
+    }
+}

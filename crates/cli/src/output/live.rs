@@ -1,0 +1,227 @@
+//! The live view of a run: its state in at most five lines, as a pure function of a snapshot, the time and the width of
+//! the terminal. It draws nothing; `region` does.
+
+use super::paint::{Meaning, Paint};
+use super::text::{fit, grouped, short_count};
+use super::{clock, words};
+use crate::commands::show::{LimitUsed, figures};
+use longhaul::View;
+use longhaul_core::{
+    Limit, Limits, Moment, OutcomeKind, Phase, Policy, Reached, RunId, ServerBound, Span, Stage, State,
+};
+use longhaul_store::RunDir;
+use std::path::Path;
+
+// More than a terminal shows in a line, and little to copy at every step.
+const MESSAGE_CHARS_MAX: usize = 400;
+// The width of the spaces before each line but the first.
+const INDENT: usize = 2;
+// A tool call that took less needs no clock.
+const CLOCK_AFTER: Span = Span::from_secs(3);
+
+/// A run as it was at its last step. It is a copy, because a thread draws it between the steps.
+#[derive(Clone, Debug, Default)]
+pub struct LiveView {
+    /// `kmzxqp`, or `nightly (kmzxqp)`.
+    label: String,
+    state: State,
+    limits: Limits,
+    /// `(2 of 5)`, if attempts are counted.
+    tries: String,
+    activity: Activity,
+}
+
+/// What the agent does, and since when.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Activity {
+    tool: Option<String>,
+    /// What it does between tool calls: `thinking`.
+    other: String,
+    /// The start of its last message.
+    message: String,
+    since: Moment,
+}
+
+impl LiveView {
+    pub fn new(label: String) -> LiveView {
+        LiveView { label, ..LiveView::default() }
+    }
+
+    /// Takes over what a step changed.
+    pub fn update(&mut self, view: View<'_>, now: Moment) {
+        self.state.clone_from(view.run.state());
+        self.limits = view.policy.limits;
+        self.tries = tries(view.policy, &self.state);
+        // Without a process, the usage of the last one is in the state already.
+        let glance = view.glance.filter(|_| self.state.proc.is_some());
+        let mut activity = Activity { since: now, ..Activity::default() };
+        if let Some(glance) = glance {
+            self.state.tally = self.state.tally.plus(glance.tally);
+            activity.tool.clone_from(&glance.tool);
+            activity.other.clone_from(&glance.activity);
+            activity.message = glance.said.chars().take(MESSAGE_CHARS_MAX).collect();
+        }
+        let is_same = (&activity.tool, &activity.other) == (&self.activity.tool, &self.activity.other);
+        if is_same && self.activity.since != Moment(0) {
+            activity.since = self.activity.since;
+        }
+        self.activity = activity;
+    }
+}
+
+/// Returns the name of a run on a screen: `kmzxqp`, or `nightly (kmzxqp)`.
+pub fn label(run: &RunId, dir: &Path) -> String {
+    let plan = RunDir::at(dir.to_owned()).and_then(|dir| dir.plan().ok());
+    let name = plan.and_then(|plan| plan.name);
+    name.map_or_else(|| run.to_string(), |name| format!("{} ({run})", words::one_line(&name)))
+}
+
+/// Returns the lines that a terminal of this width shows, the most important one first. Each fits.
+pub fn lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
+    let activity = activity_line(view, now, width.saturating_sub(INDENT));
+    let details = [wait_line(view, now), activity, usage_line(view), limits_line(view, now)];
+    let details = details.into_iter().flatten().map(|line| format!("{:INDENT$}{line}", ""));
+    [headline(view, now)].into_iter().chain(details).map(|line| fit(&line, width)).collect()
+}
+
+/// Returns the same lines for stderr, the first one in the color of what it means.
+pub fn painted(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
+    let meaning = match &view.state.phase {
+        Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Stopping { .. } => Meaning::Care,
+        Phase::New
+        | Phase::Launching
+        | Phase::Condensing { .. }
+        | Phase::Live
+        | Phase::Closing { .. }
+        | Phase::Sweeping { .. }
+        | Phase::Checking { .. }
+        | Phase::Over { .. } => Meaning::Going,
+    };
+    let mut lines = lines(view, now, width);
+    lines[0] = Paint::stderr().as_meant(&lines[0], Some(meaning));
+    lines
+}
+
+/// `nightly (kmzxqp): working, attempt 3, 42m 10s`.
+fn headline(view: &LiveView, now: Moment) -> String {
+    let state = &view.state;
+    let mut line = format!("{}: {}", view.label, doing(state));
+    if state.attempts() > 1 {
+        line += &format!(", attempt {}", state.attempts());
+    }
+    if state.clocks.started != Moment(0) {
+        line += &format!(", {}", seconds(state.clocks.wall(now)));
+    }
+    line
+}
+
+fn doing(state: &State) -> &'static str {
+    match &state.phase {
+        Phase::New | Phase::Launching => "starting the agent",
+        Phase::Condensing { .. } => "summarizing older work",
+        Phase::Live => match state.reached {
+            Some(Reached { stage: Stage::Due | Stage::Told, .. }) => "saving its work before the limit",
+            Some(Reached { stage: Stage::Over, .. }) | None => "working",
+        },
+        Phase::Closing { .. } => "finishing",
+        Phase::Stopping { .. } => "stopping the agent",
+        Phase::Sweeping { .. } => "stopping leftover processes",
+        Phase::Checking { .. } => "checking the work",
+        Phase::Waiting { .. } => "waiting",
+        Phase::Suspended { .. } => "suspended",
+        Phase::Over { outcome } => match outcome.kind {
+            OutcomeKind::Done => "done",
+            OutcomeKind::Failed
+            | OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
+            | OutcomeKind::NeedsPerson
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::Refused
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Bug
+            | OutcomeKind::RetryLater
+            | OutcomeKind::Suspended
+            | OutcomeKind::Cancelled => "finished",
+        },
+    }
+}
+
+/// `until 15:00:00 (in 12m 3s): the account's usage limit is reached (2 of 5)`.
+fn wait_line(view: &LiveView, now: Moment) -> Option<String> {
+    let Phase::Waiting { until, .. } = &view.state.phase else { return None };
+    let remaining = match seconds(until.since(now)) {
+        Span::ZERO => String::new(),
+        remaining => format!(" (in {remaining})"),
+    };
+    let cause = view.state.fault.map(|fault| format!(": {}", words::cause(fault))).unwrap_or_default();
+    Some(format!("until {}{remaining}{cause}{}", clock::coming(*until), view.tries))
+}
+
+/// `Bash: cargo test (3m 12s)`, or between tool calls `thinking: "Now I run the tests."`.
+fn activity_line(view: &LiveView, now: Moment, width: usize) -> Option<String> {
+    let Activity { tool, other, message, since } = &view.activity;
+    let took = seconds(now.since(*since));
+    let took = if took < CLOCK_AFTER { String::new() } else { format!(" ({took})") };
+    if let Some(tool) = tool {
+        // However long its argument is, its duration is shown.
+        let tool = fit(&words::one_line(tool), width.saturating_sub(took.len()));
+        return Some(format!("{tool}{took}"));
+    }
+    let (other, message) = (words::one_line(other), words::one_line(message));
+    match (other.is_empty(), message.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(format!("\"{message}\"")),
+        (false, true) => Some(format!("{other}{took}")),
+        (false, false) => Some(format!("{other}{took}: \"{message}\"")),
+    }
+}
+
+/// `18 turns, 1.2M tokens, $3.45`.
+fn usage_line(view: &LiveView) -> Option<String> {
+    let tally = view.state.tally;
+    let tokens = tally.tokens.total() + tally.cut_tokens.total();
+    let at_least = if tally.unpriced { "at least " } else { "" };
+    (tokens > 0).then(|| {
+        format!(
+            "{}, {} tokens, {at_least}{}",
+            words::counted(u64::from(tally.turns), "turn"),
+            short_count(tokens),
+            words::money(tally.money())
+        )
+    })
+}
+
+/// `budget 35% of $10.00, time 70% of 1h`.
+fn limits_line(view: &LiveView, now: Moment) -> Option<String> {
+    let used = figures(&view.state, view.limits, now).limits;
+    let shares: Vec<String> = used.iter().map(share).collect();
+    (!shares.is_empty()).then(|| shares.join(", "))
+}
+
+fn share(used: &LimitUsed) -> String {
+    let percent = if used.of > 0.0 { (used.used / used.of * 100.0).floor() } else { 100.0 };
+    let of = match used.limit {
+        Limit::Budget => words::dollars(used.of),
+        Limit::Tokens => short_count(used.of as u64),
+        Limit::Turns => grouped(used.of as u64),
+        Limit::Time | Limit::Wall => Span(used.of as u64).to_string(),
+    };
+    format!("{} {percent}% of {of}", used.limit)
+}
+
+/// ` (2 of 5)`, if attempts are counted.
+fn tries(policy: &Policy, state: &State) -> String {
+    let used = match policy.server_bound {
+        ServerBound::Retries => state.streak + state.wall_waits,
+        ServerBound::Time(_) => state.streak,
+    };
+    if used == 0 { String::new() } else { format!(" ({used} of {})", policy.retries_max) }
+}
+
+/// Whole seconds: a clock that ticks once a second shows no tenths.
+fn seconds(span: Span) -> Span {
+    Span::from_secs(span.millis() / 1000)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+use super::*;
+use expect_test::{Expect, expect};
+use longhaul_core::{
+    By, Clocks, Fault, Outcome, Say, SessionId, SessionPlan, SpawnPlan, StopLevel, StopWhy, Tally, Tokens,
+    Usd,
+};
+
+const STARTED: Moment = Moment(1_000_000_000_000);
+
+/// A run that has worked for 42 minutes, in its third attempt.
+fn view(phase: Phase) -> LiveView {
+    let tokens = Tokens { input: 200_000, output: 34_567, cache_read: 1_000_000, cache_write: 0 };
+    LiveView {
+        label: "nightly (kmzxqp)".to_owned(),
+        state: State {
+            phase,
+            clocks: Clocks { started: STARTED, ..Clocks::default() },
+            plan: Some(plan(3)),
+            tally: Tally { tokens, turns: 18, cost_estimated: Usd(3_451_200), ..Tally::default() },
+            ..State::default()
+        },
+        limits: Limits {
+            budget: Some(Usd(10_000_000)),
+            time: Some(Span::from_hours(1)),
+            ..Limits::default()
+        },
+        ..LiveView::default()
+    }
+}
+
+fn plan(attempt: u32) -> SpawnPlan {
+    SpawnPlan::new(attempt, SessionPlan::Resume(SessionId::from("s")), Say::Task)
+}
+
+fn now() -> Moment {
+    STARTED + Span(2_530_400)
+}
+
+fn check(view: &LiveView, width: usize, expected: Expect) {
+    let lines = lines(view, now(), width);
+    assert!(lines.len() <= 5);
+    let is_fitting = |line: &String| fit(line, width) == *line;
+    assert!(lines.iter().all(is_fitting), "{lines:?}");
+    expected.assert_eq(&(lines.join("\n") + "\n"));
+}
+
+#[test]
+fn running_tool_is_shown_with_its_duration() {
+    let mut view = view(Phase::Live);
+    view.activity.tool = Some("Bash: cargo test --workspace --all-targets --no-fail-fast".to_owned());
+    view.activity.message = "I run the tests.".to_owned();
+    view.activity.since = STARTED + Span(2_338_000);
+    check(
+        &view,
+        80,
+        expect![[r#"
+        nightly (kmzxqp): working, attempt 3, 42m 10s
+          Bash: cargo test --workspace --all-targets --no-fail-fast (3m 12s)
+          18 turns, 1.2M tokens, $3.45
+          budget 34% of $10.00, time 70% of 1h
+    "#]],
+    );
+    check(
+        &view,
+        50,
+        expect![[r#"
+        nightly (kmzxqp): working, attempt 3, 42m 10s
+          Bash: cargo test --workspace --all-tar… (3m 12s)
+          18 turns, 1.2M tokens, $3.45
+          budget 34% of $10.00, time 70% of 1h
+    "#]],
+    );
+    check(
+        &view,
+        20,
+        expect![[r#"
+        nightly (kmzxqp): w…
+          Bash: ca… (3m 12s)
+          18 turns, 1.2M to…
+          budget 34% of $10…
+    "#]],
+    );
+}
+
+#[test]
+fn last_message_is_shown_between_tool_calls() {
+    let mut view = view(Phase::Live);
+    view.activity = Activity {
+        since: now(),
+        message: "日本語 \x1b[31mred\u{202e}\nnext".to_owned(),
+        ..Activity::default()
+    };
+    check(
+        &view,
+        80,
+        expect![[r#"
+        nightly (kmzxqp): working, attempt 3, 42m 10s
+          "日本語 [31mred next"
+          18 turns, 1.2M tokens, $3.45
+          budget 34% of $10.00, time 70% of 1h
+    "#]],
+    );
+    view.activity.other = "repeating a request (529), 2 of 4".to_owned();
+    check(
+        &view,
+        60,
+        expect![[r#"
+        nightly (kmzxqp): working, attempt 3, 42m 10s
+          repeating a request (529), 2 of 4: "日本語 [31mred next"
+          18 turns, 1.2M tokens, $3.45
+          budget 34% of $10.00, time 70% of 1h
+    "#]],
+    );
+    view.activity.message.clear();
+    view.limits = Limits::default();
+    view.state.tally = Tally::default();
+    check(
+        &view,
+        60,
+        expect![[r#"
+        nightly (kmzxqp): working, attempt 3, 42m 10s
+          repeating a request (529), 2 of 4
+    "#]],
+    );
+}
+
+#[test]
+fn wait_is_shown_with_its_end_and_its_reason() {
+    let until = now() + Span::from_mins(12);
+    let mut view = view(Phase::Waiting { since: now(), until, plan: plan(4) });
+    view.tries = " (2 of 5)".to_owned();
+    for (fault, words) in [
+        (Fault::RateLimited, "rate limited (2 of 5)"),
+        (Fault::UsageLimit, "the account's usage limit is reached (2 of 5)"),
+        (Fault::Overloaded, "the API is overloaded (2 of 5)"),
+    ] {
+        view.state.fault = Some(fault);
+        let lines = lines(&view, now(), 100);
+        assert!(lines[0].contains(": waiting, attempt 3, 42m 10s"), "{lines:?}");
+        // The clock time is that of the reader's zone.
+        assert!(
+            lines[1].starts_with("  until ") && lines[1].ends_with(&format!(" (in 12m): {words}")),
+            "{lines:?}"
+        );
+    }
+    view.state.phase = Phase::Waiting { since: now(), until: STARTED, plan: plan(4) };
+    assert!(!lines(&view, now(), 100)[1].contains("(in"));
+}
+
+#[test]
+fn headline_names_the_state() {
+    let stopping = |why| Phase::Stopping { since: now(), why, level: StopLevel::Interrupt };
+    let finished = |kind| Outcome { kind, fault: None, limit: None, retry_at: None, by: None };
+    for (phase, words) in [
+        (Phase::Launching, "starting the agent"),
+        (Phase::Condensing { since: now(), stopped: None }, "summarizing older work"),
+        (Phase::Live, "working"),
+        (Phase::Closing { since: now() }, "finishing"),
+        (stopping(StopWhy::Cancelled), "stopping the agent"),
+        (Phase::Checking { since: now(), stopped: None }, "checking the work"),
+        (Phase::Suspended { since: now(), by: By::Sigterm, then: Box::new(Phase::Live) }, "suspended"),
+        (Phase::Over { outcome: finished(OutcomeKind::Done) }, "done"),
+        (Phase::Over { outcome: finished(OutcomeKind::Cancelled) }, "finished"),
+    ] {
+        let shown = lines(&view(phase), now(), 100);
+        assert_eq!(shown[0], format!("nightly (kmzxqp): {words}, attempt 3, 42m 10s"));
+    }
+    let mut first = view(Phase::Live);
+    first.state.plan = Some(plan(1));
+    assert_eq!(lines(&first, now(), 100)[0], "nightly (kmzxqp): working, 42m 10s");
+    first.state.reached = Some(Reached { limit: Limit::Budget, stage: Stage::Told });
+    assert_eq!(lines(&first, now(), 100)[0], "nightly (kmzxqp): saving its work before the limit, 42m 10s");
+}
+
+#[test]
+fn every_limit_has_its_share() {
+    let mut view = view(Phase::Live);
+    view.limits = Limits {
+        budget: Some(Usd(3_000_000)),
+        tokens: Some(2_000_000),
+        time: Some(Span::from_hours(2)),
+        wall: Some(Span::from_hours(24)),
+        turns: Some(50),
+        ..Limits::default()
+    };
+    view.state.tally.unpriced = true;
+    check(
+        &view,
+        120,
+        expect![[r#"
+        nightly (kmzxqp): working, attempt 3, 42m 10s
+          18 turns, 1.2M tokens, at least $3.45
+          budget 115% of $3.00, tokens 61% of 2.0M, time 35% of 2h, wall 2% of 1d, turns 36% of 50
+    "#]],
+    );
+}

@@ -1,0 +1,258 @@
+//! What a run reports about its outcome, its usage and its time is true, and appears as soon as it is known. Tests with an
+//! agent run with the scripted one and with the real Claude Code.
+
+use crate::call::until;
+use crate::recovering::{recover, with_each_agent_at};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Work whose API answers like this.
+fn with_fault(fault: &str) -> String {
+    format!("{WORK}\n[[fault]]\ntimes = \"always\"\n{fault}\n")
+}
+
+/// A command that outlasts every test.
+const LONG: &str = r#"
+name = "long"
+summary = "a long command"
+prompt = "p"
+[expect]
+outcome = "out_of_time"
+exit = 22
+[[turn]]
+text = "I start the long build."
+[[turn.tools]]
+bash = { command = "touch started; sleep 300" }
+[[turn]]
+text = "The build is through."
+"#;
+
+const FREE: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
+    stage.run(agent, &FREE).args(args).against(server).end().envelope(code)
+}
+
+fn first_error(envelope: &Value) -> &str {
+    envelope["errors"][0].as_str().expect("an unsuccessful run has an error")
+}
+
+#[test]
+fn rejected_credentials_are_an_error() {
+    with_each_agent_at(
+        &with_fault("status = { code = 401 }"),
+        "rejected credentials",
+        |stage, agent, server| {
+            let envelope = run(stage, agent, server, &[], 23);
+            assert_eq!(first_error(&envelope), "the credentials were rejected");
+        },
+    );
+}
+
+#[test]
+fn attempt_timeout_is_an_error() {
+    with_each_agent_at(LONG, "an attempt that times out", |stage, agent, server| {
+        let args = ["--preset", "openclawpack", "--attempt-timeout", "3s"];
+        let envelope = stage
+            .run(agent, &["p", "--permission-mode", "bypassPermissions"])
+            .args(args)
+            .against(server)
+            .end()
+            .envelope(22);
+        assert_eq!(first_error(&envelope), "the attempt timed out");
+    });
+}
+
+#[test]
+fn crash_is_an_error_without_internal_diagnostics() {
+    let stage = Stage::new();
+    let agent = stage.script(
+        "agent",
+        "echo 'Bun v1.4.4 (6634fc3b5) Linux x64' >&2; echo 'panic(main thread): Segmentation fault' >&2; kill -SEGV $$",
+    );
+    let envelope = stage.run(&agent, &FREE).args(["--max-retries", "0"]).end().envelope(20);
+    assert_eq!(envelope["errors"], serde_json::json!(["the agent crashed"]));
+}
+
+#[test]
+fn agent_that_changes_nothing_is_not_reported_as_silent() {
+    let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
+                [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
+                more.\"\n";
+    with_each_agent_at(idle, "changing nothing at all", |stage, agent, server| {
+        let envelope =
+            run(stage, agent, server, &["--keep-going", "--budget", "none", "--idle-stops", "2"], 20);
+        assert_eq!(first_error(&envelope), "the agent stopped 3 times in a row without changing anything");
+    });
+}
+
+#[test]
+fn limit_is_not_reported_as_interruption() {
+    let steps =
+        "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3\" }\n".repeat(60);
+    let work = format!(
+        "name = \"steps\"\nsummary = \"short steps\"\nprompt = \"p\"\n[expect]\noutcome = \"out_of_time\"\nexit = 22\n{steps}\
+         [[turn]]\ntext = \"Done.\"\n"
+    );
+    with_each_agent_at(&work, "a limit without a wrap-up", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--time-limit", "4s", "--no-wrap-up"], 22);
+        assert_eq!(first_error(&envelope), "the time limit is exhausted");
+        assert_eq!(envelope["run"]["fault"], Value::Null, "{envelope}");
+    });
+}
+
+#[test]
+fn failed_check_is_quoted_with_the_absolute_path_of_its_log() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    let check = "seq 1 50; echo part two is missing; false";
+    let args = ["--check", check, "--check-attempts", "1"];
+    // A relative home, as a script may have it.
+    let call = stage.run(&stage.agent(), &FREE).args(args).env("LONGHAUL_HOME", "longhaul");
+    let envelope = call.against(&server).end().envelope(24);
+    let log = stage.only_run().check_output_path(1);
+    assert_eq!(first_error(&envelope), format!("check 1 failed; its output is in {}", log.display()));
+    let tail = envelope["errors"][1].as_str().expect("the end of the output");
+    assert!(tail.starts_with("32\n") && tail.ends_with("50\npart two is missing"), "{tail}");
+    assert!(fs::read_to_string(log).is_ok_and(|text| text.contains(tail)));
+    let text =
+        stage.run(&stage.agent(), &FREE).args(args).args(["--output-format", "text"]).against(&server).end();
+    assert!(text.stdout.contains("part two is missing\n"), "{}", text.stdout);
+}
+
+#[test]
+fn envelope_names_the_proof_of_done() {
+    let stage = Stage::new();
+    let server = Server::plays(WORK);
+    let envelope = run(&stage, &stage.agent(), &server, &[], 0);
+    assert_eq!(envelope["run"]["verified"], "none");
+    let envelope = run(&stage, &stage.agent(), &server, &["--check", "test -e hello.txt"], 0);
+    assert_eq!(envelope["run"]["verified"], "checks");
+    let text = |args: &[&str]| {
+        stage
+            .run(&stage.agent(), &FREE)
+            .args(["--output-format", "text"])
+            .args(args)
+            .against(&server)
+            .end()
+            .stdout
+    };
+    assert!(text(&[]).contains("done (not verified: no check was set)"));
+    assert!(!text(&["--check", "true"]).contains("not verified"));
+}
+
+/// A command that works until the test says so, then another step.
+const WAITING: &str = r#"
+name = "waiting"
+summary = "a command that waits for a file"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I wait."
+[[turn.tools]]
+bash = { command = "touch started; until test -e go; do sleep 0.05; done" }
+[[turn]]
+text = "It is done."
+"#;
+
+/// The cost that a command prints of the only run.
+fn cost_in(stage: &Stage, args: &[&str], pointer: &str) -> f64 {
+    let ended = stage.longhaul(args).end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let printed: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    printed.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer} in {printed}"))
+}
+
+/// Asserts that every command shows the same cost of the only run, and returns it.
+fn costs(stage: &Stage) -> f64 {
+    let status = stage.only_run().status().expect("a status").total_cost_usd.dollars();
+    for (args, pointer) in [
+        (&["status", "--output-format", "json"][..], "/runs/0/total_cost_usd"),
+        (&["runs", "--output-format", "json"][..], "/runs/0/total_cost_usd"),
+        (&["show", "@", "--output-format", "json"][..], "/total_cost_usd"),
+        (&["show", "@", "--output-format", "json"][..], "/attempts/0/total_cost_usd"),
+        (&["cost", "--output-format", "json", "--by", "model"][..], "/total/total_cost_usd"),
+        (&["cost", "--output-format", "json", "--by", "run"][..], "/rows/0/total_cost_usd"),
+    ] {
+        let printed = cost_in(stage, args, pointer);
+        assert!((printed - status).abs() < 1e-9, "{args:?} {pointer}: {printed}, not {status}");
+    }
+    status
+}
+
+#[test]
+fn usage_of_a_running_attempt_is_shown_at_once_and_counted_once() {
+    with_each_agent_at(WAITING, "usage of a running attempt", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "researchgym"];
+        let started = stage.run(agent, &args).against(server).start();
+        until("the tool runs", || stage.work().join("started").exists());
+        let since = Instant::now();
+        let summary = || {
+            let text = fs::read_to_string(stage.only_run().logs_path().join("cost_summary.json")).ok()?;
+            serde_json::from_str::<Value>(&text).ok()?["total_cost_usd"].as_f64()
+        };
+        until("the harness sees usage", || summary().is_some_and(|cost| cost > 0.0));
+        // The tests of this binary share the processor; alone it takes at most a second.
+        assert!(since.elapsed() < Duration::from_secs(6), "{:?}", since.elapsed());
+        let live = costs(stage);
+        assert!((live - summary().expect("a summary")).abs() < 1e-9);
+        let usage = stage.only_run().status().expect("a status").usage;
+        assert!(usage.messages >= 1 && usage.tokens.output > 0, "{usage:?}");
+        // The usage outlives the supervisor that published it.
+        started.kill();
+        let show = cost_in(stage, &["show", "@", "--output-format", "json"], "/total_cost_usd");
+        assert!((show - live).abs() < 1e-9, "{show}, not {live}");
+        fs::write(stage.work().join("go"), "").expect("the agent is let go");
+        let envelope = recover(stage, server, &[]).end().envelope(0);
+        let total = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
+        assert!(
+            total > live
+                && (cost_in(stage, &["cost", "--output-format", "json"], "/total/total_cost_usd") - total)
+                    .abs()
+                    < 1e-9
+        );
+    });
+}
+
+#[test]
+fn time_of_a_living_agent_without_supervisor_is_active() {
+    with_each_agent_at(WAITING, "working without a supervisor", |stage, agent, server| {
+        let started = stage.run(agent, &FREE).against(server).start();
+        until("the tool runs", || stage.work().join("started").exists());
+        started.kill();
+        let (killed, alone) = (Instant::now(), Duration::from_millis(1_500));
+        until("the agent works alone", || killed.elapsed() >= alone);
+        let recovering = recover(stage, server, &[]);
+        until("the agent is adopted", || {
+            fs::read_to_string(stage.only_run().journal_path()).is_ok_and(|text| text.contains("recovered"))
+        });
+        fs::write(stage.work().join("go"), "").expect("the agent is let go");
+        let ended = recovering.end();
+        let envelope = ended.envelope(0);
+        assert_eq!(envelope["run"]["downtime_ms"], 0, "{envelope}");
+        assert!(envelope["run"]["active_ms"].as_u64() >= Some(1_500), "{envelope}");
+        assert!(!ended.stderr.contains("nothing ran"), "{}", ended.stderr);
+    });
+}
+
+#[test]
+fn resumed_agent_is_sent_what_was_added_to_its_limits() {
+    let steps = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"true\" }\n".repeat(30);
+    let work = format!(
+        "name = \"steps\"\nsummary = \"short steps\"\nprompt = \"p\"\n[expect]\noutcome = \"out_of_time\"\nexit = 22\n{steps}\
+         [[turn]]\ntext = \"Done.\"\n[[reply]]\nto = \"The limits were raised: $5.0000 and 10 turns added.\"\n[[reply.turn]]\n\
+         text = \"Thank you.\"\n"
+    );
+    with_each_agent_at(&work, "raised limits", |stage, agent, server| {
+        run(stage, agent, server, &["--max-turns", "5", "--budget", "5", "--no-wrap-up"], 22);
+        let args = ["resume", "@", "--max-turns", "15", "--add-budget", "5"];
+        let envelope = stage.longhaul(args).against(server).end().envelope(0);
+        assert_eq!(envelope["result"], "Thank you.", "{envelope}");
+    });
+}

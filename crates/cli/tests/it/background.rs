@@ -1,0 +1,235 @@
+//! Background work that outlives an exchange: it is waited for, the model is notified of its end, and what has to be
+//! stopped is named. Every test runs each agent that there is.
+
+use crate::call::{Started, until};
+use crate::recovering::{agent_of, with_each_agent_at};
+use crate::server::Server;
+use crate::stage::{Stage, claude_code};
+use longhaul_core::{Record, Say, StopWhy};
+use longhaul_store::Journal;
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// The work: a model starts a command in the background, and ends its turn. Asked about it, it waits.
+fn training(command: &str) -> String {
+    let finish = "[[reply.turn]]\ntext = \"It is trained.\"\n[[reply.turn.tools]]\n\
+                  call = { name = \"mcp__longhaul__finish\", input = { summary = \"Trained.\" } }\n\
+                  [[reply.turn]]\ntext = \"All is done.\"\n";
+    format!(
+        r#"
+name = "training"
+summary = "a model that waits for its background work"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I start the training."
+[[turn.tools]]
+bash = {{ command = "{command}", run_in_background = true }}
+[[turn]]
+text = "It trains."
+[[reply]]
+to = "You stopped"
+[[reply.turn]]
+text = "It still trains."
+[[reply]]
+to = "You stopped"
+{finish}
+[[reply]]
+to = "You say that the work is finished"
+{finish}
+[[reply]]
+to = "This run is about to end"
+[[reply.turn]]
+text = "My work is saved."
+[[reply]]
+to = "Now there is more"
+{finish}
+"#
+    )
+}
+
+/// The end of a training that takes longer than the background wait.
+const ENDS: &str = "sleep 4; echo trained > trained";
+/// One that never ends by itself, and says where it is.
+const ENDLESS: &str = "echo step 1; echo step 2; sleep 600";
+
+const KEPT: [&str; 3] = ["--keep-going", "--background-wait", "1s"];
+
+fn start(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
+    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(agent, &free).args(args).against(server).start()
+}
+
+fn records(stage: &Stage) -> Vec<Record> {
+    let history = Journal::load(&stage.only_run().journal_path()).expect("there is a journal");
+    history.records().cloned().collect()
+}
+
+/// The prompts that the agent received in its open session.
+fn said(stage: &Stage) -> Vec<Say> {
+    let say = |record| if let Record::Said { say, .. } = record { Some(say) } else { None };
+    records(stage).into_iter().filter_map(say).collect()
+}
+
+/// The reasons of its stops, and the number of background tasks that ended with each attempt.
+fn stops(stage: &Stage) -> (Vec<StopWhy>, Vec<u32>) {
+    let records = records(stage);
+    let why = |record: &Record| if let Record::StopOrdered { why, .. } = record { Some(*why) } else { None };
+    let tasks = |record: &Record| match record {
+        Record::AttemptEnded { background, .. } => Some(*background),
+        _ => None,
+    };
+    (records.iter().filter_map(why).collect(), records.iter().filter_map(tasks).collect())
+}
+
+fn stream(stage: &Stage) -> String {
+    fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default()
+}
+
+fn transcript(stage: &Stage) -> String {
+    fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript")
+}
+
+/// Checks that the envelope names the endless command and the last lines of its output.
+fn names_what_was_stopped(envelope: &Value) {
+    let stopped = envelope["run"]["background_stopped"].as_array().expect("a list");
+    assert_eq!(stopped.len(), 1, "{envelope}");
+    assert_eq!(stopped[0]["command"], ENDLESS, "{envelope}");
+    assert_eq!(stopped[0]["last_lines"], "step 1\nstep 2", "{envelope}");
+    let output = stopped[0]["output_file"].as_str().expect("a path");
+    assert!(Path::new(output).is_absolute(), "{output}");
+}
+
+#[test]
+fn keep_going_waits_for_background_work_and_the_model_is_notified() {
+    with_each_agent_at(&training(ENDS), "waiting for background work", |stage, agent, server| {
+        let run = start(stage, agent, server, &[&KEPT[..], &["--time-limit", "5m"]].concat());
+        let background = || stage.runs().first().and_then(|run| Some(run.status().ok()?.background));
+        until("the status names the command", || background() == Some(vec![ENDS.to_owned()]));
+        let status = stage.longhaul(["status", "--output-format", "json"]).end();
+        let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+        assert_eq!(status["runs"][0]["background"][0], ENDS, "{status}");
+        let now = status["runs"][0]["now"].as_str().expect("a text");
+        assert!(now.ends_with(&format!("; in the background: {ENDS}")), "{now}");
+        let why = stage.longhaul(["why", "@"]).end().stdout.replace("\n      ", " ");
+        assert!(why.contains(&format!("; in the background: {ENDS}")), "{why}");
+
+        let envelope = run.end().envelope(0);
+        assert_eq!(envelope["result"], "All is done.", "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["background_stopped"], Value::Array(Vec::new()), "{envelope}");
+        assert_eq!(stops(stage), (Vec::new(), vec![0]), "nothing was stopped");
+        assert!(stage.work().join("trained").exists());
+        // The agent was asked once while it waited, and its own program reported the end.
+        assert!(
+            matches!(said(stage)[..], [Say::KeepGoing(_), Say::KeepGoing(_), Say::Confirm]),
+            "{:?}",
+            said(stage)
+        );
+        let asked = format!("Still running in the background: `{ENDS}`.");
+        assert_eq!(transcript(stage).matches(&asked).count(), 1, "{}", transcript(stage));
+        let completed = r#""subtype":"task_notification""#;
+        assert!(stream(stage).lines().any(|line| line.contains(completed) && line.contains("completed")));
+        // The task, the question, the notification, the push, the finish, and its confirmation.
+        assert_eq!(stream(stage).matches(r#""type":"result""#).count(), 5);
+    });
+}
+
+#[test]
+fn background_work_that_a_limit_stops_is_named_to_the_next_attempt() {
+    with_each_agent_at(&training(ENDLESS), "stopping background work at a limit", |stage, agent, server| {
+        let limited = ["--time-limit", "12s", "--output-format", "json"];
+        let ended = start(stage, agent, server, &[&KEPT[..], &limited].concat()).end();
+        let envelope = ended.envelope(22);
+        assert_eq!(envelope["run"]["limit"], "time", "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        names_what_was_stopped(&envelope);
+        let error =
+            format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
+        assert!(
+            envelope["errors"].as_array().expect("a list").contains(&error.as_str().into()),
+            "{envelope}"
+        );
+        assert_eq!(stops(stage).0.first(), Some(&StopWhy::BackgroundStopped));
+        assert_eq!(stops(stage).1, [1]);
+        let why = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
+        assert!(why.contains(&error), "{why}");
+        // A prompt named it before it was stopped.
+        assert!(matches!(said(stage)[..], [Say::KeepGoing(_), Say::WrapUp(_)]), "{:?}", said(stage));
+        assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
+
+        let resumed = stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);
+        assert_eq!(resumed["result"], "All is done.", "{resumed}");
+        let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
+        let named = format!("start again what the task still needs:\n- `{ENDLESS}`, output in /");
+        assert!(prompt.contains(&named) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
+        assert_eq!(prompt.matches(ENDLESS).count(), 1, "{prompt}");
+    });
+}
+
+#[test]
+fn background_work_that_outlives_its_wait_is_stopped_and_the_result_names_it() {
+    with_each_agent_at(
+        &training(ENDLESS),
+        "stopping background work after its wait",
+        |stage, agent, server| {
+            let ended = start(stage, agent, server, &["--background-wait", "1s"]).end();
+            let envelope = ended.envelope(0);
+            assert_eq!(envelope["result"], "It trains.", "{envelope}");
+            names_what_was_stopped(&envelope);
+            assert_eq!(stops(stage), (vec![StopWhy::BackgroundStopped], vec![1]));
+        },
+    );
+}
+
+#[test]
+fn the_text_for_people_names_what_was_stopped() {
+    let (stage, server) = (Stage::new(), Server::plays(&training(ENDLESS)));
+    let text = ["--background-wait", "1s", "--output-format", "text"];
+    let ended = start(&stage, &stage.agent(), &server, &text).end();
+    let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
+    assert!(unwrapped(&ended.stdout).contains(&format!("note {words}")), "{ended:?}");
+    assert!(ended.stderr.contains("the agent's background work is out of time; stopping it"), "{ended:?}");
+    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+    assert!(unwrapped(&shown).contains(&format!("attempt 1: {words}")), "{shown}");
+}
+
+#[test]
+fn a_failed_check_names_background_work_that_was_stopped_before_it() {
+    let work = format!(
+        "{}[[reply]]\nto = \"The check of your work failed\"\n[[reply.turn]]\ntext = \"I train in the foreground.\"\n\
+         [[reply.turn.tools]]\nbash = {{ command = \"touch trained\" }}\n[[reply.turn]]\ntext = \"Trained.\"\n",
+        training(ENDLESS)
+    );
+    with_each_agent_at(&work, "checking work without its background", |stage, agent, server| {
+        let args = ["--background-wait", "1s", "--check", "test -e trained"];
+        let envelope = start(stage, agent, server, &args).end().envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+        let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
+        assert!(prompt.starts_with("The check of your work failed."), "{prompt}");
+        assert!(prompt.contains(&format!("\n- `{ENDLESS}`")) && prompt.contains("\nstep 2\n"), "{prompt}");
+    });
+}
+
+/// The agent's own notice of a resume says neither which command it was nor where its output is.
+#[test]
+fn a_crash_of_the_agent_names_the_background_work_that_it_took() {
+    let Some(claude) = claude_code("a crash during background work") else { return };
+    let (stage, server) = (Stage::new(), Server::plays(&training(ENDLESS)));
+    let run = start(&stage, &claude, &server, &["--keep-going", "--time-limit", "5m"]);
+    let is_waiting = || !stage.runs().is_empty() && stream(&stage).contains(r#""type":"result""#);
+    until("the agent waits for its command", is_waiting);
+    kill_process(agent_of(&stage.only_run()), Signal::KILL).expect("it runs");
+    until("the next attempt received its prompt", || {
+        stage.only_run().attempt(2).prompt().is_ok_and(|prompt| prompt.is_some())
+    });
+    let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
+    assert!(prompt.starts_with("You stopped") && prompt.contains(&format!("\n- `{ENDLESS}`")), "{prompt}");
+    run.end().envelope(0);
+    assert_eq!(stops(&stage).1, [1, 0]);
+}

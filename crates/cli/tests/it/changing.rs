@@ -1,0 +1,116 @@
+//! Settings that change when a run resumes or runs again: they hold, the journal names them, and the rest stays.
+
+use crate::call::Ended;
+use crate::recovering::{STEPS, in_mid_tool, with_each_agent_at};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use serde_json::{Value, json};
+
+fn json(ended: &Ended) -> Value {
+    assert_eq!(ended.code, 0, "{ended:?}");
+    serde_json::from_str(&ended.stdout).expect("JSON is printed")
+}
+
+/// The changes that the timeline of the last run names.
+fn changes(stage: &Stage) -> Value {
+    let why = json(&stage.longhaul(["why", "@", "--output-format", "json"]).end());
+    let entries = why["entries"].as_array().expect("a timeline");
+    let found = entries.iter().rev().find(|entry| !entry["changes"].is_null());
+    found.expect("an entry has changes")["changes"].clone()
+}
+
+#[test]
+fn resume_changes_settings_and_journals_them() {
+    with_each_agent_at(WORK, "changing settings", |stage, agent, server| {
+        let denied = stage.run(agent, &["p", "--budget", "1"]).against(server).end().envelope(23);
+        assert_eq!(denied["run"]["fault"], "permission", "{denied}");
+        let free = ["resume", "@", "--permission-mode", "bypassPermissions", "--model", "haiku"];
+        let more = ["--add-budget", "2", "--check", "true", "--deny-tools", "WebFetch"];
+        let resumed = stage.longhaul(free).args(more).args(["--max-wait", "2h"]).against(server).end();
+        resumed.envelope(0);
+        let changed =
+            |setting: &str, from: &str, to: &str| json!({"setting": setting, "from": from, "to": to});
+        let expected = json!([
+            changed("model", "default", "haiku"),
+            changed("permission_mode", "default", "bypassPermissions"),
+            changed("deny_tools", "none", "WebFetch"),
+            changed("check", "none", "1 command"),
+            changed("budget", "1", "3"),
+            changed("max_wait", "none", "2h"),
+            changed("check_attempts", "none", "10"),
+            changed("check_timeout", "none", "30m"),
+        ]);
+        assert_eq!(changes(stage), expected);
+        let why = stage.longhaul(["why", "@", "--output-format", "text"]).end();
+        let words = "permission mode default -> bypassPermissions, deny tools none -> WebFetch, check none -> 1 command, \
+                     budget $1.00 -> $3.00";
+        let lines = why.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(lines.contains(words), "{why:?}");
+        let plan = stage.only_run().plan().expect("a plan");
+        assert_eq!((plan.model.as_deref(), plan.checks.len()), (Some("haiku"), 1));
+        assert_eq!(plan.origins.get("model").map(String::as_str), Some("flag"));
+    });
+}
+
+#[test]
+fn rerun_and_fork_change_settings_of_the_new_run_alone() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    stage.run(&stage.agent(), &["p", "--run-id", "old"]).against(&server).end().envelope(23);
+    let free = ["--permission-mode", "bypassPermissions", "--max-turns", "9"];
+    for again in [&["rerun", "old"][..], &["resume", "old", "--fork"]] {
+        stage.longhaul(again).args(free).against(&server).end().envelope(0);
+        let plan = stage.runs()[0].plan().expect("a plan");
+        assert_eq!(plan.permission_mode.as_deref(), Some("bypassPermissions"));
+        assert_eq!(plan.policy.limits.turns, Some(9));
+    }
+    let plans: Vec<_> = stage.runs().iter().map(|run| run.plan().expect("a plan").permission_mode).collect();
+    assert_eq!(plans.iter().filter(|mode| mode.is_none()).count(), 1, "{plans:?}");
+}
+
+#[test]
+fn unfinished_run_keeps_the_settings_that_its_agent_started_with() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let refused = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).end();
+    refused.envelope(25);
+    let id = stage.only_run().id().to_string();
+    refused.says(&["the run has not ended", &format!("longhaul cancel {id}")]);
+    stage.longhaul(["resume", "@", "--budget", "7"]).against(&server).end().envelope(0);
+    assert_eq!(changes(&stage), json!([{"setting": "budget", "from": "none", "to": "7"}]));
+}
+
+#[test]
+fn invalid_changes_are_usage_errors() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    stage.run(&stage.agent(), &["p"]).against(&server).end().envelope(23);
+    for change in [
+        &["--model", ""][..],
+        &["--permission-mode", " "],
+        &["--check", "no-such-program-here"],
+        &["--notify", ""],
+        &["--check-attempts", "3"],
+        &["--add-budget", "1"],
+    ] {
+        for command in ["resume", "rerun"] {
+            let refused = stage.longhaul([command, "@"]).args(change).against(&server).end();
+            assert_eq!(refused.code, 2, "{command} {change:?}: {refused:?}");
+        }
+    }
+    assert_eq!(stage.longhaul(["run", "p", "--model", ""]).end().code, 2);
+    assert_eq!(stage.runs().len(), 1);
+}
+
+#[test]
+fn second_run_in_a_directory_is_warned_of() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let first = in_mid_tool(&stage, &stage.agent(), &server);
+    let id = stage.only_run().id().to_string();
+    let other = Server::plays(WORK);
+    let free = ["p", "--permission-mode", "bypassPermissions"];
+    let second = stage.run(&stage.agent(), &free).against(&other).end();
+    assert!(second.stderr.contains(&format!("another run, {id}, works in this directory")), "{second:?}");
+    second.envelope(0);
+    first.end().envelope(0);
+    let alone = stage.run(&stage.agent(), &free).against(&other).end();
+    assert!(!alone.stderr.contains("another run"), "{alone:?}");
+}

@@ -1,0 +1,212 @@
+//! Every hint is a command that works as printed: in text, in JSON and in the HTML report. Each is run, on a run of its own,
+//! and changes the situation.
+
+use crate::call::Ended;
+use crate::recovering::STEPS;
+use crate::server::{Server, WORK};
+use crate::stage::{LONGHAUL, Stage};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const FREE: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+
+/// A run that ends with `code`.
+struct Case {
+    scenario: String,
+    args: Vec<&'static str>,
+    /// The agent, or the scripted one.
+    agent: Option<&'static str>,
+    is_sandbox: bool,
+    code: i32,
+}
+
+fn case(scenario: &str, args: &[&'static str], code: i32) -> Case {
+    Case { scenario: scenario.to_owned(), args: args.to_vec(), agent: None, is_sandbox: true, code }
+}
+
+fn failing(status: &str) -> String {
+    format!("{WORK}[[fault]]\ntimes = \"always\"\nstatus = {status}\n")
+}
+
+/// A stage with a run of this case.
+fn play(case: &Case) -> (Stage, Server, Ended) {
+    let (stage, server) = (Stage::new(), Server::plays(&case.scenario));
+    let agent = case.agent.map_or_else(|| stage.agent(), PathBuf::from);
+    let call = stage.run(&agent, &["p", "--run-id", "kmzqbd", "--output-format", "json"]).args(&case.args);
+    let call = if case.is_sandbox { call } else { call.without_env("IS_SANDBOX") };
+    let ended = call.against(&server).end();
+    assert_eq!(ended.code, case.code, "{:?}: {ended:?}", case.args);
+    (stage, server, ended)
+}
+
+/// The commands of a text, between backticks, on lines of their own, or in elements of a page.
+fn commands(text: &str) -> BTreeSet<String> {
+    let pieces = text.split(['`', '\n', '<', '>']).map(str::trim);
+    let pieces = pieces.map(|piece| piece.trim_start_matches("Resume: ").trim_start_matches("next: "));
+    let is_command =
+        |piece: &&str| piece.starts_with("longhaul ") || piece.starts_with("IS_SANDBOX=1 longhaul ");
+    pieces.filter(is_command).map(str::to_owned).collect()
+}
+
+fn listed(value: &Value) -> Vec<String> {
+    let list = value.as_array().unwrap_or_else(|| panic!("a list of commands, not {value}"));
+    list.iter().map(|command| command.as_str().expect("a command is text").to_owned()).collect()
+}
+
+/// Everything that is printed about the run names these commands, the first of them first.
+fn printed(stage: &Stage, ended: &Ended) -> Vec<String> {
+    let envelope: Value = serde_json::from_str(&ended.stdout).expect("an envelope is printed");
+    let next = listed(&envelope["run"]["next"]);
+    let first = next.first().expect("there is a command").clone();
+    assert_eq!(envelope["run"]["resume"], first.as_str());
+    let all: BTreeSet<String> = next.iter().cloned().collect();
+    assert!(commands(&ended.stderr).is_superset(&all), "{next:?}: {}", ended.stderr);
+    let look = |args: &[&str]| stage.longhaul(args).end();
+    for command in ["why", "show"] {
+        let json = look(&[command, "kmzqbd", "--output-format", "json"]).stdout;
+        let json: Value = serde_json::from_str(&json).expect("JSON is printed");
+        assert_eq!(listed(&json["next"]["commands"]), next, "{command}");
+        let text = look(&[command, "kmzqbd", "--output-format", "text"]);
+        assert!(commands(&text.stdout).is_superset(&all), "{command}: {text:?}");
+    }
+    let report: Value =
+        serde_json::from_str(&look(&["report", "--output-format", "json"]).stdout).expect("JSON");
+    let run = report["runs"].as_array().and_then(|runs| runs.first()).expect("the run is reported").clone();
+    assert_eq!(run["next"], first.as_str(), "{run}");
+    let page = stage.folder().join("page.html");
+    assert_eq!(stage.longhaul(["report", "-o"]).args([&page]).end().code, 0);
+    let page = fs::read_to_string(page).expect("the page is written");
+    assert!(commands(&page).contains(&first), "{first} is not on the page");
+    let row = look(&["runs", "--output-format", "json"]).stdout;
+    let row: Value = serde_json::from_str(&row).expect("JSON");
+    let of_row = row["runs"][0]["next"].as_str().map(str::to_owned);
+    next.into_iter().chain(of_row).collect()
+}
+
+/// Runs a command as a person does, in a shell.
+fn execute(stage: &Stage, server: &Server, command: &str, is_sandbox: bool) -> Ended {
+    let bin = Path::new(LONGHAUL).parent().expect("the binary is in a directory");
+    let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap_or_default());
+    let call = stage.program("sh").args(["-c", command]).env("PATH", path).against(server);
+    if is_sandbox { call.end() } else { call.without_env("IS_SANDBOX").end() }
+}
+
+fn check(case: &Case) {
+    let (stage, _server, ended) = play(case);
+    for command in printed(&stage, &ended) {
+        let (stage, server, _) = play(case);
+        let before = stage.only_run().status().expect("a status").attempt;
+        let ended = execute(&stage, &server, &command, case.is_sandbox);
+        assert!(![2, 127].contains(&ended.code), "`{command}` of {:?}: {ended:?}", case.args);
+        if command.contains("longhaul resume") {
+            let after = stage.only_run().status().expect("a status").attempt;
+            assert!(after > before, "`{command}` of {:?} changes nothing: {ended:?}", case.args);
+        }
+    }
+}
+
+#[test]
+fn hints_after_denied_tools_work_as_printed() {
+    check(&case(WORK, &[], 23));
+    check(&case(WORK, &["--permission-mode", "acceptEdits"], 23));
+    let (stage, server, _) = play(&case(WORK, &[], 23));
+    execute(&stage, &server, "longhaul resume kmzqbd --allow-denials", true).envelope(0);
+}
+
+#[test]
+fn hints_after_a_limit_work_as_printed() {
+    let limits = [
+        (&["--budget", "0.001"][..], 21),
+        (&["--max-tokens", "10"], 21),
+        (&["--max-turns", "1"], 22),
+        (&["--max-turns", "2", "--max-tokens", "1k"], 22),
+    ];
+    for (limit, code) in limits {
+        check(&case(WORK, &[&FREE, limit].concat(), code));
+    }
+    for limit in ["--time-limit", "--wall-limit"] {
+        check(&case(STEPS, &[&FREE[..], &[limit, "1s", "--no-wrap-up"]].concat(), 22));
+    }
+    let timeout = ["--preset", "openclawpack", "--attempt-timeout", "1s"];
+    check(&case(STEPS, &[&FREE[..], &timeout].concat(), 22));
+}
+
+#[test]
+fn hints_after_a_refusal_of_the_api_work_as_printed() {
+    check(&case(&failing("{ code = 401 }"), &FREE, 23));
+    check(&case(
+        &failing("{ code = 404, message = \"model: nope\" }"),
+        &[&FREE[..], &["--model", "nope"]].concat(),
+        20,
+    ));
+    check(&case(WORK, &[&FREE[..], &["--check", "false", "--check-attempts", "1"]].concat(), 24));
+}
+
+#[test]
+fn hints_after_a_refused_start_work_as_printed() {
+    check(&case(WORK, &["--permission-mode", "acceptEdit"], 25));
+    if rustix::process::geteuid().is_root() {
+        let root = Case { is_sandbox: false, ..case(WORK, &FREE, 25) };
+        check(&root);
+        let (stage, server, refused) = play(&root);
+        refused.says(&["IS_SANDBOX=1 longhaul resume kmzqbd"]);
+        assert!(refused.envelope(25)["errors"].to_string().contains("as root"), "{refused:?}");
+        execute(&stage, &server, "IS_SANDBOX=1 longhaul resume kmzqbd", false).envelope(0);
+    }
+}
+
+#[test]
+fn program_that_is_no_agent_is_detected_in_one_attempt() {
+    for program in ["/bin/false", "/bin/echo", "/bin/ls", "/bin/cat"] {
+        let case = Case { agent: Some(program), ..case(WORK, &FREE, 25) };
+        let (stage, _server, ended) = play(&case);
+        let envelope = ended.envelope(25);
+        assert_eq!(envelope["run"]["attempts"], 1, "{program}: {envelope}");
+        assert!(envelope["errors"].to_string().contains("is not Claude Code"), "{program}: {envelope}");
+        drop(stage);
+    }
+    check(&Case { agent: Some("/bin/false"), ..case(WORK, &FREE, 25) });
+}
+
+#[test]
+fn hints_of_errors_work_as_printed() {
+    let done = case(WORK, &FREE, 0);
+    for refused in ["resume kmzqbd", "cancel kmzqbd", "recover kmzqbd", "resume kmzqb --model ''"] {
+        let (stage, server, _) = play(&done);
+        let error = execute(&stage, &server, &format!("longhaul {refused}"), true);
+        assert!(error.code != 0, "{refused}: {error:?}");
+        for command in commands(&error.stderr) {
+            let ended = execute(&stage, &server, &command, true);
+            assert_eq!(ended.code, 0, "`{command}` of `{refused}`: {ended:?}");
+        }
+    }
+    let (stage, server, _) = play(&case(WORK, &[&FREE[..], &["--max-turns", "1"]].concat(), 22));
+    let error = execute(&stage, &server, "longhaul resume kmzqbd", true);
+    assert_eq!(error.code, 2, "{error:?}");
+    let more = commands(&error.stderr);
+    assert_eq!(more.len(), 1, "{error:?}");
+    for command in more {
+        execute(&stage, &server, &command, true).envelope(0);
+    }
+}
+
+#[test]
+fn run_that_did_not_start_is_not_the_last_run() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let agent = stage.agent();
+    let run = |id: &'static str, mode: &'static str| {
+        stage.run(&agent, &["p", "--run-id", id, "--permission-mode", mode]).against(&server).end().code
+    };
+    assert_eq!(run("refused", "no-such-mode"), 25);
+    let none = stage.longhaul(["show", "@"]).end();
+    assert_eq!(none.code, 2, "{none:?}");
+    none.says(&["no such run"]);
+    assert_eq!((run("works", "bypassPermissions"), run("again", "no-such-mode")), (0, 25));
+    for command in ["why", "show"] {
+        let shown = stage.longhaul([command, "@", "--output-format", "json"]).end();
+        assert!(shown.stdout.contains("\"id\": \"works\""), "{shown:?}");
+    }
+    assert_eq!(stage.runs().len(), 3);
+}

@@ -1,0 +1,159 @@
+//! Homes that move: every command answers from the home that it is given, wherever that was before.
+
+use crate::call::{Call, until};
+use crate::recovering::{STEPS, agent_of, done_in, in_mid_tool_with, is_gone};
+use crate::research;
+use crate::server::Server;
+use crate::stage::Stage;
+use longhaul_store::{Home, RunDir};
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A call with another home than the stage's.
+fn call(stage: &Stage, home: &Path, args: &[&str]) -> Call {
+    stage.longhaul(args).env("LONGHAUL_HOME", home)
+}
+
+fn json(call: Call) -> Value {
+    let ended = call.end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+    serde_json::from_str(&ended.stdout).expect("one object")
+}
+
+fn run_in(home: &Path, id: &str) -> RunDir {
+    let home = Home::locate(Some(home.to_owned()), |_| None).expect("an absolute path is a home");
+    home.find(id).expect("it is there")
+}
+
+/// A run that is done, and leaves nothing in its workspace.
+fn begin_done(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) {
+    in_mid_tool_with(stage, agent, server, args).end().envelope(0);
+    for left in ["begun", "steps"] {
+        fs::remove_file(stage.work().join(left)).expect("the agent wrote it");
+    }
+}
+
+/// Asserts that every run is listed where it is, that each command finds it there, and that the ledger can be rebuilt.
+fn answers_from(stage: &Stage, home: &Path, runs: &[(&str, PathBuf)]) {
+    for args in [&["runs"][..], &["ledger", "rebuild"], &["runs"]] {
+        let listed = json(call(stage, home, args));
+        let Some(listed) = listed["runs"].as_array() else { continue };
+        for (id, dir) in runs {
+            let run =
+                listed.iter().find(|run| run["id"] == *id).unwrap_or_else(|| panic!("no {id} in {listed:?}"));
+            assert_eq!(run["dir"], dir.display().to_string(), "{run}");
+            assert_ne!(run["state"], "unreadable", "{run}");
+        }
+        assert_eq!(listed.len(), runs.len(), "{listed:?}");
+        let verified = json(call(stage, home, &["ledger", "verify"]));
+        assert_eq!(verified["differences"], Value::Array(Vec::new()));
+    }
+    for (id, dir) in runs {
+        assert_eq!(json(call(stage, home, &["show", id]))["dir"], dir.display().to_string());
+        assert_eq!(call(stage, home, &["logs", id]).end().code, 0);
+    }
+}
+
+#[test]
+fn moved_home_keeps_its_runs() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let agent = stage.agent();
+    begin_done(&stage, &agent, &server, &["--run-id", "finished"]);
+    begin_done(&stage, &agent, &server, &["--run-id", "elsewhere", "--runs-dir", "results"]);
+    in_mid_tool_with(&stage, &agent, &server, &["--run-id", "orphan"]).kill();
+    let run = run_in(&stage.home(), "orphan");
+    let agent = agent_of(&run);
+    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    until("the agent is gone", || is_gone(agent));
+    assert_eq!(json(stage.longhaul(["status"]))["orphaned"], 1);
+
+    let home = stage.folder().join("moved");
+    fs::rename(stage.home(), &home).expect("a home can be moved");
+    let elsewhere = run_in(&home, "elsewhere").path().to_owned();
+    assert!(elsewhere.starts_with(stage.folder().join("results")), "{}", elsewhere.display());
+    let day = run_in(&home, "orphan").path().parent().expect("a day").to_owned();
+    assert!(day.starts_with(&home), "{}", day.display());
+    let runs = [("finished", day.join("finished")), ("elsewhere", elsewhere), ("orphan", day.join("orphan"))];
+    answers_from(&stage, &home, &runs);
+    assert_eq!(json(call(&stage, &home, &["status"]))["runs"][0]["id"], "orphan");
+    let recovered = call(&stage, &home, &["recover"]).against(&server).end().envelope(0);
+    assert_eq!((&recovered["run"]["id"], &recovered["run"]["attempts"]), (&"orphan".into(), &2.into()));
+    let resumed = call(&stage, &home, &["resume", "finished", "--again"]).against(&server).end();
+    assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
+    answers_from(&stage, &home, &runs);
+    assert!(!stage.home().exists(), "something was written to the old place");
+    fs::rename(home, stage.home()).expect("a home can be moved");
+}
+
+#[test]
+fn copied_home_answers_from_itself() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    begin_done(&stage, &stage.agent(), &server, &["--run-id", "one"]);
+    assert_eq!(json(stage.longhaul(["runs"]))["runs"][0]["attempts"], 1);
+    let copy = stage.folder().join("copy");
+    let copied = Command::new("cp").arg("-a").args([&stage.home(), &copy]).status().expect("there is cp");
+    assert!(copied.success());
+    let day = run_in(&stage.home(), "one").path().parent().expect("a day").to_owned();
+    let there = copy.join(day.strip_prefix(stage.home()).expect("it is in the home")).join("one");
+    answers_from(&stage, &copy, &[("one", there.clone())]);
+
+    let resumed = call(&stage, &copy, &["resume", "one", "--again"]).against(&server).end();
+    assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
+    answers_from(&stage, &copy, &[("one", there)]);
+    answers_from(&stage, &stage.home(), &[("one", day.join("one"))]);
+    let attempts = |home: &Path| json(call(&stage, home, &["runs"]))["runs"][0]["attempts"].clone();
+    assert_eq!((attempts(&copy), attempts(&stage.home())), (2.into(), 1.into()));
+    fs::remove_dir_all(copy).expect("it is ours");
+}
+
+#[test]
+fn copy_of_a_live_run_leaves_its_agent_alone() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let live = in_mid_tool_with(&stage, &stage.agent(), &server, &[]);
+    let copy = stage.folder().join("copy");
+    let copied = Command::new("cp").arg("-a").args([&stage.home(), &copy]).status().expect("there is cp");
+    assert!(copied.success());
+    let original = stage.only_run().path().display().to_string();
+    for args in [&["recover"][..], &["resume", "@"], &["cancel", "@"]] {
+        let refused = call(&stage, &copy, args).against(&server).end();
+        refused.envelope(25);
+        refused
+            .says(&["is at work in another copy of its directory", &format!("longhaul attach {original}")]);
+    }
+    done_in(&stage, &live.end().envelope(0), 1);
+    fs::remove_dir_all(copy).expect("it is ours");
+}
+
+/// The agent works in the run's own directory, which moves along.
+#[test]
+fn agent_works_in_the_workspace_that_has_moved() {
+    let (stage, server) = (Stage::new(), Server::plays(&research::work(0)));
+    let task = research::task(&stage);
+    let call_research = stage.longhaul(["research"]).args([task]).args(["claude-code", "--agent-path"]);
+    call_research.args([stage.agent()]).args(["--claude_hours", "0.5"]).against(&server).end().envelope(0);
+    let before = json(stage.longhaul(["runs"]));
+    let id = before["runs"][0]["id"].as_str().expect("an id").to_owned();
+    assert!(
+        Path::new(before["runs"][0]["cwd"].as_str().expect("a path")).starts_with(stage.home()),
+        "{before}"
+    );
+
+    let home = stage.folder().join("moved");
+    fs::rename(stage.home(), &home).expect("a home can be moved");
+    let run = run_in(&home, &id);
+    let input = run.workspace_path().join("input");
+    let below = home.join("runs").display().to_string();
+    let listed = json(call(&stage, &home, &["runs", "--project", &below]));
+    assert_eq!(listed["runs"][0]["cwd"], input.display().to_string(), "{listed}");
+    let resumed = call(&stage, &home, &["resume", &id, "Now there is more"]).against(&server).end();
+    assert_eq!(resumed.envelope(0)["run"]["id"], id.as_str());
+    let last = run.attempts().expect("attempts").pop().expect("two at least");
+    assert!(last.number() > 1);
+    assert_eq!(last.argv().expect("it was started").cwd.as_path(), input);
+    answers_from(&stage, &home, &[(&id, run.path().to_owned())]);
+    assert!(!stage.home().exists(), "something was written to the old place");
+    fs::rename(home, stage.home()).expect("a home can be moved");
+}

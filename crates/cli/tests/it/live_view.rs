@@ -1,0 +1,168 @@
+//! The live view on a terminal: `run`, `attach` and `status --watch` as a person sees them.
+
+use crate::call::until;
+use crate::recovering::{STEPS, in_mid_tool_with, with_each_agent};
+use crate::server::{Server, WORK};
+use crate::stage::Stage;
+use crate::terminal::Terminal;
+use rustix::process::Signal;
+use std::fs;
+use std::path::Path;
+
+const ARGS: [&str; 9] = [
+    "p",
+    "--permission-mode",
+    "bypassPermissions",
+    "--run-id",
+    "one",
+    "--name",
+    "nightly",
+    "--preset",
+    "drill",
+];
+
+/// The arguments of a run with this agent.
+fn run_with(stage: &Stage, agent: &Path, args: &[&str]) -> Vec<String> {
+    let paths = [stage.work(), agent.to_owned()].map(|path| path.display().to_string());
+    let named = ["run", "--cwd", &paths[0], "--agent-path", &paths[1]];
+    named.iter().chain(&ARGS).chain(args).map(|arg| (*arg).to_owned()).collect()
+}
+
+/// The same with the scripted agent.
+fn run(stage: &Stage, args: &[&str]) -> Vec<String> {
+    run_with(stage, &stage.agent(), args)
+}
+
+#[test]
+fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
+    with_each_agent("showing a run on a terminal", |stage, agent, server| {
+        let args = run_with(stage, agent, &["--budget", "5", "--time-limit", "1h"]);
+        let mut terminal = Terminal::start(stage, server, &args, (80, 24));
+        until("the tool is shown", || terminal.shows("Bash: test -e begun"));
+        let rows = terminal.rows();
+        let shown = rows.iter().position(|row| row.starts_with("nightly (one): working, "));
+        let shown = &rows[shown.expect("the state is shown")..];
+        let tool = "  Bash: test -e begun && exit 0; touch begun; sleep 2; echo two >> steps";
+        assert!(shown[1].starts_with(tool), "{rows:?}");
+        assert!(shown[2].contains("turns, ") && shown[2].contains(" tokens, $"), "{rows:?}");
+        // The share depends on the agent.
+        assert!(
+            shown[3].starts_with("  budget ") && shown[3].ends_with("% of $5.00, time 0% of 1h"),
+            "{rows:?}"
+        );
+        assert!(shown[4..].iter().all(String::is_empty), "{rows:?}");
+        assert_eq!(terminal.end(), Some(0));
+        let rows = terminal.rows();
+        assert!(terminal.shows("All three steps are taken.") && !terminal.shows("working"), "{rows:?}");
+        let outcome = rows.iter().find(|row| row.starts_with("  outcome ")).expect("there is a summary");
+        assert_eq!(outcome, "  outcome     done (not verified: no check was set)");
+    });
+}
+
+#[test]
+fn narrow_terminal_wraps_no_line_and_a_resized_one_is_redrawn() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let mut terminal = Terminal::start(&stage, &server, &run(&stage, &["--budget", "5"]), (120, 24));
+    until("the tool is shown", || terminal.shows("echo two >> steps"));
+    terminal.resize((50, 24));
+    until("the tool is cut", || terminal.shows("touch begun; ") && !terminal.shows("echo two"));
+    let rows = terminal.rows();
+    assert!(rows[0].starts_with("nightly (one): working"), "{rows:?}");
+    assert!(rows[3].starts_with("  budget 0%") && rows[4].is_empty(), "{rows:?}");
+    assert_eq!(terminal.end(), Some(0));
+}
+
+#[test]
+fn first_ctrl_c_says_what_a_second_one_does_and_leaves_a_clean_screen() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
+    until("the tool is shown", || terminal.shows("Bash: test -e begun"));
+    // A terminal prints `^C` where its cursor is.
+    terminal.type_keys(b"\x03");
+    until("the keys are echoed", || terminal.written().contains("^C"));
+    terminal.signal(Signal::INT);
+    assert_eq!(terminal.end(), Some(130));
+    let rows = terminal.rows();
+    assert!(rows.iter().any(|row| row.contains("press Ctrl-C again to stop it at once")), "{rows:?}");
+    assert!(!terminal.shows("working") && !terminal.shows("^C"), "{rows:?}");
+    assert!(rows.iter().any(|row| row.starts_with("  outcome     cancelled")), "{rows:?}");
+    assert!(!terminal.shows("FAILED"), "{rows:?}");
+}
+
+#[test]
+fn wait_is_shown_with_its_end_and_reason_also_to_those_that_attach() {
+    let stage = Stage::new();
+    let scenario = WORK.replace("[expect]", "auth = \"oauth\"\n[expect]");
+    let server =
+        Server::plays(&format!("{scenario}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 6 }}\n"));
+    let args = ["--inner-retries", "0"];
+    let mut terminal = Terminal::start(&stage, &server, &run(&stage, &args), (100, 24));
+    until("the wait is shown", || terminal.shows("nightly (one): waiting"));
+    let mut attached = Terminal::start(&stage, &server, &["attach".to_owned(), "one".to_owned()], (100, 24));
+    let mut watching =
+        Terminal::start(&stage, &server, &["status".to_owned(), "--watch".to_owned()], (100, 24));
+    for screen in [&terminal, &attached, &watching] {
+        until("the wait is shown", || {
+            screen.shows("  until ") && screen.shows("the account's usage limit is reached")
+        });
+    }
+    assert_eq!((terminal.end(), attached.end()), (Some(0), Some(0)));
+    for screen in [&terminal, &attached] {
+        assert!(screen.shows("outcome     done") && !screen.shows("(one): waiting"), "{:?}", screen.rows());
+    }
+    until("its end is printed", || {
+        watching.shows("nightly (one): done, ") && watching.shows("no run is unfinished")
+    });
+    watching.signal(Signal::INT);
+    assert_eq!(watching.end(), Some(130));
+    assert!(!watching.shows("no run is unfinished"));
+}
+
+#[test]
+fn suspended_and_orphaned_runs_stay_on_the_screen_with_the_command_that_continues_them() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let mut watching =
+        Terminal::start(&stage, &server, &["status".to_owned(), "--watch".to_owned()], (80, 24));
+    let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
+    until("the tool is shown", || {
+        watching.shows("nightly (one): working") && terminal.shows("Bash: test -e")
+    });
+    terminal.signal(Signal::TERM);
+    assert_eq!(terminal.end(), Some(143));
+    assert!(
+        terminal.shows("  outcome     suspended") && terminal.shows("longhaul recover one"),
+        "{:?}",
+        terminal.rows()
+    );
+    until("the command is shown", || watching.shows("suspended; continue it with `longhaul recover one`"));
+    stage.longhaul(["recover"]).against(&server).end().envelope(0);
+    until("it is gone", || watching.shows("no run is unfinished"));
+    fs::remove_file(stage.work().join("begun")).expect("the second run takes the long step again");
+    let killed = in_mid_tool_with(&stage, &stage.agent(), &server, &["--run-id", "two"]);
+    until("it is shown", || watching.shows("two: working"));
+    killed.kill();
+    until("the command is shown", || {
+        watching.shows("two: no supervisor; continue it with `longhaul recover two`")
+    });
+    watching.signal(Signal::INT);
+    assert_eq!(watching.end(), Some(130));
+    stage.longhaul(["recover"]).against(&server).end().envelope(0);
+}
+
+#[test]
+fn watching_needs_a_terminal() {
+    let stage = Stage::new();
+    let refused = stage.longhaul(["status", "--watch"]).end();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.says(&["watch runs: stderr is not a terminal", "`longhaul status`"]);
+}
+
+#[test]
+fn dumb_terminal_gets_lines_only() {
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let args = run(&stage, &[]);
+    let mut terminal = Terminal::start_on(&stage, &server, &args, (80, 24), "dumb");
+    assert_eq!(terminal.end(), Some(0));
+    let written = terminal.written();
+    assert!(!written.contains('\x1b'), "{written:?}");
+}

@@ -1,0 +1,232 @@
+//! `run --key`: calls of a scheduler are one run, and what the page on schedulers says works as it is printed.
+
+use crate::call::{Call, Ended, until};
+use crate::recovering::{STEPS, done_in, in_mid_tool_with, steps, with_each_agent};
+use crate::server::Server;
+use crate::stage::{LONGHAUL, Stage};
+use crate::tidy;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const PAGE: &str = include_str!("../../../../docs/scheduling.md");
+const KEY: [&str; 2] = ["--key", "nightly"];
+
+fn call(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Call {
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(agent, &args).args(KEY).args(further).against(server)
+}
+
+fn requests(server: &Server) -> usize {
+    server.api.account().model_requests()
+}
+
+#[test]
+fn a_finished_run_is_not_started_again() {
+    with_each_agent("starting work once", |stage, agent, server| {
+        let first = call(stage, agent, server, &[]).end().envelope(0);
+        done_in(stage, &first, 1);
+        assert_eq!(first["run"]["id"], "nightly");
+        let spent = requests(server);
+        let second = call(stage, agent, server, &[]).end().envelope(0);
+        assert_eq!(second["result"], first["result"]);
+        assert_eq!(second["usage"], first["usage"]);
+        assert_eq!(requests(server), spent, "the second call spent something");
+        done_in(stage, &second, 1);
+    });
+}
+
+#[test]
+fn a_suspended_run_is_recovered() {
+    with_each_agent("recovering by key", |stage, agent, server| {
+        let run = in_mid_tool_with(stage, agent, server, &KEY);
+        run.signal(Signal::TERM);
+        assert_eq!(run.end().envelope(143)["run"]["outcome"], "suspended");
+        done_in(stage, &call(stage, agent, server, &[]).end().envelope(0), 2);
+    });
+}
+
+#[test]
+fn an_orphaned_run_is_recovered() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool_with(&stage, &stage.agent(), &server, &KEY).kill();
+    done_in(&stage, &call(&stage, &stage.agent(), &server, &[]).end().envelope(0), 1);
+}
+
+#[test]
+fn a_running_run_is_followed() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let run = in_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
+    let refused = call(&stage, &stage.agent(), &server, &["--no-attach"]).end();
+    assert_eq!(refused.code, 25, "{refused:?}");
+    refused.says(&["run nightly is running already", "longhaul attach nightly"]);
+    let detached = call(&stage, &stage.agent(), &server, &["--detach"]).end();
+    assert_eq!(detached.code, 0, "{detached:?}");
+    assert!(detached.stdout.contains("nightly"), "{detached:?}");
+    let followed = call(&stage, &stage.agent(), &server, &[]).end().envelope(0);
+    done_in(&stage, &followed, 1);
+    assert_eq!(run.end().envelope(0)["usage"], followed["usage"]);
+}
+
+#[test]
+fn simultaneous_starts_create_one_run() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let agent = stage.agent();
+    let started: Vec<_> = (0..4).map(|_| call(&stage, &agent, &server, &[]).start()).collect();
+    for started in started {
+        let envelope = started.end().envelope(0);
+        assert_eq!(envelope["run"]["id"], "nightly");
+        assert_eq!(envelope["result"], "All three steps are taken.");
+    }
+    assert_eq!(steps(&stage), "one\ntwo\nthree\n");
+    assert_eq!(requests(&server), 4, "the work was done once");
+    stage.only_run();
+}
+
+/// A check that passes once the file is there.
+const CHECK: [&str; 4] = ["--check", "test -e ../fixed", "--check-attempts", "1"];
+
+#[test]
+fn a_failed_run_is_resumed_with_retry_only() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let agent = stage.agent();
+    let failed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
+    let spent = requests(&server);
+    let printed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
+    assert_eq!(printed["usage"], failed["usage"]);
+    assert_eq!(requests(&server), spent, "the call without --retry spent something");
+    fs::write(stage.folder().join("fixed"), "").expect("the stage can be written");
+    let retry: Vec<&str> = CHECK.into_iter().chain(["--retry"]).collect();
+    let resumed = call(&stage, &agent, &server, &retry).end().envelope(0);
+    assert_eq!(resumed["session_id"], failed["session_id"]);
+    stage.only_run();
+}
+
+#[test]
+fn a_cancelled_run_stays_cancelled() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let run = in_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
+    run.signal(Signal::INT);
+    run.end().envelope(130);
+    let again = call(&stage, &stage.agent(), &server, &["--retry"]).end().envelope(130);
+    assert_eq!(again["run"]["outcome"], "cancelled");
+}
+
+#[test]
+fn another_prompt_is_warned_of() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    call(&stage, &stage.agent(), &server, &[]).end().envelope(0);
+    let other = stage.run(&stage.agent(), &["another task"]).args(KEY).against(&server).end();
+    other.envelope(0);
+    assert!(other.stderr.contains("warning: run nightly was started with another prompt"), "{other:?}");
+}
+
+/// The code blocks of the page, by language.
+fn block(language: &str) -> &'static str {
+    let after = PAGE.split(&format!("## {language}\n")).nth(1).expect("the page has the heading");
+    let block = after.split("```").nth(1).expect("the heading has a block");
+    block.split_once('\n').expect("a block has lines").1
+}
+
+/// A stage on which the commands of the page run as printed: `longhaul` is on PATH, with a preset for tests and the
+/// scripted agent.
+fn scheduled() -> Stage {
+    let stage = Stage::new();
+    fs::create_dir(stage.folder().join("bin")).expect("the stage is new");
+    let agent = stage.agent();
+    let flags =
+        format!("--permission-mode bypassPermissions --preset drill --agent-path '{}'", agent.display());
+    stage.script("bin/longhaul", &format!("exec '{LONGHAUL}' \"$@\" {flags}"));
+    stage.script("bin/scontrol", "echo \"$@\" >> requeued");
+    fs::write(stage.work().join("task.md"), "p").expect("the stage can be written");
+    stage
+}
+
+fn shell(stage: &Stage, server: &Server, command: &str) -> Call {
+    let path = format!(
+        "{}:{}",
+        stage.folder().join("bin").display(),
+        std::env::var("PATH").expect("there is a PATH")
+    );
+    let command = command.replace("$HOME/project", &stage.work().display().to_string());
+    let script = format!("cd '{}'; {command}", stage.work().display());
+    let call = stage.program("bash").args(["-c", &script]).against(server).env("PATH", path);
+    call.env("SLURM_JOB_ID", "17").env("GITHUB_RUN_ID", "4242")
+}
+
+/// Calls a command of the page twice: the first call does the work, the second spends nothing.
+fn works_once(command: &str, key: &str) {
+    let (stage, server) = (scheduled(), Server::plays(STEPS));
+    let is_done = |ended: &Ended| assert_eq!(ended.code, 0, "{command}: {ended:?}");
+    is_done(&shell(&stage, &server, command).end());
+    assert_eq!(steps(&stage), "one\ntwo\nthree\n");
+    assert!(stage.only_run().id().as_str().starts_with(key), "{:?}", stage.only_run());
+    let spent = requests(&server);
+    is_done(&shell(&stage, &server, command).end());
+    assert_eq!(requests(&server), spent, "{command}");
+}
+
+#[test]
+fn the_crontab_line_works() {
+    let line = block("cron").lines().find(|line| !line.starts_with('#')).expect("there is a line");
+    // Behind the five fields of time; cron turns `\%` into `%`.
+    let command = line.splitn(6, ' ').nth(5).expect("a line has six fields").replace("\\%", "%");
+    works_once(&command, "nightly-2");
+}
+
+#[test]
+fn the_sbatch_script_works_and_requeues_a_preempted_job() {
+    works_once(block("Slurm"), "slurm-17");
+    let (stage, server) = (scheduled(), Server::plays(STEPS));
+    let job = shell(&stage, &server, block("Slurm")).start();
+    until("the tool runs", || stage.work().join("begun").exists());
+    job.signal(Signal::TERM);
+    let ended = job.end();
+    assert_eq!(ended.code, 143, "{ended:?}");
+    assert_eq!(fs::read_to_string(stage.work().join("requeued")).expect("it was requeued"), "requeue 17\n");
+    let requeued = shell(&stage, &server, block("Slurm")).end();
+    assert_eq!(requeued.code, 0, "{requeued:?}");
+    assert_eq!(stage.runs().len(), 1);
+    tidy::replayed(&stage.only_run());
+}
+
+#[test]
+fn the_kubernetes_command_works() {
+    let line = block("Kubernetes").lines().find_map(|line| line.trim().strip_prefix("command: "));
+    let words: Vec<String> = serde_json::from_str(line.expect("there is a command")).expect("it is a list");
+    works_once(&words.join(" "), "nightly");
+}
+
+#[test]
+fn the_actions_step_works() {
+    let line = block("GitHub Actions").lines().find_map(|line| line.trim().strip_prefix("run: "));
+    works_once(line.expect("there is a command"), "actions-4242");
+}
+
+#[test]
+fn the_systemd_unit_works() {
+    let unit = block("systemd");
+    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("it starts something");
+    works_once(&start.replace("%h/.cargo/bin/longhaul", "longhaul"), "nightly");
+    // Every outcome that a restart cannot help is excluded.
+    let listed = |key: &str| -> Vec<u8> {
+        let line = unit.lines().find_map(|line| line.strip_prefix(key)).expect("the key is there");
+        line.split(' ').map(|code| code.parse().expect("a code")).collect()
+    };
+    assert_eq!(listed("RestartPreventExitStatus="), [2, 21, 22, 23, 24, 25, 130]);
+    assert_eq!((listed("RestartForceExitStatus="), listed("SuccessExitStatus=")), (vec![75], vec![129, 143]));
+}
+
+#[test]
+fn contradictory_keys_are_rejected() {
+    let stage = Stage::new();
+    for args in [&["--key", "a b"][..], &["--key", "a", "--run-id", "b"], &["--retry"], &["--no-attach"]] {
+        let refused = stage.run(&stage.agent(), &["p"]).args(args).end();
+        assert_eq!(refused.code, 2, "{args:?}: {refused:?}");
+    }
+    let dry = stage.run(&stage.agent(), &["p", "--key", "a", "--dry-run"]).end();
+    let printed: Value = serde_json::from_str(&dry.stdout).expect("a dry run prints JSON");
+    assert!(printed.is_object());
+    assert!(stage.runs().is_empty());
+}

@@ -1,0 +1,134 @@
+//! A terminal in memory with a program on it: what a person would see, at every moment.
+
+use crate::call::poll;
+use crate::server::Server;
+use crate::stage::{LONGHAUL, Stage};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+
+/// Columns and rows.
+type Size = (u16, u16);
+
+/// A program whose stdout and stderr are a terminal. It does not outlive its test.
+pub struct Terminal {
+    child: Option<Child>,
+    control: File,
+    shown: Arc<Mutex<Shown>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+struct Shown {
+    parser: vt100::Parser,
+    written: Vec<u8>,
+}
+
+impl Terminal {
+    /// Starts the binary under test on a terminal of this size.
+    pub fn start(stage: &Stage, server: &Server, args: &[String], size: Size) -> Terminal {
+        Terminal::start_on(stage, server, args, size, "xterm-256color")
+    }
+
+    /// The same on a terminal of this type.
+    pub fn start_on(stage: &Stage, server: &Server, args: &[String], size: Size, term: &str) -> Terminal {
+        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+        grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
+        let name = ptsname(&control, Vec::new()).expect("it has a name").into_string().expect("a plain one");
+        let screen = OpenOptions::new().read(true).write(true).open(name).expect("it can be opened");
+        let control = File::from(control);
+        set_size(&control, size);
+        let child = Command::new(LONGHAUL)
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var("PATH").unwrap_or_default())
+            .envs([("LONGHAUL_HOME", stage.home()), ("HOME", stage.user_home())])
+            .env("TMPDIR", stage.folder())
+            .envs([("TZ", "UTC"), ("IS_SANDBOX", "1"), ("TERM", term), ("PAGER", "cat")])
+            .envs(server.api.environment())
+            .current_dir(stage.folder())
+            .stdin(Stdio::null())
+            .stdout(screen.try_clone().expect("it can be shared"))
+            .stderr(screen)
+            .spawn()
+            .expect("it can be started");
+        let (width, height) = size;
+        let shown = Shown { parser: vt100::Parser::new(height, width, 0), written: Vec::new() };
+        let shown = Arc::new(Mutex::new(shown));
+        let mut output = control.try_clone().expect("it can be shared");
+        let sink = Arc::clone(&shown);
+        let reader = thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // When no process has the other end any more, reading is an error.
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                let mut shown = sink.lock().expect("no reader panics");
+                shown.parser.process(&bytes[..count]);
+                shown.written.extend(&bytes[..count]);
+            }
+        });
+        Terminal { child: Some(child), control, shown, reader: Some(reader) }
+    }
+
+    pub fn resize(&self, size: Size) {
+        let (width, height) = size;
+        self.shown.lock().expect("no reader panics").parser.screen_mut().set_size(height, width);
+        set_size(&self.control, size);
+    }
+
+    /// Types keys: the terminal echoes them.
+    pub fn type_keys(&self, keys: &[u8]) {
+        (&self.control).write_all(keys).expect("a terminal takes keys");
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        let child = self.child.as_ref().expect("it has not been waited for");
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
+        kill_process(pid, signal).expect("a child that was not waited for keeps its number");
+    }
+
+    /// The rows of the screen, without the spaces at their ends.
+    pub fn rows(&self) -> Vec<String> {
+        let shown = self.shown.lock().expect("no reader panics");
+        let (_, width) = shown.parser.screen().size();
+        shown.parser.screen().rows(0, width).map(|row| row.trim_end().to_owned()).collect()
+    }
+
+    pub fn shows(&self, text: &str) -> bool {
+        self.rows().iter().any(|row| row.contains(text))
+    }
+
+    /// All that was written, with its control characters.
+    pub fn written(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock().expect("no reader panics").written).into_owned()
+    }
+
+    /// Waits for the end of the program and returns its exit code.
+    pub fn end(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("it is waited for once");
+        let status = poll(|| child.try_wait().expect("a child can be waited for")).expect("it ends");
+        let reader = self.reader.take().expect("it is joined once");
+        poll(|| reader.is_finished().then_some(())).expect("no process keeps the terminal");
+        status.code()
+    }
+}
+
+fn set_size(control: &File, (width, height): Size) {
+    let size = Winsize { ws_row: height, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(control, size).expect("a terminal has a size");
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if self.child.is_some() {
+            // A supervisor that is told to end takes its agent with it.
+            self.signal(Signal::TERM);
+            if let Some(mut child) = self.child.take() {
+                let _ = child.wait();
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Variables that the agent needs: recorded by name, and required by the supervisor that recovers the run.
+
+use crate::call::until;
+use crate::recovering::STEPS;
+use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
+use crate::server::Server;
+use crate::stage::Stage;
+use longhaul_store::RunDir;
+use rustix::process::{Signal, kill_process};
+use std::fs;
+use std::path::Path;
+
+const BOTH: &str = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL were set when the run started, but not now";
+
+fn kill_agent(run: &RunDir) {
+    let agent = agent_of(run);
+    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    until("the agent is gone", || is_gone(agent));
+}
+
+/// A run of which both the supervisor and the agent were killed.
+fn without_processes(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
+    in_mid_tool(stage, agent, server).kill();
+    let run = stage.only_run();
+    kill_agent(&run);
+    run
+}
+
+/// The runs that `longhaul recover` would take.
+fn recoverable(stage: &Stage) -> String {
+    stage.longhaul(["recover", "--list"]).end().stdout
+}
+
+#[test]
+fn run_without_the_variables_of_its_agent_stays_recoverable() {
+    with_each_agent("recovering without a key", |stage, agent, server| {
+        let run = without_processes(stage, agent, server);
+        let journal = fs::read(run.journal_path()).expect("a journal");
+        for args in [&[][..], &["@"]] {
+            let refused = stage.longhaul(["recover"]).args(args).end();
+            refused.envelope(25);
+            refused.says(&[BOTH, &format!("longhaul resume {}", run.id())]);
+        }
+        assert_eq!(fs::read(run.journal_path()).expect("a journal"), journal);
+        assert_eq!(recoverable(stage), format!("{}\n", run.id()));
+        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+    });
+}
+
+#[test]
+fn plan_has_the_names_of_the_variables_and_no_value() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let run = without_processes(&stage, &stage.agent(), &server);
+    let needed = || run.plan().expect("a plan").env.needed().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(needed(), ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]);
+    let plan = fs::read_to_string(run.plan_path()).expect("a plan");
+    for (name, value) in server.api.environment() {
+        assert!(!name.starts_with("ANTHROPIC_") || !plan.contains(&value), "{value} in {plan}");
+    }
+    // Cancelling starts no agent.
+    let cancelled = stage.longhaul(["cancel", "@"]).end();
+    assert_eq!(cancelled.code, 0, "{cancelled:?}");
+    let plan = run.plan().expect("a plan");
+    assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]), "{plan:?}");
+}
+
+#[test]
+fn resume_continues_with_the_variables_of_now() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = stage.run(&stage.agent(), &args).env("HTTPS_PROXY", "http://127.0.0.1:1").env("NO_PROXY", "*");
+    let run = run.against(&server).start();
+    until("the tool runs", || stage.work().join("begun").exists());
+    run.kill();
+    let run = stage.only_run();
+    kill_agent(&run);
+    let refused = recover(&stage, &server, &[]).end();
+    refused.envelope(25);
+    refused.says(&["HTTPS_PROXY, NO_PROXY were set when the run started, but not now"]);
+    let resumed = stage.longhaul(["resume", "@"]).against(&server).end();
+    done_in(&stage, &resumed.envelope(0), 2);
+    let plan = run.plan().expect("a plan");
+    assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]), "{plan:?}");
+}
+
+#[test]
+fn live_agent_is_followed_without_its_variables() {
+    with_each_agent("following without a key", |stage, agent, server| {
+        in_mid_tool(stage, agent, server).kill();
+        done_in(stage, &stage.longhaul(["recover"]).end().envelope(0), 1);
+        assert_eq!(steps(stage), "one\ntwo\nthree\n");
+    });
+}
+
+#[test]
+fn followed_agent_is_not_started_again_without_its_variables() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let run = stage.only_run();
+    let dead = run.status().expect("a status").supervisor_pid;
+    let following = stage.longhaul(["recover"]).start();
+    until("it is followed", || run.status().is_ok_and(|status| status.supervisor_pid != dead));
+    kill_agent(&run);
+    let ended = following.end();
+    ended.envelope(26);
+    ended.says(&[BOTH, &format!("longhaul recover {}", run.id())]);
+    assert_eq!(recoverable(&stage), format!("{}\n", run.id()));
+    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
+    assert_eq!(steps(&stage), "one\nthree\n");
+}

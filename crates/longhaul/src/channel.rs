@@ -1,0 +1,254 @@
+//! Notification channels: the values of `--notify`. A channel becomes a program with its input; nothing here starts one.
+//!
+//! No secret is part of a channel, of an argument or of a log: Slack's URL comes from an environment variable, and `curl`
+//! reads it from its standard input.
+
+use crate::news::News;
+use std::env;
+use std::str::FromStr;
+
+const NTFY_SERVER: &str = "https://ntfy.sh";
+// Shorter than the time that every command has, so that curl itself reports a server that does not answer.
+const CURL_TIME_LIMIT_S: u32 = 20;
+
+/// Where a notification goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// The desktop, by `notify-send` or `osascript`.
+    Desktop,
+    /// A topic of ntfy, by its whole URL.
+    Ntfy(String),
+    /// A webhook of Slack, by the name of the variable that holds its URL.
+    Slack(String),
+    /// A command of the user, which reads JSON.
+    Command(String),
+}
+
+/// A value of `--notify` that is no channel, or a channel that cannot be used here: what is wrong and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{error}; {hint}")]
+pub struct ChannelError {
+    /// The cause.
+    pub error: String,
+    /// What to type or to install.
+    pub hint: &'static str,
+}
+
+fn wrong<T>(error: impl Into<String>, hint: &'static str) -> Result<T, ChannelError> {
+    Err(ChannelError { error: error.into(), hint })
+}
+
+impl FromStr for Channel {
+    type Err = ChannelError;
+
+    fn from_str(text: &str) -> Result<Channel, ChannelError> {
+        match text.split_once(':') {
+            None if text == "desktop" => Ok(Channel::Desktop),
+            Some(("ntfy", topic)) => ntfy(topic),
+            Some(("slack", variable)) => slack(variable),
+            Some(("command", command)) => Ok(Channel::Command(command.to_owned())),
+            Some(_) | None => Ok(Channel::Command(text.to_owned())),
+        }
+    }
+}
+
+fn ntfy(topic: &str) -> Result<Channel, ChannelError> {
+    let hint = "write ntfy:TOPIC, or ntfy:https://HOST/TOPIC for a server of your own";
+    let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\'));
+    let is_topic = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    let Some(rest) = topic.strip_prefix("https://").or_else(|| topic.strip_prefix("http://")) else {
+        return match is_topic(topic) {
+            true => Ok(Channel::Ntfy(format!("{NTFY_SERVER}/{topic}"))),
+            false => wrong("a topic of ntfy has only letters, digits, `-` and `_`", hint),
+        };
+    };
+    match rest.split_once('/') {
+        Some((host, _)) if host.contains('@') => {
+            wrong("the URL holds a password, which every process of this machine could read", hint)
+        }
+        Some((host, path)) if !host.is_empty() && is_topic(path) && is_plain(host) => {
+            Ok(Channel::Ntfy(topic.to_owned()))
+        }
+        Some(_) | None => wrong("the URL has no host or no topic", hint),
+    }
+}
+
+/// The value may be the secret itself, so no error repeats it.
+fn slack(variable: &str) -> Result<Channel, ChannelError> {
+    let is_name = variable.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match is_name {
+        true => Ok(Channel::Slack(variable.to_owned())),
+        false => wrong(
+            "slack: takes the name of an environment variable, because the URL of a webhook is a secret",
+            "export SLACK_WEBHOOK_URL, and write slack:SLACK_WEBHOOK_URL",
+        ),
+    }
+}
+
+/// A program, its arguments and its standard input.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Delivery {
+    pub(crate) program: &'static str,
+    pub(crate) args: Vec<String>,
+    pub(crate) stdin: Vec<u8>,
+}
+
+/// A notification as people read it. It has no text of the task and none of the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) title: String,
+    pub(crate) body: String,
+    /// Whether a person must act.
+    pub(crate) urgent: bool,
+}
+
+impl Channel {
+    /// Returns an error if this channel cannot be used in an environment with these variables.
+    ///
+    /// # Errors
+    /// A program is not on `PATH`, or the variable of Slack holds no URL.
+    pub fn check(&self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ChannelError> {
+        let has = |program: &str| {
+            let path = variable("PATH").unwrap_or_default();
+            env::split_paths(&path).any(|dir| dir.join(program).is_file())
+        };
+        match self {
+            Channel::Command(_) => Ok(()),
+            Channel::Desktop if DESKTOP.iter().any(|program| has(program)) => Ok(()),
+            Channel::Desktop => wrong(
+                "neither `notify-send` nor `osascript` is on PATH",
+                "install libnotify (the package libnotify-bin or libnotify)",
+            ),
+            Channel::Ntfy(_) | Channel::Slack(_) if !has(CURL) => {
+                wrong("`curl` is not on PATH", "install curl")
+            }
+            Channel::Ntfy(_) => Ok(()),
+            Channel::Slack(name) => webhook(name, &variable).map(drop),
+        }
+    }
+
+    /// Returns the program that delivers this notification.
+    ///
+    /// # Errors
+    /// As for [`Channel::check`].
+    pub(crate) fn delivery(
+        &self,
+        (news, project): (&News, &str),
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Delivery, ChannelError> {
+        self.check(&variable)?;
+        let message = news.message(project);
+        Ok(match self {
+            Channel::Command(command) => Delivery {
+                program: "/bin/sh",
+                args: vec!["-c".to_owned(), command.clone()],
+                stdin: news.line(),
+            },
+            Channel::Desktop => desktop(&message, &variable("PATH").unwrap_or_default()),
+            Channel::Ntfy(url) => {
+                let priority = if message.urgent { "high" } else { "default" };
+                let headers =
+                    [format!("Title: {}", message.title), format!("Priority: {priority}"), TEXT.to_owned()];
+                curl(url, &headers, &message.body)
+            }
+            Channel::Slack(name) => {
+                let text = format!("*{}*\n{}", message.title, message.body);
+                let body = serde_json::json!({ "text": text }).to_string();
+                curl(&webhook(name, &variable)?, &[JSON.to_owned()], &body)
+            }
+        })
+    }
+}
+
+const CURL: &str = "curl";
+const DESKTOP: [&str; 2] = ["notify-send", "osascript"];
+const TEXT: &str = "Content-Type: text/plain; charset=utf-8";
+const JSON: &str = "Content-Type: application/json";
+
+fn webhook(name: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, ChannelError> {
+    let hint = "export the variable with the URL of the webhook before you start or recover the run";
+    match variable(name) {
+        Some(url) if url.starts_with("https://") || url.starts_with("http://") => Ok(url),
+        Some(_) => wrong(format!("the variable {name} holds no URL"), hint),
+        None => wrong(format!("the variable {name} is not set"), hint),
+    }
+}
+
+fn desktop(message: &Message, path: &str) -> Delivery {
+    let Message { title, body, urgent } = message;
+    if env::split_paths(path).any(|dir| dir.join(DESKTOP[0]).is_file()) {
+        let urgency = if *urgent { "critical" } else { "normal" };
+        let args = ["--app-name=longhaul", &format!("--urgency={urgency}"), "--", title, body];
+        return Delivery { program: DESKTOP[0], args: args.map(str::to_owned).to_vec(), stdin: Vec::new() };
+    }
+    let script = format!("display notification {} with title {}\n", quoted(body), quoted(title));
+    Delivery { program: DESKTOP[1], args: vec!["-".to_owned()], stdin: script.into_bytes() }
+}
+
+/// A POST. Everything is on curl's standard input, because arguments can be read by every process; `~/.curlrc` could
+/// print the URL into a log.
+fn curl(url: &str, headers: &[String], body: &str) -> Delivery {
+    let mut config = format!(
+        "url = {}\nproto = \"=http,https\"\nsilent\nshow-error\nfail\nmax-time = {CURL_TIME_LIMIT_S}\ndata-raw = {}\n",
+        quoted(url),
+        quoted(body)
+    );
+    headers.iter().for_each(|header| config += &format!("header = {}\n", quoted(header)));
+    let args = ["--disable", "--config", "-"].map(str::to_owned).to_vec();
+    Delivery { program: CURL, args, stdin: config.into_bytes() }
+}
+
+/// A text in double quotes, as both curl's configuration and AppleScript read it.
+fn quoted(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Channel, Message, curl, desktop, quoted};
+
+    #[test]
+    fn channels_parse_as_people_type_them() {
+        let check = |text: &str, expected: Channel| assert_eq!(text.parse(), Ok(expected), "{text}");
+        let ntfy = |url: &str| Channel::Ntfy(url.to_owned());
+        let command = |text: &str| Channel::Command(text.to_owned());
+        check("desktop", Channel::Desktop);
+        check("ntfy:my-topic_1", ntfy("https://ntfy.sh/my-topic_1"));
+        check("ntfy:http://127.0.0.1:8080/t", ntfy("http://127.0.0.1:8080/t"));
+        check("slack:SLACK_URL", Channel::Slack("SLACK_URL".to_owned()));
+        check("command:desktop", command("desktop"));
+        check("jq -r .next >> ~/todo:list", command("jq -r .next >> ~/todo:list"));
+        for text in ["ntfy:", "ntfy:a/b", "ntfy:https://host", "ntfy:https:///t", "ntfy:https://u:p@host/t"] {
+            assert!(text.parse::<Channel>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_error_never_repeats_a_webhook() {
+        let error = "slack:https://hooks.example/T0K3N".parse::<Channel>().expect_err("it is no name");
+        assert!(!error.to_string().contains("T0K3N"), "{error}");
+    }
+
+    #[test]
+    fn curl_receives_everything_on_stdin() {
+        let delivery = curl("https://host/secret", &["Title: a \"b\"".to_owned()], "one\ntwo \\");
+        assert_eq!(delivery.args, ["--disable", "--config", "-"]);
+        let config = String::from_utf8(delivery.stdin).expect("text");
+        assert!(config.contains("url = \"https://host/secret\"\n"), "{config}");
+        assert!(config.contains("data-raw = \"one\\ntwo \\\\\"\n"), "{config}");
+        assert!(config.contains("header = \"Title: a \\\"b\\\"\"\n"), "{config}");
+    }
+
+    #[test]
+    fn osascript_reads_its_script_from_stdin() {
+        let message = Message { title: "t".to_owned(), body: "say \"x\"".to_owned(), urgent: false };
+        let delivery = desktop(&message, "");
+        assert_eq!((delivery.program, delivery.args), ("osascript", vec!["-".to_owned()]));
+        let script = String::from_utf8(delivery.stdin).expect("text");
+        assert_eq!(script, format!("display notification {} with title \"t\"\n", quoted(&message.body)));
+    }
+}

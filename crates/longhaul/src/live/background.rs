@@ -1,0 +1,81 @@
+//! Describes background tasks that ended with their agent: commands and the last lines of their output. Never starts or
+//! stops one.
+
+use super::left::tail_of;
+use longhaul_agent::BackgroundTask;
+use longhaul_store::{AttemptDir, StoppedTask};
+use std::fs;
+use std::path::Path;
+
+// Enough for a stack trace's end or the last steps of a training, and little in a prompt.
+const LINES_MAX: usize = 10;
+const LINE_CHARS_MAX: usize = 200;
+
+/// Adds the last lines to tasks that ended with the agent of this attempt, and stores them for people.
+pub(crate) fn stopped(dir: &AttemptDir, tasks: &[BackgroundTask]) -> Vec<BackgroundTask> {
+    if tasks.is_empty() {
+        return Vec::new();
+    }
+    // An earlier supervisor may have read output that is gone by now.
+    let stored = dir.stopped_tasks().unwrap_or_default();
+    let last_lines = |task: &BackgroundTask| {
+        let known = stored.iter().find(|known| known.output_file == task.output)?;
+        known.last_lines.clone()
+    };
+    let describe = |task: &BackgroundTask| {
+        let lines = last_lines(task).or_else(|| last_lines_of(Path::new(task.output.as_ref()?)));
+        BackgroundTask { last_lines: lines, ..task.clone() }
+    };
+    let tasks: Vec<BackgroundTask> = tasks.iter().map(describe).collect();
+    let for_people = tasks.iter().map(|task| StoppedTask {
+        command: task.command.clone(),
+        output_file: task.output.clone(),
+        last_lines: task.last_lines.clone(),
+    });
+    // A file that cannot be written fails nothing.
+    let _ = dir.write_stopped_tasks(&for_people.collect::<Vec<_>>());
+    tasks
+}
+
+fn last_lines_of(path: &Path) -> Option<String> {
+    // Opening anything else, such as a FIFO, could block.
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    is_file.then(|| plain(&tail_of(path))).filter(|lines| !lines.is_empty())
+}
+
+/// The agent's last line in the output of a command that it stopped (Claude Code 2.1.330).
+const STOPPED_MARK: &str = "[killed]";
+
+/// The last lines that are not empty, without what would move a terminal's cursor.
+fn plain(text: &str) -> String {
+    let line = |line: &str| {
+        // A progress bar overwrites its line.
+        let shown = line.trim_end().rsplit('\r').next().unwrap_or_default();
+        let chars = shown.chars().filter(|c| !c.is_control() || *c == '\t');
+        chars.take(LINE_CHARS_MAX).collect::<String>()
+    };
+    let is_said = |line: &String| !line.trim().is_empty() && line != STOPPED_MARK;
+    let lines: Vec<String> = text.lines().map(line).filter(is_said).collect();
+    lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{last_lines_of, plain};
+    use std::path::Path;
+
+    #[test]
+    fn the_last_lines_are_plain_and_few() {
+        assert_eq!(plain("1%\r50%\r100%\r\n\n\x1b[31mdone\x1b[0m\n\n[killed]\n"), "100%\n[31mdone[0m");
+        let many: String = (0..30).map(|number| format!("step {number}\n")).collect();
+        assert_eq!(plain(&many).lines().count(), 10);
+        assert!(plain(&many).ends_with("step 29"));
+        assert_eq!(plain(&"x".repeat(1_000)).len(), 200);
+    }
+
+    #[test]
+    fn only_files_are_read() {
+        assert_eq!(last_lines_of(Path::new("/dev/zero")), None);
+        assert_eq!(last_lines_of(Path::new("/nowhere")), None);
+    }
+}

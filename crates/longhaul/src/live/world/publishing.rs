@@ -1,0 +1,82 @@
+//! Publishes where a live run stands: `status.json`, the usage of the running attempt by model, and the cost summary of a
+//! harness. These files are derived. One that cannot be written fails nothing, and no decision reads them.
+
+use super::LiveWorld;
+use super::ending::spent;
+use crate::report::cost_summary;
+use crate::spending::SpendingReader;
+use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Tally};
+use longhaul_store::Status;
+use std::process;
+
+// Readers see usage within two seconds; the disk sees one write a second.
+const INTERVAL: Span = Span(1_000);
+
+/// The files that were published last.
+pub(super) struct Published {
+    status: Status,
+    state: State,
+    limits: Limits,
+    usage: Tally,
+    at: Moment,
+}
+
+impl LiveWorld<'_> {
+    /// Publishes the run after a step that recorded something.
+    pub(super) fn publish(&mut self, run: &Run, policy: &Policy, at: Moment) {
+        let status = Status::of(self.setup.dir.id(), run, policy, process::id(), at);
+        let (state, limits) = (run.state().clone(), policy.limits);
+        let usage = state.tally;
+        self.published = Some(Published { status, state, limits, usage, at });
+        self.write_published(at);
+    }
+
+    /// Publishes the usage and the background commands of the running attempt if they changed, at most once a second.
+    /// Returns when a change is due that came too early.
+    pub(super) fn publish_usage(&mut self) -> Option<Moment> {
+        let published = self.published.as_ref()?;
+        if self.usage(&published.state) == published.usage && self.background() == published.status.background
+        {
+            return None;
+        }
+        let (now, due) = (self.clock.at(), published.at + INTERVAL);
+        if now < due {
+            return Some(due);
+        }
+        self.write_published(now);
+        None
+    }
+
+    /// Returns the usage of the run in `state`, the running attempt included.
+    fn usage(&self, state: &State) -> Tally {
+        let live = self.attempt.as_ref().map(|attempt| attempt.decoder.glance().tally);
+        state.tally.plus(live.unwrap_or_default())
+    }
+
+    /// Returns the commands that the agent runs in the background.
+    fn background(&self) -> Vec<String> {
+        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
+        let running = glance.map(|glance| glance.background.as_slice()).unwrap_or_default();
+        running.iter().map(|task| task.command.clone()).collect()
+    }
+
+    fn write_published(&mut self, now: Moment) {
+        let Some(mut published) = self.published.take() else { return };
+        (published.usage, published.at) = (self.usage(&published.state), now);
+        published.status.background = self.background();
+        let dir = &self.setup.dir;
+        let _ = dir.write_status(&published.status.clone().with_usage(published.usage, now));
+        let glance = self.attempt.as_ref().map(|attempt| {
+            let _ = attempt.dir.write_spent(&spent(attempt.decoder.by_model()));
+            attempt.decoder.glance()
+        });
+        if self.setup.harness.is_some() {
+            let state = State { tally: published.usage, ..published.state.clone() };
+            let model = glance.unwrap_or(&self.glance).model.clone();
+            let spending = self.spending.get_or_insert_with(SpendingReader::new).read(dir);
+            let _ =
+                dir.write_cost_summary(&cost_summary(dir, &state, published.limits, spending, model, now));
+        }
+        self.published = Some(published);
+    }
+}

@@ -1,0 +1,228 @@
+//! Commands that a person can type about a finished run. Each works as printed: it has no placeholder, and the command
+//! accepts it for this run. It reads no file but to find an installed agent.
+
+use crate::agents::find_claude;
+use longhaul_core::{
+    Fault, Limit, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, StartupError, Usd, Used, typed,
+};
+use longhaul_store::Plan;
+use std::path::Path;
+
+/// The settings of a run on which its commands depend.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandContext<'a> {
+    /// Limits and schedules.
+    pub policy: &'a Policy,
+    /// The model that was asked for.
+    pub model: Option<&'a str>,
+    /// The permission mode that was asked for.
+    pub permission_mode: Option<&'a str>,
+    /// The agent's program.
+    pub program: &'a Path,
+}
+
+impl<'a> From<&'a Plan> for CommandContext<'a> {
+    fn from(plan: &'a Plan) -> CommandContext<'a> {
+        CommandContext {
+            policy: &plan.policy,
+            model: plan.model.as_deref(),
+            permission_mode: plan.permission_mode.as_deref(),
+            program: plan.agent.program.as_path(),
+        }
+    }
+}
+
+/// Commands that continue a finished or suspended run, the likeliest first; none if nothing needs to be done.
+pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContext<'a>>) -> Vec<String> {
+    let context = context.into();
+    let state = run.state();
+    let Some(outcome) = state.outcome() else {
+        let is_suspended = matches!(state.phase, Phase::Suspended { .. });
+        return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
+    };
+    let used = run.used(state.ended);
+    let more =
+        raised(context.policy, &used, outcome.limit).map(|flags| format!(" {flags}")).unwrap_or_default();
+    let resume =
+        |flags: &str| format!("longhaul resume {id}{}{flags}{more}", if flags.is_empty() { "" } else { " " });
+    match (outcome.kind, outcome.fault) {
+        (OutcomeKind::Done, _) => Vec::new(),
+        (OutcomeKind::Refused, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
+            unusable(state.startup, context.program, resume)
+        }
+        (_, fault) => by_fault(outcome, fault, context)
+            .map_or_else(|| vec![resume("")], |flags| flags.iter().map(|flags| resume(flags)).collect()),
+    }
+}
+
+/// The flags of `resume` that change what the fault was about, an entry for each command; `None` if it needs none.
+fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>) -> Option<Vec<String>> {
+    let CommandContext { policy, model, permission_mode, .. } = context;
+    match fault.filter(|_| outcome.limit.is_none())? {
+        Fault::Permission => {
+            let stronger = match permission_mode {
+                Some("bypassPermissions") => &[][..],
+                Some("acceptEdits") => &["bypassPermissions"],
+                Some(_) | None => &["acceptEdits", "bypassPermissions"],
+            };
+            let modes = stronger.iter().map(|mode| format!("--permission-mode {mode}"));
+            Some(modes.chain(["--allow-denials".to_owned()]).collect())
+        }
+        Fault::ModelUnknown => {
+            let other = if model == Some("sonnet") { "opus" } else { "sonnet" };
+            Some(vec![format!("--model {other}")])
+        }
+        Fault::AttemptTimeout => {
+            let longer = policy.attempt_timeout?.doubled(1);
+            Some(vec![format!("--attempt-timeout {}", typed(longer))])
+        }
+        Fault::OutOfMemory => {
+            let bytes = policy.limits.memory?.saturating_mul(2);
+            Some(vec![format!("--memory-limit {}M", bytes >> 20)])
+        }
+        Fault::SessionLost
+        | Fault::RateLimited
+        | Fault::Overloaded
+        | Fault::ServerError
+        | Fault::Network
+        | Fault::UsageLimit
+        | Fault::Crashed
+        | Fault::Interrupted
+        | Fault::Stalled
+        | Fault::SessionExists
+        | Fault::SessionBusy
+        | Fault::ContextFull
+        | Fault::OutputLimit
+        | Fault::Unfinished
+        | Fault::GuardLapsed
+        | Fault::Auth
+        | Fault::Billing
+        | Fault::Refused
+        | Fault::BadRequest
+        | Fault::AgentMissing
+        | Fault::AgentUnusable
+        | Fault::TurnLimit
+        | Fault::AgentBudget
+        | Fault::Unknown => None,
+    }
+}
+
+/// Commands after a start that the agent refused.
+fn unusable(startup: Option<StartupError>, program: &Path, resume: impl Fn(&str) -> String) -> Vec<String> {
+    match startup {
+        Some(StartupError::BypassAsRoot) => {
+            vec![format!("IS_SANDBOX=1 {}", resume("")), resume("--permission-mode acceptEdits")]
+        }
+        Some(StartupError::UnknownPermissionMode) => vec![resume("--permission-mode acceptEdits")],
+        Some(StartupError::SandboxMissing) => vec![resume("")],
+        Some(
+            StartupError::NotAnAgent
+            | StartupError::ProgramMissing
+            | StartupError::Unusable
+            | StartupError::SessionUnknown
+            | StartupError::SessionInUse
+            | StartupError::SessionHeld,
+        )
+        | None => {
+            let other = find_claude(None).ok().filter(|found| found != program);
+            let other =
+                other.map(|found| resume(&format!("--agent-path {}", quoted(&found.display().to_string()))));
+            other.into_iter().chain(["longhaul doctor".to_owned(), resume("")]).collect()
+        }
+    }
+}
+
+/// The flags of `resume` that give a run more of what it used up, and of the limit that ended it; `None` if none did, and
+/// something is left of each.
+pub fn raised(policy: &Policy, used: &Used, ended_by: Option<Limit>) -> Option<String> {
+    let before = policy.limits;
+    let mut limits = ended_by.map_or(before, |limit| with_more(before, limit));
+    // Each round doubles a limit, so what an expensive answer used beyond it is covered, too.
+    while let Some((limit, _)) = limits.reached(policy.wrap_up, used) {
+        let raised = with_more(limits, limit);
+        if raised == limits {
+            break;
+        }
+        limits = raised;
+    }
+    let flags = [
+        limits.budget.filter(|_| limits.budget != before.budget).map(|total| {
+            let more = total.less(before.budget.unwrap_or_default());
+            format!("--add-budget {}", dollars(more))
+        }),
+        limits.tokens.filter(|_| limits.tokens != before.tokens).map(|total| format!("--max-tokens {total}")),
+        (limits.time != before.time || limits.wall != before.wall).then(|| {
+            // One of the two is set, and both grew by the same.
+            let (after, before) = (limits.time.or(limits.wall), before.time.or(before.wall));
+            format!("--add-time {}", typed(after.unwrap_or_default() - before.unwrap_or_default()))
+        }),
+        limits.turns.filter(|_| limits.turns != before.turns).map(|total| format!("--max-turns {total}")),
+    ];
+    let flags = flags.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    (!flags.is_empty()).then_some(flags)
+}
+
+fn with_more(limits: Limits, limit: Limit) -> Limits {
+    let longer = |more| Limits {
+        time: limits.time.map(|time| time + more),
+        wall: limits.wall.map(|wall| wall + more),
+        ..limits
+    };
+    match limit {
+        Limit::Budget => Limits { budget: limits.budget.map(|usd| usd + usd), ..limits },
+        Limit::Tokens => Limits { tokens: limits.tokens.map(|count| count.saturating_mul(2)), ..limits },
+        Limit::Time => longer(limits.time.unwrap_or_default()),
+        Limit::Wall => longer(limits.wall.unwrap_or_default()),
+        Limit::Turns => Limits { turns: limits.turns.map(|count| count.saturating_mul(2)), ..limits },
+    }
+}
+
+/// An amount as the command line reads it: cents, or as many digits as it has.
+fn dollars(amount: Usd) -> String {
+    if amount.0.is_multiple_of(10_000) {
+        format!("{:.2}", amount.dollars())
+    } else {
+        format!("{:.6}", amount.dollars()).trim_end_matches('0').to_owned()
+    }
+}
+
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+".contains(letter);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::raised;
+    use longhaul_core::{Limit, Limits, Policy, Preset, Span, Usd, Used, WrapUp};
+
+    fn check(limits: Limits, used: Used, expected: Option<&str>) {
+        let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..Preset::Default.policy() };
+        assert_eq!(raised(&policy, &used, None).as_deref(), expected, "{limits:?} {used:?}");
+    }
+
+    #[test]
+    fn adds_the_original_amount_until_something_is_left() {
+        let budget = Limits { budget: Some(Usd(2_000_000)), ..Limits::default() };
+        check(budget, Used { money: Usd(2_000_000), ..Used::default() }, Some("--add-budget 2.00"));
+        check(budget, Used { money: Usd(1_990_000), ..Used::default() }, Some("--add-budget 2.00"));
+        check(budget, Used { money: Usd(9_000_000), ..Used::default() }, Some("--add-budget 14.00"));
+        check(budget, Used { money: Usd(5), ..Used::default() }, None);
+        let policy = Policy { limits: budget, ..Preset::Default.policy() };
+        let ended = raised(&policy, &Used::default(), Some(Limit::Budget));
+        assert_eq!(ended.as_deref(), Some("--add-budget 2.00"));
+        let small = Limits { budget: Some(Usd(1_500)), ..Limits::default() };
+        check(small, Used { money: Usd(1_600), ..Used::default() }, Some("--add-budget 0.0045"));
+        let turns = Limits { turns: Some(6), tokens: Some(1_000), ..Limits::default() };
+        let used = Used { turns: 6, tokens: 1_200, ..Used::default() };
+        check(turns, used, Some("--max-tokens 2000 --max-turns 12"));
+        let time =
+            Limits { time: Some(Span::from_mins(60)), wall: Some(Span::from_mins(90)), ..Limits::default() };
+        check(time, Used { time: Span::from_mins(60), ..Used::default() }, Some("--add-time 1h"));
+        check(time, Used { wall: Span::from_mins(95), ..Used::default() }, Some("--add-time 1h30m"));
+    }
+}

@@ -1,0 +1,100 @@
+//! States in sentences why a run did not finish its work. It reads vendor fields and records, never the agent's prose.
+
+use crate::live::tail;
+use longhaul_agent::{Glance, for_user};
+use longhaul_core::{By, Fault, Outcome, OutcomeKind, State};
+use longhaul_store::RunDir;
+use std::path::PathBuf;
+
+// The end of a test report: the failures and the totals.
+const LINES_MAX: usize = 20;
+// As many lines of ordinary length; one endless line does not fill a screen.
+const BYTES_MAX: u64 = 4 << 10;
+
+/// The check that failed last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedCheck {
+    /// Its ordinal in the run, from 1.
+    pub number: u32,
+    /// The absolute path of its log, which holds the commands and their output.
+    pub log: PathBuf,
+    /// The last lines of the log, at most 20.
+    pub tail: String,
+}
+
+impl FailedCheck {
+    pub(super) fn read(dir: &RunDir, state: &State, outcome: Outcome) -> Option<FailedCheck> {
+        if outcome.kind != OutcomeKind::CheckFailed {
+            return None;
+        }
+        let path = dir.check_output_path(state.checks);
+        let text = tail(&path, BYTES_MAX).unwrap_or_default();
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        let tail = lines[lines.len().saturating_sub(LINES_MAX)..].join("\n");
+        let log = std::path::absolute(&path).unwrap_or(path);
+        Some(FailedCheck { number: state.checks, log, tail })
+    }
+}
+
+/// Returns the errors of a run with this outcome: the reason, the last lines of a failed check, and the agent's messages.
+pub(super) fn errors(
+    state: &State,
+    outcome: Outcome,
+    check: Option<&FailedCheck>,
+    glance: &Glance,
+    stderr: Option<&str>,
+) -> Vec<String> {
+    if outcome.kind == OutcomeKind::Done {
+        return Vec::new();
+    }
+    let mut errors = vec![reason(state, outcome, check)];
+    errors.extend(check.map(|check| check.tail.clone()).filter(|tail| !tail.is_empty()));
+    errors.extend(glance.errors.iter().cloned());
+    errors.extend(stderr.map(for_user).filter(|text| !text.is_empty()));
+    errors.dedup();
+    errors
+}
+
+/// Returns why the run did not finish its work, as a clause without a period.
+fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> String {
+    let fault = outcome.fault.map(|fault| describe(state, fault));
+    if let Some(limit) = outcome.limit {
+        let reached = format!("{} is exhausted", limit.describe());
+        return fault.map_or_else(|| reached.clone(), |fault| format!("{reached}, and {fault}"));
+    }
+    if let Some(FailedCheck { number, log, .. }) = check {
+        return format!("check {number} failed; its output is in {}", log.display());
+    }
+    let otherwise = match outcome.kind {
+        OutcomeKind::Done => "the work is done",
+        OutcomeKind::Failed => "the agent gave up or made no progress",
+        OutcomeKind::OverBudget => "the budget is exhausted",
+        OutcomeKind::OutOfTime => "the time limit is exhausted",
+        OutcomeKind::NeedsPerson => "the run needs a person",
+        OutcomeKind::CheckFailed => "the check failed",
+        OutcomeKind::Refused => "the run was not started",
+        OutcomeKind::Incomplete => "Longhaul could not continue the run",
+        OutcomeKind::Bug => "Longhaul has a bug",
+        OutcomeKind::RetryLater => "the API is not available",
+        OutcomeKind::Cancelled => return format!("{} cancelled the run", actor(outcome.by)),
+        OutcomeKind::Suspended => return format!("{} suspended the run", actor(outcome.by)),
+    };
+    fault.unwrap_or_else(|| otherwise.to_owned())
+}
+
+fn actor(by: Option<By>) -> &'static str {
+    match by {
+        Some(By::Person | By::PersonNow) | None => "a person",
+        Some(By::Sigterm) => "SIGTERM",
+        Some(By::Sighup) => "SIGHUP",
+    }
+}
+
+fn describe(state: &State, fault: Fault) -> String {
+    match fault {
+        Fault::Unfinished if state.idle_stops > 0 => {
+            format!("the agent stopped {} times in a row without changing anything", state.idle_stops + 1)
+        }
+        _ => fault.describe_with(state.result.as_ref()).to_owned(),
+    }
+}

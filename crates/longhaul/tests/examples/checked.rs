@@ -1,0 +1,40 @@
+//! A program that uses the library: it sets a check on a request, and prints what the report says about it.
+
+use longhaul::agents::find_claude;
+use longhaul::{Request, Unobserved, supervise};
+use longhaul_core::{Checking, Preset};
+use longhaul_store::Home;
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+use tokio::sync::mpsc;
+
+/// Carries out a request whose work this command verifies.
+pub fn main(check: String) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(check))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(check: String) -> Result<(), Box<dyn Error>> {
+    let home = Home::open(None, |name| env::var_os(name))?;
+    let policy = Preset::Default.policy();
+    let mut request = Request::new(home, find_claude(None)?, env::current_dir()?, "Write hello.txt.", policy);
+    request.order.permission_mode = Some("acceptEdits".to_owned());
+    if check == "false" {
+        request.policy.check = Some(Checking { attempts_max: 1, ..Checking::DEFAULT });
+    }
+    request.order.checks = vec![check];
+    let (_cancel, cancels) = mpsc::channel(1);
+    let report = supervise(request, &mut Unobserved, cancels).await?;
+    println!("{}, verified by {:?}, {} errors", report.outcome.kind, report.verified, report.errors.len());
+    for line in report.failed_check.iter().flat_map(|check| check.tail.lines()) {
+        println!("{line}");
+    }
+    Ok(())
+}

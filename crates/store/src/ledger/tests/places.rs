@@ -1,0 +1,89 @@
+//! Homes that are moved, copied and restored: the ledger answers from the home that it is in.
+
+use super::*;
+use crate::Placement;
+use std::path::PathBuf;
+use std::process::Command;
+
+fn at_path(path: PathBuf) -> Home {
+    Home::locate(Some(path), |_| None).expect("an absolute path is a home")
+}
+
+fn dirs(ledger: &mut Ledger) -> Vec<PathBuf> {
+    let mut dirs: Vec<_> = all(ledger).into_iter().map(|run| run.dir).collect();
+    dirs.sort();
+    dirs
+}
+
+/// Copies a directory as a backup does.
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("there is cp");
+    assert!(copied.success());
+}
+
+#[test]
+fn moved_home_has_its_runs_where_it_is() {
+    let (dir, home) = home();
+    let one = run(&home, 1, &whole_story());
+    let elsewhere = Placement { runs_dir: Some(dir.path().join("elsewhere")), ..Placement::default() };
+    let other = home.place_run(&elsewhere, &day(), 2, &plan()).expect("a run");
+    // Its workspace is in its directory.
+    let mut in_place = plan();
+    in_place.cwd = "workspace/input".into();
+    let third = home.create_run(&day(), 3, &in_place).expect("a run");
+    assert_eq!(caught_up(&home).runs(&RunFilter::default()).expect("the runs").len(), 3);
+
+    let moved = at_path(dir.path().join("moved"));
+    fs::rename(home.path(), moved.path()).expect("a home can be moved");
+    let mut ledger = caught_up(&moved);
+    let now =
+        |run: &NewRun| moved.runs_path().join(run.dir.path().strip_prefix(home.runs_path()).expect("within"));
+    let mut expected = vec![now(&one), now(&third), other.dir.path().to_owned()];
+    expected.sort();
+    assert_eq!(dirs(&mut ledger), expected);
+    let project = |run: &LedgerRun| (run.id == *third.dir.id()).then(|| run.project.clone());
+    let real = fs::canonicalize(now(&third)).expect("it is there");
+    assert_eq!(
+        all(&mut ledger).iter().find_map(project),
+        Some(real.join("workspace/input").display().to_string())
+    );
+    assert_eq!(differences(&ledger), [""; 0]);
+    ledger.rebuild().expect("it is rebuilt");
+    assert_eq!(dirs(&mut ledger), expected);
+    assert!(all(&mut ledger).iter().all(|run| run.state != RunState::Unreadable));
+    assert_eq!(differences(&ledger), [""; 0]);
+}
+
+#[test]
+fn copied_home_answers_from_itself() {
+    let (dir, home) = home();
+    let mut original = run(&home, 1, &started(1, 0));
+    drop(caught_up(&home));
+    let copied = at_path(dir.path().join("copied"));
+    copy(home.path(), copied.path());
+    append(&mut original, &finished(1_000, 20));
+    let mut ledger = caught_up(&copied);
+    let found: Vec<_> = all(&mut ledger).into_iter().map(|run| (run.state, run.dir)).collect();
+    let named = copied.find(original.dir.id().as_str()).expect("it was copied");
+    assert_eq!(found, [(RunState::Running, named.path().to_owned())]);
+    assert_eq!(differences(&ledger), [""; 0]);
+}
+
+#[test]
+fn restored_ledger_learns_what_it_is_behind_by() {
+    let (dir, home) = home();
+    let mut one = run(&home, 1, &whole_story());
+    drop(caught_up(&home));
+    let backup = dir.path().join("backup");
+    copy(&Ledger::path_in(&home), &backup);
+    // The ledger of the backup lists the run as finished, and no reader opens such a run again.
+    let again = Record::RunReopened { at: at(2_000), ask: longhaul_core::Ask::Continue, changes: Vec::new() };
+    append(&mut one, &[vec![again], started(3, 2_000), finished(3_000, 40)].concat());
+    Ledger::set_aside(&home).expect("it can be moved");
+    fs::rename(&backup, Ledger::path_in(&home)).expect("it can be restored");
+    let mut ledger = open(&home);
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    assert_eq!(ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost, cents(65));
+    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp::default());
+    assert_eq!(differences(&ledger), [""; 0]);
+}
