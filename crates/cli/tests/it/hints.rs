@@ -121,7 +121,7 @@ fn hints_after_a_limit_work_as_printed() {
         (&["--budget", "0.001"][..], 21),
         (&["--max-tokens", "10"], 21),
         (&["--max-turns", "1"], 22),
-        (&["--max-turns", "2", "--max-tokens", "1k"], 22),
+        (&["--max-turns", "2", "--max-tokens", "1300"], 22),
     ];
     for (limit, code) in limits {
         check(&case(WORK, &[&FREE, limit].concat(), code));

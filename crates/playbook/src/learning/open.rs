@@ -113,6 +113,8 @@ impl Learning {
             let lock = File::open(place.dir()).map_err(|cause| refused(&path, &cause))?;
             lock.lock().map_err(|cause| refused(&path, &cause))?;
             match Learning::connect(place, &path).and_then(|learning| learning.examine()) {
+                // Another one has set it aside and has not made the new one yet.
+                Err(_) if !path.exists() => None,
                 Err(LearningError::Damaged { .. }) => {
                     Some(set_aside(&path).map_err(|cause| refused(&path, &cause))?)
                 }
