@@ -64,9 +64,15 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
         format!("attempt {} starts beside a living process", plan.attempt)
     })?;
     // From newest to oldest: this attempt's start, the sweep after the one before, that one's end.
-    let mut swept = false;
+    let (mut swept, mut is_recovered) = (false, false);
     for record in journal.iter().rev() {
         match record {
+            Record::Recovered { .. } => is_recovered = true,
+            Record::SuspendOrdered { .. } if !is_recovered => {
+                return ensure(false, Oracle::Cancels, || {
+                    format!("attempt {} starts although the run is being suspended", plan.attempt)
+                });
+            }
             Record::CancelOrdered { .. } => {
                 return ensure(false, Oracle::Cancels, || {
                     format!("attempt {} starts after a cancel", plan.attempt)
@@ -97,7 +103,6 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             | Record::Said { .. }
             | Record::InputEnded { .. }
             | Record::SilenceExcused { .. }
-            | Record::Recovered { .. }
             | Record::StopOrdered { .. }
             | Record::Downtime { .. }
             | Record::SuspendOrdered { .. }
