@@ -1,12 +1,11 @@
-//! How long a verdict takes on calls of a megabyte, of kinds that are harmless and of kinds that are meant to take
-//! long: `cargo run --release -p longhaul-agent --example guard_speed`.
+//! Measures verdicts on calls of a megabyte, ordinary ones and ones made to take long: `cargo run --release -p longhaul-agent --example guard_speed`.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
 
-use longhaul_agent::{Call, Guards, Verdict};
+use longhaul_agent::{BlockedPaths, Call, Guards, Verdict};
 use serde_json::json;
 use std::time::Instant;
 
-const KINDS: [(&str, &str); 23] = [
+const KINDS: [(&str, &str); 27] = [
     ("words", "echo some words of a command\n"),
     ("quoted words", "echo \"some words\" 'of a' command;"),
     ("a here-document", "line of a file with https://safe.test/x in it\n"),
@@ -29,12 +28,18 @@ const KINDS: [(&str, &str); 23] = [
     ("many ports", "nc example.com 80 81 82 83 84 85 "),
     ("folders", "cd aaaaaaaaaaaaaaaaaaaaaa; echo b c d e f;"),
     ("values of a loop", "for x in a b c d; do echo $x$x$x; done;"),
+    ("paths", "cat ../code/a/b/c ./x ~/y "),
+    ("other letters", "éxämple.cöm "),
+    ("numbers", "1.2.3.4 0xff "),
+    ("percent signs", "%2525%41"),
     ("scripts in scripts", "bash -c \"bash -c 'echo a; echo b'\"; "),
 ];
 
 fn main() {
     let urls = ["example.com/papers/*", "203.0.113.7", "[2001:db8::7]", "blocked.test"];
+    let paths = ["secrets/key".to_owned(), ".env".to_owned(), "/srv/my data".to_owned()];
     let guards = Guards {
+        block_paths: BlockedPaths::new(&paths, "/code/repo", "/home/dev").expect("they can be blocked"),
         block_urls: urls.iter().map(|text| text.parse().expect(text)).collect(),
         ..Guards::default()
     };
@@ -43,9 +48,9 @@ fn main() {
         let time = |bytes: usize| {
             let command = piece.repeat(bytes / piece.len());
             let input = json!({ "command": command }).to_string();
-            let begun = Instant::now();
+            let started = Instant::now();
             let verdict = guards.verdict(&Call::new("Bash", &input));
-            (begun.elapsed(), verdict)
+            (started.elapsed(), verdict)
         };
         let ((small, _), (large, verdict)) = (time(256 << 10), time(1 << 20));
         let denied = if verdict == Verdict::Pass { "" } else { "denied" };

@@ -167,7 +167,7 @@ pub struct Order {
     /// How long a seed may be, in estimated tokens.
     pub seed_tokens: u64,
     /// The model that condenses older work for a seed; nothing if none does. The policy says whether it is asked.
-    pub seed_summary: Option<String>,
+    pub handoff_summary: Option<String>,
     /// How often the agent may repeat a failed request by itself.
     pub inner_retries: u32,
     /// The run, for the mark in the environment.

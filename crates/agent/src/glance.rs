@@ -10,10 +10,23 @@ const NAME_CHARS_MAX: usize = 64;
 const ERRORS_MAX: usize = 20;
 const ERROR_BYTES_MAX: usize = 4 << 10;
 // Four of them fit into one call, and a person reads no more than these.
+// Calls that are denied because of a URL: beyond this the agent does little else.
+const BLOCKED_MAX: usize = 1_000;
 const ANSWERED_MAX: usize = 100;
 const ANSWERED_BYTES_MAX: usize = 500;
 // A line may be four times as long; three copies of it must fit into 200 MB.
 const RESULT_BYTES_MAX: usize = 16 << 20;
+
+/// A call that a guard denied because it names a blocked URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockedCall {
+    /// The tool.
+    pub tool: String,
+    /// The URL, command or question of the call, shortened.
+    pub target: String,
+    /// The pattern that blocks it.
+    pub pattern: String,
+}
 
 /// An attempt at a glance.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +39,8 @@ pub struct Glance {
     pub version: Option<String>,
     /// The permission mode in force; known before the first request is made.
     pub permission_mode: Option<String>,
+    /// Patterns of the guards that match none of the agent's tools.
+    pub unmatched_tools: Vec<String>,
     /// What the agent is doing, in a few words on one line: `Bash: cargo test`.
     pub activity: String,
     /// A tool call that is running, with its most informative argument: `Bash: cargo test`.
@@ -40,6 +55,8 @@ pub struct Glance {
     pub errors: Vec<String>,
     /// Its questions with their answers, oldest first, bounded.
     pub answered: Vec<Answered>,
+    /// Calls that were denied because they name a blocked URL, oldest first, bounded.
+    pub blocked: Vec<BlockedCall>,
     /// Background commands and sub-agents that run, the oldest first; after the end of the stream, those that ended with the
     /// process.
     pub background: Vec<BackgroundTask>,
@@ -72,6 +89,13 @@ impl Glance {
         let text = for_user(beginning(text, ERROR_BYTES_MAX));
         if !text.is_empty() && self.errors.last() != Some(&text) && self.errors.len() < ERRORS_MAX {
             self.errors.push(text);
+        }
+    }
+
+    /// Adds a call that was denied because of a URL.
+    pub(crate) fn blocked(&mut self, call: BlockedCall) {
+        if self.blocked.len() < BLOCKED_MAX {
+            self.blocked.push(call);
         }
     }
 

@@ -1,31 +1,37 @@
-//! What an agent may not do in a run, whatever it is permitted otherwise, and what its questions are answered. A verdict is a matter of the call
-//! alone, so that whoever reads the agent's stream again comes to the same one.
+//! Guards: rules that are asked before each tool call. They match the names of tools, hosts and paths, and never evaluate a
+//! program. A verdict depends on the call alone, so replaying a stream gives the same verdicts.
 
 mod call;
-mod code;
+mod decodings;
 mod host;
 mod list_file;
 mod paths;
-mod reach;
-mod shell;
-mod texts;
-mod unescape;
+mod tool_names;
 mod url_pattern;
 mod urls;
 
 use crate::glance::beginning;
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, fits};
 use crate::{Answers, AnswersError, NetworkError};
 pub use call::Call;
+use decodings::decodings;
 pub use list_file::{UrlListError, url_patterns};
 pub use paths::{BlockedPathError, BlockedPaths};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
+use tool_names::{names, starts_commands};
 pub use url_pattern::{UrlPattern, UrlPatternError};
+use urls::Urls;
 
-// An answer must fit into one write to a pipe, whatever the model called for.
+// An answer must fit into one write to a pipe, however long the name is.
 const NAME_BYTES_MAX: usize = 200;
+/// The tool by which an agent returns its result. It has no other effect, and a denial would keep the agent from finishing.
+const RESULT_TOOL: &str = "StructuredOutput";
+const SEARCH_TOOL: &str = "WebSearch";
+const EXCLUDED_HOSTS: &str = "blocked_domains";
+/// Fields that hold a command or a program.
+const COMMAND_FIELDS: [&str; 6] = ["args", "cmd", "code", "command", "expression", "script"];
 
 /// The guards of a run; those of most runs allow everything, and let the agent ask nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,22 +95,143 @@ impl Guards {
         *self != Guards::default()
     }
 
-    /// What they say to a call.
+    /// Returns the verdict on a call.
     pub fn verdict(&self, call: &Call<'_>) -> Verdict {
         let tool = call.tool;
-        let fits = |patterns: &[ToolPattern]| patterns.iter().any(|tools| tools.pattern.fits(tool));
-        let allowed = self.allow_tools.is_empty() || fits(&self.allow_tools);
-        if !allowed || fits(&self.deny_tools) || tool.is_empty() {
-            let tool = beginning(tool, NAME_BYTES_MAX);
-            return Verdict::Deny(format!(
-                "The tool {tool} is not allowed in this run, and nobody is there to allow it. Go on without it."
-            ));
+        if self.denies_tool(tool) {
+            return deny(format!("The tool {} is not allowed in this run", beginning(tool, NAME_BYTES_MAX)));
         }
-        match self.block_paths.verdict(call) {
-            Verdict::Pass => reach::verdict(self, call),
-            verdict @ (Verdict::Deny(_) | Verdict::Amend(_)) => verdict,
+        if tool == RESULT_TOOL || (self.block_urls.is_empty() && self.block_paths.is_empty()) {
+            return Verdict::Pass;
+        }
+        let Some(input) = call.input() else {
+            return deny("The input of this call cannot be read, so it cannot be checked against the guards of this run".to_owned());
+        };
+        let texts = texts(call.tool, input);
+        let path = if self.block_paths.is_empty() { None } else { self.blocked_path(call, &texts) };
+        let blocked = path.map(|path| format!("The path {path}")).or_else(|| self.blocked_url(call, &texts));
+        match blocked {
+            Some(blocked) => {
+                let blocked = beginning(&blocked, NAME_BYTES_MAX);
+                deny(format!("{blocked} is blocked in this run"))
+            }
+            None if call.tool == SEARCH_TOOL && call.is_free => without_hosts(&self.block_urls, input),
+            None => Verdict::Pass,
         }
     }
+
+    /// Whether commands could run that no guard is asked about: the agent runs those inside of skills itself.
+    pub fn disable_skill_commands(&self) -> bool {
+        self.denies_tool("Bash") || !self.block_urls.is_empty() || !self.block_paths.is_empty()
+    }
+
+    /// Returns the patterns that match none of the agent's tools. Tools of MCP servers are listed later than others.
+    pub(crate) fn unmatched<'a>(&'a self, tools: &'a [&str]) -> impl Iterator<Item = &'a str> {
+        let alternatives =
+            self.allow_tools.iter().chain(&self.deny_tools).flat_map(|tools| tools.text.split('|'));
+        alternatives.filter(|pattern| {
+            let is_used = |tool: &&str| names(tool).any(|name| fits(pattern, name));
+            !pattern.starts_with("mcp__") && !tools.iter().any(is_used)
+        })
+    }
+
+    fn denies_tool(&self, tool: &str) -> bool {
+        let matches = |patterns: &[ToolPattern], tool: &str| {
+            patterns.iter().any(|tools| names(tool).any(|name| tools.pattern.fits(name)))
+        };
+        let is_allowed = self.allow_tools.is_empty() || matches(&self.allow_tools, tool);
+        let is_denied =
+            matches(&self.deny_tools, tool) || (starts_commands(tool) && matches(&self.deny_tools, "Bash"));
+        tool.is_empty() || !is_allowed || is_denied
+    }
+
+    /// Returns the blocked URL that a call names, as its pattern is written.
+    pub(crate) fn blocked_url_of(&self, call: &Call<'_>) -> Option<String> {
+        self.blocked_url(call, &texts(call.tool, call.input()?))
+    }
+
+    fn blocked_path(&self, call: &Call<'_>, texts: &[Text]) -> Option<&str> {
+        let mut dirs = vec![self.block_paths.dir(call.cwd).to_owned()];
+        for text in texts {
+            text.decodings.iter().for_each(|text| self.block_paths.find_dirs(text, &mut dirs));
+        }
+        texts.iter().find_map(|text| {
+            text.decodings.iter().find_map(|decoded| self.block_paths.find(decoded, text.is_command, &dirs))
+        })
+    }
+
+    fn blocked_url(&self, call: &Call<'_>, texts: &[Text]) -> Option<String> {
+        let urls = Urls::new(&self.block_urls);
+        let found = texts.iter().find_map(|text| {
+            let found = text.decodings.iter().find_map(|decoded| urls.find(decoded, text.is_command));
+            found.or_else(|| {
+                if call.tool == SEARCH_TOOL { urls.find_search(text.decodings.first()?) } else { None }
+            })
+        });
+        found.map(UrlPattern::to_string)
+    }
+}
+
+/// A string of a call.
+struct Text {
+    decodings: Vec<String>,
+    /// Whether the tool runs it as a command: every word of it can be a path or a host.
+    is_command: bool,
+}
+
+/// Returns every string of an input, names of fields included.
+fn texts(tool: &str, input: &Value) -> Vec<Text> {
+    let mut texts = Vec::new();
+    let mut rest = vec![("", input)];
+    while let Some((field, value)) = rest.pop() {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Array(values) => rest.extend(values.iter().map(|value| (field, value))),
+            Value::Object(fields) => {
+                // A search excludes these hosts.
+                let is_searched = |field: &str| tool != SEARCH_TOOL || field != EXCLUDED_HOSTS;
+                for (field, value) in fields.iter().filter(|(field, _)| is_searched(field)) {
+                    texts.push(Text { decodings: decodings(field), is_command: false });
+                    rest.push((field, value));
+                }
+            }
+            Value::String(text) => {
+                let is_command = COMMAND_FIELDS.contains(&field);
+                let mut decodings = decodings(text);
+                // Browsers ignore these in a URL.
+                if field == "url" && text.contains(['\t', '\n', '\r']) {
+                    decodings.push(text.replace(['\t', '\n', '\r'], ""));
+                }
+                texts.push(Text { decodings, is_command });
+            }
+        }
+    }
+    texts
+}
+
+/// Returns a verdict that tells a search which hosts to exclude. A search with hosts of its own takes none.
+fn without_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
+    let hosts_of = |field: &str| input.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_narrow = !hosts_of("allowed_domains").is_empty();
+    let mut hosts = hosts_of(EXCLUDED_HOSTS);
+    let before = hosts.len();
+    for host in patterns.iter().filter_map(UrlPattern::whole_host).map(Value::from) {
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    match input {
+        Value::Object(fields) if !is_narrow && hosts.len() > before => {
+            let mut fields = fields.clone();
+            fields.insert(EXCLUDED_HOSTS.to_owned(), hosts.into());
+            Verdict::Amend(fields.into())
+        }
+        _ => Verdict::Pass,
+    }
+}
+
+fn deny(reason: String) -> Verdict {
+    Verdict::Deny(format!("{reason}. Continue without it: no person is there to allow it."))
 }
 
 impl FromStr for ToolPattern {
@@ -148,6 +275,14 @@ mod tests {
         check(&["Read", "Grep|Glob"], &[], "Glob", true);
         check(&["Read"], &[], "Bash", false);
         check(&["*"], &["Bash"], "Bash", false);
+        // A tool has several names.
+        check(&[], &["Task"], "Agent", false);
+        check(&[], &["Agent"], "Task", false);
+        check(&["Task"], &[], "Agent", true);
+        check(&[], &["KillShell"], "KillBash", false);
+        // Other tools start commands, too.
+        check(&[], &["Bash"], "Monitor", false);
+        check(&["Read", "Monitor"], &[], "Monitor", true);
         // Names are compared as the agent writes them: another spelling is another tool.
         check(&[], &["bash"], "Bash", true);
         // A call without a name could be any.

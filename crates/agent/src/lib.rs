@@ -39,7 +39,7 @@ pub use dialect::{
     whole_task,
 };
 pub use effects::{Effects, Reach};
-pub use glance::{BackgroundTask, EventCounts, Glance};
+pub use glance::{BackgroundTask, BlockedCall, EventCounts, Glance};
 pub use guards::{
     BlockedPathError, BlockedPaths, Call, GuardError, Guards, ToolPattern, UrlListError, UrlPattern,
     UrlPatternError, Verdict, url_patterns,

@@ -1,12 +1,22 @@
 //! What ResearchGym recorded of its runs of Claude Code: `logs/transcript.json`, an array of messages whose parts are
 //! what Python's `repr` makes of the SDK's objects, as in `TextBlock(text='…')`, or JSON objects with the same fields.
 //!
-//! What counts is where a part comes from, never what it says: work that mentions "500" or "timeout" is work.
+//! The origin of a part decides, never its words: work that mentions "500" or "timeout" is work. The prompts of
+//! ResearchGym itself are recognized by their whole first sentence.
 
 use crate::claude::{SYNTHETIC, called, is_interruption_mark};
 use crate::python::Python;
 use crate::transcript::{Answer, AnswerKind, Provenance, Transcript, What};
 use serde_json::{Deserializer, Value};
+
+/// The prompt by which ResearchGym ends a run: the answers to it are no part of the work.
+pub const WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
+/// The prompts after which it continues the work.
+const CONTINUES: [&str; 2] =
+    ["Please proceed to the next step using your best judgement.", "Continue from where you left off."];
+/// Its other prompts.
+const NOTES: [&str; 3] =
+    ["⚠️ TIME WARNING: Only ", "Budget limit reached ($", "Time limit reached. Session ending."];
 
 /// That a file is no such record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,33 +30,101 @@ pub struct NoTranscript;
 /// If it is no array.
 pub fn transcript(json: &[u8]) -> Result<Transcript, NoTranscript> {
     let mut rest = json.trim_ascii_start().strip_prefix(b"[").ok_or(NoTranscript)?;
-    let mut transcript = Transcript::default();
+    let mut reader = Reader::default();
     loop {
         rest = rest.trim_ascii_start();
         rest = rest.strip_prefix(b",").unwrap_or(rest);
         let mut messages = Deserializer::from_slice(rest).into_iter::<Value>();
-        let Some(Ok(message)) = messages.next() else { return Ok(transcript) };
-        read(&message, &mut transcript);
+        let Some(Ok(message)) = messages.next() else { return Ok(reader.transcript) };
+        reader.read(&message);
         rest = &rest[messages.byte_offset()..];
     }
 }
 
-fn read(message: &Value, transcript: &mut Transcript) {
-    let speaker = match message["type"].as_str() {
-        Some("AssistantMessage") if message["model"] == SYNTHETIC => Speaker::Program,
-        Some("AssistantMessage") => Speaker::Model,
-        Some("UserMessage") => Speaker::Tools,
-        // What the program says of itself, and the ends of turns.
-        Some(_) | None => return,
-    };
-    match &message["content"] {
-        Value::Array(parts) => {
-            for part in parts {
-                part_of(speaker, part, transcript);
-            }
+/// Reads the messages of one file.
+#[derive(Default)]
+struct Reader {
+    transcript: Transcript,
+    /// Whether the run is being ended.
+    is_wrapping_up: bool,
+}
+
+impl Reader {
+    fn read(&mut self, message: &Value) {
+        let speaker = match message["type"].as_str() {
+            Some("AssistantMessage") if message["model"] == SYNTHETIC => Speaker::Program,
+            Some("AssistantMessage") => Speaker::Model,
+            Some("UserMessage") => Speaker::Tools,
+            // What the program says of itself, and the ends of turns.
+            Some(_) | None => return,
+        };
+        match &message["content"] {
+            Value::Array(parts) => parts.iter().for_each(|part| self.part(speaker, part)),
+            Value::String(text) => self.text(speaker, text),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
         }
-        Value::String(text) => said(speaker, text, transcript),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+    }
+
+    fn part(&mut self, speaker: Speaker, part: &Value) {
+        let Value::String(text) = part else { return self.block(speaker, kind_of(part), part) };
+        match Python::read(text) {
+            Ok(object @ Python::Object(..)) => {
+                let Python::Object(class, _) = &object else { return };
+                self.block(speaker, class, &object.json());
+            }
+            // A text that is no object is what was said; so is one that looks like an object and is none.
+            Ok(_) | Err(_) => self.text(speaker, text),
+        }
+    }
+
+    fn block(&mut self, speaker: Speaker, class: &str, part: &Value) {
+        let field = |name: &str| part[name].as_str().unwrap_or_default();
+        match class {
+            "TextBlock" => self.text(speaker, field("text")),
+            "ToolUseBlock" | "ServerToolUseBlock" => {
+                let call = called(field("id"), field("name"), &part["input"].to_string());
+                self.push(What::Called(call), self.work());
+            }
+            "ToolResultBlock" | "ServerToolResultBlock" => {
+                let is_error = part["is_error"] == true;
+                let answer = Answer {
+                    call: field("tool_use_id").to_owned(),
+                    kind: if is_error { AnswerKind::Error } else { AnswerKind::Fine },
+                    text: content(&part["content"]),
+                };
+                self.push(What::Answered(answer), self.work());
+            }
+            // Thoughts, and what later versions may have: nothing that was said or done.
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, speaker: Speaker, text: &str) {
+        let is_one_of = |prompts: &[&str]| prompts.iter().any(|prompt| text.starts_with(prompt));
+        let provenance = match speaker {
+            Speaker::Program => Provenance::Synthetic,
+            Speaker::Tools if is_interruption_mark(text) => Provenance::Synthetic,
+            Speaker::Tools if text.starts_with(WRAP_UP) => {
+                self.is_wrapping_up = true;
+                Provenance::Ours
+            }
+            Speaker::Tools if is_one_of(&CONTINUES) => {
+                self.is_wrapping_up = false;
+                Provenance::Ours
+            }
+            Speaker::Tools if is_one_of(&NOTES) => Provenance::Ours,
+            Speaker::Model | Speaker::Tools => self.work(),
+        };
+        let text = text.to_owned();
+        self.push(if speaker == Speaker::Tools { What::Told(text) } else { What::Said(text) }, provenance);
+    }
+
+    fn work(&self) -> Provenance {
+        if self.is_wrapping_up { Provenance::WrapUp } else { Provenance::Work }
+    }
+
+    fn push(&mut self, what: What, provenance: Provenance) {
+        self.transcript.push(what, provenance, None);
     }
 }
 
@@ -57,18 +135,6 @@ enum Speaker {
     Program,
     /// The tools, and what the program has to tell besides.
     Tools,
-}
-
-fn part_of(speaker: Speaker, part: &Value, transcript: &mut Transcript) {
-    let Value::String(text) = part else { return block(speaker, kind_of(part), part, transcript) };
-    match Python::read(text) {
-        Ok(object @ Python::Object(..)) => {
-            let Python::Object(class, _) = &object else { return };
-            block(speaker, class, &object.json(), transcript);
-        }
-        // A text that is no object is what was said; so is one that looks like an object and is none.
-        Ok(_) | Err(_) => said(speaker, text, transcript),
-    }
 }
 
 /// The class of a part by its fields: those that are JSON have no name.
@@ -83,39 +149,6 @@ fn kind_of(part: &Value) -> &'static str {
     } else {
         "TextBlock"
     }
-}
-
-fn block(speaker: Speaker, class: &str, part: &Value, transcript: &mut Transcript) {
-    let field = |name: &str| part[name].as_str().unwrap_or_default();
-    match class {
-        "TextBlock" => said(speaker, field("text"), transcript),
-        "ToolUseBlock" | "ServerToolUseBlock" => {
-            let call = called(field("id"), field("name"), &part["input"].to_string());
-            transcript.push(What::Called(call), Provenance::Work, None);
-        }
-        "ToolResultBlock" | "ServerToolResultBlock" => {
-            let is_error = part["is_error"] == true;
-            let answer = Answer {
-                call: field("tool_use_id").to_owned(),
-                kind: if is_error { AnswerKind::Error } else { AnswerKind::Fine },
-                text: content(&part["content"]),
-            };
-            transcript.push(What::Answered(answer), Provenance::Work, None);
-        }
-        // Thoughts, and what later versions may have: nothing that was said or done.
-        _ => {}
-    }
-}
-
-fn said(speaker: Speaker, text: &str, transcript: &mut Transcript) {
-    let text = text.to_owned();
-    let (what, provenance) = match speaker {
-        Speaker::Model => (What::Said(text), Provenance::Work),
-        Speaker::Program => (What::Said(text), Provenance::Synthetic),
-        Speaker::Tools if is_interruption_mark(&text) => (What::Told(text), Provenance::Synthetic),
-        Speaker::Tools => (What::Told(text), Provenance::Work),
-    };
-    transcript.push(what, provenance, None);
 }
 
 /// The text of a result: as it is, or of its parts that are texts.

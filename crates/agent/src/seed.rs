@@ -124,10 +124,17 @@ impl<'a> Draft<'a> {
         let summary = room.part("The agent's summary of its earlier work", DROPPED, summary, share);
         // Older work gets a third at the most: a line says little of what it stands for.
         let for_lines = steps.lines().map(|line| weight(&line)).sum::<u64>().min(room.share(1, 3));
-        let share = room.share(1, 1) - for_lines;
-        let recent = room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share);
+        let recent_in = |room: &mut Room| {
+            let share = room.share(1, 1).saturating_sub(for_lines);
+            room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share)
+        };
+        let older = steps.count() - recent_in(&mut room.clone()).items_taken;
+        // Decisions are made early. They are found by their position: words decide nothing here.
+        let share = if older > 0 { room.share(1, 6) } else { 0 };
+        let first = room.first_part("How the work started", steps.first_said(older, bound(share, 8)), share);
+        let recent = recent_in(&mut room);
         let older = steps.count() - recent.items_taken;
-        let before = [opening, asked.text, files.text, summary.text, problems.text].concat();
+        let before = [opening, asked.text, files.text, summary.text, problems.text, first.text].concat();
         Some(Draft { steps, before, recent: recent.text, older, room })
     }
 

@@ -4,7 +4,7 @@
 use crate::args::ChangeArgs;
 use crate::commands::run::agent_program;
 use crate::failure::Failure;
-use crate::{checks, keep_going, limits, notify, policy};
+use crate::{agent_settings, checks, keep_going, limits, notify, policy};
 use longhaul::PlanChanges;
 use longhaul_core::Policy;
 use longhaul_store::Plan;
@@ -15,6 +15,10 @@ pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanCh
     let place = cwd.as_deref().unwrap_or(plan.cwd.as_path());
     notify::check(&args.notify, Some(place))?;
     let agent = &args.agent;
+    let is_guarded = !agent.allow_tools.is_empty() || !agent.deny_tools.is_empty();
+    let agent_args: Vec<String> =
+        plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect();
+    agent_settings::check("--allow-tools and --deny-tools", is_guarded, &agent_args)?;
     let named = |path: &Path| agent_program(Some(path));
     Ok(PlanChanges {
         model: agent.model.clone(),

@@ -13,8 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, io};
 
-/// What of the agent's own flags has it call no hooks of ours: of two settings it takes the later ones (2.1.330).
-const UNDOING: [&str; 3] = ["--settings", "--safe-mode", "--bare"];
 /// By what a process is known as one of a run's, which ends with it.
 const MARKS: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
 
@@ -25,16 +23,9 @@ pub fn hook() -> Option<Program> {
 }
 
 /// What the flags say.
-pub fn of(args: &RunLearnArgs, agent_args: &[String]) -> Result<Option<Learn>, Failure> {
+pub fn of(args: &RunLearnArgs) -> Result<Option<Learn>, Failure> {
     if !args.learn {
         return Ok(None);
-    }
-    let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
-    if let Some(name) = agent_args.iter().map(name).find(|name| UNDOING.contains(&name.as_str())) {
-        return Err(Failure::usage(
-            format!("`{name}` cannot be passed to the agent together with --learn: it would undo it"),
-            "leave out one of them; settings can be put into the agent's own files",
-        ));
     }
     let hook = hook().filter(|hook| hook.path.to_str().is_some()).ok_or_else(|| {
         let what = "have the agent's hooks call longhaul: where its program is cannot be said in a command";

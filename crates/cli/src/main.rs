@@ -1,5 +1,6 @@
 //! The `longhaul` binary: the only place that prints and exits.
 
+mod agent_settings;
 mod answers;
 mod api_judge;
 mod args;
@@ -36,6 +37,7 @@ use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};
 use output::envelope::Envelope;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// A person who misspells a variable hears of it; a program that we start ourselves does not.
 fn warn_of_variables(cli: &Cli) {
@@ -57,6 +59,9 @@ fn warn_of_variables(cli: &Cli) {
 }
 
 fn main() -> ExitCode {
+    // A file that reaches the size limit is an error like a full disk. A handler, unlike ignoring the signal, is not
+    // inherited by agents.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     // The scripted agent is started for every attempt of a drill; it parses its own flags.
     let mut raw = std::env::args_os();
     let first = raw.nth(1);

@@ -11,13 +11,6 @@ pub fn of(args: &RunArgs) -> Result<Option<Network>, Failure> {
     if args.network.is_empty() {
         return Ok(None);
     }
-    // Of two settings the agent takes the later one, which would let everything pass.
-    if args.agent_args.iter().any(|arg| arg == "--settings" || arg.starts_with("--settings=")) {
-        return Err(Failure::usage(
-            "`--settings` cannot be passed to the agent together with --network: it would undo it",
-            "put the settings into the agent's own files, or the sandbox into your --settings",
-        ));
-    }
     let is_none = |host: &String| host == NONE;
     if args.network.len() > 1 && args.network.iter().any(is_none) {
         return Err(Failure::usage("--network names hosts beside `none`", "name either hosts or `none`"));

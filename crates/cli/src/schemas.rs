@@ -80,6 +80,7 @@ described! {
     "session": "logs/session.json in a run's directory",
     "plan": "plan.json in a run's directory",
     "metadata": "metadata.json in a run's directory",
+    "blocked-urls": "logs/blocked_urls.json in a run's directory",
     "changes": "changes.json in a run's directory",
     "trace": "trace.json in a run's directory",
     "argv": "attempts/NNN/argv.json in a run's directory",

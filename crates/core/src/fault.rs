@@ -108,7 +108,7 @@ impl Fault {
             Fault::ContextFull => "the conversation exceeds the model's context",
             Fault::OutputLimit => "the answer was cut at the model's output limit",
             Fault::Unfinished => "the agent stopped before the work was done",
-            Fault::GuardLapsed => "a hook did not answer, so a guard did not run",
+            Fault::GuardLapsed => "a tool call was made without the verdict of a guard",
             Fault::Permission => "the agent was denied tools that it needed",
             Fault::Auth => "the credentials were rejected",
             Fault::Billing => "the account cannot pay",

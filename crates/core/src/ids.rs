@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
+// A title of a session is a line.
+const NAME_BYTES_MAX: usize = 400;
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -44,6 +47,14 @@ id! {
     RunId
 }
 impl SessionId {
+    /// Whether an agent can be given this as the name of a session, be it an id or a title: it is no option, and no path.
+    pub fn is_name(&self) -> bool {
+        !self.0.is_empty()
+            && self.0.len() <= NAME_BYTES_MAX
+            && !self.0.starts_with('-')
+            && !self.0.contains(|c: char| c.is_control() || c == '/')
+    }
+
     /// Whether this is the form of an id rather than of a title: 36 signs, as of a UUID.
     pub fn is_uuid(&self) -> bool {
         let hyphens = [8, 13, 18, 23];

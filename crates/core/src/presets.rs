@@ -119,7 +119,8 @@ fn default() -> Policy {
         overload_cap: Span::from_secs(15),
         overload_young: Span::from_mins(3),
         server_bound: ServerBound::Time(Some(Span::from_hours(6))),
-        max_wait: None,
+        // A weekly window resets within seven days; a later reset is a mistake.
+        max_wait: Some(Span::from_hours(8 * 24)),
         reset_jitter: Span::from_secs(10),
         attempt_timeout: None,
         attempt_timeout_rule: TimeoutRule::WhileProgressing,

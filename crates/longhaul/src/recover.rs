@@ -60,7 +60,7 @@ pub(crate) async fn take_up<'a>(
     observer: &'a mut dyn Observer,
     cancels: mpsc::Receiver<By>,
 ) -> Result<(Supervised<'a>, Event), SuperviseError> {
-    let mut plan = dir.plan()?;
+    let mut plan = dir.trusted_plan()?;
     let (journal, history) = take_lock(&dir).await?;
     dir.clear_scratch();
     let run = Run::replay(history.records());
@@ -272,7 +272,7 @@ pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Orde
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
         seed_tokens: plan.seed_tokens,
-        seed_summary: plan.seed_summary.clone(),
+        handoff_summary: plan.handoff_summary.clone(),
         inner_retries: plan.policy.inner_retries,
         run: run.clone(),
     })

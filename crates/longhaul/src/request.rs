@@ -45,7 +45,7 @@ impl Request {
                 learn: None,
                 extra_args: Vec::new(),
                 seed_tokens: SEED_TOKENS_MAX,
-                seed_summary: None,
+                handoff_summary: None,
                 inner_retries: policy.inner_retries,
                 // Given when the run has its directory.
                 run: RunId::from(""),

@@ -51,7 +51,7 @@ pub fn branch(
     prompt: String,
     changes: PlanChanges,
 ) -> Result<Request, SuperviseError> {
-    let mut plan = dir.plan()?;
+    let mut plan = dir.trusted_plan()?;
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
     let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
@@ -67,7 +67,7 @@ pub fn branch(
 ///
 /// If the run's plan cannot be read, or carried out by this version.
 pub fn again(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<Request, SuperviseError> {
-    let mut plan = dir.plan()?;
+    let mut plan = dir.trusted_plan()?;
     changes.apply(&mut plan)?;
     let order = order(&plan, Vec::new(), dir.id())?;
     let name = plan.name.clone();

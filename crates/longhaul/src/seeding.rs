@@ -36,8 +36,7 @@ pub(crate) fn transcript_of(
         match record {
             Record::RunReopened { ask: Ask::Prompt(text), .. } => asked.push(text.clone()),
             Record::AttemptStarted { plan, .. } if plan.attempt <= attempts => {
-                let end = end_of(&dir.attempt(plan.attempt).stream_path());
-                let stream = end.map(|end| end.bytes).unwrap_or_default();
+                let stream = start_and_end_of(&dir.attempt(plan.attempt).stream_path()).unwrap_or_default();
                 let asked = match plan.say {
                     Say::Task | Say::TaskAgain(_) => Some(whole_task(prompt, &asked).into_owned()),
                     Say::Asked => asked.last().cloned(),
@@ -120,8 +119,21 @@ impl WorkOnRecord {
 /// The end of a file of lines.
 struct End {
     bytes: Vec<u8>,
-    /// Whether there is more before it.
-    cut: bool,
+    /// Where it starts in the file, in bytes.
+    start: u64,
+}
+
+/// The end of a stream, after its start if that is another part: early decisions stand there.
+fn start_and_end_of(path: &Path) -> io::Result<Vec<u8>> {
+    let end = end_of(path)?;
+    if end.start == 0 {
+        return Ok(end.bytes);
+    }
+    let mut bytes = files::head_of(path)?;
+    bytes.truncate(usize::try_from(end.start).unwrap_or(usize::MAX));
+    bytes.truncate(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1));
+    bytes.extend(end.bytes);
+    Ok(bytes)
 }
 
 /// The end of a stream or a session file, from the beginning of a line on.
@@ -135,5 +147,5 @@ fn end_of(path: &Path) -> io::Result<End> {
         let whole = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
         bytes.drain(..whole);
     }
-    Ok(End { bytes, cut: cut > 0 })
+    Ok(End { bytes, start: cut })
 }

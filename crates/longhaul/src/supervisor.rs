@@ -514,7 +514,7 @@ fn plan(request: &Request, (session, cwd): (&SessionPlan, &Path), started_at: Mo
         done_when: order.done_when.clone(),
         wrap_up_prompt: order.wrap_up_prompt.clone(),
         seed_tokens: order.seed_tokens,
-        seed_summary: order.seed_summary.clone(),
+        handoff_summary: order.handoff_summary.clone(),
         keep_stream: *keep_stream,
         diagnostic: *diagnostic,
         prices: dialect.tables().prices.clone(),

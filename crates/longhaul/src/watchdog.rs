@@ -48,7 +48,7 @@ pub enum Parting {
 ///
 /// If the run's files cannot be read, or if a process of it cannot be ended.
 pub async fn watch(dir: &RunDir, supervisor: Proc) -> Result<Parting, SuperviseError> {
-    let plan = dir.plan()?;
+    let plan = dir.trusted_plan()?;
     let (mark, policy) = (Mark::new(dir.id(), &plan), plan.policy);
     let Some(patience) = policy.orphan_timeout else { return Ok(Parting::NotWanted) };
     death_of(supervisor).await?;

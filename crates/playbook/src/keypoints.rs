@@ -8,7 +8,7 @@ use crate::diagnostics::{Diagnostics, KEYPOINTS};
 use crate::judge::{Clock, Judge, JudgeError, Reply, Then};
 use crate::judging::{Slice, Template, Templates, TemplatesError, object_with};
 use longhaul_core::Fault;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -50,6 +50,15 @@ pub struct Evaluation {
     pub name: String,
     /// `helpful`, `harmful` or `neutral`.
     pub rating: String,
+    /// What in the record shows it, if the judge says so.
+    #[serde(default, deserialize_with = "text_or_none", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub justification: Option<String>,
+}
+
+/// Reads a text. An evaluation counts even if its justification is something else.
+fn text_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
 }
 
 /// What came of asking.

@@ -116,7 +116,7 @@ fn plan() -> Plan {
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,
-        seed_summary: None,
+        handoff_summary: None,
         keep_stream: false,
         diagnostic: false,
         prices: None,

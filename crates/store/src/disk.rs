@@ -44,10 +44,10 @@ pub(crate) fn write_all(mut file: &File, path: &Path, content: &[u8]) -> io::Res
     file.write_all(content)
 }
 
-/// Writes over the beginning of a file.
-pub(crate) fn write_over(file: &File, path: &Path, content: &[u8]) -> io::Result<()> {
+/// Writes into a file at an offset.
+pub(crate) fn write_at(file: &File, path: &Path, content: &[u8], offset: u64) -> io::Result<()> {
     faults::pass("write", path)?;
-    file.write_all_at(content, 0)
+    file.write_all_at(content, offset)
 }
 
 /// Makes the content survive a power cut.

@@ -96,6 +96,14 @@ pub enum StoreError {
         /// The journal.
         path: PathBuf,
     },
+    /// Another user could have written the run: nothing of it is carried out.
+    #[error("cannot trust the run: {} {reason}", path.display())]
+    Untrusted {
+        /// The file or directory.
+        path: PathBuf,
+        /// What others can do: `belongs to another user`.
+        reason: &'static str,
+    },
     /// A file of the run directory does not hold what it should.
     #[error("read {what} {}: {cause}", path.display())]
     Unreadable {
@@ -185,6 +193,7 @@ impl StoreError {
             | StoreError::SessionBusy { .. }
             | StoreError::SessionOrphaned { .. }
             | StoreError::ForeignId { .. }
+            | StoreError::Untrusted { .. }
             | StoreError::RunTaken { .. }
             | StoreError::IdTaken { .. }
             | StoreError::StreamBusy { .. } => return None,
@@ -214,6 +223,10 @@ impl StoreError {
             StoreError::JournalBroken { .. } => {
                 "see the first error; its session can still be resumed by its id".to_owned()
             }
+            StoreError::Untrusted { path, .. } => format!(
+                "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`",
+                path.display()
+            ),
             StoreError::Unreadable { written_by, .. } => {
                 let version = written_by.as_ref()?;
                 format!("longhaul {version} wrote it; use that version for this run")

@@ -4,6 +4,7 @@ use crate::atomic::Durability;
 use crate::{RunDir, StoreError, replace_json};
 use longhaul_core::{Limits, RunId, SessionId, Span};
 use serde::{Deserialize, Serialize};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A harness that a run is carried out for.
@@ -66,7 +67,41 @@ pub struct Metadata {
     pub resume_session_id: Option<SessionId>,
 }
 
+/// An entry of `logs/blocked_urls.json`: a call that was denied because it names a blocked URL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BlockedUrl {
+    /// The tool.
+    pub tool: String,
+    /// The URL, or the command or question that names it, shortened.
+    pub url: String,
+    /// The pattern that blocks it.
+    pub pattern: String,
+    /// When it was denied, in seconds since 1970.
+    pub timestamp: f64,
+    /// The attempt in which it was.
+    pub attempt: u32,
+}
+
 impl RunDir {
+    /// Replaces the entries of one attempt in `logs/blocked_urls.json`, without a disk flush. Entries that are there keep their
+    /// time. Writes nothing if there are none.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; a run does not fail for it.
+    pub fn write_blocked_urls(&self, attempt: u32, entries: Vec<BlockedUrl>) -> Result<(), StoreError> {
+        let path = self.logs_path().join("blocked_urls.json");
+        let mut all: Vec<BlockedUrl> =
+            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let known = all.iter().filter(|entry| entry.attempt == attempt).count();
+        let new = entries.into_iter().skip(known);
+        if new.len() == 0 {
+            return Ok(());
+        }
+        all.extend(new);
+        replace_json(&path, &all, Durability::Process)
+    }
+
     /// Replaces `metadata.json`, without a disk flush.
     ///
     /// # Errors

@@ -59,7 +59,7 @@ pub use database::empty_database;
 pub use day::Day;
 pub use error::StoreError;
 pub use exit::AttemptExit;
-pub use harness::{Harness, Metadata};
+pub use harness::{BlockedUrl, Harness, Metadata};
 pub use home::Home;
 pub use incoming::IncomingRun;
 pub use journal::{Entry, History, Journal, JournalFollower, JournalLock};
@@ -67,7 +67,7 @@ pub use ledger::{
     CaughtUp, CostBy, CostRow, Difference, Differing, JournalMark, Ledger, LedgerAttempt, LedgerEntry,
     LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, spent_in,
 };
-pub use lines::{LinesFile, read_lines, read_lines_from, write_array};
+pub use lines::{ArrayFile, LinesFile, read_lines, read_lines_from};
 pub use note::leave_note;
 pub use orphaned::Orphaned;
 pub use os_text::OsText;

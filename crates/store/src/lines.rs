@@ -9,6 +9,10 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+/// The end of an array that is not empty, and the length of an empty one.
+const END: &[u8] = b"\n]\n";
+const EMPTY_BYTES: u64 = 3;
+
 /// An open file of lines.
 #[derive(Debug)]
 pub struct LinesFile {
@@ -78,11 +82,54 @@ pub fn read_lines_from(
     }
 }
 
+/// A JSON array in a file that grows at its end: an addition replaces the closing bracket, and nothing else is written again.
+#[derive(Debug)]
+pub struct ArrayFile {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl ArrayFile {
+    /// Writes the lines of a file, which are JSON, as an array to another file, and opens that for additions.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn create(lines: &Path, to: &Path) -> Result<ArrayFile, StoreError> {
+        write_array(lines, to)?;
+        let opened = disk::open(private().read(true).write(true), to);
+        let opened = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = opened.map_err(StoreError::io("open", to))?;
+        Ok(ArrayFile { file, path: to.to_owned(), bytes })
+    }
+
+    /// Adds lines of JSON.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`]; the array may then lack its end, and must be created again.
+    pub fn add(&mut self, lines: &[u8]) -> Result<(), StoreError> {
+        let (offset, before) = match self.bytes {
+            0..=EMPTY_BYTES => (0, "[\n"),
+            bytes => (bytes - END.len() as u64, ",\n"),
+        };
+        let mut text = before.as_bytes().to_vec();
+        let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
+        for (index, line) in lines.split(|byte| *byte == b'\n').enumerate() {
+            text.extend_from_slice(if index == 0 { b"" } else { b",\n" });
+            text.extend_from_slice(line);
+        }
+        text.extend_from_slice(END);
+        disk::write_at(&self.file, &self.path, &text, offset).map_err(StoreError::io("write", &self.path))?;
+        self.bytes = offset + text.len() as u64;
+        Ok(())
+    }
+}
+
 /// Writes the lines of such a file, which are JSON, to another file as one array, and replaces what was there.
 ///
 /// # Errors
 /// [`StoreError::Io`]; what was there is then as it was.
-pub fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
+fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
     let scratch = Scratch::beside(to);
     let written = scratch.create().and_then(|file| {
         let mut out = BufWriter::new(file);
@@ -105,7 +152,7 @@ pub fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
         if let Some(cause) = failed {
             return Err(cause);
         }
-        out.write_all(if before == "[\n" { b"[]\n" } else { b"\n]\n" })?;
+        out.write_all(if before == "[\n" { b"[]\n" } else { END })?;
         out.flush()?;
         scratch.put(to)
     });
@@ -129,7 +176,7 @@ fn whole_lines(file: &File, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) -> i
 
 #[cfg(test)]
 mod tests {
-    use super::{LinesFile, read_lines, read_lines_from, write_array};
+    use super::{ArrayFile, LinesFile, read_lines, read_lines_from, write_array};
     use crate::StoreError;
     use std::fs;
     use std::ops::ControlFlow;
@@ -206,6 +253,24 @@ mod tests {
         check("[\n{},\n[1]\n]\n");
         let refused = write_array(&path, &dir.path().join("missing/array"));
         assert!(matches!(refused, Err(StoreError::Io { doing: "write", .. })));
+    }
+
+    #[test]
+    fn array_grows_as_its_lines_do() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (path, array) = (dir.path().join("lines"), dir.path().join("array"));
+        let whole = dir.path().join("whole");
+        let mut lines = LinesFile::open(&path, |_| {}).expect("it can be opened");
+        let mut file = ArrayFile::create(&path, &array).expect("it can be made");
+        for added in ["{}\n", "[1]\n[2]\n", "3\n"] {
+            lines.add(added.as_bytes()).expect("added");
+            file.add(added.as_bytes()).expect("added");
+            write_array(&path, &whole).expect("written");
+            assert_eq!(fs::read_to_string(&array).expect("text"), fs::read_to_string(&whole).expect("text"));
+        }
+        let mut again = ArrayFile::create(&path, &array).expect("it can be made");
+        again.add(b"4\n").expect("added");
+        assert_eq!(fs::read_to_string(&array).expect("text"), "[\n{},\n[1],\n[2],\n3,\n4\n]\n");
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub struct Plan {
     pub seed_tokens: u64,
     /// The model that condenses older work for such a seed; nothing if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed_summary: Option<String>,
+    pub handoff_summary: Option<String>,
     /// Whether partial messages stay in the stream files after the run.
     #[serde(default)]
     pub keep_stream: bool,

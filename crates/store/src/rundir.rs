@@ -10,7 +10,7 @@
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that condensed older work for it, if one did
 //! checks/001.log   what the commands said that judged the work
 //! logs/            transcript.jsonl, derived as the run goes on; cost_summary.json, session.json when it ends
-//!                  for a harness also transcript.json, exec.stdout.log, exec.stderr.log when an attempt ends
+//!                  for a harness also transcript.json, and when an attempt ends exec.stdout.log, exec.stderr.log
 //!                  notify-NAME.N.log where the Nth command was told of something
 //! told/            what those commands were told, one file each: what is there is not told again
 //! trace.json       the ids by which telemetry tells of the run, where somebody wants any
@@ -32,7 +32,7 @@ use crate::{
 use longhaul_core::{RunId, State, Tally};
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// A run's directory.
@@ -133,6 +133,26 @@ impl RunDir {
     /// Where a harness finds what the agents of all attempts wrote to their standard output and error.
     pub fn exec_paths(&self) -> (PathBuf, PathBuf) {
         (self.logs_path().join("exec.stdout.log"), self.logs_path().join("exec.stderr.log"))
+    }
+
+    /// Returns the plan for carrying it out: it names programs to start.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Untrusted`] if the directory, the plan or the journal belongs to another user or can be written by
+    /// others, and the errors of [`RunDir::plan`].
+    pub fn trusted_plan(&self) -> Result<Plan, StoreError> {
+        for path in [self.path().to_owned(), self.plan_path(), self.journal_path()] {
+            let metadata = fs::metadata(&path).map_err(StoreError::io("read", &path))?;
+            let reason = if metadata.uid() != rustix::process::geteuid().as_raw() {
+                "belongs to another user"
+            } else if metadata.mode() & 0o022 != 0 {
+                "can be written by other users"
+            } else {
+                continue;
+            };
+            return Err(StoreError::Untrusted { path, reason });
+        }
+        self.plan()
     }
 
     /// What was asked for.

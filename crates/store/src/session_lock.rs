@@ -71,7 +71,7 @@ impl SessionLock {
     /// Writes the holder's id over the last one's, first written, then cut: never empty meanwhile.
     fn sign(&self, run: &RunId) -> io::Result<()> {
         let line = format!("{run}\n");
-        disk::write_over(&self.file, &self.path, line.as_bytes())?;
+        disk::write_at(&self.file, &self.path, line.as_bytes(), 0)?;
         self.file.set_len(line.len() as u64)
     }
 }

@@ -193,11 +193,13 @@ impl ClaudeDecoder {
             Kind::ControlRequest => self.with(line, |own, note: Note<'_>| {
                 let answered = own.guarding.asked(note.request_id.as_str(), &note.request);
                 answered.into_iter().for_each(|answered| own.glance.answered(answered));
+                own.guarding.blocked.take().into_iter().for_each(|call| own.glance.blocked(call));
             }),
             Kind::ControlCancel => self.with(line, |own, note: Note<'_>| {
                 own.guarding.called_off(note.request_id.as_str());
             }),
             Kind::ControlResponse => self.with(line, |own, answered| own.guarding.answered(&answered)),
+            Kind::HookResponse => self.with(line, |own, note: Note<'_>| own.guarding.hook_responded(&note)),
             Kind::TaskStarted => self.with(line, |own, note| own.task_started(&note)),
             Kind::TaskNotification => self.with(line, |own, note| own.task_notification(&note)),
             Kind::CompactBoundary => out.push(Notice::MessageEnded),
@@ -208,7 +210,6 @@ impl ClaudeDecoder {
             | Kind::TaskSummary
             | Kind::HookStarted
             | Kind::HookProgress
-            | Kind::HookResponse
             | Kind::CommandLifecycle
             | Kind::ModelRefusal
             | Kind::KeepAlive => {}
@@ -256,14 +257,17 @@ impl ClaudeDecoder {
         self.glance.model = text(init.model.stated());
         self.glance.version = text(init.version.stated());
         self.glance.permission_mode = text(init.permission_mode.stated());
+        let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
+        self.glance.unmatched_tools = self.guarding.unmatched(&tools);
         self.turn = Turn::default();
         self.continued();
         self.begin_turn(out);
     }
 
     fn open_session(&mut self, id: &str, out: &mut Vec<Notice>) {
-        if self.glance.session.as_ref().is_none_or(|session| session.as_str() != id) {
-            let session = SessionId::from(id);
+        let session = SessionId::from(id);
+        // The next attempt gets the id as an argument.
+        if session.is_uuid() && self.glance.session.as_ref() != Some(&session) {
             self.glance.session = Some(session.clone());
             out.push(Notice::SessionOpened(session));
         }
@@ -331,6 +335,7 @@ impl ClaudeDecoder {
         }
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             calls::answered(&mut self.deeds, block, row);
+            self.guarding.returned(block.tool_use_id.as_str(), block.is_error.0);
             if self.tools.end(block.tool_use_id.as_str()) {
                 self.guarding.ended(block.tool_use_id.as_str(), block.is_error.0);
                 self.progressed = true;
@@ -345,13 +350,19 @@ impl ClaudeDecoder {
     }
 
     fn result(&mut self, line: &ResultLine<'_>, out: &mut Vec<Notice>) {
+        let stated = line.session_id.stated().map(SessionId::from).filter(SessionId::is_uuid);
+        // The result of another session says nothing of this one.
+        let is_foreign = |own: &SessionId| stated.as_ref().is_some_and(|stated| stated != own);
+        if self.glance.session.as_ref().is_some_and(is_foreign) {
+            return self.bad(out);
+        }
         self.continued();
         self.spend.settle(line);
         self.refused_start(line);
         let result = self.turn.result(line, &self.tools);
-        if let (None, None, Some(id)) = (self.startup, &self.glance.session, line.session_id.stated()) {
+        if let (None, None, Some(session)) = (self.startup, &self.glance.session, stated) {
             // The plain `json` format has no `init`.
-            self.glance.session = Some(SessionId::from(id));
+            self.glance.session = Some(session);
         }
         self.glance.conclude(line.result.stated().filter(|_| !result.is_error));
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {

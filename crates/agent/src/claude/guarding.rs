@@ -5,7 +5,8 @@ use super::compact::fingerprint;
 use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::finish::FINISH;
 use super::questions::{self, ASK};
-use super::wire::{ControlResponse, HookInput, Request};
+use super::wire::{ControlResponse, HookInput, Note, Request};
+use crate::glance::{BlockedCall, beginning};
 use crate::{Answered, Call, Guards, Verdict};
 use longhaul_core::Questions;
 use serde_json::{Value, json};
@@ -16,6 +17,9 @@ const OPEN_MAX: usize = 1024;
 // Who is asked again after a restart must find the agent where it was: it waits for a day.
 const TIMEOUT_S: u32 = 86_400;
 const CALLBACK: &str = "longhaul-guard";
+/// Fields that say where a call leads, and how much of them is recorded.
+const TARGET_FIELDS: [&str; 4] = ["url", "command", "query", "file_path"];
+const TARGET_BYTES_MAX: usize = 500;
 const NOBODY: &str =
     "This needs the permission of a person, and nobody is there to give it. Go on without it.";
 const UNREADABLE: &str =
@@ -50,6 +54,12 @@ pub(super) struct Guarding {
     judged: BTreeSet<u64>,
     /// Calls whose question it took back, and did not say yet that we had interrupted it.
     taken_back: BTreeSet<u64>,
+    /// Calls that were denied and have no result yet.
+    refused: BTreeSet<u64>,
+    /// The directory of the last call, and whether the agent asks no person.
+    context: (String, bool),
+    /// The last call, if it was denied because of a URL.
+    pub(super) blocked: Option<BlockedCall>,
     /// How many calls were denied.
     pub(super) denied: u32,
     /// How many questions were answered.
@@ -72,6 +82,11 @@ impl Guarding {
         Guarding { guards, offers_finish, ..Guarding::default() }
     }
 
+    /// Returns the guards' patterns that match none of these tools.
+    pub(super) fn unmatched(&self, tools: &[&str]) -> Vec<String> {
+        self.guards.unmatched(tools).map(str::to_owned).collect()
+    }
+
     /// The agent asks. What it would have asked a person, and what that was answered.
     pub(super) fn asked(&mut self, id: &str, request: &Request<'_>) -> Vec<Answered> {
         let call = fingerprint(request.tool_use_id.as_str());
@@ -79,7 +94,14 @@ impl Guarding {
         let (answer, answered) = match request.subtype.as_str() {
             "hook_callback" if request.callback_id.is(CALLBACK) => {
                 self.judged.insert(call);
-                let (line, answered) = self.judge(id, &asked_about(&request.input));
+                let guarded = asked_about(&request.input);
+                self.context = (guarded.cwd.to_owned(), guarded.is_free);
+                let denied = self.denied;
+                let (line, answered) = self.judge(id, &guarded);
+                if self.denied > denied && self.refused.len() < OPEN_MAX {
+                    self.refused.insert(call);
+                }
+                self.blocked = (self.denied > denied).then(|| blocked(&self.guards, &guarded)).flatten();
                 (Some(line), answered)
             }
             // Somebody else's hook, which its own host answers.
@@ -129,6 +151,27 @@ impl Guarding {
         self.lapsed || !self.taken_back.is_empty()
     }
 
+    /// A call has a result, be it one of a sub-agent. A denied call that succeeds was made without our permission.
+    pub(super) fn returned(&mut self, call: &str, is_error: bool) {
+        self.lapsed |= self.refused.remove(&fingerprint(call)) && !is_error;
+    }
+
+    /// A hook of the project has answered. If it replaced the input of a call, the agent runs the replacement, which no
+    /// guard was asked about: the verdict on it must be the same as on an allowed call (2.1.330).
+    pub(super) fn hook_responded(&mut self, note: &Note<'_>) {
+        let Some(tool) =
+            note.hook_name.as_str().strip_prefix("PreToolUse:").filter(|_| self.guards.are_set())
+        else {
+            return;
+        };
+        let answer: Value = serde_json::from_str(note.stdout.as_str()).unwrap_or_default();
+        let Some(input) = answer["hookSpecificOutput"].get("updatedInput") else { return };
+        let input = input.to_string();
+        let (cwd, is_free) = &self.context;
+        let call = Call::new(tool, &input).within(cwd).freely(*is_free);
+        self.lapsed |= self.verdict(&call) != Verdict::Pass;
+    }
+
     /// A call brought a result.
     pub(super) fn ended(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
@@ -167,6 +210,18 @@ impl Guarding {
 fn asked_about<'a>(input: &'a HookInput<'_>) -> Call<'a> {
     let call = Call::new(input.tool_name.as_str(), input.tool_input.json()).within(input.cwd.as_str());
     call.freely(input.permission_mode.is("bypassPermissions"))
+}
+
+/// What a denied call was about, if it names a blocked URL.
+fn blocked(guards: &Guards, call: &Call<'_>) -> Option<BlockedCall> {
+    let pattern = guards.blocked_url_of(call)?;
+    let field = |name: &&str| call.input()?.get(*name)?.as_str();
+    let target = TARGET_FIELDS.iter().find_map(field).unwrap_or_default();
+    Some(BlockedCall {
+        tool: beginning(call.tool, TARGET_BYTES_MAX).to_owned(),
+        target: beginning(target, TARGET_BYTES_MAX).to_owned(),
+        pattern,
+    })
 }
 
 /// A verdict with the line that says it; a denial in place of one that is too long to be said.
@@ -283,7 +338,7 @@ mod tests {
         ask(&mut guarding, "2", "WebFetch");
         expect![[r#"
             {"response":{"request_id":"1","response":{},"subtype":"success"},"type":"control_response"}
-            {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run, and nobody is there to allow it. Go on without it."}},"subtype":"success"},"type":"control_response"}
+            {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run. Continue without it: no person is there to allow it."}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&answers(&mut guarding));
         assert_eq!(answers(&mut guarding), "");
         assert_eq!((guarding.denied, guarding.lapsed()), (1, false));

@@ -128,6 +128,10 @@ fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
     if order.guards.answers.is_some() {
         add(&OFFERED);
     }
+    // A hook of the project can rewrite a call after our verdict; its event shows the rewrite.
+    if order.guards.are_set() {
+        add(&["--include-hook-events"]);
+    }
     args.extend(order.finish.iter().flat_map(finish::args));
     args.extend(settings(order));
     args.extend(order.network.as_ref().map(|_| network::NOT_OFFERED.to_owned()));
@@ -139,7 +143,10 @@ fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
 fn settings(order: &Order) -> Vec<String> {
     let sandbox = order.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
     let hooks = order.learn.as_ref().map(|learn| ("hooks".to_owned(), learning::hooks(learn)));
-    let settings: Map<String, Value> = sandbox.into_iter().chain(hooks).collect();
+    // The agent runs the commands inside of skills without asking a hook (2.1.330).
+    let disables = order.guards.disable_skill_commands();
+    let skills = disables.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
+    let settings: Map<String, Value> = sandbox.into_iter().chain(hooks).chain(skills).collect();
     if settings.is_empty() {
         return Vec::new();
     }
@@ -186,7 +193,7 @@ pub(super) mod tests {
             learn: None,
             extra_args: Vec::new(),
             seed_tokens: 12_000,
-            seed_summary: None,
+            handoff_summary: None,
             inner_retries: 4,
             run: RunId::from("kqzr"),
         }
@@ -255,7 +262,7 @@ pub(super) mod tests {
             SessionPlan::New(SessionId::from("22222222-new")),
             Say::Task,
             expect![[r#"
-                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --permission-mode acceptEdits --permission-prompt-tool stdio --disallowedTools=EnterPlanMode,ExitPlanMode
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --permission-mode acceptEdits --permission-prompt-tool stdio --disallowedTools=EnterPlanMode,ExitPlanMode --include-hook-events
                 {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
                 {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             "#]],

@@ -6,7 +6,7 @@ mod keep_going;
 use super::reminder::{Listener, is_reminder, reminder, stopped};
 use crate::seed::BEHIND_TASK;
 use crate::seed::quote::{fenced, inline};
-use crate::{About, BackgroundTask, Order, Past, Reason, seed, summarised_seed};
+use crate::{About, BackgroundTask, Order, Past, Reason, researchgym, seed, summarised_seed};
 use longhaul_core::{Fault, Left, Limit, Nudge, Rung, Say, SpawnPlan};
 
 const COMMAND_CHARS_MAX: usize = 200;
@@ -208,9 +208,9 @@ pub(super) fn is_ours(text: &str) -> bool {
         || keep_going::is_one(text)
 }
 
-/// Whether a prompt of a session asked the agent to save its work, in our own words.
+/// Whether a prompt of a session asked the agent to save its work, in our words or in those of ResearchGym.
 pub(super) fn is_wrap_up(text: &str) -> bool {
-    text.starts_with(WRAP_UP)
+    text.starts_with(WRAP_UP) || text.starts_with(researchgym::WRAP_UP)
 }
 
 /// The task, and what we told of the work on it, where a prompt of a session is a task that was told again.

@@ -118,6 +118,7 @@ records! {
         "model" => model: Text<'a>,
         "permissionMode" => permission_mode: Text<'a>,
         "claude_code_version" => version: Text<'a>,
+        "tools" => tools: List<Text<'a>>,
     }
 
     /// A message of the Messages API.
@@ -260,6 +261,8 @@ records! {
         "request" => request: Request<'a>,
         "fallback_model" => fallback_model: Text<'a>,
         "permissionMode" => permission_mode: Text<'a>,
+        "hook_name" => hook_name: Text<'a>,
+        "stdout" => stdout: Text<'a>,
     }
 
     /// Something that runs in the background.

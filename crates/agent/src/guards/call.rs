@@ -10,9 +10,9 @@ pub struct Call<'a> {
     /// The tool, by the agent's own name for it.
     pub tool: &'a str,
     /// Where the agent is by then, absolute; empty if it does not say.
-    pub(super) cwd: &'a str,
+    pub(crate) cwd: &'a str,
     /// Whether the agent asks nobody else.
-    pub(super) is_free: bool,
+    pub(crate) is_free: bool,
     /// The input as it is on the wire, unread.
     json: &'a str,
     read: OnceCell<Option<Value>>,
@@ -35,11 +35,6 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn within(self, cwd: &'a str) -> Call<'a> {
         Call { cwd, ..self }
-    }
-
-    /// How long the input is, in bytes.
-    pub(super) fn input_bytes(&self) -> usize {
-        self.json.len()
     }
 
     /// What the tool is called with, read when it is first wanted. Nothing if it cannot be read, as where it is

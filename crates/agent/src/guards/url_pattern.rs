@@ -1,7 +1,8 @@
 //! What a URL guard blocks, as a user writes it: `[scheme://]host[:port][/path][?query]`.
 
-use super::host::{folded, ipv4, ipv6, name};
+use super::host::{ipv4, ipv6, name};
 use crate::pattern::fits;
+use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -9,7 +10,7 @@ use std::str::FromStr;
 // Longer is a slip: a whole file, for example.
 const PATTERN_BYTES_MAX: usize = 1024;
 // Fewer letters and digits are in any URL.
-const ANYWHERE_SIGNS_MIN: usize = 4;
+const WHOLE_CHARS_MIN: usize = 4;
 
 /// A host, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ pub(super) enum Host {
         only_below: bool,
     },
     Address(IpAddr),
-    /// Any: the pattern is for the URL as a whole, as it is written.
-    Anywhere(String),
+    /// Any host: the pattern is for the whole URL as it is written.
+    Any(String),
 }
 
 /// A URL as it is named somewhere, folded; of its host only that it is the pattern's.
@@ -93,8 +94,8 @@ impl FromStr for UrlPattern {
         } else if text.contains(|sign: char| sign.is_whitespace() || sign.is_control()) {
             return Err(UrlPatternError::Spaces(owned()));
         }
-        let folded = folded(text);
-        if let Some(host) = anywhere(&folded) {
+        let folded = text.to_lowercase();
+        if let Some(host) = whole_url(&folded) {
             let (scheme, port, path, query) = (None, None, String::new(), Vec::new());
             return Ok(UrlPattern { text: owned(), scheme, host, port, path, query });
         }
@@ -139,21 +140,28 @@ impl UrlPattern {
             && self.blocks_target(mention.target)
     }
 
-    /// A host whole, and how a search tool is told to leave it out.
+    pub(super) fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// Whether every URL of the host is blocked.
+    pub(super) fn is_whole(&self) -> bool {
+        self.scheme.is_none() && self.port.is_none() && self.path.is_empty() && self.query.is_empty()
+    }
+
+    /// A host that is blocked whole: a search can exclude it.
     pub(super) fn whole_host(&self) -> Option<&str> {
-        let is_whole =
-            self.scheme.is_none() && self.port.is_none() && self.path.is_empty() && self.query.is_empty();
         match &self.host {
-            Host::Name { name, only_below: false } if is_whole => Some(name),
-            Host::Name { .. } | Host::Address(_) | Host::Anywhere(_) => None,
+            Host::Name { name, only_below: false } if self.is_whole() => Some(name),
+            Host::Name { .. } | Host::Address(_) | Host::Any(_) => None,
         }
     }
 
     /// Whether it is for URLs as a whole, and fits this one.
-    pub(super) fn fits_whole(&self, url: &str) -> bool {
+    pub(super) fn matches_whole(&self, url: &str) -> bool {
         match &self.host {
             // `git@host:path` is another way to write the same.
-            Host::Anywhere(pattern) => {
+            Host::Any(pattern) => {
                 let over_ssh = || !url.contains("://") && fits(pattern, &url.replacen(':', "/", 1));
                 fits(pattern, url) || over_ssh()
             }
@@ -204,14 +212,14 @@ pub(super) fn is_web(scheme: &str) -> bool {
 }
 
 /// `*2401.00001*`: a pattern that begins with a star, and whose host is none.
-fn anywhere(text: &str) -> Option<Host> {
+fn whole_url(text: &str) -> Option<Host> {
     let is_below_host = || {
         let host = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
         read_host(host).is_some()
     };
     let signs = text.chars().filter(|sign| sign.is_alphanumeric()).count();
-    let is_anywhere = text.starts_with('*') && signs >= ANYWHERE_SIGNS_MIN && !is_below_host();
-    is_anywhere.then(|| Host::Anywhere(text.to_owned()))
+    let is_whole = text.starts_with('*') && signs >= WHOLE_CHARS_MIN && !is_below_host();
+    is_whole.then(|| Host::Any(text.to_owned()))
 }
 
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
@@ -231,7 +239,7 @@ fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
 
 fn read_host(text: &str) -> Option<Host> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-    if let Some(address) = ipv4(bare, false).map(IpAddr::from).or_else(|| ipv6(bare)) {
+    if let Some(address) = ipv4(bare).or_else(|| ipv6(bare)) {
         return Some(Host::Address(address));
     }
     let (only_below, text) = match text.strip_prefix("*.") {
@@ -247,7 +255,7 @@ fn read_host(text: &str) -> Option<Host> {
     let is_number =
         name.rsplit('.').next().is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()));
     let is_name = !is_number && name.split('.').all(is_label);
-    is_name.then_some(Host::Name { name, only_below })
+    is_name.then(|| Host::Name { name: name.into_owned(), only_below })
 }
 
 /// Path and query; what is behind `#` is never asked for.
@@ -286,7 +294,7 @@ fn resolved(path: &str) -> String {
 }
 
 fn decoded(text: &str) -> String {
-    folded(&super::unescape::percent_decoded(text))
+    percent_decode_str(text).decode_utf8_lossy().to_lowercase()
 }
 
 #[cfg(test)]

@@ -1,256 +1,255 @@
-//! Where a text names what is blocked. A text is cut into words of the signs that a host is made of; one that is a
-//! blocked host, or is below one, is looked at with what stands around it. So `notexample.com` and
-//! `example.com.evil.org` are other hosts, and `/srv/example.com` is a file.
+//! Finds the blocked URLs that a text names. A blocked host is found as a whole word, or as the end of one behind a
+//! dot: `www.example.com`, not `notexample.com` and not `example.com.evil.org`. Never visits a URL.
 
-use super::host::{behind_translator, folded, ipv4, ipv6, name, named_address};
-use super::url_pattern::{Host, Mention, UrlPattern, is_web};
+use super::host::{ipv4, ipv6, name, short_ipv4};
+use super::url_pattern::{Host, Mention, UrlPattern};
+use crate::glance::beginning;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-// What stands around a host and is longer changes nothing about it.
+// Context of a host beyond this length changes nothing.
 const BEFORE_BYTES_MAX: usize = 512;
 const TARGET_BYTES_MAX: usize = 1280;
-// Between two strings that are added to each other there is not much.
-const ADDED_BYTES_MAX: usize = 64;
-
-/// Devices of a shell and of awk whose next parts are a host and a port.
-const DEVICES: [&str; 8] = [
-    "/dev/tcp/",
-    "/dev/udp/",
-    "/inet/tcp/0/",
-    "/inet/udp/0/",
-    "/inet4/tcp/0/",
-    "/inet4/udp/0/",
-    "/inet6/tcp/0/",
-    "/inet6/udp/0/",
-];
+// URLs of hosts with blocked pages that are compared in one text.
+const COMPARED_MAX: usize = 2_000;
+// Ports that a command can name apart from their host.
+const PORTS_MAX: usize = 16;
+/// Devices of shells and awk: the host and the port come next.
+const DEVICES: [&str; 4] = ["/dev/tcp/", "/dev/udp/", "/tcp/0/", "/udp/0/"];
 
 /// The blocked URLs of a run, by host.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Urls {
-    names: BTreeMap<String, Vec<UrlPattern>>,
-    addresses: BTreeMap<IpAddr, Vec<UrlPattern>>,
-    /// Those for URLs as a whole.
-    anywhere: Vec<UrlPattern>,
+#[derive(Debug, Default)]
+pub(super) struct Urls<'a> {
+    names: BTreeMap<&'a str, Vec<&'a UrlPattern>>,
+    addresses: BTreeMap<IpAddr, Vec<&'a UrlPattern>>,
+    /// Patterns for whole URLs.
+    whole: Vec<&'a UrlPattern>,
 }
 
-/// Who reads a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
-    /// A program that takes hosts and URLs as they come: `curl example.com/x`.
-    pub(super) is_client: bool,
-    /// Ports that stand beside the host as words of their own: `nc example.com 80`.
-    pub(super) ports: Vec<u16>,
+/// A host within a text.
+struct Word<'t> {
+    host: &'t str,
+    /// The part of the same word before the host: `https://user@`.
+    before: &'t str,
+    rest: &'t str,
+    is_version: bool,
 }
 
-/// What stands around a host.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Around<'a> {
-    /// A URL's own host.
-    Url { scheme: Option<&'a str> },
-    /// A name that may be one.
-    Bare,
-    /// A device of the shell.
-    Device,
-    /// A part of something else.
-    Nothing,
-}
-
-impl Urls {
-    pub(super) fn new(patterns: &[UrlPattern]) -> Urls {
+impl<'a> Urls<'a> {
+    pub(super) fn new(patterns: &'a [UrlPattern]) -> Urls<'a> {
         let mut urls = Urls::default();
         for pattern in patterns {
             match &pattern.host {
-                Host::Name { name, .. } => urls.names.entry(name.clone()).or_default().push(pattern.clone()),
-                Host::Address(address) => urls.addresses.entry(*address).or_default().push(pattern.clone()),
-                Host::Anywhere(_) => urls.anywhere.push(pattern.clone()),
+                Host::Name { name, .. } => urls.names.entry(name).or_default().push(pattern),
+                Host::Address(address) => urls.addresses.entry(*address).or_default().push(pattern),
+                Host::Any(_) => urls.whole.push(pattern),
             }
         }
         urls
     }
 
-    /// What is blocked of that which a text names as it stands.
-    pub(super) fn named_in(&self, text: &str, place: &Place) -> Option<&UrlPattern> {
-        let folded = folded(text);
-        self.longer_addresses(&folded, place)
-            .or_else(|| words(&folded).find_map(|(start, end)| self.named_by(&folded, start, end, place)))
-            .or_else(|| self.whole_in(&folded, place))
+    /// Returns the first pattern that the text names. In a command, a host without a dot counts as a word.
+    pub(super) fn find(&self, text: &str, is_command: bool) -> Option<&'a UrlPattern> {
+        let text = &text.to_lowercase();
+        self.find_host(text, is_command).or_else(|| self.find_ipv6(text)).or_else(|| self.find_whole(text))
     }
 
-    /// What is blocked of URLs as a whole.
-    fn whole_in(&self, text: &str, place: &Place) -> Option<&UrlPattern> {
-        if self.anywhere.is_empty() {
+    /// Returns the pattern for whole URLs that a search asks for: `*low*rank*adaptation*`.
+    pub(super) fn find_search(&self, query: &str) -> Option<&'a UrlPattern> {
+        let query = query.to_lowercase();
+        self.whole.iter().find(|pattern| pattern.matches_whole(&query)).copied()
+    }
+
+    fn find_host(&self, text: &str, is_command: bool) -> Option<&'a UrlPattern> {
+        if self.names.is_empty() && self.addresses.is_empty() {
             return None;
         }
-        let urls = text.split(is_divider).filter(|word| place.is_client || is_url(word));
-        urls.filter(|url| url.len() <= BEFORE_BYTES_MAX + TARGET_BYTES_MAX)
-            .find_map(|url| self.anywhere.iter().find(|pattern| pattern.fits_whole(url)))
-    }
-
-    /// What is blocked that somebody searches for by its name: `*low*rank*adaptation*`.
-    pub(super) fn searched_for(&self, query: &str) -> Option<&UrlPattern> {
-        let query = folded(query);
-        self.anywhere.iter().find(|pattern| pattern.fits_whole(&query))
-    }
-
-    /// What is blocked of that which a word names.
-    fn named_by(&self, text: &str, start: usize, end: usize, place: &Place) -> Option<&UrlPattern> {
-        let word = &text[start..end];
-        let joined = word.strip_prefix('-').filter(|_| place.is_client).and_then(|word| word.get(1..));
-        let blocked = |word: &str, start: usize, end: usize| {
-            let patterns = self.patterns_for(word).chain(self.patterns_at(text, start, end, place));
-            let mut patterns = patterns.peekable();
-            patterns.peek()?;
-            let mentions = mentions(text, start, end, place);
-            let found = patterns.find(|pattern| mentions.iter().any(|mention| pattern.blocks(mention)));
-            found.filter(|_| !is_added_to(text, start))
-        };
-        // `-xexample.com`: an option's letter is no part of the host.
-        blocked(word, start, end).or_else(|| blocked(joined?, end - joined?.len(), end))
-    }
-
-    fn patterns_for<'a>(&'a self, word: &str) -> impl Iterator<Item = &'a UrlPattern> + use<'a> {
-        let host = if self.names.is_empty() { String::new() } else { behind_translator(name(word)) };
-        let mut found: Vec<&UrlPattern> = Vec::new();
-        let mut rest = Some(host.as_str());
-        while let Some(parent) = rest.filter(|parent| !parent.is_empty()) {
-            for pattern in self.names.get(parent).into_iter().flatten() {
-                let is_meant = match &pattern.host {
-                    Host::Name { only_below, .. } => !only_below || parent.len() < host.len(),
-                    Host::Address(_) | Host::Anywhere(_) => false,
-                };
-                found.extend(is_meant.then_some(pattern));
+        let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_') || is_ignored(c);
+        let (mut context, mut last, mut compared, mut ports) = (0, 0, 0, None);
+        for (start, end) in words(text, is_of_host) {
+            // A context starts behind the last divider: no text is read twice, however long a word is.
+            if let Some(divider) = text[last..start].rfind(starts_context) {
+                context = last + divider + 1;
             }
-            rest = parent.split_once('.').map(|(_, parent)| parent);
-        }
-        found.into_iter()
-    }
-
-    fn patterns_at<'a>(
-        &'a self,
-        text: &str,
-        start: usize,
-        end: usize,
-        place: &Place,
-    ) -> impl Iterator<Item = &'a UrlPattern> + use<'a> {
-        let word = &text[start..end];
-        let address = if self.addresses.is_empty() {
-            None
-        } else {
-            let is_host = || match around(text, start, place) {
-                Around::Url { .. } | Around::Device => true,
-                Around::Bare => place.is_client && (start == 0 || text[..start].ends_with('@')),
-                Around::Nothing => false,
-            };
-            let short = word.starts_with(|sign: char| sign.is_ascii_digit()) && is_host();
-            ipv4(word, short).or_else(|| named_address(word))
-        };
-        address.and_then(|address| self.addresses.get(&IpAddr::from(address))).into_iter().flatten()
-    }
-
-    /// Addresses with colons, which are words of other signs.
-    fn longer_addresses(&self, text: &str, place: &Place) -> Option<&UrlPattern> {
-        if self.addresses.is_empty() {
-            return None;
-        }
-        let is_of_address = |sign: char| sign.is_ascii_hexdigit() || matches!(sign, ':' | '.');
-        let mut start = 0;
-        for run in text.split_inclusive(|sign: char| !is_of_address(sign)) {
-            let bare = run.trim_end_matches(|sign: char| !is_of_address(sign));
-            let (begun, end) = (start, start + bare.len());
-            start += run.len();
-            // Of eight groups with a shorter address at its end.
-            if bare.len() > 45 || bare.matches(':').count() < 2 {
+            last = end;
+            let word = Word::new(text, context, start, end);
+            let patterns = self.patterns(&word);
+            if patterns.is_empty() || !word.is_host(is_command) {
                 continue;
             }
-            let patterns = ipv6(bare).and_then(|address| self.addresses.get(&address));
-            let is_whole = !text[..begun].ends_with(|sign: char| sign.is_alphanumeric());
-            let end = end + usize::from(text[end..].starts_with(']'));
-            let begun = begun - usize::from(text[..begun].ends_with('['));
-            let Some(patterns) = patterns.filter(|_| is_whole) else { continue };
-            let mentions = mentions(text, begun, end, place);
-            let found =
-                patterns.iter().find(|pattern| mentions.iter().any(|mention| pattern.blocks(mention)));
+            if let Some(pattern) = patterns.iter().find(|pattern| pattern.is_whole()) {
+                return Some(pattern);
+            }
+            // Beyond this, comparing takes longer than an agent waits.
+            compared += patterns.len();
+            if compared > COMPARED_MAX {
+                return patterns.first().copied();
+            }
+            let ports = if is_command && !word.is_in_url() {
+                ports.get_or_insert_with(|| numbers(text))
+            } else {
+                &Vec::new()
+            };
+            let found = word.find(&patterns, ports);
             if found.is_some() {
                 return found;
             }
         }
         None
     }
+
+    fn find_whole(&self, text: &str) -> Option<&'a UrlPattern> {
+        if self.whole.is_empty() {
+            return None;
+        }
+        let urls = text.split(ends_url).filter(|word| word.len() <= BEFORE_BYTES_MAX + TARGET_BYTES_MAX);
+        urls.filter(|word| is_url(word))
+            .find_map(|url| self.whole.iter().find(|pattern| pattern.matches_whole(url)).copied())
+    }
+
+    /// Returns the patterns for a host and for the hosts above it.
+    fn patterns(&self, word: &Word<'_>) -> Vec<&'a UrlPattern> {
+        let mut found: Vec<&'a UrlPattern> = Vec::new();
+        if !self.addresses.is_empty() && word.host.starts_with(char::is_numeric) && !word.is_version {
+            let is_number_host = word.is_in_url() || word.is_in_device();
+            let address = if is_number_host { short_ipv4(word.host) } else { ipv4(word.host) };
+            found.extend(address.and_then(|address| self.addresses.get(&address)).into_iter().flatten());
+        }
+        if self.names.is_empty() {
+            return found;
+        }
+        // Options can have the host joined to them: `-xexample.com`.
+        let option = word.host.strip_prefix('-').and_then(|option| option.get(1..));
+        let host = name(option.unwrap_or(word.host));
+        let mut rest = Some(host.as_ref());
+        while let Some(parent) = rest {
+            for pattern in self.names.get(parent).into_iter().flatten() {
+                let includes = match &pattern.host {
+                    Host::Name { only_below, .. } => !only_below || parent.len() < host.len(),
+                    Host::Address(_) | Host::Any(_) => false,
+                };
+                found.extend(includes.then_some(pattern));
+            }
+            rest = parent.split_once('.').map(|(_, parent)| parent);
+        }
+        found
+    }
+
+    fn find_ipv6(&self, text: &str) -> Option<&'a UrlPattern> {
+        if self.addresses.is_empty() {
+            return None;
+        }
+        words(text, |c| c.is_alphanumeric() || matches!(c, ':' | '.' | '%')).find_map(|(start, end)| {
+            // Eight groups, the last two as IPv4, and a zone. `:` ends a sentence, too.
+            let address = text[start..end].trim_end_matches('.');
+            if address.len() > 64 || address.matches(':').count() < 2 {
+                return None;
+            }
+            let patterns = self.addresses.get(&ipv6(address)?)?;
+            let is_bracketed = text[..start].ends_with('[') && text[end..].starts_with(']');
+            let (start, end) = (start - usize::from(is_bracketed), end + usize::from(is_bracketed));
+            let context = text[..start].rfind(starts_context).map_or(0, |divider| divider + 1);
+            Word::new(text, context, start, end).find(patterns, &[])
+        })
+    }
 }
 
-/// Whether a word is written like a URL: with a scheme, or beginning with a host.
-fn is_url(word: &str) -> bool {
-    let host = word.split(['/', '?', '#', ':']).next().unwrap_or_default();
-    word.contains("://")
-        || host.split_once('.').is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty())
+impl<'t> Word<'t> {
+    /// `context` is the start of the word that the host is part of.
+    fn new(text: &'t str, context: usize, start: usize, end: usize) -> Word<'t> {
+        let earliest = context.max(start.saturating_sub(BEFORE_BYTES_MAX));
+        let context = (earliest..start).find(|index| text.is_char_boundary(*index)).unwrap_or(start);
+        Word {
+            host: &text[start..end],
+            before: &text[context..start],
+            rest: beginning(&text[end..], TARGET_BYTES_MAX),
+            // `tool==1.2.3.4`.
+            is_version: text[..start].ends_with("=="),
+        }
+    }
+
+    /// Returns the first pattern that blocks the URL, on its own port or on one that stands apart: `nc example.com 443`.
+    fn find<'a>(&self, patterns: &[&'a UrlPattern], ports: &[u16]) -> Option<&'a UrlPattern> {
+        let ports = || ports.iter().copied().map(Some);
+        patterns.iter().copied().find(|pattern| {
+            let apart = ports().filter(|_| pattern.port().is_some());
+            [None]
+                .into_iter()
+                .chain(apart)
+                .any(|port| self.mentions(port).iter().any(|mention| pattern.blocks(mention)))
+        })
+    }
+
+    fn is_in_url(&self) -> bool {
+        self.before.ends_with("//") || self.before.ends_with('@')
+    }
+
+    fn is_in_device(&self) -> bool {
+        DEVICES.iter().any(|device| self.before.ends_with(device))
+    }
+
+    fn is_host(&self, is_command: bool) -> bool {
+        let ends_authority = |c: char| matches!(c, '/' | '?' | '#' | '\\') || ends_url(c);
+        let authority = self.rest.split(ends_authority).next().unwrap_or_default();
+        let is_user = authority.split_once('@').is_some_and(|(_, host)| host.contains('.'));
+        // `x.com(1)` is a page of the manual or a call of a function.
+        let is_function = self.rest.starts_with('(') && !self.is_in_url();
+        let is_named = self.host.trim_matches('.').contains('.')
+            || self.is_in_url()
+            || self.is_in_device()
+            || self.rest.strip_prefix(':').is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()))
+            || (is_command && (self.before.is_empty() || self.before.starts_with('-')));
+        is_named && !is_user && !is_function && (self.is_in_device() || !self.is_in_local_path())
+    }
+
+    /// `/srv/example.com` and `sites/example.com` are paths of this machine, `proxy.test/example.com` is a URL.
+    fn is_in_local_path(&self) -> bool {
+        if self.before.starts_with("file:") {
+            return true;
+        } else if self.before.ends_with("//") || !self.before.contains(['/', '\\']) {
+            return false;
+        }
+        let first = self.before.split(['/', '\\']).next().unwrap_or_default();
+        let is_relative = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+        matches!(first, "." | ".." | "~") || first.chars().all(is_relative)
+    }
+
+    /// Returns the URLs that can be meant, with and without characters that may belong to the text around them.
+    fn mentions(&self, port_elsewhere: Option<u16>) -> Vec<Mention<'t>> {
+        // `git+https` is `https`.
+        let scheme = self.before.rsplit_once("://").map(|(scheme, _)| scheme);
+        let scheme = scheme.and_then(|scheme| scheme.rsplit(|c: char| !c.is_ascii_alphanumeric()).next());
+        let after = self.rest.split(ends_url).next().unwrap_or_default();
+        // `/dev/tcp/host/80`.
+        let port_of_device = if self.is_in_device() { after.strip_prefix('/').and_then(port) } else { None };
+        let (named, target) = match after.trim_start_matches('.').strip_prefix(':') {
+            Some(rest) => {
+                let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+                // Without digits it is a path, as in a copy over ssh.
+                (port(rest), if digits == 0 { rest.trim_start_matches(':') } else { &rest[digits..] })
+            }
+            None => (port_of_device, after),
+        };
+        let short = target.split(['(', ')', ']', ',', ';', '&']).next().unwrap_or_default();
+        let shortest = short.trim_end_matches(['.', ':', '!', '?', '*']);
+        // As in `git+https://host/owner/repository@branch`.
+        let revision = target.split('@').next().unwrap_or_default();
+        let mention = |target| Mention { scheme, port: named.or(port_elsewhere), target };
+        [target, short, shortest, revision].map(mention).into()
+    }
 }
 
-/// Words of the signs that a host is made of, without dots at their ends.
-fn words(text: &str) -> impl Iterator<Item = (usize, usize)> {
-    let is_of_host = |sign: char| sign.is_alphanumeric() || matches!(sign, '.' | '-' | '_');
-    let mut at = 0;
-    text.split(move |sign: char| !is_of_host(sign)).filter_map(move |word| {
-        let start = word.as_ptr().addr() - text.as_ptr().addr();
-        debug_assert!(start >= at);
-        at = start;
-        let trimmed = word.trim_start_matches('.');
-        let start = start + word.len() - trimmed.len();
-        let end = start + trimmed.trim_end_matches('.').len();
-        (end > start).then_some((start, end))
+/// Returns the positions of the words of a text, without dots at their ends.
+fn words(text: &str, is_of_word: impl Fn(char) -> bool) -> impl Iterator<Item = (usize, usize)> {
+    text.split(move |c: char| !is_of_word(c)).filter_map(|word| {
+        let bare = word.trim_matches('.');
+        let start = bare.as_ptr().addr() - text.as_ptr().addr();
+        (!bare.is_empty()).then_some((start, start + bare.len()))
     })
 }
 
-/// What a host that stands there is named as; nothing if it is no host there.
-fn mentions<'a>(text: &'a str, start: usize, end: usize, place: &Place) -> Vec<Mention<'a>> {
-    let behind = behind(text, end);
-    match around(text, start, place) {
-        Around::Nothing => Vec::new(),
-        Around::Device => {
-            let port = behind.strip_prefix('/').and_then(port);
-            vec![Mention { scheme: None, port, target: "" }]
-        }
-        Around::Url { scheme } => {
-            let authority = behind.split(['/', '?', '#', '\\']).next().unwrap_or_default();
-            // A name and a password: the host comes behind them.
-            if authority.contains('@') { Vec::new() } else { targets(scheme, behind, &[]) }
-        }
-        Around::Bare if behind.starts_with('@') && behind.len() > 1 => Vec::new(),
-        // A name without a dot is a word like any other, unless somebody goes there.
-        Around::Bare if !place.is_client && !text[start..end].contains('.') && !behind.starts_with(':') => {
-            Vec::new()
-        }
-        Around::Bare => targets(None, behind, &place.ports),
-    }
-}
-
-/// Ports and targets behind a host, with and without the signs that may belong to the text around it.
-fn targets<'a>(scheme: Option<&'a str>, behind: &'a str, ports: &[u16]) -> Vec<Mention<'a>> {
-    // A dot at the end of the host is no part of what is asked for.
-    let behind = behind.trim_start_matches(['.', ']']);
-    let (named, target) = match behind.strip_prefix(':') {
-        Some(rest) => {
-            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-            // Without digits it is a path, as for a copy over ssh.
-            (port(rest), if digits == 0 { rest.trim_start_matches(':') } else { &rest[digits..] })
-        }
-        None => (None, behind),
-    };
-    let short = target.split([')', ']', ',', ';']).next().unwrap_or_default();
-    // As in `git+https://host/owner/repository@branch`.
-    let named_at = target.split('@').next().unwrap_or_default();
-    let shortest = short.trim_end_matches(['.', ':', '!', '?', '*']);
-    let mut found = Vec::new();
-    for target in [target, short, shortest, named_at] {
-        let ports = ports.iter().copied().map(Some).filter(|_| named.is_none());
-        for port in [named].into_iter().chain(ports) {
-            let mention = Mention { scheme, port, target };
-            if !found.contains(&mention) {
-                found.push(mention);
-            }
-        }
-    }
-    found
+fn numbers(text: &str) -> Vec<u16> {
+    text.split_whitespace().filter_map(|word| word.parse().ok()).take(PORTS_MAX).collect()
 }
 
 fn port(text: &str) -> Option<u16> {
@@ -258,100 +257,26 @@ fn port(text: &str) -> Option<u16> {
     text[..digits].parse().ok()
 }
 
-/// What stands before a host, as far as it tells what the host is there.
-fn around<'a>(text: &'a str, start: usize, place: &Place) -> Around<'a> {
-    let before = before(text, start);
-    if DEVICES.iter().any(|device| before.ends_with(device)) {
-        return Around::Device;
-    }
-    let authority = before.rfind(['/', '\\', '?', '#']).map_or(0, |at| at + 1);
-    let (outer, user) = before.split_at(authority);
-    let slashes = outer.trim_end_matches(['/', '\\']);
-    let count = outer.len() - slashes.len();
-    let scheme = slashes.strip_suffix(':').map(last_word).filter(|scheme| !scheme.is_empty());
-    let is_user = user.is_empty() || user.ends_with('@') || user.ends_with('.');
-    // Two slashes in a path are one.
-    let is_path = scheme.is_none() && slashes.ends_with(|sign: char| sign.is_alphanumeric() || sign == '.');
-    if is_user && ((count >= 2 && !is_path) || (count == 1 && scheme.is_some_and(is_web))) {
-        return match scheme {
-            // Three slashes begin a path of this machine.
-            Some("file") if count > 2 => Around::Nothing,
-            scheme => Around::Url { scheme },
-        };
-    }
-    if let Some(at) = before.find("://") {
-        // Inside of another URL: a mirror, an archive or a redirector leads there.
-        let is_way = is_web(last_word(&before[..at])) || !before.ends_with('/');
-        return if is_way { Around::Bare } else { Around::Nothing };
-    }
-    if let Some(scheme) = before.strip_suffix(':').filter(|scheme| is_web(last_word(scheme))) {
-        return Around::Url { scheme: Some(last_word(scheme)) };
-    }
-    if !before.ends_with(['/', '\\']) {
-        return Around::Bare;
-    }
-    // A client takes `proxy.test/example.com` for a URL, and `./x` and `/x` for files.
-    let first = before.split('/').next().unwrap_or_default();
-    let (host, port) = first.split_once(':').unwrap_or((first, ""));
-    let is_host = host.trim_matches('.').contains('.') && port.bytes().all(|byte| byte.is_ascii_digit());
-    if place.is_client && is_host { Around::Bare } else { Around::Nothing }
+/// Whether a word has a scheme or starts with a host.
+fn is_url(word: &str) -> bool {
+    let host = word.split(['/', '?', '#', ':']).next().unwrap_or_default();
+    word.contains("://")
+        || host.split_once('.').is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty())
 }
 
-/// `git+https` is had over `https`.
-fn last_word(text: &str) -> &str {
-    text.rsplit(|sign: char| !sign.is_ascii_alphanumeric()).next().unwrap_or_default()
+/// Whether UTS 46 ignores or combines a character, or maps it to a dot.
+fn is_ignored(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{300}'..='\u{36f}'
+        | '\u{3002}' | '\u{ff0e}' | '\u{ff61}')
 }
 
-fn before(text: &str, start: usize) -> &str {
-    ending(&text[..start], BEFORE_BYTES_MAX).rsplit(is_divider).next().unwrap_or_default()
+/// Whether a URL can start behind a character.
+fn starts_context(c: char) -> bool {
+    ends_url(c) || matches!(c, '=' | ',' | ';' | '&' | '?' | '(')
 }
 
-fn behind(text: &str, end: usize) -> &str {
-    let rest = crate::glance::beginning(&text[end..], TARGET_BYTES_MAX);
-    rest.split(is_divider).next().unwrap_or_default()
-}
-
-/// Whether a string of a program is added to another one there that makes it another name: `"my" + "example.com"`.
-fn is_added_to(text: &str, start: usize) -> bool {
-    let ends_name =
-        |text: &str| text.ends_with(|sign: char| sign.is_alphanumeric() || matches!(sign, '-' | '_'));
-    let quoted = |text: &str| {
-        let text = ending(text, ADDED_BYTES_MAX);
-        Some(text.strip_suffix('"').or_else(|| text.strip_suffix('\''))?.to_owned())
-    };
-    let before = &text[..start];
-    if let Some(outside) = quoted(before) {
-        let other = outside.trim_end().strip_suffix('+').and_then(|other| quoted(other.trim_end()));
-        return other.is_some_and(|other| ends_name(&other));
-    }
-    let variable = before.strip_suffix('}').and_then(|before| {
-        let name = ending(before, ADDED_BYTES_MAX).rsplit_once('{')?.1;
-        let is_name =
-            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        is_name.then_some(name)
-    });
-    // Only what was set just before it: a search through all of a text for each host would take for ever.
-    let set_to = |name: &str| {
-        let near = ending(before, BEFORE_BYTES_MAX);
-        let mut places = near.match_indices(name).map(|(at, _)| near[at + name.len()..].trim_start());
-        places.find_map(|behind| {
-            let value = behind.strip_prefix('=')?.trim_start();
-            let quote = value.chars().next().filter(|sign| matches!(sign, '"' | '\'' | '`'))?;
-            Some(ends_name(value[1..].split(quote).next()?))
-        })
-    };
-    variable.and_then(set_to).unwrap_or_default()
-}
-
-/// The end of a text, of so many bytes at most.
-fn ending(text: &str, bytes_max: usize) -> &str {
-    let least = text.len().saturating_sub(bytes_max);
-    let start = (least..=text.len()).find(|at| text.is_char_boundary(*at));
-    &text[start.unwrap_or_default()..]
-}
-
-/// Signs that end a URL in whatever text it stands.
-fn is_divider(sign: char) -> bool {
-    sign.is_whitespace()
-        || matches!(sign, '"' | '\'' | '`' | '<' | '>' | '{' | '}' | '|' | '(' | '[' | '^' | '\u{7}')
+/// Whether a character ends a URL in every kind of text.
+fn ends_url(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | '{' | '}' | '|' | '[' | '^' | '\u{7}')
 }

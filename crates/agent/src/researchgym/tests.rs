@@ -158,3 +158,28 @@ fn what_looks_like_a_part_and_is_none_is_what_was_said() {
     assert_eq!(said("TextBlock(text='whole')"), "Work said \"whole\"\n");
     assert_eq!(said("NewBlock(kind='x')"), "");
 }
+
+#[test]
+fn prompts_of_researchgym_and_the_wrap_up_are_no_work() {
+    let message = |kind: &str, text: &str| serde_json::json!({ "type": kind, "content": [text] });
+    let result = "ToolResultBlock(tool_use_id='1', content='Time limit reached. Commit any uncommitted changes and stop.')";
+    let read = |messages: &[serde_json::Value]| {
+        told(&transcript(serde_json::json!(messages).to_string().as_bytes()).expect("an array"))
+    };
+    let continues = "TextBlock(text='Continue from where you left off.')";
+    let all = read(&[
+        message("AssistantMessage", "before"),
+        message("UserMessage", result),
+        message("UserMessage", "⚠️ TIME WARNING: Only 60 seconds are left."),
+        message("AssistantMessage", "still at work"),
+        message(
+            "UserMessage",
+            "TextBlock(text='Time limit reached. Commit any uncommitted changes and stop.')",
+        ),
+        message("AssistantMessage", "committed"),
+        message("UserMessage", continues),
+        message("AssistantMessage", "more work"),
+    ]);
+    let provenances: Vec<&str> = all.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(provenances, ["Work", "Work", "Ours", "Work", "Ours", "WrapUp", "Ours", "Work"], "{all}");
+}

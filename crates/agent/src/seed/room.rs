@@ -63,6 +63,31 @@ impl Room {
         self.weight = self.weight.saturating_sub(weight(&text));
         Part { text, items_taken }
     }
+
+    /// Makes a part of the first of these items. The part does not say how many are missing: later parts hold them.
+    pub(super) fn first_part(
+        &mut self,
+        title: &str,
+        items: impl Iterator<Item = String>,
+        weight_max: u64,
+    ) -> Part {
+        let title = format!("\n## {title}\n\n");
+        let Some(mut left) = weight_max.min(self.weight).checked_sub(weight(&title)) else {
+            return Part::default();
+        };
+        let fits = |item: &String| {
+            let after = left.checked_sub(weight(item));
+            left = after.unwrap_or(left);
+            after.is_some()
+        };
+        let taken: Vec<String> = items.take_while(fits).collect();
+        if taken.is_empty() {
+            return Part::default();
+        }
+        let text = format!("{title}{}\n", taken.concat().trim_end());
+        self.weight = self.weight.saturating_sub(weight(&text));
+        Part { text, items_taken: taken.len() }
+    }
 }
 
 fn note(older: &str, count: usize) -> String {

@@ -88,6 +88,12 @@ impl<'a> Steps<'a> {
         self.flow.iter().map(|&step| items::line(step))
     }
 
+    /// The first statements of the model, among the first `count` steps.
+    pub(super) fn first_said(&self, count: usize, weight_max: u64) -> impl Iterator<Item = String> {
+        let said = self.flow.iter().take(count).filter(|step| matches!(step, Step::Said(_)));
+        said.map(move |&step| items::whole(step, weight_max))
+    }
+
     /// Every step nearly whole.
     pub(super) fn whole(
         &self,

@@ -1,10 +1,9 @@
-//! The lists that the guards are judged by. They were written before the guards were.
+//! Lists of attempts that guards must deny, and of legitimate calls that they must not.
 
 use longhaul_agent::{BlockedPaths, Call, Guards, Verdict};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 const ATTEMPTS: &str = include_str!("attempts.toml");
 const HARMLESS: &str = include_str!("harmless.toml");
@@ -24,10 +23,7 @@ struct Group {
     #[serde(default)]
     paths: Vec<String>,
     tool: String,
-    /// Why it was not among the first, if it was not.
-    #[serde(default)]
-    added: Option<String>,
-    /// What it is, what is passed, and, of a known miss, why it is missed.
+    /// A description, the call, and the reason of a known mistake.
     entries: Vec<Vec<String>>,
 }
 
@@ -49,62 +45,40 @@ impl Group {
         Guards { block_urls: urls.collect(), block_paths: paths, ..Guards::default() }
     }
 
-    /// The entries that are denied, and those that are not.
-    fn judged(&self) -> (Vec<&Vec<String>>, Vec<&Vec<String>>) {
-        let guards = self.guards();
-        self.entries.iter().partition(|entry| {
-            let input = self.input(&entry[1]).to_string();
-            matches!(guards.verdict(&Call::new(&self.tool, &input)), Verdict::Deny(_))
-        })
+    fn denies(&self, entry: &[String]) -> bool {
+        let input = self.input(&entry[1]).to_string();
+        matches!(self.guards().verdict(&Call::new(&self.tool, &input)), Verdict::Deny(_))
     }
 }
 
-fn told(group: &Group, entries: &[&Vec<String>]) -> Vec<String> {
-    entries.iter().map(|entry| format!("{} ({}): {}", group.tool, entry[0], entry[1])).collect()
-}
-
-#[test]
-fn what_is_harmless_passes() {
-    let groups = groups(HARMLESS);
-    let denied: Vec<String> = groups.iter().flat_map(|group| told(group, &group.judged().0)).collect();
-    assert!(denied.is_empty(), "{} denied:\n{}", denied.len(), denied.join("\n"));
-}
-
-/// What is known to be missed is asserted as well: an entry loses its third word when it is caught.
-#[test]
-fn attempts_are_denied() {
-    let mut wrong = Vec::new();
-    for group in groups(ATTEMPTS) {
-        let (denied, passed) = group.judged();
-        let missed: Vec<_> = passed.into_iter().filter(|entry| entry.len() < 3).collect();
-        wrong.extend(told(&group, &missed));
-        let caught: Vec<_> = denied.into_iter().filter(|entry| entry.len() == 3).collect();
-        wrong.extend(told(&group, &caught).iter().map(|told| format!("no miss any more: {told}")));
-    }
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
-}
-
-fn groups(list: &str) -> Vec<Group> {
-    toml::from_str::<List>(list).expect("the list can be read").group
-}
-
-#[test]
-fn the_lists_are_long_and_each_entry_is_a_call_of_its_own() {
-    let check = |list: &str, words: RangeInclusive<usize>| {
-        let groups = groups(list);
-        let mut calls = BTreeSet::new();
-        let mut first = 0;
-        for group in &groups {
-            assert!(!group.block.is_empty() || !group.paths.is_empty(), "{}", group.tool);
-            for entry in &group.entries {
-                assert!(words.contains(&entry.len()), "{entry:?}");
-                let call = (&group.block, &group.paths, &group.tool, group.input(&entry[1]).to_string());
-                assert!(calls.insert(call), "{entry:?} is there twice");
-                first += usize::from(group.added.is_none());
+/// Checks that a list's calls are denied or not, except for its known mistakes, and that at least `correct_min` are correct.
+fn check(list: &str, must_deny: bool, correct_min: usize) {
+    let groups = toml::from_str::<List>(list).expect("the list can be read").group;
+    let (mut calls, mut correct, mut wrong) = (BTreeSet::new(), 0, Vec::new());
+    for group in &groups {
+        assert!(!group.block.is_empty() || !group.paths.is_empty(), "{}", group.tool);
+        for entry in &group.entries {
+            let is_mistake = entry.len() == 3;
+            assert!(is_mistake || entry.len() == 2, "{entry:?}");
+            let call = (&group.block, &group.paths, &group.tool, group.input(&entry[1]).to_string());
+            assert!(calls.insert(call), "{entry:?} is there twice");
+            correct += usize::from(!is_mistake);
+            if group.denies(entry) != (must_deny != is_mistake) {
+                let known = if is_mistake { "no mistake any more: " } else { "" };
+                wrong.push(format!("{known}{} ({}): {}", group.tool, entry[0], entry[1]));
             }
         }
-        assert!(first >= 150, "{first}");
-    };
-    check(ATTEMPTS, 2..=3);
-    check(HARMLESS, 2..=2);
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(correct >= correct_min, "{correct}");
+}
+
+#[test]
+fn denies_attempts() {
+    check(ATTEMPTS, true, 300);
+}
+
+#[test]
+fn allows_legitimate_calls() {
+    check(HARMLESS, false, 250);
 }

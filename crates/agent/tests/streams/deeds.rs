@@ -180,7 +180,7 @@ fn said(past: &Past) -> String {
         learn: None,
         extra_args: Vec::new(),
         seed_tokens: SEED_TOKENS_MAX,
-        seed_summary: None,
+        handoff_summary: None,
         inner_retries: 4,
         run: RunId::from("kqzr"),
     };

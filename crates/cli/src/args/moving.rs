@@ -35,6 +35,9 @@ pub struct ImportArgs {
     /// Use the workspace that is in the directory already
     #[arg(long)]
     pub as_is: bool,
+    /// Import a file that unpacks to more than ten times its size (and more than 16 MiB)
+    #[arg(long)]
+    pub allow_large: bool,
     /// The agent's program [default: the recorded one, or where that is missing, `claude`]
     #[arg(long, value_name = "FILE")]
     pub agent_path: Option<PathBuf>,

@@ -54,7 +54,7 @@ pub struct PolicyValueArgs {
     /// watchdog ends it, and the run can still be recovered [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
     pub orphan_timeout: Option<Span>,
-    /// The longest wait for a usage window's reset; a later one ends the run with `retry_later` [default: none]
+    /// The longest wait for a usage window's reset; a later one ends the run with `retry_later` [default: 192h]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
     pub max_wait: Option<Span>,
     /// How long background commands may outlive the result before they are stopped; with --keep-going, before the agent is

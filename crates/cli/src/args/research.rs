@@ -1,11 +1,13 @@
 //! The flags of `longhaul research`: those of ResearchGym's own commands. Where its two programs have two names for one
 //! thing, or write one with `-` and one with `_`, each is taken.
 
-use super::limits::dollars;
+use super::agent::model;
+use super::limits::{dollars, duration_limit};
 use super::{EventsArgs, NotifyArgs};
 use clap::Args;
 use longhaul_agent::{ToolPattern, UrlPattern};
 use longhaul_core::{Span, Usd};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 // A year: beyond it the number is a slip.
@@ -42,6 +44,13 @@ pub struct ResearchArgs {
         allow_hyphen_values = true
     )]
     pub budget: Option<Usd>,
+    /// The environment of the agent: `uv`, in which longhaul itself was started. Longhaul starts no containers
+    #[arg(long, value_name = "RUNTIME", value_parser = ["uv", "docker"], hide_possible_values = true)]
+    pub runtime: Option<String>,
+    #[arg(long, hide = true, value_name = "IMAGE")]
+    pub image: Option<String>,
+    #[arg(long, hide = true)]
+    pub gpus: bool,
     /// Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
     #[arg(long = "runs_dir", value_name = "DIR", alias = "runs-dir")]
     pub runs_dir: Option<PathBuf>,
@@ -62,6 +71,15 @@ pub struct ResearchArgs {
     /// [default: if it may work 24 hours or more]
     #[arg(long = "extended-continue", alias = "extended_continue")]
     pub extended_continue: bool,
+    /// Have this model summarize the older part of a handoff prompt, instead of a line for each step
+    #[arg(long = "handoff-summary", alias = "handoff_summary", value_name = "MODEL", value_parser = model)]
+    pub handoff_summary: Option<String>,
+    /// Let the agent stop by itself this many times in a row without using a tool
+    #[arg(long = "idle-stops", alias = "idle_stops", value_name = "N")]
+    pub idle_stops: Option<NonZeroU32>,
+    /// Ask about background work that lasts longer than this
+    #[arg(long = "background-wait", alias = "background_wait", value_name = "DURATION", value_parser = duration_limit)]
+    pub background_wait: Option<Span>,
     /// Leave the task's `idea_hint.txt` among the files that the agent sees
     #[arg(long = "idea_hint", alias = "idea-hint")]
     pub idea_hint: bool,
@@ -163,9 +181,11 @@ mod tests {
             );
             assert!(args.dry_run && args.runs_dir.is_some() && args.blocked_urls.is_some(), "{flags}");
             assert!(args.resume_session.is_some() && args.blocked_urls_file.is_some(), "{flags}");
+            assert!(args.handoff_summary.is_some() && args.idle_stops.is_some(), "{flags}");
+            assert!(args.background_wait.is_some(), "{flags}");
         };
         let names = "--claude_hours 2 --budget_limit 3 --dry_run --runs_dir r --blocked_urls [] --resume_session s \
-                     --blocked_urls_file f";
+                     --blocked_urls_file f --handoff_summary m --idle_stops 3 --background_wait 1m";
         check(names);
         check(&names.replace("--claude_hours", "--time_hours"));
         check(&names.replace('_', "-"));

@@ -27,10 +27,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "UUID", value_parser = uuid, conflicts_with_all = ["resume", "resume_or_new"])]
     pub session_id: Option<String>,
     /// Continue this session; refused if it is found nowhere
-    #[arg(long, value_name = "SESSION")]
+    #[arg(long, value_name = "SESSION", value_parser = session_name)]
     pub resume: Option<String>,
     /// Continue this session, or begin a new one if it is found nowhere
-    #[arg(long, value_name = "SESSION", conflicts_with = "resume")]
+    #[arg(long, value_name = "SESSION", value_parser = session_name, conflicts_with = "resume")]
     pub resume_or_new: Option<String>,
     /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX, hide_default_value = true)]
@@ -38,7 +38,7 @@ pub struct RunArgs {
     /// Have this model condense what of that account is older than the most recent work, in at most a minute; where
     /// it does not, that is told in a line each
     #[arg(long, value_name = "MODEL", value_parser = model)]
-    pub seed_summary: Option<String>,
+    pub handoff_summary: Option<String>,
     /// Prices of tokens that hold before the bundled ones, model by model: a TOML file with `dated` and, for each
     /// `[[model]]`, its `names` and what `input`, `output`, `cache_write`, `cache_write_hour` and `cache_read` cost, in
     /// dollars per million tokens
@@ -134,6 +134,12 @@ pub struct RunArgs {
 fn run_id(text: &str) -> Result<String, String> {
     let hint = "expected up to 64 letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
     is_run_id(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
+}
+
+/// The agent gets it as an argument.
+fn session_name(text: &str) -> Result<String, String> {
+    let hint = "expected the id or the title of a session";
+    SessionId::from(text).is_name().then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }
 
 fn uuid(text: &str) -> Result<String, String> {

@@ -25,8 +25,8 @@ pub struct SeedArgs {
     /// Have this model condense what is older than the most recent work, in at most a minute; where it does not, that
     /// is told in a line each
     #[arg(long, value_name = "MODEL", value_parser = model)]
-    pub seed_summary: Option<String>,
+    pub handoff_summary: Option<String>,
     /// The agent's program, which asks that model [default: `claude`, on PATH and where its installers put it]
-    #[arg(long, value_name = "FILE", requires = "seed_summary")]
+    #[arg(long, value_name = "FILE", requires = "handoff_summary")]
     pub agent_path: Option<PathBuf>,
 }

@@ -23,7 +23,7 @@ pub struct DryRun<'a> {
     /// What would be written to the agent's standard input.
     stdin: String,
     /// What would be asked of a model where a new session is told older work; nothing where none is to be asked.
-    seed_summary: Option<SeedSummary<'a>>,
+    handoff_summary: Option<SeedSummary<'a>>,
     /// What the agent may not do, and what its questions are answered: lists by what each is called in a plan.
     guards: BTreeMap<&'static str, Vec<String>>,
     /// The commands that would judge the work.
@@ -115,7 +115,7 @@ pub fn print(
     let plan = SpawnPlan { left, ..SpawnPlan::new(1, session, Say::Task) };
     let mut invocation = Claude::new().invocation(order, &plan, &Past::default());
     invocation.env_set.push((MARK_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run)));
-    let summary = order.seed_summary.as_ref().map(|model| {
+    let summary = order.handoff_summary.as_ref().map(|model| {
         let invocation = Claude::new().condense(order, plan.attempt, model, "");
         (model, command_line(&invocation), resolved.policy.condense_timeout)
     });
@@ -128,7 +128,7 @@ pub fn print(
                 command: Command { program: &invocation.program, args: &invocation.args, cwd: &order.cwd },
                 env: Env { set: variables.collect(), removed: &invocation.env_remove },
                 stdin: String::from_utf8_lossy(&invocation.stdin).into_owned(),
-                seed_summary: summary.as_ref().map(|(model, command, timeout)| SeedSummary {
+                handoff_summary: summary.as_ref().map(|(model, command, timeout)| SeedSummary {
                     model,
                     command,
                     timeout_ms: *timeout,

@@ -56,8 +56,12 @@ enum ArrivalWord {
 pub fn import(global: &Global, args: &ImportArgs) -> Result<u8, Failure> {
     // Made by the run that comes, if it comes.
     let home = home::locate()?;
-    let destination =
-        Destination { into: &args.into, as_is: args.as_is, agent_path: args.agent_path.as_deref() };
+    let destination = Destination {
+        into: &args.into,
+        as_is: args.as_is,
+        allow_large: args.allow_large,
+        agent_path: args.agent_path.as_deref(),
+    };
     let imported = unpack(&home, &args.file, destination).map_err(failure)?;
     print(&imported, output::format(global));
     if !global.quiet {

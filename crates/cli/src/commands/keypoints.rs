@@ -73,7 +73,10 @@ fn text(extraction: &Extraction) -> String {
         NewPoint::Placed { text, section: None } => format!("new: {text}\n"),
         NewPoint::Placed { text, section: Some(section) } => format!("new: {text} ({section})\n"),
     });
-    let rated = evaluations.iter().map(|one| format!("{}: {}\n", one.name, one.rating));
+    let rated = evaluations.iter().map(|one| match &one.justification {
+        Some(justification) => format!("{}: {} ({justification})\n", one.name, one.rating),
+        None => format!("{}: {}\n", one.name, one.rating),
+    });
     let operations = operations.iter().flatten().map(|operation| format!("operation: {operation}\n"));
     let told: String = points.chain(operations).chain(rated).collect();
     if told.is_empty() { "nothing new\n".to_owned() } else { told }

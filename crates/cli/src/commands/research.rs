@@ -9,17 +9,18 @@ mod workspace;
 use super::{detach, resume, run};
 use crate::args::OutputFormat;
 use crate::args::{
-    AgentArgs, ChangeArgs, Global, KeepGoingArgs, LimitArgs, PolicyArgs, ResearchArgs, ResumeArgs, RunArgs,
-    WrapUpArgs,
+    AgentArgs, ChangeArgs, Global, KeepGoingArgs, LimitArgs, PolicyArgs, PolicyValueArgs, ResearchArgs,
+    ResumeArgs, RunArgs, WrapUpArgs,
 };
 use crate::failure::{Failure, USAGE};
 use crate::output::events;
 use crate::{changes, guards, home, output, tables};
 use longhaul_agent::{About, Reason, SEED_TOKENS_MAX, UrlPattern, estimated_tokens, seed};
 use longhaul_core::{Preset, Span, Usd};
-use longhaul_store::Inherited;
+use longhaul_store::{Inherited, Plan, RunDir};
 use past::Past;
 use serde::Serialize;
+use std::fs;
 use std::path::{Path, PathBuf};
 use task::Task;
 
@@ -52,6 +53,7 @@ const TASK_HINT: &str = "name the folder of a task: longhaul research tasks/test
 
 /// Carries out the command and returns its exit code.
 pub fn research(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
+    check_runtime(args)?;
     if args.detach {
         return detach::start(global);
     }
@@ -64,6 +66,19 @@ pub fn research(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
             Some(dir) => take_over(global, args, &dir),
             None => go_on(global, args, asked),
         },
+    }
+}
+
+/// Rejects containers. ResearchGym can start the agent in one; Longhaul starts it where it was started itself.
+fn check_runtime(args: &ResearchArgs) -> Result<(), Failure> {
+    let is_docker = args.runtime.as_deref() == Some("docker");
+    let flags = [("--runtime docker", is_docker), ("--image", args.image.is_some()), ("--gpus", args.gpus)];
+    match flags.into_iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Failure::usage(
+            format!("{flag}: Longhaul starts no containers; the agent runs where longhaul was started"),
+            "leave it out, or start longhaul inside of the container",
+        )),
+        None => Ok(()),
     }
 }
 
@@ -117,21 +132,22 @@ fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Fai
     let left = past.left(Wanted::of(args))?;
     let block_urls = blocked(args, past.blocked.iter().chain(&task.blocked).cloned().collect())?;
     let words = prompt::of(&task, left, !block_urls.is_empty());
-    let session =
-        args.resume_session.clone().or_else(|| past.session.clone().filter(|_| past.transcript.is_none()));
-    let words = match &past.transcript {
-        Some(transcript) if session.is_none() => {
-            let reason = Reason::Text("it was another harness's, and only its record is left");
+    // ResearchGym never continues a session from another run. Without a transcript the work starts from the workspace.
+    let words = match &args.resume_session {
+        Some(_) => words,
+        None => {
             let about = About {
                 money_left: left.budget,
                 time_left: Some(left.time),
-                ..About::unlimited(&words, reason)
+                ..About::unlimited(&words, Reason::Text("it was another harness's"))
             };
-            seed(transcript, &about, SEED_TOKENS_MAX + estimated_tokens(&words))
+            seed(&past.transcript, &about, SEED_TOKENS_MAX + estimated_tokens(&words))
         }
-        Some(_) | None => words,
     };
-    let run = RunArgs { resume: session, ..run_args(args, words, (&past.workspace, left, block_urls)) };
+    let run = RunArgs {
+        resume: args.resume_session.clone(),
+        ..run_args(args, words, (&past.workspace, left, block_urls))
+    };
     let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     prepared.inherited = Some(Inherited {
         from: past.dir.as_path().into(),
@@ -148,9 +164,9 @@ fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Fai
 
 /// One of our own runs goes on in its session.
 fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failure> {
-    check_unchanged(args)?;
     let dir = home::find_run(&home::locate()?, asked)?;
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    check_unchanged(args, &dir, &plan)?;
     let (cost, active) =
         plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
     let budget = args.budget.filter(|usd| *usd > Usd::ZERO);
@@ -174,6 +190,7 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
                 time_limit: args.hours.map(|time| time - active),
                 ..LimitArgs::default()
             },
+            policy: waiting(args),
             notify: args.notify.clone(),
             ..ChangeArgs::default()
         },
@@ -189,11 +206,22 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
     if args.dry_run { print(&resume, output::format(global)) } else { resume::resume(global, &resume) }
 }
 
-/// What a run is, it stays.
-fn check_unchanged(args: &ResearchArgs) -> Result<(), Failure> {
+/// Rejects flags that would change the run. Its own model and directory may be named again.
+fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(), Failure> {
+    let model = args.model.as_ref().filter(|model| plan.model.as_ref() != Some(*model));
+    if let Some(model) = model {
+        return Err(Failure::usage(
+            format!(
+                "cannot resume the run with another model: it uses {}",
+                plan.model.as_deref().unwrap_or("the default")
+            ),
+            format!("change it with `longhaul resume {} --model {}`", dir.id(), longhaul::quoted(model)),
+        ));
+    }
     let flags = [
-        ("--model", args.model.is_some()),
-        ("--runs_dir", args.runs_dir.is_some()),
+        ("--runs_dir", args.runs_dir.as_deref().is_some_and(|runs| !contains(runs, dir.path()))),
+        ("--handoff-summary", args.handoff_summary.is_some()),
+        ("--idle-stops", args.idle_stops.is_some()),
         ("--resume-session", args.resume_session.is_some()),
         ("--blocked-urls", args.blocked_urls.is_some()),
         ("--blocked-urls-file", args.blocked_urls_file.is_some()),
@@ -212,6 +240,14 @@ fn check_unchanged(args: &ResearchArgs) -> Result<(), Failure> {
     }
 }
 
+/// Whether a run's directory is `runs/<date>/<id>`.
+fn contains(runs: &Path, dir: &Path) -> bool {
+    match (fs::canonicalize(runs), fs::canonicalize(dir)) {
+        (Ok(runs), Ok(dir)) => dir.ancestors().nth(2) == Some(runs.as_path()),
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
+    }
+}
+
 /// What a run's going on would be, as it would be typed.
 fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     let mut words = vec!["resume".to_owned(), resume.run.clone()];
@@ -220,6 +256,9 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     }
     if let Some(time) = resume.changes.limits.time_limit {
         words.extend(["--time-limit".to_owned(), format!("{}ms", time.millis())]);
+    }
+    if let Some(wait) = resume.changes.policy.background_wait {
+        words.extend(["--background-wait".to_owned(), format!("{}ms", wait.millis())]);
     }
     words.extend(resume.prompt.clone());
     output::print_text(&match format {
@@ -286,10 +325,16 @@ fn run_args(
         keep_going: KeepGoingArgs {
             keep_going: true,
             extended: args.extended_continue,
+            idle_stops: args.idle_stops,
             ..KeepGoingArgs::default()
         },
-        policy: PolicyArgs { preset: Some(Preset::Researchgym), ..PolicyArgs::default() },
+        handoff_summary: args.handoff_summary.clone(),
+        policy: PolicyArgs { preset: Some(Preset::Researchgym), values: waiting(args) },
         notify: args.notify.clone(),
         ..RunArgs::default()
     }
+}
+
+fn waiting(args: &ResearchArgs) -> PolicyValueArgs {
+    PolicyValueArgs { background_wait: args.background_wait, ..PolicyValueArgs::default() }
 }

@@ -17,14 +17,15 @@ use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
 use crate::telemetry::{Sending, telling};
 use crate::{
-    checks, guards, home, keep_going, learning, limits, network, notify, prompt, runtime, signals, tables,
+    agent_settings, checks, guards, home, keep_going, learning, limits, network, notify, prompt, runtime,
+    signals, tables,
 };
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{
     GoingOn, Observer, PlanChanges, Report, Request, RunError, SessionChoice, SuperviseError, supervise,
 };
 use longhaul_agent::claude::{Claude, RESERVED};
-use longhaul_agent::{Order, Program, near};
+use longhaul_agent::{Order, Program, near, researchgym};
 use longhaul_core::{Ask, By, Fault, OutcomeKind, Policy, Preset, Run, RunId, SessionId, SessionLoss};
 use longhaul_store::{Harness, Home, Inherited, Journal, Placement, RunDir};
 use std::path::{Path, PathBuf};
@@ -32,8 +33,6 @@ use std::sync::Arc;
 use std::{env, fs};
 use tokio::sync::mpsc;
 
-/// What ResearchGym tells an agent whose time is up.
-const RESEARCHGYM_WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
 // A live run is among the newest ones, and each costs an attempt to lock its journal.
 const NEIGHBORS_MAX: usize = 100;
 /// What asks for texts on noteworthy events without a flag.
@@ -173,7 +172,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
     for (name, table) in [("prices", &args.prices), ("effects", &args.effects)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
-    resolved.policy.condense = args.seed_summary.is_some();
+    resolved.policy.condense = args.handoff_summary.is_some();
     limits::apply(&args.limits, &args.wrap_up, &mut resolved)?;
     checks::apply(args, &mut resolved)?;
     keep_going::apply(args, &mut resolved)?;
@@ -337,9 +336,12 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
     let network = network::of(args)?;
-    let learn = learning::of(&args.learn, &args.agent_args)?;
+    let learn = learning::of(&args.learn)?;
     let cwd = cwd(args)?;
     let guards = guards::of(args, &cwd)?;
+    agent_settings::check("--network", network.is_some(), &args.agent_args)?;
+    agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
+    agent_settings::check("guards of commands", guards.disable_skill_commands(), &args.agent_args)?;
     let path = agent_program(args.agent.agent_path.as_deref())?;
     Ok(Order {
         program: Program { path, leading_args: Vec::new() },
@@ -358,7 +360,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
         guards,
         extra_args: args.agent_args.clone(),
         seed_tokens: args.seed_tokens,
-        seed_summary: args.seed_summary.clone(),
+        handoff_summary: args.handoff_summary.clone(),
         inner_retries: resolved.policy.inner_retries,
         // Given when the run has its directory.
         run: RunId::from(""),
@@ -367,7 +369,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
 
 /// The words of the preset's own system, where the user has none.
 fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
-    let preset = (preset == Preset::Researchgym).then_some(RESEARCHGYM_WRAP_UP);
+    let preset = (preset == Preset::Researchgym).then_some(researchgym::WRAP_UP);
     args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
 }
 

@@ -26,7 +26,7 @@ pub fn seed(args: &SeedArgs) -> Result<u8, Failure> {
         }
         None => of_files(args)?,
     };
-    let summary = match &args.seed_summary {
+    let summary = match &args.handoff_summary {
         Some(model) => match summary(args, model, &work)? {
             Summarised::Told(summary) => summary,
             Summarised::Cancelled(by) => return Ok(Outcome::cancelled(by).exit_code()),
@@ -95,7 +95,7 @@ fn order(args: &SeedArgs) -> Result<Order, String> {
         learn: None,
         extra_args: Vec::new(),
         seed_tokens: args.seed_tokens,
-        seed_summary: args.seed_summary.clone(),
+        handoff_summary: args.handoff_summary.clone(),
         inner_retries: Preset::Default.policy().inner_retries,
         run: RunId::from(""),
     })

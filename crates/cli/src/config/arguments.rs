@@ -107,7 +107,7 @@ impl Line {
         said: &ArgMatches,
     ) -> Line {
         values.retain(|(_, value)| !value.values.is_empty());
-        leave_out(&mut values, &typed(root, command, said), &excluded(root, command.get_name()));
+        leave_out(command, &mut values, &typed(root, command, said), &excluded(root, command.get_name()));
         let (mut before, mut behind) = (Vec::new(), Vec::new());
         for (key, value) in &values {
             let words = value.values.iter().map(|value| OsString::from(key.typed(value)));
@@ -135,7 +135,12 @@ fn is_typed(said: &ArgMatches, id: &str) -> bool {
 }
 
 /// Leaves out what was typed, what that excludes, and details of what is neither typed nor configured.
-fn leave_out(values: &mut Vec<(Key, Effective)>, typed: &BTreeSet<String>, excluded: &[(String, String)]) {
+fn leave_out(
+    command: &Command,
+    values: &mut Vec<(Key, Effective)>,
+    typed: &BTreeSet<String>,
+    excluded: &[(String, String)],
+) {
     values.retain(|(key, _)| {
         let is_excluded = |(one, other): &(String, String)| {
             (*one == key.name && typed.contains(other)) || (*other == key.name && typed.contains(one))
@@ -143,9 +148,11 @@ fn leave_out(values: &mut Vec<(Key, Effective)>, typed: &BTreeSet<String>, exclu
         !typed.contains(&key.name) && !excluded.iter().any(is_excluded)
     });
     let set: BTreeSet<String> = values.iter().map(|(key, _)| key.name.clone()).chain(typed.clone()).collect();
+    // `research` always keeps going: it has the details, and no flag for the whole.
+    let has_flag = |whole: &str| command.get_arguments().any(|arg| name(arg) == whole);
     values.retain(|(key, _)| {
         let whole = DETAILS.iter().find(|(detail, _)| *detail == key.name);
-        whole.is_none_or(|(_, whole)| set.contains(*whole))
+        whole.is_none_or(|(_, whole)| !has_flag(whole) || set.contains(*whole))
     });
 }
 

@@ -26,6 +26,7 @@ const TYPED_ONLY: &[(&str, &str)] = &[
     ("prompt_file", "what is to be done is said with each run"),
     ("task_dir", "what is to be done is said with each run"),
     ("agent", "there is only one"),
+    ("runtime", "there is only one"),
     ("run", ONE_RUN),
     ("run_id", ONE_RUN),
     ("name", ONE_RUN),

@@ -23,7 +23,7 @@ pub enum Trust {
 const FREE: &[&str] = &[
     "model",
     "seed_tokens",
-    "seed_summary",
+    "handoff_summary",
     "keep_stream",
     "diagnostic",
     "preset",

@@ -31,6 +31,7 @@ pub struct Screen {
     permission_named: bool,
     permission_told: bool,
     unpriced_told: bool,
+    has_warned_of_tools: bool,
     /// The attempt whose questions are told, and how many of them were.
     questions_told: (u32, usize),
 }
@@ -48,6 +49,7 @@ impl Screen {
             permission_named,
             permission_told: false,
             unpriced_told: false,
+            has_warned_of_tools: false,
             questions_told: (0, 0),
         }
     }
@@ -109,6 +111,16 @@ impl Screen {
         ));
     }
 
+    /// Warns once of guards that guard nothing: their name is misspelled, or the agent has no such tool.
+    fn warn_of_unmatched_tools(&mut self, view: View<'_>) {
+        let Some(glance) = view.glance.filter(|glance| glance.model.is_some()) else { return };
+        if !std::mem::replace(&mut self.has_warned_of_tools, true) {
+            for pattern in &glance.unmatched_tools {
+                self.say(&format!("warning: `{pattern}` matches no tool of the agent"));
+            }
+        }
+    }
+
     /// A question that nobody had thought of is answered all the same, but not in silence.
     fn tell_defaults(&mut self, view: View<'_>) {
         let Some(glance) = view.glance else { return };
@@ -146,6 +158,7 @@ impl Observer for Screen {
     fn stepped(&mut self, view: View<'_>, step: &Step) {
         self.tell_permissions(view);
         self.tell_prices(view);
+        self.warn_of_unmatched_tools(view);
         self.tell_defaults(view);
         if let Some(region) = &self.region {
             self.view.lock().expect("no drawing panics").update(view, output::now());

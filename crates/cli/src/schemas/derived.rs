@@ -17,8 +17,8 @@ use longhaul_core::schema::Rfc3339;
 use longhaul_core::{Moment, Record, RunId};
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
-    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, Metadata, ModelSpent, Orphaned, Plan,
-    SessionSummary, Status, StoppedTask, WorkspaceRecord,
+    AnsweredQuestion, Argv, AttemptExit, AttemptSession, BlockedUrl, CostSummary, Metadata, ModelSpent,
+    Orphaned, Plan, SessionSummary, Status, StoppedTask, WorkspaceRecord,
 };
 use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
@@ -139,6 +139,7 @@ fn derived(name: &str) -> Value {
         "session" => of::<SessionSummary>(),
         "plan" => of::<Plan>(),
         "metadata" => of::<Metadata>(),
+        "blocked-urls" => of::<Vec<BlockedUrl>>(),
         "argv" => of::<Argv>(),
         "attempt-session" => of::<AttemptSession>(),
         "exit" => of::<AttemptExit>(),

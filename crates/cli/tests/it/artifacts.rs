@@ -400,6 +400,11 @@ fn a_harness_finds_its_files_and_its_agent_its_variables() {
         ]);
         let run = run.env("RG_RUN_DIR", "/elsewhere").against(server).start();
         until("the tool runs", || stage.work().join("begun").exists());
+        until("the transcript has the call that runs", || {
+            let text = fs::read_to_string(stage.only_run().transcript_array_path()).unwrap_or_default();
+            let array: Value = serde_json::from_str(&text).unwrap_or_default();
+            array.as_array().is_some_and(|messages| messages.len() >= 2)
+        });
         run.kill();
         let run = stage.only_run();
         let recovered = recover(stage, server, &["exp"]).end().envelope(0);
@@ -455,7 +460,13 @@ fn what_only_a_harness_reads_others_do_not_have() {
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
     let run = stage.only_run();
-    for name in ["metadata.json", "logs/transcript.json", "logs/exec.stdout.log", "logs/exec.stderr.log"] {
+    for name in [
+        "metadata.json",
+        "logs/blocked_urls.json",
+        "logs/transcript.json",
+        "logs/exec.stdout.log",
+        "logs/exec.stderr.log",
+    ] {
         assert!(!run.path().join(name).exists(), "{name}");
     }
     assert!(parsed(&run, "plan.json").get("harness").is_none());
@@ -506,6 +517,7 @@ fn every_file_and_every_key_is_documented() {
     let others = [
         "changes/",
         "diagnostic/",
+        "logs/blocked_urls.json",
         "logs/notify-*.log",
         "requests/",
         "sessions/",
@@ -531,8 +543,17 @@ fn every_file_and_every_key_is_documented() {
     assert!(keys(&plan).is_subset(&documented), "{:?}", keys(&plan).difference(&documented));
     let absent = documented.difference(&keys(&plan)).cloned().collect::<Vec<_>>();
     // What was not asked for here.
-    let not_asked =
-        ["diagnostic", "effects", "imported", "learn", "name", "network", "notify", "prices", "seed_summary"];
+    let not_asked = [
+        "diagnostic",
+        "effects",
+        "handoff_summary",
+        "imported",
+        "learn",
+        "name",
+        "network",
+        "notify",
+        "prices",
+    ];
     assert_eq!(absent, not_asked);
     for key in
         [&plan["policy"]["limits"], &plan["policy"]["check"], &plan["guards"]].map(keys).iter().flatten()

@@ -108,7 +108,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           stall_timeout: 7m
           progress_timeout: 2h20m
           orphan_timeout: 1h
-          max_wait: none
+          max_wait: 192h
           background_wait: 10m
           inner_retries: 4
           on_terminate: suspend
@@ -127,7 +127,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           session_loss: ladder
           condense: false
           condense_timeout: 1m
-        Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window
+        Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window, at most 8d
     "#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
     assert!(!witness.exists() && !stage.home().exists());
 }
@@ -189,7 +189,7 @@ fn the_help_of_run() {
                   How long the account of lost work may be that a fresh session goes on with, in tokens
                   [default: 12000]
 
-              --seed-summary <MODEL>
+              --handoff-summary <MODEL>
                   Have this model condense what of that account is older than the most recent work, in at
                   most a minute; where it does not, that is told in a line each
 
@@ -382,7 +382,7 @@ fn the_help_of_run() {
 
               --max-wait <DURATION>
                   The longest wait for a usage window's reset; a later one ends the run with `retry_later`
-                  [default: none]
+                  [default: 192h]
 
               --background-wait <DURATION>
                   How long background commands may outlive the result before they are stopped; with

@@ -40,6 +40,9 @@ fn wrong_usage_is_exit_2_and_touches_nothing() {
     );
     check(&["run", "--prompt-file", &latin], &["latin.md is not UTF-8", "byte 3", "hint: convert it"]);
     check(&["run", "--prompt-file", &blank, "p"], &["cannot be used with", "--help"]);
+    for name in ["--resume=-x", "--resume=", "--resume=a/b", "--resume-or-new=--fork-session"] {
+        check(&["run", "p", name], &["expected the id or the title of a session"]);
+    }
     check(&["run", "p", "--cwd", "/nowhere"], &["/nowhere", "No such file", "hint:", "--cwd"]);
     check(&["run", "p", "--cwd", &latin], &["latin.md", "hint:", "--cwd"]);
     check(&["run", "p", "--stall-timeout", "soon"], &["soon", "90s, 5m or 1h30m"]);
@@ -173,7 +176,7 @@ fn a_full_disk_is_found_out_before_anything_is_started() {
     let witness = stage.folder().join("started");
     let agent = stage.script("agent", &format!("mkdir '{}'", witness.display()));
     // No file may grow: to a program the same as a full disk, without filling one.
-    let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#;
+    let limited = r#"ulimit -f 0; exec "$0" "$@""#;
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p", "--agent-path"]).args([&agent]);
     let ended = call.end();
     assert_eq!(ended.envelope(25)["run"]["outcome"], "refused");
@@ -187,9 +190,9 @@ fn a_full_disk_is_found_out_before_anything_is_started() {
 #[test]
 fn a_disk_that_fills_up_ends_the_run() {
     let stage = Stage::new();
-    let stream = stage.file("stream", r#"{"type":"system","subtype":"init","session_id":"a"}"#);
+    let stream = stage.file("stream", r#"{"type":"system","subtype":"init"}"#);
     // Room for the plan and some attempts, each of which fails and adds to the journal.
-    let limited = r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#;
+    let limited = r#"ulimit -f 8; exec "$0" "$@""#;
     let policy = ["--max-retries", "1000", "--retry-base", "1ms", "--retry-cap", "1ms"];
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p"]).args(policy);
     let call = call.args(["--agent-path".as_ref(), stage.agent().as_os_str()]);

@@ -36,7 +36,7 @@ fn resume_changes_settings_and_journals_them() {
             changed("deny_tools", "none", "WebFetch"),
             changed("check", "none", "1 command"),
             changed("budget", "1", "3"),
-            changed("max_wait", "none", "2h"),
+            changed("max_wait", "192h", "2h"),
             changed("check_attempts", "none", "10"),
             changed("check_timeout", "none", "30m"),
         ]);

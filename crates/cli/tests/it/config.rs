@@ -243,7 +243,8 @@ fn research_heeds_what_the_user_guards() {
     stage.file("task/README.md", "Improve the model.");
     user(
         &stage,
-        "model = \"haiku\"\ndeny_tools = [\"WebFetch\"]\nmax_retries = 2\n\n[research]\nclaude_hours = 2\n",
+        "model = \"haiku\"\ndeny_tools = [\"WebFetch\"]\nmax_retries = 2\nidle_stops = 5\nbackground_wait = \"1m\"\n\n\
+         [research]\nclaude_hours = 2\nhandoff_summary = \"haiku\"\n",
     );
     // The folder that it is called from is no project.
     stage.file("longhaul.toml", "model = \"opus\"\n");
@@ -252,6 +253,9 @@ fn research_heeds_what_the_user_guards() {
     assert_eq!(plan["guards"]["deny_tools"], serde_json::json!(["WebFetch"]));
     assert_eq!(plan["policy"]["limits"]["time"], 7_200_000, "{plan}");
     assert_eq!(plan["policy"]["retries_max"], 5);
+    assert_eq!(plan["policy"]["keep_going"]["idle_stops_max"], 5);
+    assert_eq!(plan["policy"]["background_wait"], 60_000);
+    assert_eq!(plan["handoff_summary"]["model"], "haiku");
     let args = plan["command"]["args"].as_array().expect("a list");
     assert!(args.iter().any(|arg| arg == "haiku"), "{args:?}");
 }

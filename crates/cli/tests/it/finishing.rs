@@ -63,7 +63,7 @@ fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: 
             learn: None,
             extra_args: Vec::new(),
             seed_tokens: SEED_TOKENS_MAX,
-            seed_summary: None,
+            handoff_summary: None,
             inner_retries: policy.inner_retries,
             run: RunId::from(""),
         },

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Ways to a blocked URL, and two steps that only look like one.
+/// Ways to a blocked URL, and steps that only look like one.
 const WAYS: &str = r#"
 name = "ways"
 summary = "ways to a blocked URL, and harmless steps"
@@ -23,7 +23,7 @@ text = "I look."
 [[turn.tools]]
 bash = { command = "touch looked; curl -s http://blocked.example/" }
 [[turn.tools]]
-bash = { command = "touch quoted; H=blo'ck'ed; wget -q \"http://${H}.example/x\"" }
+bash = { command = "touch quoted; wget -q http://blo'ck'ed.%65xample/x" }
 [[turn.tools]]
 call = { name = "WebFetch", input = { url = "https://www.blocked.example/", prompt = "What is it?" } }
 [[turn]]
@@ -55,7 +55,7 @@ write = { path = "answers/2.txt", content = "x" }
 [[turn]]
 text = "I go on."
 [[turn.tools]]
-bash = { command = "echo answers > answers.md" }
+bash = { command = "echo answered > answers.md" }
 [[turn.tools]]
 write = { path = "answers-2.txt", content = "x" }
 [[turn]]
@@ -78,18 +78,16 @@ fn stream(stage: &Stage) -> String {
 fn a_call_that_names_a_blocked_url_is_not_made() {
     with_each_agent_at(WAYS, "blocking a URL", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--block-url", "blocked.example", "--keep-stream"]);
-        assert_eq!(envelope["run"]["denied"], 3, "{envelope}");
+        assert_eq!(envelope["run"]["denied"], 4, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         let is_there = |name: &str| stage.work().join(name).exists();
-        assert!(!is_there("looked") && !is_there("quoted"));
-        assert!(is_there("harmless") && is_there("refs.bib") && is_there("sites/blocked.example"));
-        assert!(
-            stream(stage).contains("blocked.example is blocked in this run, and nobody is there to allow it")
-        );
+        assert!(!is_there("looked") && !is_there("quoted") && !is_there("refs.bib"));
+        assert!(is_there("harmless") && is_there("sites/blocked.example"));
+        assert!(stream(stage).contains("blocked.example is blocked in this run. Continue without it"));
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.guards.block_urls, ["blocked.example"]);
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
-        assert!(text.contains("attempt 1: 3 tool calls were denied"), "{text}");
+        assert!(text.contains("attempt 1: 4 tool calls were denied"), "{text}");
     });
 }
 

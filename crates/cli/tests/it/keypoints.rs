@@ -91,7 +91,7 @@ fn what_a_transcript_teaches() {
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
     let learnt = json!({
         "new_key_points": [{"text": "The parser is generated.", "section": "PROJECT CONTEXT"}],
-        "evaluations": [{"name": "pat-001", "rating": "helpful"}],
+        "evaluations": [{"name": "pat-001", "rating": "helpful", "justification": "it was"}],
     });
     assert_eq!(result(&ended), learnt);
     let account = server.api.account();
@@ -111,7 +111,7 @@ fn what_a_transcript_teaches() {
     let ended = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
     expect![[r#"
         new: The parser is generated. (PROJECT CONTEXT)
-        pat-001: helpful
+        pat-001: helpful (it was)
     "#]]
     .assert_eq(&ended.stdout);
     // A project elsewhere, another model, and a playbook that is not there yet.
@@ -144,14 +144,8 @@ fn an_api_that_is_overloaded_is_asked_three_times_and_then_left_alone() {
     assert!(ended.stderr.contains("queued: `longhaul playbook learn`"), "{}", ended.stderr);
     assert_eq!(counted(&stage), [(None, Some("overloaded".to_owned()))]);
     let texts = texts(stage.folder(), "_retry_extract_keypoints");
-    assert!(
-        texts[0].starts_with("Retry attempt 1/3 failed: InternalServerError: Error code: 529"),
-        "{texts:?}"
-    );
-    assert!(
-        texts[1].starts_with("Retry attempt 2/3 failed: InternalServerError: Error code: 529"),
-        "{texts:?}"
-    );
+    assert!(texts[0].starts_with("Retry attempt 1/3 failed: OverloadedError: Error code: 529"), "{texts:?}");
+    assert!(texts[1].starts_with("Retry attempt 2/3 failed: OverloadedError: Error code: 529"), "{texts:?}");
     assert_eq!(texts[2..], ["All 3 attempts failed for extract_keypoints(). Returning empty result."]);
 }
 
@@ -202,7 +196,7 @@ fn what_goes_wrong_is_said_and_queued() {
         &[],
         23,
         expect![[r#"
-        error: APIStatusError: Error code: 401 - authentication_error: invalid x-api-key
+        error: AuthenticationError: Error code: 401 - authentication_error: invalid x-api-key
           hint: check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
@@ -222,7 +216,7 @@ fn what_goes_wrong_is_said_and_queued() {
         &[],
         23,
         expect![[r#"
-        error: APIStatusError: Error code: 404 - not_found_error: model: x
+        error: NotFoundError: Error code: 404 - not_found_error: model: x
           hint: check AGENTIC_CONTEXT_MODEL and ANTHROPIC_MODEL, and ANTHROPIC_BASE_URL
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
@@ -232,7 +226,7 @@ fn what_goes_wrong_is_said_and_queued() {
         &[],
         20,
         expect![[r#"
-        error: APIStatusError: Error code: 400 - invalid_request_error: messages.0: bad request
+        error: BadRequestError: Error code: 400 - invalid_request_error: messages.0: bad request
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );

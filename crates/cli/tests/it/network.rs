@@ -178,7 +178,7 @@ fn what_is_no_host_is_wrong_usage() {
     check(&["--network", "none,example.com"], &["hosts beside `none`", "hint: name either"]);
     check(
         &["--network", "none", "--", "--settings", "{}"],
-        &["`--settings` cannot be passed", "hint: put the settings"],
+        &["`--settings` cannot be passed", "hint: leave out one of them"],
     );
     check(&["--network", "none", "--", "--settings={}"], &["`--settings` cannot be passed"]);
 }

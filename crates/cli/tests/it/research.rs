@@ -28,7 +28,7 @@ bash = { command = "touch fetched; curl -s http://papers.invalid/abs/2401.00001"
 [[turn]]
 text = "Then without it."
 [[turn.tools]]
-bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > told; git add -A; git -c user.name=N -c user.email=n@example.com commit -qm 'A result'" }
+bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > told; git add -A; git commit -qm 'A result'" }
 STEPS
 [[turn]]
 text = "The accuracy is higher."
@@ -139,7 +139,10 @@ fn prompt(run: &RunDir) -> String {
 #[test]
 fn a_task_is_carried_out_in_a_copy() {
     with_each_agent_at(&work(2), "research", |stage, agent, server| {
-        let done = research(stage, agent, server, &["--claude_hours", "0.5"]).end().envelope(0);
+        let args = ["--claude_hours", "0.5", "--runtime", "uv"];
+        // The machine may have an identity of its own.
+        let call = research(stage, agent, server, &args).env("GIT_CONFIG_NOSYSTEM", "1");
+        let done = call.end().envelope(0);
         finished(&done, stage, "The accuracy is higher.");
         let run = stage.only_run();
         assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
@@ -163,6 +166,7 @@ fn a_task_is_carried_out_in_a_copy() {
         }
         let log = fs::read_to_string(input.join(".git/logs/HEAD")).expect("there is a repository");
         assert!(log.contains("A result"), "{log}");
+        assert!(log.contains("ResearchGym Agent <agent@researchgym.local>"), "{log}");
         let is_link = |name: &str| input.join(name).is_symlink();
         assert!(is_link("base.py") && !is_link("data.csv"), "what is outside is copied");
         let prompt = prompt(&run);
@@ -172,6 +176,12 @@ fn a_task_is_carried_out_in_a_copy() {
             assert!(prompt.contains(words), "{words} in {prompt}");
         }
         assert_eq!(done["run"]["denied"], 1, "{done}");
+        let blocked = fs::read(run.logs_path().join("blocked_urls.json")).expect("it is written");
+        let blocked: Value = serde_json::from_slice(&blocked).expect("it is JSON");
+        assert_eq!(blocked.as_array().map(Vec::len), Some(1), "{blocked}");
+        assert_eq!((&blocked[0]["tool"], &blocked[0]["attempt"]), (&json!("Bash"), &json!(1)));
+        assert_eq!(blocked[0]["pattern"], "papers.invalid/abs/2401.00001");
+        assert!(blocked[0]["url"].as_str().is_some_and(|url| url.contains("curl")), "{blocked}");
         let metadata: Value =
             serde_json::from_slice(&fs::read(run.path().join("metadata.json")).expect("there is one"))
                 .expect("it is JSON");
@@ -189,7 +199,8 @@ fn a_task_is_carried_out_in_a_copy() {
 fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
     with_each_agent_at(&work(60), "research with more", |stage, agent, server| {
         // Nine seconds, of which half is held back.
-        let limited = research(stage, agent, server, &["--time_hours", "0.0025"]).end().envelope(22);
+        let args = ["--time_hours", "0.0025", "--model", "claude-sonnet-4-5"];
+        let limited = research(stage, agent, server, &args).end().envelope(22);
         assert_eq!(limited["result"], "Committed, and stopping.", "{limited}");
         let run = stage.only_run();
         let dir = run.path().display().to_string();
@@ -198,14 +209,21 @@ fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
         refused.says(&["the time limit is used up", "hint: want more: --claude_hours"]);
         let refused = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
         assert_eq!(refused.code, 2, "{refused:?}");
-        refused.says(&["--model cannot be changed", "--claude_hours and --budget_limit"]);
+        refused.says(&["another model: it uses claude-sonnet-4-5", "--model opus"]);
+        let elsewhere = ["--resume", &dir, "--claude_hours", "1", "--runs_dir", "/tmp"];
+        resumed(stage, server, &elsewhere)
+            .says(&["--runs_dir cannot be changed", "--claude_hours and --budget_limit"]);
         let planned = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--dry_run"]);
         assert!(planned.stdout.contains("--time-limit"), "{planned:?}");
 
-        let more = ["--resume", &dir, "--budget_limit", "1", "--time-hours", "2"];
+        let runs = stage.folder().join("runs").display().to_string();
+        let same = ["--model", "claude-sonnet-4-5", "--runs_dir", &runs, "--background-wait", "2m"];
+        let more = [&["--resume", &dir, "--budget_limit", "1", "--time-hours", "2"][..], &same].concat();
         let done = resumed(stage, server, &more).envelope(0);
         finished(&done, stage, "Finished with more.");
-        assert_eq!(stage.only_run().plan().expect("a plan").policy.limits.time, Some(Span::from_hours(2)));
+        let policy = stage.only_run().plan().expect("a plan").policy;
+        assert_eq!(policy.limits.time, Some(Span::from_hours(2)));
+        assert_eq!(policy.background_wait, Span::from_mins(2));
         let summary = summary(&run);
         assert_eq!(summary["budget_limit_usd"], 1.0);
         assert!(summary["inherited_cost_usd"].as_f64() > Some(0.0), "{summary}");
@@ -305,6 +323,21 @@ fn what_researchgym_began_goes_on() {
 }
 
 #[test]
+fn run_without_a_transcript_starts_from_its_workspace() {
+    let (stage, server) = (Stage::new(), Server::plays(&format!("{WORK}{FINISHES}")));
+    let dir = their_run(&stage);
+    fs::remove_file(dir.join("logs/transcript.json")).expect("it is there");
+    let (theirs, agent) = (dir.display().to_string(), stage.agent().display().to_string());
+    let args = ["--resume", &theirs, "--agent-path", &agent, "--claude_hours", "3", "--budget_limit", "5"];
+    resumed(&stage, &server, &args).envelope(0);
+    let run = stage.only_run();
+    let prompt = prompt(&run);
+    assert!(prompt.contains("Raise the accuracy.") && prompt.contains("Nothing is on record"), "{prompt}");
+    let argv = fs::read_to_string(run.attempt(1).path().join("argv.json")).expect("it is there");
+    assert!(!argv.contains("4c6e9a52-7a41-4a6b-9d0e-2f3b5f6a7c81"), "{argv}");
+}
+
+#[test]
 fn what_cannot_be_carried_out_is_refused_before_anything_is_started() {
     let stage = Stage::new();
     let (task, theirs) = (task(&stage), their_run(&stage));
@@ -322,6 +355,10 @@ fn what_cannot_be_carried_out_is_refused_before_anything_is_started() {
     check(&[&folder], &["there is no task_description.md or README.md"]);
     check(&[&path(&agent)], &["it is no folder"]);
     check(&[&task_dir, "codex"], &["codex", "claude-code"]);
+    for container in [&["--runtime", "docker"][..], &["--image", "x"], &["--gpus"]] {
+        let refused = [&[task_dir.as_str()], container].concat();
+        check(&refused, &[container[0], "starts no containers", "hint:"]);
+    }
     for hours in ["0", "-1", "two"] {
         check(&[&task_dir, "--claude_hours", hours], &["expected a number of hours"]);
     }

@@ -123,6 +123,7 @@ pub fn check_runs(stage: &Stage) {
             ("cost-summary", run.logs_path().join("cost_summary.json")),
             ("session", run.logs_path().join("session.json")),
             ("metadata", run.path().join("metadata.json")),
+            ("blocked-urls", run.logs_path().join("blocked_urls.json")),
             ("plan", run.plan_path()),
             ("trace", run.trace_path()),
             ("changes", run.path().join("changes.json")),

@@ -5,6 +5,7 @@ use crate::stage::{LONGHAUL, Stage};
 use crate::tidy;
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const KEY: &str = "sk-ant-secret-xyz";
@@ -84,6 +85,27 @@ fn everything_is_private_whatever_the_umask_is() {
     // The modes themselves are looked at after every test.
     tidy::check(&stage);
     assert!(tidy::everything(&stage.home()).len() > 8);
+}
+
+#[test]
+fn nothing_runs_from_a_run_that_others_can_write() {
+    let stage = Stage::new();
+    let done =
+        stage.run(&stage.agent(), &["p", "--run-id", "kmzqbd"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+    done.envelope(0);
+    let run = stage.only_run();
+    for path in [run.path().to_owned(), run.plan_path(), run.journal_path()] {
+        let mode = fs::metadata(&path).expect("it is there").permissions();
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode.mode() | 0o002)).expect("it is ours");
+        for command in [&["resume", "kmzqbd", "more"][..], &["rerun", "kmzqbd"]] {
+            let ended = stage.longhaul(command).end();
+            assert_eq!(ended.code, 25, "{command:?} with {}: {ended:?}", path.display());
+            ended.says(&["can be written by other users", "chmod go-w"]);
+        }
+        assert_eq!(stage.longhaul(["show", "kmzqbd"]).end().code, 0, "looking is allowed");
+        fs::set_permissions(&path, mode).expect("it is ours");
+    }
+    assert_eq!(stage.runs().len(), 1);
 }
 
 #[test]

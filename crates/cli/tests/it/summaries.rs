@@ -58,7 +58,7 @@ const ARGS: [&str; 10] = [
     "--verbose",
     "--seed-tokens",
     SEED_TOKENS,
-    "--seed-summary",
+    "--handoff-summary",
     MODEL,
 ];
 
@@ -226,7 +226,7 @@ fn files(stage: &Stage) -> BTreeMap<PathBuf, Vec<u8>> {
 
 fn seed(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
     let call =
-        stage.longhaul(["seed", "--seed-tokens", SEED_TOKENS, "--seed-summary", MODEL, "--agent-path"]);
+        stage.longhaul(["seed", "--seed-tokens", SEED_TOKENS, "--handoff-summary", MODEL, "--agent-path"]);
     call.args([agent]).args(args).against(server).start()
 }
 
@@ -275,24 +275,24 @@ fn the_model_is_named_and_that_is_told_before_a_run() {
     let stage = Stage::new();
     let agent = stage.agent();
     for nobody in ["", "  "] {
-        let run = stage.run(&agent, &["p", "--seed-summary", nobody]).end();
-        let seed = stage.longhaul(["seed", "@", "--seed-summary", nobody]).end();
+        let run = stage.run(&agent, &["p", "--handoff-summary", nobody]).end();
+        let seed = stage.longhaul(["seed", "@", "--handoff-summary", nobody]).end();
         for ended in [run, seed] {
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
             assert!(ended.stderr.contains("expected the name of a model"), "{ended:?}");
         }
     }
-    let dry = stage.run(&agent, &["p", "--seed-summary", MODEL, "--dry-run"]).end();
+    let dry = stage.run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run"]).end();
     let dry: Value = serde_json::from_str(&dry.stdout).expect("JSON");
-    assert_eq!(dry["seed_summary"]["model"], MODEL);
-    assert_eq!(dry["seed_summary"]["timeout_ms"], 60_000);
+    assert_eq!(dry["handoff_summary"]["model"], MODEL);
+    assert_eq!(dry["handoff_summary"]["timeout_ms"], 60_000);
     assert!(
-        dry["seed_summary"]["command"]
+        dry["handoff_summary"]["command"]
             .as_str()
             .is_some_and(|words| words.contains("--no-session-persistence"))
     );
     let text =
-        stage.run(&agent, &["p", "--seed-summary", MODEL, "--dry-run", "--output-format", "text"]).end();
+        stage.run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run", "--output-format", "text"]).end();
     assert!(text.stdout.contains("within 1m") && text.stdout.contains(MODEL), "{text:?}");
     assert!(!stage.home().exists());
 }

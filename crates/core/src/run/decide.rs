@@ -313,6 +313,10 @@ impl Case<'_> {
     }
 
     fn attempt(&self, remedy: Remedy, at: Moment, (session, say): (SessionPlan, Say)) -> Next {
+        let waits_for_reset = self.reset().is_some_and(|reset| at >= reset);
+        if waits_for_reset && self.policy.max_wait.is_some_and(|longest| at.since(self.now.at) > longest) {
+            return self.end_until(at);
+        }
         // A wait is no work: what is left of that when it is over is what is left now.
         let used = Used { wall: self.state.clocks.wall(at), ..self.used(self.now.at) };
         match (self.policy.limits.reached(self.policy.wrap_up, &used), remedy) {

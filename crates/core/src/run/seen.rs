@@ -7,6 +7,8 @@ use std::mem;
 
 // The cost of an answer changes slowly, with the length of the conversation.
 const RECENT: usize = 8;
+// An announced delay beyond this is a mistake of the agent, which would hide a hang.
+const ANNOUNCED_MAX: Span = Span::from_mins(10);
 
 /// Observations of the present attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -98,7 +100,8 @@ impl Seen {
                 self.idle = false;
             }
             Notice::Retrying { attempt, status, delay } => {
-                self.alive_at = self.alive_at.max(at + *delay);
+                // The agent announces a longer wait again and again.
+                self.alive_at = self.alive_at.max(at + (*delay).min(ANNOUNCED_MAX));
                 // The agent repeats an announcement while it waits: count by number.
                 if *status == Some(401) && mem::replace(&mut self.auth_retry, *attempt) != *attempt {
                     self.auth_retries += 1;

@@ -264,6 +264,19 @@ impl Run {
         }
     }
 
+    /// Whether only a result named this session, and the attempt was to start another one. A session that the agent opened is
+    /// announced before its result.
+    fn is_foreign(&self, session: &SessionId) -> bool {
+        match self.state.plan.as_ref().map(|plan| &plan.session) {
+            Some(SessionPlan::New(ordered) | SessionPlan::Fork { to: ordered, .. }) => {
+                self.state.session.is_none()
+                    && ordered.is_uuid()
+                    && !ordered.as_str().eq_ignore_ascii_case(session.as_str())
+            }
+            Some(SessionPlan::Resume(_)) | None => false,
+        }
+    }
+
     fn progressed(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
         // Once in an attempt says it all.
         if !self.state.progressed {
@@ -301,7 +314,9 @@ impl Run {
         }
         // What the agent did while nobody listened, or while it was being stopped, was done too.
         match &evidence.session {
-            Some(session) if self.is_other(session) => evidence.stopped = Some(StopWhy::OtherSession),
+            Some(session) if self.is_other(session) || self.is_foreign(session) => {
+                evidence.stopped = Some(StopWhy::OtherSession)
+            }
             Some(session) => self.session_opened(now.at, session, step),
             None => {}
         }

@@ -6,8 +6,9 @@ use super::VERSION;
 use super::environment::Environment;
 use super::flags::Flags;
 
-/// The tools it has. The first is offered only where somebody answers prompts.
-const TOOLS: [&str; 5] = ["AskUserQuestion", "Bash", "Edit", "Read", "Write"];
+/// The tools it lists. The first is offered only to a host that answers prompts.
+const TOOLS: [&str; 9] =
+    ["AskUserQuestion", "Task", "Bash", "Edit", "Monitor", "Read", "WebFetch", "WebSearch", "Write"];
 
 /// The tools that it offers.
 pub(super) fn tools(flags: &Flags) -> &'static [&'static str] {

@@ -9,7 +9,7 @@ use super::tail::Tail;
 use longhaul_agent::message::{Kind, Message, Origin};
 use longhaul_agent::{Dialect, Scribe, whole_task};
 use longhaul_core::{Ask, Moment, Record, Say, SpawnPlan};
-use longhaul_store::{Harness, Journal, LinesFile, RunDir, StoreError, rfc3339, write_array};
+use longhaul_store::{ArrayFile, Harness, Journal, LinesFile, RunDir, StoreError, rfc3339};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +31,8 @@ pub(crate) struct Recorder {
 /// The file, and what it has.
 struct Transcript {
     file: LinesFile,
+    /// The same as one array, for a harness. It is made again at the end of an attempt if it could not be written.
+    array: Option<ArrayFile>,
     attempts: BTreeMap<u32, Written>,
     /// All attempts up to this one are written down to their ends.
     complete: u32,
@@ -152,10 +154,9 @@ impl Recorder {
         let mut messages = Vec::new();
         following.scribe.finish(&mut messages);
         self.write(&mut following, messages)?;
-        self.file()?.complete = following.attempt;
-        if self.harness.is_some() {
-            write_array(&self.dir.transcript_path(), &self.dir.transcript_array_path())?;
-        }
+        let array = self.array();
+        let file = self.file()?;
+        (file.complete, file.array) = (following.attempt, array);
         Ok(())
     }
 
@@ -173,10 +174,17 @@ impl Recorder {
 
     /// The file, opened when it is first needed.
     fn file(&mut self) -> Result<&mut Transcript, RecordError> {
-        match &mut self.file {
-            Some(file) => Ok(file),
-            file => Ok(file.insert(Transcript::open(&self.dir)?)),
+        if self.file.is_none() {
+            let file = Transcript::open(&self.dir)?;
+            self.file = Some(Transcript { array: self.array(), ..file });
         }
+        Ok(self.file.as_mut().expect("it was just opened"))
+    }
+
+    /// The array of all that is written down so far, if a harness reads it and it can be written.
+    fn array(&self) -> Option<ArrayFile> {
+        self.harness?;
+        ArrayFile::create(&self.dir.transcript_path(), &self.dir.transcript_array_path()).ok()
     }
 
     /// Writes down what is missing of the first `attempts` attempts.
@@ -304,7 +312,7 @@ impl Transcript {
         })?;
         // The last one may lack its end.
         let complete = attempts.last_key_value().map_or(0, |(last, _)| last.saturating_sub(1));
-        Ok(Transcript { file, attempts, complete })
+        Ok(Transcript { file, array: None, attempts, complete })
     }
 
     fn of(&self, attempt: u32) -> Written {
@@ -318,6 +326,10 @@ impl Transcript {
             lines.push(b'\n');
         }
         self.file.add(&lines)?;
+        // The lines are what counts: an array that cannot be written is left out until the attempt ends.
+        if self.array.as_mut().is_some_and(|array| array.add(&lines).is_err()) {
+            self.array = None;
+        }
         for message in messages {
             count(self.attempts.entry(message.attempt).or_default(), message.kind);
         }

@@ -74,10 +74,13 @@ fn append(tar: &mut Builder<impl Write>, name: &str, bytes: u64, content: impl R
 /// is an error, at the latest when that member has been visited: a first pass that does nothing with it
 /// proves the file.
 ///
+/// A manifest that announces more than `unpacked_bytes_max` is an error before anything is unpacked.
+///
 /// # Errors
-/// [`MoveError::Newer`], [`MoveError::Unsound`], [`MoveError::Io`], and those of `visit`.
+/// [`MoveError::Newer`], [`MoveError::Unsound`], [`MoveError::Large`], [`MoveError::Io`], and those of `visit`.
 pub(super) fn read(
     path: &Path,
+    unpacked_bytes_max: u64,
     mut visit: impl FnMut(&Member, &mut dyn Read) -> Result<(), MoveError>,
 ) -> Result<Manifest, MoveError> {
     let unsound = |why: &str| MoveError::unsound(path, why);
@@ -98,6 +101,10 @@ pub(super) fn read(
     let mut text = Vec::new();
     first.read_to_end(&mut text).map_err(|error| broken(path, &error))?;
     let manifest = parse(path, &text)?;
+    let unpacked = manifest.members.iter().fold(0_u64, |sum, member| sum.saturating_add(member.bytes));
+    if unpacked > unpacked_bytes_max {
+        return Err(MoveError::Large { path: path.to_owned(), unpacked });
+    }
 
     for member in &manifest.members {
         let mut entry = next()?.ok_or_else(|| unsound("it is cut short"))?;

@@ -35,6 +35,14 @@ pub enum MoveError {
         /// What is wrong with it.
         why: String,
     },
+    /// The file unpacks to much more than its size: it may have been made to fill the disk.
+    #[error("import {}: it unpacks to {} MiB, more than ten times its size", path.display(), unpacked >> 20)]
+    Large {
+        /// The file.
+        path: PathBuf,
+        /// The size of its content, in bytes.
+        unpacked: u64,
+    },
     /// A later version wrote the file in a way that this one does not know.
     #[error("import {}: longhaul {written_by} wrote it in format {format}", path.display())]
     Newer {
@@ -108,6 +116,7 @@ impl MoveError {
     pub fn is_usage(&self) -> bool {
         match self {
             MoveError::FileExists(_)
+            | MoveError::Large { .. }
             | MoveError::NoWorkspace(_)
             | MoveError::NotEmpty(_)
             | MoveError::Workspace { .. } => true,
@@ -138,6 +147,7 @@ impl MoveError {
                 "name another file with --output, or overwrite it with --force".to_owned()
             }
             MoveError::Unsound { .. } => "export the run again and copy the file once more".to_owned(),
+            MoveError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
             MoveError::Newer { .. } => "import it with that version, or a later one".to_owned(),
             MoveError::AtWorkHere { run, .. } => {
                 format!("end it where it is by `longhaul cancel {run}`: a run goes on in one place only")

@@ -16,6 +16,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::Builder;
 
+// Streams of small runs compress to less than a tenth, and fill no disk.
+const UNPACKED_BYTES_FREE: u64 = 16 << 20;
+
 /// Where an exported run should go on.
 #[derive(Clone, Copy, Debug)]
 pub struct Destination<'a> {
@@ -24,6 +27,8 @@ pub struct Destination<'a> {
     pub into: &'a Path,
     /// Whether the workspace is there already; else it is made from the file, in a new or empty directory.
     pub as_is: bool,
+    /// Whether the file may unpack to more than ten times its size.
+    pub allow_large: bool,
     /// The agent's program; nothing for the recorded one, or where that is missing, one that is found.
     pub agent_path: Option<&'a Path>,
 }
@@ -63,7 +68,10 @@ pub enum Arrival {
 /// on this machine; if the workspace cannot be made or is not there; if there is no agent to go on with.
 /// Nothing is left then.
 pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<Imported, MoveError> {
-    let manifest = archive::read(file, |_, _| Ok(()))?;
+    let packed = fs::metadata(file).map_err(MoveError::io("read", file))?.len();
+    let unpacked_max = packed.saturating_mul(10).max(UNPACKED_BYTES_FREE);
+    let unpacked_max = if destination.allow_large { u64::MAX } else { unpacked_max };
+    let manifest = archive::read(file, unpacked_max, |_, _| Ok(()))?;
     check_destination(&manifest, destination)?;
 
     let now = Zoned::now();
@@ -131,7 +139,7 @@ fn check_destination(manifest: &Manifest, destination: Destination<'_>) -> Resul
 
 /// Writes the run's own files into its directory, and the bundle to its place.
 fn unpack(file: &Path, manifest: &Manifest, incoming: &IncomingRun, bundle: &Path) -> Result<(), MoveError> {
-    let again = archive::read(file, |member, content| {
+    let again = archive::read(file, u64::MAX, |member, content| {
         let (mut to, path) = match member.in_run() {
             Some(name) => (incoming.create_file(name)?, incoming.dir().path().join(name)),
             None => (fs::File::create(bundle).map_err(MoveError::io("write", bundle))?, bundle.to_owned()),

@@ -53,6 +53,6 @@ impl Place {
 
     /// Where a run goes on in the directory that is there.
     fn as_is<'a>(&self, into: &'a std::path::Path) -> Destination<'a> {
-        Destination { into, as_is: true, agent_path: None }
+        Destination { into, as_is: true, allow_large: false, agent_path: None }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-// Of a long session, what is read of its beginning: the task stands there.
+// How much is read of the start of a long session: the task stands there, and early decisions.
 const HEAD_BYTES_MAX: u64 = 4 << 20;
 
 /// Why no seed can be made of some files.
@@ -49,8 +49,11 @@ impl WorkOnRecord {
             let told = dialect.transcript_of_file(&end.bytes);
             let told = told.ok_or_else(|| SeedError::Foreign(path.clone()))?;
             if first_asked.is_none() {
-                let head =
-                    if end.cut { dialect.transcript_of_file(&head_of(path).map_err(io)?) } else { None };
+                let head = if end.start > 0 {
+                    dialect.transcript_of_file(&head_of(path).map_err(io)?)
+                } else {
+                    None
+                };
                 first_asked = head.as_ref().unwrap_or(&told).task().map(str::to_owned);
             }
             transcript = transcript.followed_by(told);
@@ -61,7 +64,7 @@ impl WorkOnRecord {
     }
 }
 
-fn head_of(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn head_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(HEAD_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -115,7 +115,7 @@ async fn texts_about_requests_that_failed_are_those_of_the_hooks() {
             assert!(told.starts_with(begins) && told.ends_with(ends), "{told}");
         }
     };
-    let first = "Retry attempt 1/3 failed: InternalServerError: Error code: 529 - overloaded_error: Overloaded. Next attempt in ";
+    let first = "Retry attempt 1/3 failed: OverloadedError: Error code: 529 - overloaded_error: Overloaded. Next attempt in ";
     let second = &first.replace("1/3", "2/3");
     check("", &[]).await;
     check(
@@ -135,7 +135,7 @@ async fn texts_about_requests_that_failed_are_those_of_the_hooks() {
     .await;
     check(
         "fault = { status = { code = 401 } }",
-        &["Non-retryable error in extract_keypoints(): APIStatusError: Error code: 401 - authentication_error: invalid x-api-key. Returning empty result."],
+        &["Non-retryable error in extract_keypoints(): AuthenticationError: Error code: 401 - authentication_error: invalid x-api-key. Returning empty result."],
     )
     .await;
     check(
@@ -158,7 +158,11 @@ fn answers_that_can_be_read() {
     let placed = NewPoint::Placed { text: "b".to_owned(), section: Some("OTHERS".to_owned()) };
     let whole = Extraction {
         new_key_points: vec![NewPoint::Text("a".to_owned()), placed],
-        evaluations: vec![Evaluation { name: "pat-001".to_owned(), rating: "harmful".to_owned() }],
+        evaluations: vec![Evaluation {
+            name: "pat-001".to_owned(),
+            rating: "harmful".to_owned(),
+            justification: Some("c".to_owned()),
+        }],
         operations: None,
     };
     // What is odd is left out, and what is besides is passed over.

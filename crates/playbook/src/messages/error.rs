@@ -122,14 +122,24 @@ pub(super) fn refused(status: u16, body: &[u8], retry_after: Option<Span>) -> Me
 }
 
 impl MessagesError {
-    /// What the vendor's client for Python calls it.
+    /// Returns the name of its class in the vendor's SDK for Python.
     pub fn class(&self) -> &'static str {
         match self {
             MessagesError::Timeout { .. } => "APITimeoutError",
             MessagesError::Connection { .. } => "APIConnectionError",
             MessagesError::RateLimit { .. } => "RateLimitError",
-            MessagesError::Status { status: 500.., .. } => "InternalServerError",
-            MessagesError::Status { .. } => "APIStatusError",
+            MessagesError::Status { status, .. } => match status {
+                400 => "BadRequestError",
+                401 => "AuthenticationError",
+                403 => "PermissionDeniedError",
+                404 => "NotFoundError",
+                409 => "ConflictError",
+                413 => "RequestTooLargeError",
+                422 => "UnprocessableEntityError",
+                529 => "OverloadedError",
+                500.. => "InternalServerError",
+                _ => "APIStatusError",
+            },
             MessagesError::Validation { .. } => "APIResponseValidationError",
         }
     }

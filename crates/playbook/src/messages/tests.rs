@@ -160,9 +160,7 @@ async fn what_is_no_answer() {
     let refusal = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded\nfor now"}}"#;
     check(
         http("529 ", refusal),
-        expect![
-            "InternalServerError: Error code: 529 - overloaded_error: Overloaded for now (overloaded, None)"
-        ],
+        expect!["OverloadedError: Error code: 529 - overloaded_error: Overloaded for now (overloaded, None)"],
     )
     .await;
     check(
@@ -311,28 +309,28 @@ fn what_each_status_is_and_what_follows() {
         assert_eq!((error.class(), error.fault(), error.then(at)), (class, fault, then), "{error}");
     };
     let later = Then::Later(Some(Moment(5)));
-    check(400, "messages: bad", "APIStatusError", Fault::BadRequest, Then::Never);
+    check(400, "messages: bad", "BadRequestError", Fault::BadRequest, Then::Never);
     check(
         400,
         "prompt is too long: 208310 tokens > 200000",
-        "APIStatusError",
+        "BadRequestError",
         Fault::ContextFull,
         Then::Never,
     );
-    check(400, "Your credit balance is too low to access", "APIStatusError", Fault::Billing, Then::Person);
-    check(400, "This organization has been disabled.", "APIStatusError", Fault::Billing, Then::Person);
-    check(401, "", "APIStatusError", Fault::Auth, Then::Person);
+    check(400, "Your credit balance is too low to access", "BadRequestError", Fault::Billing, Then::Person);
+    check(400, "This organization has been disabled.", "BadRequestError", Fault::Billing, Then::Person);
+    check(401, "", "AuthenticationError", Fault::Auth, Then::Person);
     check(402, "", "APIStatusError", Fault::Billing, Then::Person);
-    check(403, "", "APIStatusError", Fault::Auth, Then::Person);
-    check(404, "model: x", "APIStatusError", Fault::ModelUnknown, Then::Person);
+    check(403, "", "PermissionDeniedError", Fault::Auth, Then::Person);
+    check(404, "model: x", "NotFoundError", Fault::ModelUnknown, Then::Person);
     check(408, "", "APIStatusError", Fault::ServerError, later);
-    check(409, "", "APIStatusError", Fault::ServerError, later);
-    check(413, "", "APIStatusError", Fault::ContextFull, Then::Never);
-    check(422, "", "APIStatusError", Fault::BadRequest, Then::Never);
+    check(409, "", "ConflictError", Fault::ServerError, later);
+    check(413, "", "RequestTooLargeError", Fault::ContextFull, Then::Never);
+    check(422, "", "UnprocessableEntityError", Fault::BadRequest, Then::Never);
     check(429, "", "RateLimitError", Fault::RateLimited, later);
     check(500, "", "InternalServerError", Fault::ServerError, later);
     check(503, "", "InternalServerError", Fault::ServerError, later);
-    check(529, "", "InternalServerError", Fault::Overloaded, later);
+    check(529, "", "OverloadedError", Fault::Overloaded, later);
     // A sentence decides nothing where the status does.
     check(500, "Your credit balance is too low", "InternalServerError", Fault::ServerError, later);
 }

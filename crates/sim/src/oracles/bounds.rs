@@ -79,55 +79,60 @@ impl Bounds {
     fn exhausted(&self, case: &Case<'_>) -> bool {
         let Case { policy, fault, .. } = *case;
         let spent = self.used(policy, fault) >= policy.retries_max;
-        match fault {
-            Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
-                let malformed = is_malformed(case.evidence)
-                    && self.malformed >= 1
-                    && self.wall_age(case.now) >= MALFORMED_PATIENCE;
-                let began = self.wall_began.unwrap_or(case.now);
-                malformed
-                    || match policy.server_bound {
-                        ServerBound::Retries => spent,
-                        ServerBound::Time(None) => false,
-                        ServerBound::Time(Some(limit)) => {
-                            case.next_at.is_some_and(|at| at.since(began) > limit)
+        let reset = case.evidence.rate_limit.and_then(|limit| limit.resets_at);
+        let waits_too_long = case.next_at.zip(policy.max_wait).is_some_and(|(at, longest)| {
+            reset.is_some_and(|reset| reset > case.now && at >= reset) && at.since(case.now) > longest
+        });
+        waits_too_long
+            || match fault {
+                Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
+                    let malformed = is_malformed(case.evidence)
+                        && self.malformed >= 1
+                        && self.wall_age(case.now) >= MALFORMED_PATIENCE;
+                    let began = self.wall_began.unwrap_or(case.now);
+                    malformed
+                        || match policy.server_bound {
+                            ServerBound::Retries => spent,
+                            ServerBound::Time(None) => false,
+                            ServerBound::Time(Some(limit)) => {
+                                case.next_at.is_some_and(|at| at.since(began) > limit)
+                            }
                         }
-                    }
-            }
-            Fault::UsageLimit => policy
-                .max_wait
-                .is_some_and(|longest| case.next_at.is_some_and(|at| at.since(case.now) > longest)),
-            Fault::Crashed | Fault::Interrupted | Fault::Stalled => spent,
-            Fault::OutOfMemory | Fault::Unknown => self.once[fault as usize] || spent,
-            Fault::AttemptTimeout => match policy.attempt_timeout_rule {
-                TimeoutRule::Final => true,
-                TimeoutRule::WhileProgressing => !case.progressed,
-                TimeoutRule::Retry => spent,
-            },
-            Fault::SessionLost => match policy.session_loss {
-                SessionLoss::SpendAttempt => spent,
-                SessionLoss::Ladder => case.attempt <= 1 && case.is_silent() || self.has_restarted(case),
-                SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
-                    !(case.attempt <= 1 && case.is_silent()) && self.has_restarted(case)
                 }
-            },
-            Fault::SessionExists | Fault::BadRequest => self.once[fault as usize],
-            Fault::ContextFull => self.has_restarted(case),
-            Fault::Unfinished => self.nudges[0] >= 2 || !case.session_open,
-            Fault::OutputLimit => self.nudges[1] >= 2 || !case.session_open,
-            Fault::Permission
-            | Fault::SessionBusy
-            | Fault::GuardLapsed
-            | Fault::Auth
-            | Fault::Billing
-            | Fault::ModelUnknown
-            | Fault::Refused
-            | Fault::AgentMissing
-            | Fault::AgentUnusable => true,
-            // The agent's own limit is final unless the run's own reaches further.
-            Fault::TurnLimit => !(policy.limits.turns.is_some() && case.progressed),
-            Fault::AgentBudget => !(policy.limits.budget.is_some() && case.progressed),
-        }
+                Fault::UsageLimit => policy
+                    .max_wait
+                    .is_some_and(|longest| case.next_at.is_some_and(|at| at.since(case.now) > longest)),
+                Fault::Crashed | Fault::Interrupted | Fault::Stalled => spent,
+                Fault::OutOfMemory | Fault::Unknown => self.once[fault as usize] || spent,
+                Fault::AttemptTimeout => match policy.attempt_timeout_rule {
+                    TimeoutRule::Final => true,
+                    TimeoutRule::WhileProgressing => !case.progressed,
+                    TimeoutRule::Retry => spent,
+                },
+                Fault::SessionLost => match policy.session_loss {
+                    SessionLoss::SpendAttempt => spent,
+                    SessionLoss::Ladder => case.attempt <= 1 && case.is_silent() || self.has_restarted(case),
+                    SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
+                        !(case.attempt <= 1 && case.is_silent()) && self.has_restarted(case)
+                    }
+                },
+                Fault::SessionExists | Fault::BadRequest => self.once[fault as usize],
+                Fault::ContextFull => self.has_restarted(case),
+                Fault::Unfinished => self.nudges[0] >= 2 || !case.session_open,
+                Fault::OutputLimit => self.nudges[1] >= 2 || !case.session_open,
+                Fault::Permission
+                | Fault::SessionBusy
+                | Fault::GuardLapsed
+                | Fault::Auth
+                | Fault::Billing
+                | Fault::ModelUnknown
+                | Fault::Refused
+                | Fault::AgentMissing
+                | Fault::AgentUnusable => true,
+                // The agent's own limit is final unless the run's own reaches further.
+                Fault::TurnLimit => !(policy.limits.turns.is_some() && case.progressed),
+                Fault::AgentBudget => !(policy.limits.budget.is_some() && case.progressed),
+            }
     }
 
     fn has_restarted(&self, case: &Case<'_>) -> bool {

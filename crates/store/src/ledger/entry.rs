@@ -209,7 +209,7 @@ impl LedgerEntry {
             began_at: plan.started_at,
             ..unknown(dir)
         };
-        LedgerEntry { summary_model: plan.seed_summary.clone(), ..LedgerEntry::of(run) }
+        LedgerEntry { summary_model: plan.handoff_summary.clone(), ..LedgerEntry::of(run) }
     }
 
     fn of(run: LedgerRun) -> LedgerEntry {

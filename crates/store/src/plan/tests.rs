@@ -38,7 +38,7 @@ pub(crate) fn plan() -> Plan {
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,
-        seed_summary: None,
+        handoff_summary: None,
         keep_stream: false,
         diagnostic: false,
         prices: None,

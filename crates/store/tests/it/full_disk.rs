@@ -33,7 +33,7 @@ fn plan(prompt: String) -> Plan {
         model: None,
         permission_mode: None,
         seed_tokens: 12_000,
-        seed_summary: None,
+        handoff_summary: None,
         checks: Vec::new(),
         notify: Vec::new(),
         finish_tool: false,

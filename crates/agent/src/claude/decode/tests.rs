@@ -4,7 +4,7 @@ use longhaul_core::{
     ApiError, Ending, Evidence, Exit, Fault, Notice, RateLimitStatus, StartupError, classify,
 };
 
-const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1","model":"claude-opus-5-5","permissionMode":"default","claude_code_version":"2.1.330"}"#;
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"11111111-1111-4111-8111-111111111111","model":"claude-opus-5-5","permissionMode":"default","claude_code_version":"2.1.330"}"#;
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done."}"#;
 
 fn decoded(lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
@@ -77,6 +77,27 @@ fn the_last_result_decides() {
     );
     // A reason that we do not know is no success.
     check(&[INIT, &DONE.replace("completed", "tomorrow")], Exit::Code(0), Some(Fault::Unknown));
+}
+
+#[test]
+fn result_of_another_session_is_no_result() {
+    let of = |id: &str| DONE.replacen('{', &format!("{{\"session_id\":\"{id}\","), 1);
+    check(&[INIT, &of("11111111-1111-4111-8111-111111111111")], Exit::Code(0), None);
+    let foreign = of("22222222-2222-4222-8222-222222222222");
+    check(&[INIT, &foreign], Exit::Code(0), Some(Fault::Interrupted));
+    assert_eq!(decoded(&[INIT, &foreign]).0.glance().bad, 1);
+}
+
+#[test]
+fn number_out_of_range_does_not_fail_the_work() {
+    let cost = DONE.replacen('{', r#"{"total_cost_usd":1e400,"usage":{"input_tokens":-5e999},"#, 1);
+    check(&[INIT, &cost], Exit::Code(0), None);
+}
+
+#[test]
+fn session_id_that_is_none_is_ignored() {
+    let init = INIT.replace("11111111-1111-4111-8111-111111111111", "--dangerously-skip-permissions");
+    assert_eq!(decoded(&[&init]).0.glance().session, None);
 }
 
 #[test]
@@ -242,7 +263,10 @@ fn a_glance() {
     let glance = decoder.glance();
     assert_eq!(glance.activity, "Bash: cargo test");
     assert_eq!(glance.permission_mode.as_deref(), Some("default"));
-    assert_eq!(glance.session.as_ref().map(|session| session.as_str()), Some("s1"));
+    assert_eq!(
+        glance.session.as_ref().map(|session| session.as_str()),
+        Some("11111111-1111-4111-8111-111111111111")
+    );
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":2,"max_retries":4,"retry_delay_ms":1500.5,"error_status":529,"error":"overloaded"}"#;
     let (decoder, notices) = decoded(&[INIT, retry]);
     assert_eq!(decoder.glance().activity, "repeating a request (529), 2 of 4");

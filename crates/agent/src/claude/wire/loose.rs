@@ -122,26 +122,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-macro_rules! loose_scalar {
-    ($(#[$doc:meta])* $name:ident($type:ty) { $($visit:tt)* } $($rest:ident)*) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
-        pub(in crate::claude) struct $name(pub(in crate::claude) $type);
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-                struct OfScalar;
-                impl<'de> Visitor<'de> for OfScalar {
-                    type Value = $name;
-                    $($visit)*
-                    otherwise_default!($($rest)*);
-                }
-                input.deserialize_any(OfScalar)
-            }
-        }
-    };
-}
-
 /// How long a text is on the wire, in bytes. Deltas are most of a stream, so their text is not decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::claude) struct Length(pub(in crate::claude) u64);
@@ -154,20 +134,18 @@ impl<'de> Deserialize<'de> for Length {
     }
 }
 
-loose_scalar! {
-    /// A number that is not negative.
-    Count(Option<u64>) {
-        fn visit_u64<E>(self, number: u64) -> Result<Count, E> {
-            Ok(Count(Some(number)))
-        }
-        fn visit_i64<E>(self, number: i64) -> Result<Count, E> {
-            Ok(Count(u64::try_from(number).ok()))
-        }
-        fn visit_f64<E>(self, number: f64) -> Result<Count, E> {
-            // JavaScript writes large and computed integers as floats; `as` saturates.
-            Ok(Count((number.is_finite() && number >= 0.0).then_some(number as u64)))
-        }
-    } bool text unit seq map
+/// A number that is not negative. One that is out of range saturates, or is missing if no `f64` holds it: a line with
+/// `1e400` in it is read all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::claude) struct Count(pub(in crate::claude) Option<u64>);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(input)?.get();
+        // JavaScript writes large and computed integers as floats; `as` saturates.
+        let float = || amount(raw).filter(|number| *number >= 0.0).map(|number| number as u64);
+        Ok(Count(raw.parse().ok().or_else(float)))
+    }
 }
 
 impl Count {
@@ -177,19 +155,18 @@ impl Count {
     }
 }
 
-loose_scalar! {
-    /// A number with a fraction.
-    Amount(Option<f64>) {
-        fn visit_u64<E>(self, number: u64) -> Result<Amount, E> {
-            Ok(Amount(Some(number as f64)))
-        }
-        fn visit_i64<E>(self, number: i64) -> Result<Amount, E> {
-            Ok(Amount(Some(number as f64)))
-        }
-        fn visit_f64<E>(self, number: f64) -> Result<Amount, E> {
-            Ok(Amount(Some(number)))
-        }
-    } bool text unit seq map
+/// A number with a fraction, missing if it is out of range.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::claude) struct Amount(pub(in crate::claude) Option<f64>);
+
+impl<'de> Deserialize<'de> for Amount {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        Ok(Amount(amount(<&RawValue>::deserialize(input)?.get())))
+    }
+}
+
+fn amount(json: &str) -> Option<f64> {
+    json.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// Whether something is there and not false.

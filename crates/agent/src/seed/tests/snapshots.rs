@@ -183,20 +183,23 @@ fn a_short_seed_of_the_same() {
         - Bash `cargo test`: outcome unknown; look whether it took effect before you repeat it
         - Bash ````git push --force # ``` not a fence````: outcome unknown; look whether it took effect before you repeat it
 
-        ## Earlier work, a line each
-
-        - Said: I will look at the retry first.
-        - Read `src/upload/retry.rs`: succeeded
-
-        ## The most recent work
-
-        (Older steps that are not told here as a whole: 2.)
+        ## How the work started
 
         Said:
 
         ```
-        The hint is parsed but never used. I decided to make it a floor of the delay, because a server may ask for less than our own backoff.
+        I will look at the retry first. It is in src/upload.
         ```
+
+        ## Earlier work, a line each
+
+        - Said: I will look at the retry first.
+        - Read `src/upload/retry.rs`: succeeded
+        - Said: The hint is parsed but never used.
+
+        ## The most recent work
+
+        (Older steps that are not told here as a whole: 3.)
 
         Edit `src/upload/retry.rs` (succeeded).
 

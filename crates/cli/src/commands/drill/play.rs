@@ -99,7 +99,7 @@ async fn played(
             learn: None,
             extra_args: agent_args(scenario),
             seed_tokens: SEED_TOKENS_MAX,
-            seed_summary: None,
+            handoff_summary: None,
             inner_retries: policy.inner_retries,
             run: RunId::from(""),
         },

@@ -27,8 +27,8 @@ pub struct Past {
     pub active: Span,
     /// The same with waits.
     pub wall: Span,
-    pub transcript: Option<Transcript>,
-    pub session: Option<String>,
+    /// Empty if only `session.json` is there.
+    pub transcript: Transcript,
     pub blocked: Vec<UrlPattern>,
 }
 
@@ -73,7 +73,8 @@ impl Past {
         let active = seconds("active_seconds")?;
         let transcript = transcript(&logs)?;
         let session = json(&logs.join("session.json"))?;
-        if transcript.is_none() && session.is_none() {
+        let has_session = session.is_some_and(|session| session["session_id"].is_string());
+        if transcript.is_none() && !has_session {
             let why = "there is neither logs/transcript.json nor logs/session.json";
             return Err(refused(why.to_owned(), "begin the task anew: longhaul research TASK_DIR"));
         }
@@ -88,8 +89,7 @@ impl Past {
             cost: usd("total_cost_usd")? + pending,
             active,
             wall: seconds("wall_clock_seconds").unwrap_or(active),
-            transcript,
-            session: session.and_then(|session| Some(session["session_id"].as_str()?.to_owned())),
+            transcript: transcript.unwrap_or_default(),
             blocked: blocked(&logs)?,
         })
     }

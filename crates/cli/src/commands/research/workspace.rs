@@ -16,6 +16,10 @@ const OWN: u32 = 0o700;
 /// What binds git to another repository than that of its directory.
 const FOREIGN: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
+/// The identity of commits where git knows none: ResearchGym's own.
+const IDENTITY: [(&str, &str); 2] =
+    [("user.email", "agent@researchgym.local"), ("user.name", "ResearchGym Agent")];
+
 /// Copies what the agent is to see of the task, and makes a repository of it.
 pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
     let made = DirBuilder::new().recursive(true).mode(OWN).create(runs).and_then(|()| fs::canonicalize(runs));
@@ -107,23 +111,34 @@ impl Copying<'_> {
     }
 }
 
-/// Agents commit their work.
+/// Makes a repository: agents commit their work. An identity that git knows stays.
 fn init(input: &Path) -> Result<(), Failure> {
+    git(input, &["init", "--quiet"])?;
+    for (key, value) in IDENTITY {
+        if git(input, &["config", "--default", "", "--get", key])?.is_empty() {
+            git(input, &["config", key, value])?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs git in the workspace and returns what it prints.
+fn git(input: &Path, args: &[&str]) -> Result<String, Failure> {
     let mut git = Command::new("git");
     for name in FOREIGN {
         git.env_remove(name);
     }
-    let made = git.args(["init", "--quiet"]).current_dir(input).stdin(Stdio::null()).output();
+    let ended = git.args(args).current_dir(input).stdin(Stdio::null()).output();
     let refused = |why: String| {
         Failure::refused(
-            format!("make a repository of the workspace: {why}"),
+            format!("cannot make a repository of the workspace: {why}"),
             "see whether `git init` works",
             None,
         )
     };
-    match made {
-        Ok(made) if made.status.success() => Ok(()),
-        Ok(made) => Err(refused(String::from_utf8_lossy(&made.stderr).trim().to_owned())),
-        Err(error) => Err(refused(format!("start git: {error}"))),
+    match ended {
+        Ok(ended) if ended.status.success() => Ok(String::from_utf8_lossy(&ended.stdout).trim().to_owned()),
+        Ok(ended) => Err(refused(String::from_utf8_lossy(&ended.stderr).trim().to_owned())),
+        Err(error) => Err(refused(format!("cannot start git: {error}"))),
     }
 }

@@ -36,7 +36,9 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
         ),
         Fault::AttemptTimeout => Some("give each attempt more time"),
         Fault::OutOfMemory => Some("give the run more memory, or the machine less to do"),
-        Fault::GuardLapsed => Some("check the hooks in the agent's settings: one failed or timed out"),
+        Fault::GuardLapsed => {
+            Some("check the hooks in the agent's settings: one failed, timed out or rewrote a call")
+        }
         Fault::RateLimited
         | Fault::Overloaded
         | Fault::ServerError

@@ -238,6 +238,23 @@ fn a_usage_limit_longer_than_the_patience_ends() {
 }
 
 #[test]
+fn no_reset_is_waited_for_longer_than_eight_days() {
+    check_run(
+        "start; spawn; open; turn; limit until +1000000h; ends 429; exit 1; swept",
+        expect![[r#"
+        start            run started; attempt 1 new s1, task; > spawn 1
+        spawn            spawned 7
+        open             opened s1
+        turn             -
+        limit until +1000000h -
+        ends 429         -
+        exit 1           usage_limit -> retry_later by usage_limit in 41666d 16h; > sweep
+        swept            swept 0; retry_later by usage_limit in 41666d 16h; > finish 75
+    "#]],
+    );
+}
+
+#[test]
 fn a_wall_ends_at_its_limit() {
     check_run_with(
         &Policy { server_bound: ServerBound::Time(Some(Span::from_mins(10))), ..plain() },

@@ -46,7 +46,7 @@ impl LiveWorld<'_> {
     /// How to ask for a summary; nothing if there is nothing to summarise, or nobody to do it.
     fn condensing_invocation(&self, plan: &SpawnPlan) -> Option<Invocation> {
         let (order, dialect) = (&self.setup.order, self.setup.dialect.as_ref());
-        let (Some(model), Say::TaskAgain(fault)) = (&order.seed_summary, plan.say) else { return None };
+        let (Some(model), Say::TaskAgain(fault)) = (&order.handoff_summary, plan.say) else { return None };
         let transcript = transcript_of(&self.setup.dir, dialect, &order.prompt, plan.attempt - 1).ok()?;
         let task = order.task();
         let about = About::unlimited(&task, Reason::Fault(fault));
@@ -94,7 +94,7 @@ impl LiveWorld<'_> {
 
     /// The summary that this attempt is told, if it is told one. One that cannot be read is told by nobody.
     pub(super) fn summary_for(&self, plan: &SpawnPlan) -> Option<Summary> {
-        let model = self.setup.order.seed_summary.clone().filter(|_| plan.condensed)?;
+        let model = self.setup.order.handoff_summary.clone().filter(|_| plan.condensed)?;
         let dir = self.setup.dir.attempt(plan.attempt).summary();
         let files = (&*dir.stream_path(), &*dir.stderr_path());
         let (_, decoder) = left_by(self.setup.dialect.as_ref(), files, Exit::Unseen);

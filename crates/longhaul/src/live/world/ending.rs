@@ -2,6 +2,7 @@
 //! the next attempt and for a harness.
 
 use super::LiveWorld;
+use super::publishing::write_blocked;
 use crate::SuperviseError;
 use crate::live::background::stopped;
 use crate::live::left::tail_of;
@@ -59,6 +60,7 @@ impl LiveWorld<'_> {
         if self.setup.harness.is_some() {
             // For the harness; what cannot be written fails nothing.
             let _ = self.log_exec(&dir, decoder.as_ref());
+            let _ = write_blocked(&self.setup.dir, dir.number(), &self.glance, self.clock.at());
         }
         self.ended.push((dir, decoder));
         evidence

@@ -5,8 +5,9 @@ use super::LiveWorld;
 use super::ending::spent;
 use crate::report::cost_summary;
 use crate::spending::SpendingReader;
+use longhaul_agent::{BlockedCall, Glance};
 use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Tally};
-use longhaul_store::Status;
+use longhaul_store::{BlockedUrl, RunDir, Status, StoreError};
 use std::process;
 
 // Readers see usage within two seconds; the disk sees one write a second.
@@ -71,6 +72,9 @@ impl LiveWorld<'_> {
             attempt.decoder.glance()
         });
         if self.setup.harness.is_some() {
+            if let Some(attempt) = &self.attempt {
+                let _ = write_blocked(dir, attempt.dir.number(), attempt.decoder.glance(), now);
+            }
             let state = State { tally: published.usage, ..published.state.clone() };
             let model = glance.unwrap_or(&self.glance).model.clone();
             let spending = self.spending.get_or_insert_with(SpendingReader::new).read(dir);
@@ -78,5 +82,25 @@ impl LiveWorld<'_> {
                 dir.write_cost_summary(&cost_summary(dir, &state, published.limits, spending, model, now));
         }
         self.published = Some(published);
+    }
+}
+
+/// Writes the calls of an attempt that were denied because of a URL.
+pub(super) fn write_blocked(
+    dir: &RunDir,
+    attempt: u32,
+    glance: &Glance,
+    now: Moment,
+) -> Result<(), StoreError> {
+    let entry = |call: &BlockedCall| BlockedUrl {
+        tool: call.tool.clone(),
+        url: call.target.clone(),
+        pattern: call.pattern.clone(),
+        timestamp: now.0 as f64 / 1000.0,
+        attempt,
+    };
+    match glance.blocked.as_slice() {
+        [] => Ok(()),
+        calls => dir.write_blocked_urls(attempt, calls.iter().map(entry).collect()),
     }
 }

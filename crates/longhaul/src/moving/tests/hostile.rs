@@ -2,7 +2,7 @@
 
 use super::Place;
 use crate::moving::manifest::{Manifest, is_name};
-use crate::moving::{MoveError, import};
+use crate::moving::{Destination, MoveError, import};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -271,6 +271,19 @@ fn journals_of_newer_versions_and_damaged_plans_are_refused() {
     };
     assert!(refused(newer, "run/journal.jsonl").contains("was written by a newer longhaul"));
     assert!(refused(b"{}", "run/plan.json").contains("read plan"));
+}
+
+#[test]
+fn file_that_unpacks_to_much_more_needs_consent() {
+    let (from, to) = (Place::new(), Place::new());
+    from.begin();
+    let run = from.home.find("@").expect("a run");
+    fs::write(run.path().join("zeros"), vec![0; 20 << 20]).expect("written");
+    let file = from.export().file;
+    refused_file(&to, &file, "more than ten times its size");
+    let into = to.path("work");
+    let large = Destination { allow_large: true, ..to.as_is(&into) };
+    import(&to.home, &file, large).expect("it is allowed");
 }
 
 #[test]

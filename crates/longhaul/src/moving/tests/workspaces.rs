@@ -271,7 +271,7 @@ fn a_failure_leaves_the_directory_as_it_was() {
     // Its agent is not here.
     let missing = to.path("missing");
     let with = |into: &Path| {
-        let destination = Destination { into, as_is: false, agent_path: Some(&missing) };
+        let destination = Destination { into, as_is: false, allow_large: false, agent_path: Some(&missing) };
         import(&to.home, &exported.file, destination).expect_err("there is no agent");
     };
     let (empty, new) = (to.path("work"), to.path("not/yet/there"));
@@ -279,7 +279,7 @@ fn a_failure_leaves_the_directory_as_it_was() {
     with(&new);
     assert!(empty.exists() && !to.path("not").exists());
     // The run cannot get its name; the workspace is made by then.
-    let taken = Destination { into: &new, as_is: false, agent_path: None };
+    let taken = Destination { into: &new, as_is: false, allow_large: false, agent_path: None };
     let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let day = to.home.runs_path().join(day);
     fs::create_dir_all(&day).expect("made");

@@ -125,26 +125,27 @@ async fn any_5xx_is_retried() {
     for code in [501, 502, 503, 504, 520, 529, 599] {
         let fault = format!("{{ status = {{ code = {code} }} }}");
         let kind = if code == 529 { Fault::Overloaded } else { Fault::ServerError };
-        is_retried(policy(), &fault, "InternalServerError", kind).await;
+        let class = if code == 529 { "OverloadedError" } else { "InternalServerError" };
+        is_retried(policy(), &fault, class, kind).await;
     }
 }
 
 #[tokio::test]
 async fn any_other_4xx_is_not_retried() {
-    for (code, kind, then) in [
-        (400, Fault::BadRequest, Then::Never),
-        (401, Fault::Auth, Then::Person),
-        (402, Fault::Billing, Then::Person),
-        (403, Fault::Auth, Then::Person),
-        (404, Fault::ModelUnknown, Then::Person),
-        (408, Fault::ServerError, Then::Later(None)),
-        (409, Fault::ServerError, Then::Later(None)),
-        (413, Fault::ContextFull, Then::Never),
-        (422, Fault::BadRequest, Then::Never),
-        (499, Fault::BadRequest, Then::Never),
+    for (code, class, kind, then) in [
+        (400, "BadRequestError", Fault::BadRequest, Then::Never),
+        (401, "AuthenticationError", Fault::Auth, Then::Person),
+        (402, "APIStatusError", Fault::Billing, Then::Person),
+        (403, "PermissionDeniedError", Fault::Auth, Then::Person),
+        (404, "NotFoundError", Fault::ModelUnknown, Then::Person),
+        (408, "APIStatusError", Fault::ServerError, Then::Later(None)),
+        (409, "ConflictError", Fault::ServerError, Then::Later(None)),
+        (413, "RequestTooLargeError", Fault::ContextFull, Then::Never),
+        (422, "UnprocessableEntityError", Fault::BadRequest, Then::Never),
+        (499, "APIStatusError", Fault::BadRequest, Then::Never),
     ] {
         let fault = format!("{{ status = {{ code = {code}, should_retry = true }} }}");
-        is_not_retried(&fault, "APIStatusError", kind, then).await;
+        is_not_retried(&fault, class, kind, then).await;
     }
 }
 
