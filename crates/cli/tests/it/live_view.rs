@@ -38,7 +38,8 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
     with_each_agent("showing a run on a terminal", |stage, agent, server| {
         let args = run_with(stage, agent, &["--budget", "5", "--time-limit", "1h"]);
         let mut terminal = Terminal::start(stage, server, &args, (80, 24));
-        until("the tool is shown", || terminal.shows("Bash: test -e begun"));
+        // The message that calls the tool ends a moment after the call.
+        until("the tool is shown", || terminal.shows("Bash: test -e begun") && terminal.shows(" turns, "));
         let rows = terminal.rows();
         let shown = rows.iter().position(|row| row.starts_with("nightly (one): working, "));
         let shown = &rows[shown.expect("the state is shown")..];
