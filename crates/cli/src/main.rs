@@ -59,6 +59,19 @@ fn warn_of_variables(cli: &Cli) {
 }
 
 fn main() -> ExitCode {
+    let code = run();
+    match output::out::stdout_error() {
+        Some(error) => {
+            let hint =
+                "what was printed is incomplete: see that stdout can be written to, and print it again";
+            output::complain(&format!("write to stdout: {error}"), Some(hint));
+            ExitCode::from(failure::UNEXPECTED)
+        }
+        None => code,
+    }
+}
+
+fn run() -> ExitCode {
     // A file that reaches the size limit is an error like a full disk. A handler, unlike ignoring the signal, is not
     // inherited by agents.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
@@ -87,7 +100,7 @@ fn main() -> ExitCode {
     let matches = command.clone().try_get_matches_from(line.arguments);
     let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => visible::without_hidden(error, &command).exit(),
+        Err(error) => return output::usage::answer(&visible::without_hidden(error, &command)),
     };
     if let Some(failure) = line.warning {
         output::warn(&format!("{}; going on without it", failure.error), failure.hint.as_deref());

@@ -5,6 +5,7 @@
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::failure::Failure;
+use crate::output::{text, words};
 use crate::{home, output, visible};
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::CompleteEnv;
@@ -13,6 +14,7 @@ use clap_complete::env::Shells;
 use longhaul_store::{Ledger, LedgerRun, RunFilter};
 use std::env;
 use std::ffi::OsStr;
+use std::io::Write;
 use std::time::Duration;
 
 /// The variable by which a script asks; its value is the shell.
@@ -33,7 +35,8 @@ pub fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
     let mut script = Vec::new();
     let written = shell.write_registration(VARIABLE, "longhaul", "longhaul", "longhaul", &mut script);
     written.map_err(|error| unexpected(&error))?;
-    output::print_text(&String::from_utf8_lossy(&script));
+    // An error is kept for the end of the command.
+    let _ = output::out::printer_of_bytes().write_all(&script);
     Ok(0)
 }
 
@@ -66,7 +69,9 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut candidates = Vec::new();
     for run in found.unwrap_or_default() {
         let about = about(&run);
-        let names = [Some(run.id.to_string()), run.name].into_iter().flatten();
+        // The library prints them: nothing else makes them harmless.
+        let name = run.name.filter(|name| text::plain(name) == *name);
+        let names = [Some(run.id.to_string()), name].into_iter().flatten();
         candidates.extend(names.filter(|name| name.starts_with(current)).map(|name| (name, about.clone())));
     }
     // A name stands for the newest run that has it.
@@ -83,5 +88,5 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
 /// The state and the task of a run, on one line.
 fn about(run: &LedgerRun) -> String {
     let state = run.outcome.map_or(run.state.word(), |outcome| outcome.word());
-    format!("{state}: {}", output::text::cut(&run.task, TASK_CHARS_MAX))
+    format!("{state}: {}", text::cut(&words::one_line(&run.task), TASK_CHARS_MAX))
 }

@@ -5,13 +5,13 @@
 
 use crate::args::{Global, OutputFormat};
 use crate::failure::Failure;
-use crate::output::{self, talk};
+use crate::output::{self, out, talk};
 use longhaul::{Observer, View};
 use longhaul_core::{RunId, Step};
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -62,11 +62,11 @@ pub fn start(global: &Global) -> Result<u8, Failure> {
     }
     // It ended before it began: what it says is the answer.
     output::print_text(&line);
-    let mut rest = Vec::new();
-    said.read_to_end(&mut rest).map_err(broken)?;
-    let _ = io::stdout().lock().write_all(&rest);
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).map_err(broken)?;
+    output::print_text(&rest);
     let ended = supervisor.wait_with_output().map_err(broken)?;
-    let _ = io::stderr().lock().write_all(&ended.stderr);
+    out::say(&String::from_utf8_lossy(&ended.stderr));
     Ok(ended.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::failure::UNEXPECTED))
 }
 
@@ -101,7 +101,7 @@ pub fn announce(run: &RunId, dir: &Path) {
 
 fn announcement(run: &RunId, dir: &Path) -> String {
     let announcement = Announcement { run: Begun { id: run.to_string(), dir: dir.to_owned() } };
-    serde_json::to_string(&announcement).expect("an announcement has only string keys") + "\n"
+    output::line(&announcement)
 }
 
 impl Observer for Announcing {

@@ -7,8 +7,8 @@ mod words;
 use crate::args::{DiffArgs, Global, OutputFormat};
 use crate::failure::Failure;
 use crate::home::{self, of_store};
-use crate::output::pager::Pager;
-use crate::output::{self, talk};
+use crate::output::paint::Paint;
+use crate::output::{self, out, pager, talk};
 use crate::runtime;
 use longhaul::changes::{ChangedFile, ChangesError, Commit, Form, Viewed, view};
 use longhaul_store::{ChangedFigures, OsText, RunDir, WorkspaceState, rfc3339};
@@ -75,7 +75,7 @@ pub fn diff(global: &Global, args: &DiffArgs) -> Result<u8, Failure> {
             let form = match (args.stat, args.name_only) {
                 (true, _) => Form::Stat { width: output::width() },
                 (false, true) => Form::NameOnly,
-                (false, false) => Form::Patch { binary: !patch::is_for_a_screen() },
+                (false, false) => Form::Patch { binary: !out::stdout_is_terminal() },
             };
             let printed = runtime.block_on(viewed.printed(form)).map_err(|error| failure(&dir, error))?;
             print_text(global, &dir, &viewed, (form, &printed));
@@ -104,9 +104,10 @@ fn print_text(global: &Global, dir: &RunDir, viewed: &Viewed, (form, printed): (
         Form::Patch { .. } | Form::NameOnly => printed,
     };
     text.extend_from_slice(body);
-    let text = if patch::is_for_a_screen() { patch::for_a_screen(&text).into_bytes() } else { text };
-    // Nobody reads a closed pipe.
-    let _ = Pager::open(global).write_all(&text);
+    let text =
+        if out::stdout_is_terminal() { patch::painted(&text, Paint::stdout()).into_bytes() } else { text };
+    // An error is kept for the end of the command.
+    let _ = pager::open_for_bytes(global).write_all(&text);
 }
 
 fn without_last_line(text: &[u8]) -> &[u8] {

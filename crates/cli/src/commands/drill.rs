@@ -19,7 +19,6 @@ use longhaul_core::{Moment, draw};
 use longhaul_drill::Scenario;
 use longhaul_drill::scenario::{all, find};
 use std::env;
-use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,7 +26,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     if args.list {
-        let for_people = io::stdout().is_terminal();
+        let for_people = output::out::stdout_is_terminal();
         output::print_text(&table::list(&all().map_err(unexpected)?, for_people));
         return Ok(0);
     }
@@ -57,8 +56,7 @@ pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
     }
     match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let json = serde_json::to_string_pretty(&cards).map_err(unexpected)?;
-            output::print_text(&(json + "\n"));
+            output::print_json(&cards);
         }
         OutputFormat::Text if cards.len() > 1 => output::print_text(&table::summary(&cards)),
         OutputFormat::Text => {}

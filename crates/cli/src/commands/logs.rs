@@ -11,7 +11,8 @@ use crate::args::{Global, LogsArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
 use crate::home;
 use crate::output;
-use crate::output::pager::Pager;
+use crate::output::out::{self, harmless_json};
+use crate::output::pager;
 use attempts::Attempts;
 use longhaul_store::{RunDir, StoreError, read_lines};
 use messages::Messages;
@@ -71,8 +72,11 @@ pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
     };
     // What comes as it is said is watched, and what programs read is read by programs.
     let is_paged = !args.follow && !args.raw && matches!(format, None | Some(OutputFormat::Text));
-    let to: Box<dyn Write> =
-        if is_paged { Box::new(Pager::open(global)) } else { Box::new(io::stdout().lock()) };
+    let to: Box<dyn Write> = match is_paged {
+        true => pager::open(global),
+        false if args.raw => out::printer_of_bytes(),
+        false => Box::new(out::printer()),
+    };
     let mut out = BufWriter::new(to);
     let stopped = if args.follow {
         follow::follow(&dir, &mut attempts, (&mut *reading, wanted), &mut out, global.quiet)?
@@ -84,7 +88,7 @@ pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
         Err(Stopped::Unread) => return Ok(0),
         Err(Stopped::Failed(error)) => return Err(home::of_store(&error)),
     }
-    // Nobody reads a closed pipe.
+    // An error is kept for the end of the command.
     let _ = out.flush();
     if !reading.has_shown() && !global.quiet {
         let of_that = if wanted.is_all() { "" } else { " of what was asked for" };
@@ -111,7 +115,7 @@ fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
 
 /// Prints the messages as one array.
 fn array(dir: &RunDir, wanted: Wanted) -> Result<u8, Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(out::printer());
     let (mut wanted, mut shown) = (wanted.filter(), 0_u64);
     let read = read_lines(&dir.transcript_path(), |line| {
         if !wanted.takes_line(line) {
@@ -119,7 +123,8 @@ fn array(dir: &RunDir, wanted: Wanted) -> Result<u8, Failure> {
         }
         let begin: &[u8] = if shown == 0 { b"[\n" } else { b",\n" };
         shown += 1;
-        match out.write_all(begin).and_then(|()| out.write_all(line)) {
+        let line = String::from_utf8_lossy(line);
+        match out.write_all(begin).and_then(|()| out.write_all(harmless_json(&line).as_bytes())) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }

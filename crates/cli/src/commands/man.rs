@@ -6,7 +6,7 @@ use crate::{output, visible};
 use clap::CommandFactory;
 use clap_mangen::Man;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 
 /// Carries out the command and returns its exit code.
 pub fn man(args: &ManArgs) -> Result<u8, Failure> {
@@ -15,7 +15,8 @@ pub fn man(args: &ManArgs) -> Result<u8, Failure> {
         let mut page = Vec::new();
         let written = Man::new(tree).render(&mut page);
         written.map_err(|error| Failure::unexpected(format!("write the manual page: {error}")))?;
-        output::print_text(&String::from_utf8_lossy(&page));
+        // An error is kept for the end of the command.
+        let _ = output::out::printer_of_bytes().write_all(&page);
         return Ok(0);
     };
     let written = || -> io::Result<()> {

@@ -29,7 +29,6 @@ use longhaul_playbook::learning::JudgeKind;
 use longhaul_playbook::{Learning, LearningPlace};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
 use std::fs;
-use std::io::{self, IsTerminal};
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, LocalSet};
 
@@ -90,7 +89,7 @@ fn go_on_learning(home: &Home, global: &Global) {
 
 /// An id a line for programs; for people, since when each goes on, and what it is about.
 fn list(runs: &[RunDir], global: &Global) {
-    if !io::stdout().is_terminal() {
+    if !output::out::stdout_is_terminal() {
         runs.iter().for_each(|run| output::print_text(&format!("{}\n", run.id())));
     } else if runs.is_empty() {
         talk("nothing to recover: every run has ended or is supervised");

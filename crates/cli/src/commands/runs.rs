@@ -14,7 +14,6 @@ use longhaul_store::{RunFilter, RunState};
 pub use row::{Row, RowState};
 use serde::Serialize;
 use std::fs;
-use std::io::{self, IsTerminal};
 use std::num::NonZeroU64;
 use std::path::Path;
 
@@ -66,7 +65,7 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
 
 /// The most runs to list. Only a terminal has a limit of its own: a program must not miss runs.
 fn limit(args: &RunsArgs) -> Option<u64> {
-    let of_screen = || (!args.all && io::stdout().is_terminal()).then_some(SCREEN_RUNS_MAX);
+    let of_screen = || (!args.all && output::out::stdout_is_terminal()).then_some(SCREEN_RUNS_MAX);
     args.limit.map(NonZeroU64::get).or_else(of_screen)
 }
 

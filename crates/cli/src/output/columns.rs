@@ -58,6 +58,7 @@ pub fn painted(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::out::shown;
     use expect_test::expect;
 
     #[test]
@@ -82,6 +83,7 @@ mod tests {
             .map(|row| row.map(str::to_owned).to_vec());
         let bad = |row: usize, place: usize| ((row, place) == (2, 0)).then_some(Meaning::Bad);
         let told = painted(&rows, &[Column::Left, Column::Right], 80, Paint::coloured(), bad);
+        let told = shown(&told).into_owned();
         let plain = table(&rows, &[Column::Left, Column::Right], 80);
         let codes = ["\x1b[1;31m", "\x1b[1m", "\x1b[0m"];
         assert_eq!(codes.iter().fold(told.clone(), |text, code| text.replace(code, "")), plain);

@@ -1,5 +1,6 @@
 //! A conversation for people: who said what, which tools were called, and how what they brought begins.
 
+use super::text::plain;
 use super::words;
 use super::wrap::on_a_screen;
 use longhaul_agent::message::{Kind, Message, Origin};
@@ -98,11 +99,6 @@ fn line(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
-}
-
-/// Without signs that a terminal would obey.
-fn plain(text: &str) -> String {
-    text.chars().filter(|sign| !sign.is_control() || matches!(sign, '\n' | '\t')).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ pub mod envelope;
 pub mod events;
 pub mod lifecycle;
 pub mod live;
+pub mod out;
 pub mod pager;
 pub mod paint;
 pub mod region;
@@ -14,6 +15,7 @@ pub mod screen;
 pub mod stream;
 pub mod text;
 pub mod timeline;
+pub mod usage;
 pub mod words;
 pub mod wrap;
 
@@ -22,7 +24,6 @@ use envelope::Envelope;
 use longhaul_core::Moment;
 use paint::{Meaning, Paint};
 use serde::Serialize;
-use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -31,7 +32,7 @@ const PAGE_WIDTH: usize = 100;
 
 /// Returns the format to print: the one that a flag names, else JSON for a harness at a pipe, else text.
 pub fn format(global: &Global) -> OutputFormat {
-    global.output_format.unwrap_or(if global.pipes_json && !io::stdout().is_terminal() {
+    global.output_format.unwrap_or(if global.pipes_json && !out::stdout_is_terminal() {
         OutputFormat::Json
     } else {
         OutputFormat::Text
@@ -40,15 +41,7 @@ pub fn format(global: &Global) -> OutputFormat {
 
 /// Prints the envelope on stdout, on one line at the end of a stream. People get a summary instead.
 pub fn print(envelope: &Envelope, format: OutputFormat) {
-    let text = json(envelope, format != OutputFormat::StreamJson);
-    // Nobody reads a closed pipe; the run's directory has it all.
-    let _ = io::stdout().lock().write_all(text.as_bytes());
-}
-
-fn json(envelope: &Envelope, pretty: bool) -> String {
-    let written =
-        if pretty { serde_json::to_string_pretty(envelope) } else { serde_json::to_string(envelope) };
-    written.expect("an envelope has only string keys") + "\n"
+    print_text(&if format == OutputFormat::StreamJson { line(envelope) } else { pretty(envelope) });
 }
 
 /// Prints an error and what to do about it on stderr.
@@ -63,7 +56,14 @@ pub fn print_json(printed: &impl Serialize) {
 
 /// An object as it is printed.
 pub fn pretty(printed: &impl Serialize) -> String {
-    serde_json::to_string_pretty(printed).expect("what is printed has only string keys") + "\n"
+    let json = serde_json::to_string_pretty(printed).expect("what is printed has only string keys");
+    out::harmless_json(&json).into_owned() + "\n"
+}
+
+/// An object as it is printed on one line.
+pub fn line(printed: &impl Serialize) -> String {
+    let json = serde_json::to_string(printed).expect("what is printed has only string keys");
+    out::harmless_json(&json).into_owned() + "\n"
 }
 
 /// Now, for what is told of the past.
@@ -74,7 +74,7 @@ pub fn now() -> Moment {
 
 /// How wide a table may be, in characters: as the terminal, and else as a page.
 pub fn width() -> usize {
-    terminal_size(io::stdout()).map_or(PAGE_WIDTH, |(width, _)| width)
+    terminal_size(out::stdout()).map_or(PAGE_WIDTH, |(width, _)| width)
 }
 
 /// Returns the columns and rows of a terminal, or `None` if it is none or does not know its width.
@@ -90,19 +90,18 @@ pub fn warn(warning: &str, hint: Option<&str>) {
 
 fn tell(word: &str, meaning: Meaning, text: &str, hint: Option<&str>) {
     let paint = Paint::stderr();
-    let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "{} {text}", paint.as_meant(&format!("{word}:"), Some(meaning)));
+    talk(&format!("{} {text}", paint.as_meant(&format!("{word}:"), Some(meaning))));
     if let Some(hint) = hint {
-        let _ = writeln!(stderr, "  {} {hint}", paint.as_meant("hint:", Some(Meaning::Going)));
+        talk(&format!("  {} {hint}", paint.as_meant("hint:", Some(Meaning::Going))));
     }
 }
 
 /// Prints text on stdout.
 pub fn print_text(text: &str) {
-    let _ = io::stdout().lock().write_all(text.as_bytes());
+    out::print(text);
 }
 
 /// Says something on stderr.
 pub fn talk(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    out::say(&format!("{text}\n"));
 }

@@ -2,10 +2,11 @@
 //! which shows what fits the screen and leaves. Where nobody looks at a terminal, and where there is no pager, text goes
 //! straight to stdout.
 
+use super::out::{self, Filter};
 use crate::args::Global;
 use signal_hook::consts::SIGINT;
 use std::env;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,54 +14,52 @@ use std::sync::atomic::AtomicBool;
 /// What leaves at once where one screen is enough, keeps colours, and leaves the text there.
 const LESS: &str = "FRX";
 
-/// Where text goes; the pager is waited for when it is dropped.
-pub struct Pager {
-    /// The pager, until its input has ended.
-    child: Option<Child>,
-}
-
-impl Pager {
-    pub fn open(global: &Global) -> Pager {
-        let wanted = !global.no_pager && io::stdout().is_terminal();
-        let child = program().filter(|_| wanted).and_then(|program| start(&program));
-        if child.is_some() {
-            // Ctrl-C is the pager's, which stops what it does with it. If it cannot be had, it ends us both.
-            let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
-        }
-        Pager { child }
-    }
-}
+/// A pager, which is waited for when it is dropped.
+struct Pager(Child);
 
 impl Write for Pager {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.child.as_mut().and_then(|child| child.stdin.as_mut()) {
-            Some(stdin) => stdin.write(bytes),
-            None => io::stdout().write(bytes),
-        }
+        self.0.stdin.as_mut().map_or(Ok(bytes.len()), |stdin| stdin.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self.child.as_mut().and_then(|child| child.stdin.as_mut()) {
-            Some(stdin) => stdin.flush(),
-            None => io::stdout().flush(),
-        }
+        self.0.stdin.as_mut().map_or(Ok(()), Write::flush)
     }
 }
 
 impl Drop for Pager {
     fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            drop(child.stdin.take());
-            // It has the terminal until whoever reads has read.
-            let _ = child.wait();
-        }
+        drop(self.0.stdin.take());
+        // It has the terminal until whoever reads has read.
+        let _ = self.0.wait();
     }
+}
+
+/// Opens the pager where there is one, and else stdout, for text.
+pub fn open(global: &Global) -> Box<dyn Write> {
+    match pager(global) {
+        Some(pager) => Box::new(Filter::new(pager)),
+        None => Box::new(out::printer()),
+    }
+}
+
+/// Opens the same for bytes, which change only if a person sees them.
+pub fn open_for_bytes(global: &Global) -> Box<dyn Write> {
+    if out::stdout_is_terminal() { open(global) } else { out::printer_of_bytes() }
 }
 
 /// Prints text, through the pager where there is one.
 pub fn page(global: &Global, text: &str) {
-    // Nobody reads a closed pipe.
-    let _ = Pager::open(global).write_all(text.as_bytes());
+    // An error is kept for the end of the command.
+    let _ = open(global).write_all(text.as_bytes());
+}
+
+fn pager(global: &Global) -> Option<Pager> {
+    let is_wanted = !global.no_pager && out::stdout_is_terminal();
+    let child = program().filter(|_| is_wanted).and_then(|program| start(&program))?;
+    // Ctrl-C is the pager's, which stops what it does with it. If it cannot be had, it ends us both.
+    let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
+    Some(Pager(child))
 }
 
 /// What the user pages by; nothing if that is `cat`, or nothing.

@@ -1,8 +1,38 @@
 //! Colours for whoever looks at a terminal. They say nothing that the words do not: what is piped, what `NO_COLOR` is set
 //! for, and what goes to a terminal that has none, is the same text without them.
 
+use super::out;
 use std::env;
-use std::io::{self, IsTerminal};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
+/// Begins a color in text until it is printed. It differs in each process: a text from outside cannot contain it.
+static MARK: LazyLock<char> = LazyLock::new(|| {
+    // The private characters of the last plane.
+    let place = RandomState::new().hash_one(()) % 0xfffd;
+    char::from_u32(0x10_0001 + place as u32).expect("all of them are characters")
+});
+// The end of a color.
+const END: char = '0';
+
+/// The character before the sign of a color.
+pub fn mark() -> char {
+    *MARK
+}
+
+/// Returns the escape sequence for the sign behind a mark: the sixteen colors that every terminal has, as its user has
+/// chosen them.
+pub fn sequence(sign: char) -> Option<&'static str> {
+    Some(match sign {
+        END => "\x1b[0m",
+        'g' => "\x1b[32m",
+        'b' => "\x1b[1;31m",
+        'c' => "\x1b[33m",
+        'o' => "\x1b[36m",
+        'h' => "\x1b[1m",
+        _ => return None,
+    })
+}
 
 /// What something means to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,14 +50,13 @@ pub enum Meaning {
 }
 
 impl Meaning {
-    /// The sixteen colours that every terminal has, as its user has chosen them.
-    fn code(self) -> &'static str {
+    fn sign(self) -> char {
         match self {
-            Meaning::Good => "32",
-            Meaning::Bad => "1;31",
-            Meaning::Care => "33",
-            Meaning::Going => "36",
-            Meaning::Heading => "1",
+            Meaning::Good => 'g',
+            Meaning::Bad => 'b',
+            Meaning::Care => 'c',
+            Meaning::Going => 'o',
+            Meaning::Heading => 'h',
         }
     }
 }
@@ -41,12 +70,12 @@ pub struct Paint {
 impl Paint {
     /// For data, a pager in between or not.
     pub fn stdout() -> Paint {
-        Paint { coloured: io::stdout().is_terminal() && is_wanted() }
+        Paint { coloured: out::stdout_is_terminal() && is_wanted() }
     }
 
     /// For talk.
     pub fn stderr() -> Paint {
-        Paint { coloured: io::stderr().is_terminal() && is_wanted() }
+        Paint { coloured: out::stderr_is_terminal() && is_wanted() }
     }
 
     /// No colours, whoever looks.
@@ -60,10 +89,10 @@ impl Paint {
         Paint { coloured: true }
     }
 
-    /// The text as it is shown: as long as it was, for who counts characters before.
+    /// The text with its color, which `out` turns into an escape sequence.
     pub fn as_meant(self, text: &str, meaning: Option<Meaning>) -> String {
         match meaning.filter(|_| self.coloured && !text.is_empty()) {
-            Some(meaning) => format!("\x1b[{}m{text}\x1b[0m", meaning.code()),
+            Some(meaning) => format!("{0}{1}{text}{0}{END}", mark(), meaning.sign()),
             None => text.to_owned(),
         }
     }
@@ -78,11 +107,12 @@ pub fn is_wanted() -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Meaning, Paint};
+    use crate::output::out::shown;
 
     #[test]
     fn colours_are_around_the_words_alone() {
         let bad = Some(Meaning::Bad);
-        assert_eq!(Paint::coloured().as_meant("failed", bad), "\x1b[1;31mfailed\x1b[0m");
+        assert_eq!(shown(&Paint::coloured().as_meant("failed", bad)), "\x1b[1;31mfailed\x1b[0m");
         assert_eq!(Paint::coloured().as_meant("failed", None), "failed");
         assert_eq!(Paint::coloured().as_meant("", bad), "");
         assert_eq!(Paint::plain().as_meant("failed", bad), "failed");

@@ -1,10 +1,10 @@
 //! A few lines at the end of a terminal that are redrawn in place, by `indicatif`. The cursor rests at the start of the
 //! first line: a resized terminal, or the `^C` that it prints, moves nothing that is drawn later. It never reads input.
 
-use super::terminal_size;
+use super::{out, terminal_size};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle, TermLike};
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::sync::Mutex;
 use std::time::Duration;
 use std::{env, mem};
@@ -57,13 +57,13 @@ impl Region {
 /// Whether stderr is a terminal that can move its cursor.
 pub fn is_drawable() -> bool {
     let can_move = env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
-    can_move && io::stderr().is_terminal()
+    can_move && out::stderr_is_terminal()
 }
 
 fn size() -> (usize, usize) {
     // Of a terminal that does not know its size.
     const USUAL: (usize, usize) = (80, 24);
-    let (width, height) = terminal_size(io::stderr()).unwrap_or(USUAL);
+    let (width, height) = terminal_size(out::stderr()).unwrap_or(USUAL);
     (width.max(2), if height == 0 { USUAL.1 } else { height.max(2) })
 }
 
@@ -115,23 +115,23 @@ impl TermLike for Lines {
 
     fn flush(&self) -> io::Result<()> {
         let lines = mem::take(&mut *self.0.lock().expect("no writer panics"));
-        io::stderr().lock().write_all(frame(&lines).as_bytes())
+        out::draw(&frame(&lines))
     }
 }
 
 /// What draws these lines over the ones before, and returns to the start of the first one. Nothing wraps, even where
 /// the terminal draws a character wider than expected.
 fn frame(lines: &[String]) -> String {
-    let mut out = "\r\x1b[?7l".to_owned();
+    let mut drawn = "\r\x1b[?7l".to_owned();
     for (index, line) in lines.iter().enumerate() {
         let end = if index == 0 { "" } else { "\r\n" };
-        write!(out, "{end}{line}\x1b[K").expect("a string takes all");
+        write!(drawn, "{end}{}\x1b[K", out::shown(line)).expect("a string takes all");
     }
     // What is left of a higher frame, or of one that a narrower terminal has wrapped.
-    out += "\x1b[J";
+    drawn += "\x1b[J";
     if lines.len() > 1 {
-        write!(out, "\x1b[{}A", lines.len() - 1).expect("a string takes all");
+        write!(drawn, "\x1b[{}A", lines.len() - 1).expect("a string takes all");
     }
-    out += "\r\x1b[?7h";
-    out
+    drawn += "\r\x1b[?7h";
+    drawn
 }

@@ -9,7 +9,6 @@ use crate::args::Global;
 use crate::output;
 use longhaul::{Observer, Untold, View};
 use longhaul_core::{By, Record, RunId, Step};
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -183,6 +182,5 @@ impl Observer for Screen {
 fn eprint_line(text: &str) {
     let (warning, rest) = text.split_at(if text.starts_with(WARNING) { WARNING.len() } else { 0 });
     let warning = Paint::stderr().as_meant(warning, Some(Meaning::Care));
-    // A terminal that went away takes no talk; the run goes on.
-    let _ = writeln!(io::stderr().lock(), "{warning}{rest}");
+    output::talk(&format!("{warning}{rest}"));
 }

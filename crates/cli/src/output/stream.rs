@@ -1,10 +1,11 @@
 //! `--output-format stream-json`: the agent's events as they come, and ours between them, line by line.
 
 use super::events::line;
+use super::out;
 use longhaul::{Observer, Untold, View};
 use longhaul_core::{RunId, Step};
 use longhaul_store::Entry;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Prints both streams on stdout and passes everything on to a person's screen.
@@ -35,7 +36,7 @@ impl Observer for Stream<'_> {
     }
 
     fn stepped(&mut self, view: View<'_>, step: &Step) {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = out::printer_of_bytes();
         for record in &step.records {
             self.seq += 1;
             let _ = stdout.write_all(&line::among_others(&self.run, self.seq, view.at, record));
@@ -51,7 +52,7 @@ impl Observer for Stream<'_> {
         // Whole lines only: ours must never stand inside one of the agent's.
         self.partial.extend_from_slice(bytes);
         if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
-            let _ = io::stdout().lock().write_all(&self.partial[..=end]);
+            let _ = out::printer_of_bytes().write_all(&self.partial[..=end]);
             self.partial.drain(..=end);
         }
         self.inner.streamed(bytes);

@@ -26,15 +26,15 @@ pub fn fit(line: &str, columns: usize) -> String {
     fitting.chain(['…']).collect()
 }
 
-/// Removes characters that a terminal would obey and those that change the direction of text: the text of a model or
-/// of a file looks like what it is.
+/// Removes unruly characters from a text that is measured before it is printed.
 pub fn plain(text: &str) -> String {
     text.chars().filter(|c| !is_unruly(*c)).collect()
 }
 
-/// Whether a character affects others instead of showing itself.
+/// Whether a terminal would obey a character, or change the direction of the text around it.
 pub fn is_unruly(c: char) -> bool {
-    let turns = matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let turns =
+        matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control() && c != '\n' && c != '\t'
 }
 

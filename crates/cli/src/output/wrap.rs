@@ -1,7 +1,6 @@
 //! Text in lines that fit a terminal's width.
 
-use super::width;
-use std::io::{self, IsTerminal};
+use super::{out, width};
 
 // As wide as a page; what is wider is hard to read.
 pub const COLUMNS: usize = 100;
@@ -39,7 +38,7 @@ pub fn wrap(out: &mut String, text: &str, indent: usize) {
 
 /// A line for whoever looks at a terminal, which would break it within words; the same line, ended, for whoever does not.
 pub fn on_a_screen(line: &str, indent: usize) -> String {
-    if cfg!(test) || !io::stdout().is_terminal() {
+    if cfg!(test) || !out::stdout_is_terminal() {
         return format!("{line}\n");
     }
     let mut out = String::new();

@@ -4,6 +4,8 @@
 //! without anything of whoever runs the tests. Nothing here reaches beyond 127.0.0.1, looks for credentials, or ends a
 //! process that it did not start; after each test nothing of it may be left ([`tidy`]).
 
+#![allow(clippy::disallowed_methods, reason = "these rules are for the program")]
+
 mod accounting;
 mod artifacts;
 mod asking;
@@ -33,6 +35,7 @@ mod guards_of_calls;
 mod hints;
 mod homes;
 mod hooks;
+mod injection;
 mod keeping_going;
 mod keypoints;
 mod ladder;

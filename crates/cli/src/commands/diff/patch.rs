@@ -1,37 +1,17 @@
-//! A patch on a terminal: coloured as git does it, and without what would command the terminal. Whoever pipes it gets it
-//! byte by byte.
+//! A patch on a terminal: colored as git does it, with the control characters that are in its files shown as text.
 
-use crate::output::paint::is_wanted;
-use std::fmt::Write;
-use std::io::{self, IsTerminal};
+use crate::output::paint::{Meaning, Paint};
+use crate::output::text::is_unruly;
 
-const BOLD: &str = "\x1b[1m";
-const CYAN: &str = "\x1b[36m";
-const GREEN: &str = "\x1b[32m";
-const RED: &str = "\x1b[31m";
-const PLAIN: &str = "\x1b[m";
-
-/// Whether a person sees what is printed.
-pub fn is_for_a_screen() -> bool {
-    io::stdout().is_terminal()
-}
-
-/// The text as a terminal may have it.
-pub fn for_a_screen(text: &[u8]) -> String {
-    rendered(text, is_wanted())
-}
-
-fn rendered(text: &[u8], coloured: bool) -> String {
+/// The text as a terminal shows it.
+pub fn painted(text: &[u8], paint: Paint) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut hunk = Hunk::default();
     for line in String::from_utf8_lossy(text).split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        let colour = hunk.colour(line);
-        match colour.filter(|_| coloured && !line.is_empty()) {
-            Some(colour) => write!(out, "{colour}{}{PLAIN}{end}", harmless(line)),
-            None => write!(out, "{}{end}", harmless(line)),
-        }
-        .expect("a string takes all");
+        let meaning = hunk.meaning(line);
+        out += &paint.as_meant(&visible(line), meaning);
+        out += end;
     }
     out
 }
@@ -45,24 +25,24 @@ struct Hunk {
 }
 
 impl Hunk {
-    fn colour(&mut self, line: &str) -> Option<&'static str> {
+    fn meaning(&mut self, line: &str) -> Option<Meaning> {
         if self.old > 0 || self.new > 0 {
-            let (old, new, colour) = match line.as_bytes().first() {
-                Some(b'+') => (0, 1, Some(GREEN)),
-                Some(b'-') => (1, 0, Some(RED)),
+            let (old, new, meaning) = match line.as_bytes().first() {
+                Some(b'+') => (0, 1, Some(Meaning::Good)),
+                Some(b'-') => (1, 0, Some(Meaning::Bad)),
                 // That a line has no end is told between the lines.
                 Some(b'\\') => (0, 0, None),
                 Some(_) | None => (1, 1, None),
             };
             (self.old, self.new) = (self.old.saturating_sub(old), self.new.saturating_sub(new));
-            return colour;
+            return meaning;
         }
         if let Some((old, new)) = line.strip_prefix("@@ -").and_then(counts) {
             (self.old, self.new) = (old, new);
-            return Some(CYAN);
+            return Some(Meaning::Going);
         }
         self.began |= line.starts_with("diff --git ");
-        (self.began && !line.starts_with('\\')).then_some(BOLD)
+        (self.began && !line.starts_with('\\')).then_some(Meaning::Heading)
     }
 }
 
@@ -74,14 +54,14 @@ fn counts(range: &str) -> Option<(u64, u64)> {
     Some((count(old)?, count(new)?))
 }
 
-/// Nothing that an agent wrote into a file moves the cursor: control characters are shown as git's pager does.
-fn harmless(line: &str) -> String {
+/// A change must be seen: control characters are shown as git's pager does, and dropped nowhere.
+fn visible(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for sign in line.chars() {
         match sign {
             '\t' => out.push(sign),
             '\0'..='\x1f' => out.extend(['^', char::from(sign as u8 + b'@')]),
-            _ if sign.is_control() => out.extend(sign.escape_unicode()),
+            _ if is_unruly(sign) => out.extend(sign.escape_unicode()),
             _ => out.push(sign),
         }
     }
@@ -90,11 +70,13 @@ fn harmless(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::rendered;
+    use super::painted;
+    use crate::output::out::shown;
+    use crate::output::paint::Paint;
     use expect_test::{Expect, expect};
 
-    fn check(text: &str, coloured: bool, expected: Expect) {
-        expected.assert_eq(&rendered(text.as_bytes(), coloured).replace('\x1b', "ESC"));
+    fn check(text: &str, paint: Paint, expected: Expect) {
+        expected.assert_eq(&shown(&painted(text.as_bytes(), paint)).replace('\x1b', "ESC"));
     }
 
     const PATCH: &str = "run a: 1 file changed\n\ndiff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n\
@@ -104,17 +86,17 @@ mod tests {
     fn what_is_in_a_file_is_not_taken_for_a_heading() {
         check(
             PATCH,
-            true,
+            Paint::coloured(),
             expect![[r#"
             run a: 1 file changed
 
-            ESC[1mdiff --git a/f b/fESC[m
-            ESC[1mindex 1..2 100644ESC[m
-            ESC[1m--- a/fESC[m
-            ESC[1m+++ b/fESC[m
-            ESC[36m@@ -1,3 +1,3 @@ fnESC[m
-            ESC[31m-- oldESC[m
-            ESC[32m+++ newESC[m
+            ESC[1mdiff --git a/f b/fESC[0m
+            ESC[1mindex 1..2 100644ESC[0m
+            ESC[1m--- a/fESC[0m
+            ESC[1m+++ b/fESC[0m
+            ESC[36m@@ -1,3 +1,3 @@ fnESC[0m
+            ESC[1;31m-- oldESC[0m
+            ESC[32m+++ newESC[0m
              same
 
             \ No newline at end of file
@@ -124,14 +106,14 @@ mod tests {
 
     #[test]
     fn a_file_does_not_command_the_terminal() {
-        let text = "diff --git a/f b/f\n@@ -0,0 +1 @@\n+\x1b[2Jgone\x07\u{9b}1A\r\tend\n";
+        let text = "diff --git a/f b/f\n@@ -0,0 +1 @@\n+\x1b[2Jgone\x07\u{9b}1A\u{202e}\r\tend\n";
         check(
             text,
-            false,
+            Paint::plain(),
             expect![[r#"
             diff --git a/f b/f
             @@ -0,0 +1 @@
-            +^[[2Jgone^G\u{9b}1A^M	end
+            +^[[2Jgone^G\u{9b}1A\u{202e}^M	end
         "#]],
         );
     }

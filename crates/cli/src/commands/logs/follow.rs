@@ -5,11 +5,12 @@ use super::attempts::Attempts;
 use super::wanted::Wanted;
 use super::{Reading, Stopped};
 use crate::failure::Failure;
+use crate::output::out;
 use crate::{output, runtime};
 use longhaul::Watching;
 use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Prints what is there and what comes.
 pub fn follow(
@@ -80,7 +81,7 @@ fn unsupervised(dir: &RunDir) -> String {
 
 /// Whether somebody still reads what is printed: a pipe that was closed says so before anything is written to it.
 fn is_read() -> bool {
-    let stdout = io::stdout();
+    let stdout = out::stdout();
     let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     !matches!(poll(&mut asked, Some(&now)), Ok(1..)) || !asked[0].revents().contains(PollFlags::ERR)

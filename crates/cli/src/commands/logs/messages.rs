@@ -5,6 +5,7 @@ use super::attempts::Attempts;
 use super::wanted::{Filter, Wanted, moment};
 use super::{Reading, Stopped};
 use crate::output::conversation::told;
+use crate::output::out::harmless_json;
 use longhaul_agent::message::Message;
 use longhaul_store::{RunDir, read_lines_from};
 use std::io::{self, Write};
@@ -38,7 +39,7 @@ impl Messages {
         if !self.as_text {
             if self.filter.takes_line(line) {
                 self.has_shown = true;
-                out.write_all(line)?;
+                out.write_all(harmless_json(&String::from_utf8_lossy(line)).as_bytes())?;
                 out.write_all(b"\n")?;
             }
             return Ok(());

@@ -2,6 +2,7 @@
 //! has no place.
 
 use crate::failure::Failure;
+use crate::output::out;
 use longhaul_store::Home;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -85,8 +86,7 @@ impl Destination {
     pub fn write(self, report: &str) -> Result<Option<PathBuf>, Failure> {
         let (written, path) = match self {
             Destination::Stdout => {
-                // Nobody reads a closed pipe.
-                let _ = io::stdout().lock().write_all(report.as_bytes());
+                out::print(report);
                 return Ok(None);
             }
             Destination::File(mut file, path) => {

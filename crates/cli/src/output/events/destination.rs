@@ -2,11 +2,11 @@
 
 use crate::args::{Destination, Global};
 use crate::failure::Failure;
+use crate::output::out;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -33,10 +33,9 @@ pub fn open(destination: &Destination, global: &Global, detached: bool) -> Resul
             "--events -: --output-format prints on stdout, too",
             "leave out --output-format, or name a file with --events FILE",
         )),
-        Destination::Stdout => {
-            let stdout = io::stdout().as_fd().try_clone_to_owned();
-            stdout.map(|stdout| Opened::Stream(stdout.into())).map_err(|error| refused("stdout", &error))
-        }
+        Destination::Stdout => out::clone_stdout()
+            .map(|stdout| Opened::Stream(stdout.into()))
+            .map_err(|error| refused("stdout", &error)),
         Destination::Descriptor(number) => {
             let opened = descriptor(i32::from(*number)).map(Opened::Stream);
             opened.map_err(|error| refused(&format!("fd:{number}"), &error))

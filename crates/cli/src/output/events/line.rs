@@ -1,5 +1,6 @@
 //! One event as a line of JSON: a record of the journal, and whose it is. Keys are only ever added.
 
+use crate::output;
 use longhaul_core::{Moment, Record};
 use longhaul_store::rfc3339;
 use serde::{Deserialize, Serialize};
@@ -64,9 +65,7 @@ pub fn left_out(run: &str, (from, to): (u64, u64)) -> Vec<u8> {
 }
 
 fn line(value: &impl Serialize) -> Vec<u8> {
-    let mut line = serde_json::to_vec(value).expect("it has only string keys");
-    line.push(b'\n');
-    line
+    output::line(value).into_bytes()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::io::{self, IsTerminal};
 pub fn may(plan: &Plan) -> Result<(), Failure> {
     let learns = counted(plan.learns.len() as u64, "session");
     let question = format!("learn from {learns} for {}", cost(plan.estimate.cost));
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !(io::stdin().is_terminal() && output::out::stderr_is_terminal()) {
         let hint = "say --yes, or how much it may cost with --budget; --dry-run prints what would be done";
         return Err(Failure::usage(format!("{question}: nobody can be asked whether it may"), hint));
     }

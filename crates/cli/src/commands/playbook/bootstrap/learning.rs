@@ -7,9 +7,10 @@ use crate::args::Global;
 use crate::commands::playbook::learn::{self, progress::name_of};
 use crate::failure::Failure;
 use crate::output::clock::coming;
-use crate::output::words::money;
+use crate::output::region::Region;
+use crate::output::text::fit;
+use crate::output::words::{money, one_line};
 use crate::{output, runtime, signals};
-use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Zoned;
 use longhaul_core::{By, OutcomeKind, Span, Usd};
 use longhaul_playbook::bootstrap::{BootstrapState, CameOf, Plan, came_of, spent_since};
@@ -17,7 +18,6 @@ use longhaul_playbook::judge::Clock;
 use longhaul_playbook::learning::{Event, JudgeKind, Queued};
 use longhaul_playbook::worker::{Happening, Worked, Worker};
 use longhaul_playbook::{Judge, Learning, LearningPlace, PlaybookFile};
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::Receiver;
@@ -193,34 +193,33 @@ fn cancelled(by: By) -> Stop {
     Stop { ended: Ended::Cancelled(by), said }
 }
 
-/// What a person sees meanwhile: a bar on a terminal, and lines elsewhere.
+/// What a person sees meanwhile: a line that is redrawn in place on a terminal, and lines elsewhere.
 struct Screen {
-    bar: Option<ProgressBar>,
+    region: Option<Region>,
+    /// The line in the region.
+    line: Arc<Mutex<String>>,
     quiet: bool,
     sessions: usize,
 }
 
 impl Screen {
     fn new(global: &Global, sessions: usize) -> Screen {
-        let is_live = !global.quiet && io::stderr().is_terminal();
-        let bar = is_live.then(|| {
-            let bar = ProgressBar::new(sessions as u64);
-            // The template is fixed, and its names are the library's.
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len} {elapsed} {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar
-        });
-        Screen { bar, quiet: global.quiet, sessions }
+        let line = Arc::<Mutex<String>>::default();
+        let drawn = Arc::clone(&line);
+        let frame = move |width, _| vec![fit(&drawn.lock().unwrap_or_else(PoisonError::into_inner), width)];
+        let region = if global.quiet { None } else { Region::open(frame) };
+        Screen { region, line, quiet: global.quiet, sessions }
     }
 
     fn begins(&self, place: usize, transcript: &Path, spent: Usd) {
-        let (name, spent) = (name_of(transcript), money(spent));
-        match &self.bar {
-            Some(bar) => {
-                bar.set_position(place as u64);
-                bar.set_message(format!("{spent} {name}"));
+        let line = format!("{} of {}: {}", place + 1, self.sessions, name_of(transcript));
+        match &self.region {
+            Some(region) => {
+                let line = format!("{} ({} spent)", one_line(&line), money(spent));
+                *self.line.lock().unwrap_or_else(PoisonError::into_inner) = line;
+                region.redraw();
             }
-            None if !self.quiet => output::talk(&format!("{} of {}: {name}", place + 1, self.sessions)),
+            None if !self.quiet => output::talk(&line),
             None => {}
         }
     }
@@ -241,16 +240,16 @@ impl Screen {
             *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(said.clone());
         }
         let line = format!("{}: {said}", name_of(&item.queued.transcript));
-        match &self.bar {
-            Some(bar) => bar.println(line),
+        match &self.region {
+            Some(region) => region.print_above(|| output::talk(&line)),
             None if !self.quiet => output::talk(&line),
             None => {}
         }
     }
 
-    fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+    fn end(self) {
+        if let Some(region) = self.region {
+            region.close();
         }
     }
 }

@@ -1,0 +1,210 @@
+//! Nothing that a model, a repository or a file says moves the cursor of a terminal or turns its text around.
+
+use crate::call::Ended;
+use crate::moving::shell;
+use crate::paging::on_a_screen;
+use crate::server::Server;
+use crate::stage::Stage;
+use serde_json::Value;
+use std::fs;
+
+/// Clears the screen, sets the title, returns to the start of the line, and turns the text around, in each of the forms.
+const EVIL: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\r\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}evil";
+/// The same as TOML and as a shell has it.
+const EVIL_TOML: &str = r"\u001b[2J\u001b]0;owned\u0007\r\u009b31m\u007f\u202e\u2066\u200f\u061cevil";
+
+fn is_unruly(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control() && !matches!(c, '\n' | '\t')
+}
+
+fn check(what: &[&str], printed: &str) {
+    if let Some(at) = printed.find(is_unruly) {
+        let begin = printed[..at].char_indices().rev().nth(60).map_or(0, |(at, _)| at);
+        let shown: String = printed[begin..].chars().take(100).collect();
+        panic!("{what:?}: {shown:?}");
+    }
+}
+
+fn check_all(what: &[&str], ended: &Ended) {
+    check(what, &ended.stdout);
+    check(what, &ended.stderr);
+}
+
+/// A run in a directory with such a name, of such a task; the agent says it, calls tools with it, and names a file so.
+fn hostile() -> (Stage, Server) {
+    let stage = Stage::new();
+    let work = stage.folder().join(format!("in {EVIL}"));
+    fs::create_dir(&work).expect("the stage can be written");
+    shell(&stage, &work, "git init -q");
+    let server = Server::plays(&format!(
+        r#"
+name = "hostile"
+summary = "what the model says commands the terminal"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I look: {EVIL_TOML}"
+[[turn.tools]]
+bash = {{ command = "printf '%s' '{EVIL_TOML}' | tee 'file {EVIL_TOML}' >&2" }}
+[[turn]]
+text = "Done: {EVIL_TOML}"
+"#
+    ));
+    let work = work.display().to_string();
+    let task = format!("Task {EVIL}");
+    let free = [
+        &task,
+        "--permission-mode",
+        "bypassPermissions",
+        "--preset",
+        "drill",
+        "--name",
+        "night",
+        "--cwd",
+        &work,
+    ];
+    let agent = stage.agent();
+    let text = ["--output-format", "text", "--verbose", "--agent-path"];
+    let text = stage.longhaul(["run"]).args(text).args([agent]).args(free).against(&server).end();
+    assert_eq!(text.code, 0, "{text:?}");
+    check_all(&["run", "text"], &text);
+    assert!(text.stdout.contains("evil"), "{text:?}");
+    (stage, server)
+}
+
+#[test]
+fn no_command_prints_what_a_terminal_would_obey() {
+    let (stage, server) = hostile();
+    let evil_run = format!("run{EVIL}");
+    let missing = format!("/nowhere/{EVIL}");
+    let export = stage.folder().join(format!("out {EVIL}.tar")).display().to_string();
+    let texts: &[&[&str]] = &[
+        &["runs"],
+        &["runs", "--all"],
+        &["status"],
+        &["show", "@"],
+        &["why", "@"],
+        &["logs", "@"],
+        &["logs", "@", "--follow"],
+        &["diff", "@", "--stat"],
+        &["diff", "@", "--name-only"],
+        &["cost"],
+        &["cost", "--by", "run"],
+        &["cost", "--by", "project"],
+        &["cost", "--by", "run", "--csv"],
+        &["report", "@", "--text"],
+        &["report", "@", "-o", "-"],
+        &["seed", "@"],
+        &["rerun", "@", "--dry-run"],
+        &["resume", "@", "again", "--dry-run"],
+        &["gc", "--older-than", "0s", "--dry-run"],
+        &["attach", "@"],
+        &["recover"],
+        &["doctor"],
+        &["config", "show"],
+        &["config", "path"],
+        &["export", "@", "--output", &export],
+        &["playbook", "status"],
+        // Errors name what was asked for.
+        &["show", &evil_run],
+        &["cancel", &evil_run],
+        &[&evil_run],
+        &["run", "--prompt-file", &missing],
+        &["run", "p", "--cwd", &missing],
+        &["run", "p", "--preset", &evil_run],
+        &["import", &missing],
+        &["playbook", "show", "--file", &missing],
+    ];
+    for args in texts {
+        let ended = stage.longhaul(*args).end();
+        assert!(!(ended.stdout.is_empty() && ended.stderr.is_empty()), "{args:?} prints nothing: {ended:?}");
+        check_all(args, &ended);
+        // The same words for programs: no value is lost.
+        let json = stage.longhaul(*args).args(["--output-format", "json"]).end();
+        check_all(args, &json);
+    }
+    let shown = stage.longhaul(["show", "@", "--json"]).end();
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    assert!(shown["cwd"].as_str().expect("a directory").ends_with(EVIL), "{shown}");
+    for format in ["json", "stream-json"] {
+        let printed = stage.longhaul(["logs", "@", "--output-format", format]).end();
+        check_all(&["logs", format], &printed);
+        assert!(printed.stdout.contains(r"\u202e"), "{printed:?}");
+    }
+    let completed = stage.longhaul(["--", "longhaul", "show", ""]).env("LONGHAUL_COMPLETE", "fish").end();
+    check_all(&["completions"], &completed);
+    assert!(completed.stdout.contains("night") && completed.stdout.contains("evil"), "{completed:?}");
+    drop(server);
+}
+
+#[test]
+fn bytes_are_kept_for_programs_and_harmless_on_a_screen() {
+    let (stage, server) = hostile();
+    let _ = server;
+    let run = stage.only_run();
+    for args in [&["logs", "@", "--raw"][..], &["diff", "@"], &["logs", "@"], &["show", "@"], &["runs"]] {
+        let screen = on_a_screen(&stage, args, &[("PAGER", "cat"), ("NO_COLOR", "1")]);
+        assert!(screen.contains("evil"), "{args:?}: {screen:?}");
+        check(args, &screen);
+        let paged = on_a_screen(&stage, args, &[("PAGER", "sed 's/^/paged: /'"), ("NO_COLOR", "1")]);
+        check(args, &paged);
+    }
+    let raw = stage.longhaul(["logs", "@", "--raw"]).end().stdout;
+    assert_eq!(raw, fs::read_to_string(run.attempt(1).stream_path()).expect("a stream"));
+    let patch = stage.longhaul(["diff", "@"]).end().stdout;
+    assert!(patch.contains(&format!("+{EVIL}")), "{patch:?}");
+}
+
+/// A device that is always full.
+const FULL: &str = "/dev/full";
+
+#[test]
+fn a_full_stdout_is_exit_1_and_said() {
+    let (stage, _server) = hostile();
+    let mut commands: Vec<Vec<&str>> = [
+        "--version",
+        "--help",
+        "runs",
+        "status --json",
+        "show @",
+        "why @",
+        "logs @",
+        "logs @ --raw",
+        "logs @ --output-format json",
+        "diff @ --stat",
+        "cost",
+        "report @ -o -",
+        "seed @",
+        "rerun @ --dry-run",
+        "gc --older-than 0s --dry-run",
+        "attach @",
+        "doctor",
+        "config show",
+        "config schema",
+        "schema",
+        "completions bash",
+        "man",
+        "playbook status",
+        "drill --list",
+        "help run",
+        "ledger verify",
+    ]
+    .iter()
+    .map(|line| line.split(' ').collect())
+    .collect();
+    commands.push(vec!["run", "p", "--dry-run", "--agent-path", "/bin/true"]);
+    for args in commands {
+        let ended = stage
+            .program("/bin/sh")
+            .args(["-c", r#""$0" "$@" > "$FULL""#, crate::stage::LONGHAUL])
+            .args(&args)
+            .env("FULL", FULL)
+            .end();
+        assert_eq!(ended.code, 1, "{args:?}: {ended:?}");
+        ended.says(&["error: write to stdout: No space left on device", "hint:"]);
+    }
+}
