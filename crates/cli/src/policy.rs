@@ -32,6 +32,10 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
         policy.retries_max = retries;
         flag("max_retries");
     }
+    if let Some(most) = args.max_attempts {
+        policy.attempts_max = most.get();
+        flag("max_attempts");
+    }
     if let Some(base) = args.retry_base {
         policy.backoff.base = base;
         flag("retry_base");

@@ -68,6 +68,8 @@ pub enum Limit {
     Wall,
     /// On the model's answers.
     Turns,
+    /// On attempts, whatever progress they make. Unlike the others, no agent is told of it.
+    Attempts,
 }
 
 /// How far a run has come towards a limit that ends it.
@@ -226,7 +228,7 @@ impl Used {
 }
 
 impl Limit {
-    /// Every limit.
+    /// The limits of which a run uses a part at a time.
     pub const ALL: &'static [Limit] = &[Limit::Budget, Limit::Tokens, Limit::Time, Limit::Wall, Limit::Turns];
 
     /// The wire word.
@@ -237,6 +239,7 @@ impl Limit {
             Limit::Time => "time",
             Limit::Wall => "wall",
             Limit::Turns => "turns",
+            Limit::Attempts => "attempts",
         }
     }
 
@@ -248,6 +251,7 @@ impl Limit {
             Limit::Time => "the time limit",
             Limit::Wall => "the wall limit",
             Limit::Turns => "the turn limit",
+            Limit::Attempts => "the limit of attempts",
         }
     }
 
@@ -256,6 +260,7 @@ impl Limit {
         match self {
             Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,
             Limit::Time | Limit::Wall | Limit::Turns => OutcomeKind::OutOfTime,
+            Limit::Attempts => OutcomeKind::Failed,
         }
     }
 }

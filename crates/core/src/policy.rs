@@ -22,6 +22,10 @@ pub struct Policy {
     pub keep_going: Option<KeepGoing>,
     /// Failed attempts in a row, without progress, after which one more is not tried.
     pub retries_max: u32,
+    /// Attempts of the run, whatever progress they make, after which one more is not begun. A person who resumes it gives
+    /// it as many again.
+    #[serde(default = "attempts_max")]
+    pub attempts_max: u32,
     /// Whether progress (a completed turn or tool call) forgives the failures before it.
     pub progress_resets: bool,
     /// Waits between attempts.
@@ -79,6 +83,11 @@ impl Policy {
     pub fn is_attended(&self) -> bool {
         self.limits.are_set() || self.keep_going.is_some()
     }
+}
+
+/// At one attempt in five minutes, three and a half days; a run that needs more is not getting anywhere.
+pub(crate) const fn attempts_max() -> u32 {
+    1_000
 }
 
 /// Three thousand tokens are written in 20 to 40 s; the run can do without them, and waits no longer.

@@ -1,7 +1,7 @@
 //! Policies by name. Four of them reproduce the numbers and the semantics of existing systems,
 //! for people who move here from there.
 
-use crate::policy::condense_timeout;
+use crate::policy::{attempts_max, condense_timeout};
 use crate::{
     Backoff, Jitter, Limits, OnTerminate, Policy, ServerBound, SessionLoss, Span, TimeoutRule, WrapUp,
 };
@@ -114,6 +114,7 @@ fn default() -> Policy {
         check: None,
         keep_going: None,
         retries_max: 5,
+        attempts_max: attempts_max(),
         progress_resets: true,
         backoff: Backoff { base: Span::from_secs(2), cap: Span::from_secs(300), jitter: Jitter::Full },
         overload_cap: Span::from_secs(15),

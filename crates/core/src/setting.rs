@@ -54,6 +54,7 @@ impl Policy {
             ("max_turns", Some(limits.turns.map_or_else(none, |turns| turns.to_string()))),
             ("memory_limit", Some(limits.memory.map_or_else(none, |bytes| format!("{}M", bytes >> 20)))),
             ("max_retries", Some(self.retries_max.to_string())),
+            ("max_attempts", Some(self.attempts_max.to_string())),
             ("retry_base", Some(typed(self.backoff.base))),
             ("retry_cap", Some(typed(self.backoff.cap))),
             ("retry_jitter", Some(jitter)),

@@ -174,6 +174,8 @@ fn with_more(limits: Limits, limit: Limit) -> Limits {
         Limit::Time => longer(limits.time.unwrap_or_default()),
         Limit::Wall => longer(limits.wall.unwrap_or_default()),
         Limit::Turns => Limits { turns: limits.turns.map(|count| count.saturating_mul(2)), ..limits },
+        // Who is resumed has as many again.
+        Limit::Attempts => limits,
     }
 }
 

@@ -91,6 +91,7 @@ fn policy(dice: &mut Dice) -> Policy {
         1 => ServerBound::Time(None),
         _ => ServerBound::Time(Some(span(dice, 0, 6 * HOUR))),
     };
+    policy.attempts_max = if dice.one_in(6) { 1 + dice.below(12) as u32 } else { 1_000 };
     policy.max_wait = dice.one_in(3).then(|| span(dice, 1, 5 * HOUR));
     policy.reset_jitter = span(dice, 0, 60_000);
     policy.attempt_timeout = dice.one_in(3).then(|| span(dice, 1_000, 2 * HOUR));

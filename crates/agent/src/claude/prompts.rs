@@ -130,6 +130,7 @@ fn there_is_more(limit: Limit) -> String {
         Limit::Tokens => "the tokens that it might use were used up",
         Limit::Time | Limit::Wall => "its time was up",
         Limit::Turns => "the turns that it might take were used up",
+        Limit::Attempts => "the attempts that it might make were used up",
     };
     format!(
         "{STOPPED}{what}. Now there is more. Continue with the task: look at the state of the workspace first, since the \
@@ -159,6 +160,7 @@ fn wrapping_up(limit: Limit, left: Left) -> String {
         Limit::Time | Limit::Wall => {
             format!("its time is nearly up{}", rest(left.time.map(|time| time.to_string())))
         }
+        Limit::Attempts => "the attempts that it may make are nearly used up".to_owned(),
         Limit::Turns => format!(
             "the turns that it may take are nearly used up{}",
             rest(left.turns.map(|turns| turns.to_string()))

@@ -29,6 +29,9 @@ pub struct PolicyValueArgs {
     /// Failed attempts in a row, without progress, that are retried [default: 5]
     #[arg(long, value_name = "N")]
     pub max_retries: Option<u32>,
+    /// Attempts of the run, whatever progress they make, after which it ends as failed [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub max_attempts: Option<NonZeroU32>,
     /// The first wait between attempts [default: 2s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub retry_base: Option<Span>,

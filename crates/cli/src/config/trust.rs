@@ -28,6 +28,7 @@ const FREE: &[&str] = &[
     "diagnostic",
     "preset",
     "max_retries",
+    "max_attempts",
     "retry_base",
     "retry_cap",
     "retry_jitter",

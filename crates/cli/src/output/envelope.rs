@@ -63,7 +63,7 @@ pub struct RunPart {
     pub verified: Verified,
     /// The fault that decided the outcome.
     pub fault: Option<Fault>,
-    /// The limit that decided it: `budget`, `tokens`, `time`, `wall` or `turns`.
+    /// The limit that decided it: `budget`, `tokens`, `time`, `wall`, `turns` or `attempts`.
     pub limit: Option<Limit>,
     /// How many attempts it had.
     pub attempts: u32,

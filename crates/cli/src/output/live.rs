@@ -203,7 +203,7 @@ fn share(used: &LimitUsed) -> String {
     let of = match used.limit {
         Limit::Budget => words::dollars(used.of),
         Limit::Tokens => short_count(used.of as u64),
-        Limit::Turns => grouped(used.of as u64),
+        Limit::Turns | Limit::Attempts => grouped(used.of as u64),
         Limit::Time | Limit::Wall => Span(used.of as u64).to_string(),
     };
     format!("{} {percent}% of {of}", used.limit)

@@ -191,7 +191,7 @@ fn every_number_is_that_of_the_policy() {
 #[test]
 fn every_limit_has_a_row() {
     let (_, table) = PAGES[0].1.split_once("| flag |").expect("there is a table");
-    for limit in Limit::ALL {
+    for limit in Limit::ALL.iter().chain(&[Limit::Attempts]) {
         let flag = format!("| `--{}", limit_flag(*limit));
         let row = table.lines().find(|line| line.starts_with(&flag)).unwrap_or_else(|| panic!("no {limit}"));
         let kind = limit.ends_as();
@@ -207,6 +207,7 @@ fn limit_flag(limit: Limit) -> &'static str {
         Limit::Time => "time-limit",
         Limit::Wall => "wall-limit",
         Limit::Turns => "max-turns",
+        Limit::Attempts => "max-attempts",
     }
 }
 

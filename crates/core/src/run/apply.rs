@@ -236,6 +236,7 @@ impl State {
     fn reopen(&mut self, at: Moment) {
         self.reopened = self.reopened.saturating_add(1);
         self.used_before = self.tally;
+        self.attempts_before = self.attempts();
         self.clocks.over = self.clocks.over + at.since(self.ended);
         self.cancel = None;
         self.suspend = None;

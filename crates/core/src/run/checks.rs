@@ -3,8 +3,8 @@
 
 use super::{Phase, Run, Stage};
 use crate::{
-    Action, Checked, Fault, Moment, Now, Outcome, OutcomeKind, Policy, Record, Say, SessionPlan, SpawnPlan,
-    Step, StopWhy,
+    Action, Checked, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy, Record, Say, SessionPlan,
+    SpawnPlan, Step, StopWhy,
 };
 
 impl Run {
@@ -23,6 +23,9 @@ impl Run {
             (_, Some(by), _) => self.finish(now.at, Outcome::cancelled(by), step),
             (_, None, Some(reached)) => self.finish(now.at, Outcome::by_limit(reached.limit, None), step),
             _ if self.state.checks_failed >= attempts_max => self.finish(now.at, CHECK_FAILED, step),
+            _ if self.is_last_attempt(policy) => {
+                self.finish(now.at, Outcome::by_limit(Limit::Attempts, None), step)
+            }
             (Checked::Failed | Checked::Stopped, None, None) => {
                 let Some(session) = self.state.session.clone() else {
                     return self.finish(

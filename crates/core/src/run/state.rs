@@ -177,6 +177,8 @@ pub struct State {
     pub reopened: u32,
     /// What was used before they did so last.
     pub used_before: Tally,
+    /// How many attempts it had made before that.
+    pub attempts_before: u32,
     /// Who asked for the end.
     pub cancel: Option<By>,
     /// The signal for which the run is being suspended.

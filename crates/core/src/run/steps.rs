@@ -6,9 +6,10 @@ use crate::condense::came_to;
 use crate::ladder::{self, history_of};
 use crate::remains::remains;
 use crate::{
-    Action, Ask, Because, By, Checked, Condensation, Event, Evidence, Exit, Fault, Found, Moment, Next,
-    Notice, Now, Outcome, OutcomeKind, Policy, Proc, Record, Rung, Say, SessionFound, SessionId, SessionPlan,
-    SettingChange, Span, SpawnError, SpawnPlan, StartupError, Step, StopLevel, StopWhy, classify,
+    Action, Ask, Because, By, Checked, Condensation, Event, Evidence, Exit, Fault, Found, Limit, Moment,
+    Next, Notice, Now, Outcome, OutcomeKind, Policy, Proc, Record, Rung, Say, SessionFound, SessionId,
+    SessionPlan, SettingChange, Span, SpawnError, SpawnPlan, StartupError, Step, StopLevel, StopWhy,
+    classify,
 };
 
 // The agent retries a rejected key for three minutes; the second rejection already proves it.
@@ -326,6 +327,12 @@ impl Run {
         let fault = classify(&evidence);
         let stop = self.next_stop(policy, now, (&evidence, fault), step);
         let next = stop.unwrap_or_else(|| decide::next(&self.state, policy, now, &evidence, fault));
+        let next = match next {
+            Next::Attempt { .. } if self.is_last_attempt(policy) => {
+                Next::Finish(Outcome::by_limit(Limit::Attempts, fault))
+            }
+            next => next,
+        };
         let Evidence { tally, result, continuity, denied, questions, background, .. } = evidence;
         // People need it: no other record says what was seen.
         let is_kept = matches!(fault, Some(Fault::Unknown | Fault::AgentUnusable));
@@ -346,6 +353,11 @@ impl Run {
             },
         );
         step.actions.push(Action::Sweep);
+    }
+
+    /// Whether the run may make no attempt after this one.
+    pub(super) fn is_last_attempt(&self, policy: &Policy) -> bool {
+        self.state.attempts() - self.state.attempts_before >= policy.attempts_max
     }
 
     fn swept(&mut self, policy: &Policy, at: Moment, ended: u32, step: &mut Step) {

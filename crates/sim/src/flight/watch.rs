@@ -7,8 +7,8 @@ use crate::oracles::{
 };
 use crate::world::{Ended, World};
 use longhaul_core::{
-    By, Event, Evidence, Exit, Fault, Moment, Next, Now, OutcomeKind, Policy, Record, Remedy, Span,
-    SpawnPlan, StopWhy,
+    By, Event, Evidence, Exit, Fault, Limit, Moment, Next, Now, Outcome, OutcomeKind, Policy, Record, Remedy,
+    Span, SpawnPlan, StopWhy,
 };
 
 /// The oracles' memory of one run.
@@ -26,6 +26,8 @@ pub(crate) struct Watch {
     stops: StopWatch,
     /// Somebody let the run go on, and the first attempt since then is to come.
     reopened: bool,
+    /// Attempts that were made before that.
+    attempts_before: u32,
     /// Who asked last for the end.
     cancel: Option<By>,
     /// Who asked for it when the last attempt ended: that decision stands.
@@ -94,6 +96,9 @@ impl Watch {
         match record {
             Record::RunReopened { .. } => self.reopen(),
             Record::AttemptStarted { plan, .. } => {
+                ensure(self.attempts_left(policy) > 0, Oracle::Bounds, || {
+                    format!("attempt {} is beyond the limit", plan.attempt)
+                })?;
                 if std::mem::take(&mut self.reopened) {
                     self.sessions.check_reopened(plan)?;
                 }
@@ -111,7 +116,13 @@ impl Watch {
             Record::LimitReached { limit, reach, .. } => coverage.limit(*limit, *reach),
             Record::Said { say, .. } => coverage.said(*say),
             Record::Stopped { claimed, .. } => coverage.stopped(*claimed),
-            Record::RunFinished { outcome, .. } => coverage.finished(outcome, self.fault),
+            Record::RunFinished { outcome, .. } => {
+                let by_attempts = outcome.limit == Some(Limit::Attempts);
+                ensure(!by_attempts || self.attempts_left(policy) == 0, Oracle::Bounds, || {
+                    "the limit of attempts ends a run that has some left".to_owned()
+                })?;
+                coverage.finished(outcome, self.fault);
+            }
             Record::Checked { result, .. } => coverage.checked(*result),
             Record::SilenceExcused { .. } => coverage.excused(),
             Record::AttemptEnded { at, fault, next, .. } => {
@@ -132,9 +143,16 @@ impl Watch {
         self.stops.take(record, policy, self.cancel)
     }
 
+    /// How many attempts the run may still make.
+    fn attempts_left(&self, policy: &Policy) -> u32 {
+        let made = self.plan.as_ref().map_or(0, |plan| plan.attempt);
+        policy.attempts_max.saturating_sub(made - self.attempts_before)
+    }
+
     /// A person lets the run go on: its bounds are new, its sessions and clocks are not.
     fn reopen(&mut self) {
         self.bounds = Bounds::default();
+        self.attempts_before = self.plan.as_ref().map_or(0, |plan| plan.attempt);
         self.cancel = None;
         self.cancel_decided = None;
         self.suspending = false;
@@ -178,6 +196,10 @@ impl Watch {
         let decides =
             |watch: &Watch| watch.limits.decides(policy, &watch.clocks, (now, fault, &ended.evidence), next);
         self.cancel_decided = self.cancel;
+        if matches!(next, Next::Finish(Outcome { limit: Some(Limit::Attempts), .. })) {
+            fault.into_iter().for_each(|fault| coverage.fault(fault));
+            return Ok(());
+        }
         if let Next::Attempt { remedy: remedy @ Remedy::KeepGoing, plan, .. } = next {
             coverage.remedy(*remedy);
             coverage.said(plan.say);

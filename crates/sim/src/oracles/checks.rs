@@ -65,7 +65,9 @@ impl CheckWatch {
                 self.stopped = Some(*why);
             }
             Record::Checked { result, .. } => {
+                // A result that was just in time is heard: that check does not run again.
                 let heard = *result != Checked::Stopped || self.stopped.is_some();
+                self.stopped = None;
                 ensure(self.since.take().is_some() && heard, Oracle::Checks, || {
                     format!("nobody judged: {self:?}")
                 })?;
@@ -123,6 +125,7 @@ impl CheckWatch {
             }
             OutcomeKind::Cancelled => result != Some(Checked::Passed),
             OutcomeKind::OverBudget | OutcomeKind::OutOfTime => result != Some(Checked::Passed),
+            OutcomeKind::Failed if outcome.limit.is_some() => result != Some(Checked::Passed),
             OutcomeKind::Failed
             | OutcomeKind::NeedsPerson
             | OutcomeKind::Refused

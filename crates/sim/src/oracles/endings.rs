@@ -81,6 +81,7 @@ fn ends_by(limit: Limit) -> OutcomeKind {
     match limit {
         Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,
         Limit::Time | Limit::Wall | Limit::Turns => OutcomeKind::OutOfTime,
+        Limit::Attempts => OutcomeKind::Failed,
     }
 }
 

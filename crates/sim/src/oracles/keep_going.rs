@@ -225,6 +225,7 @@ impl KeepGoingWatch {
             Next::Finish(outcome) => match outcome.kind {
                 OutcomeKind::Done => right == Right::Finished,
                 OutcomeKind::Cancelled => self.cancelled && (right != Right::Finished || fault.is_some()),
+                OutcomeKind::Failed if outcome.limit.is_some() => matches!(right, Right::Told(_)),
                 OutcomeKind::Failed => right == Right::Idle && outcome.fault == Some(Fault::Unfinished),
                 // Those who count say whether it is reached.
                 OutcomeKind::OverBudget | OutcomeKind::OutOfTime => {

@@ -62,6 +62,7 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> Figures {
         Limit::Time => limits.time.map(|of| (of.millis() as f64, active.millis() as f64)),
         Limit::Wall => limits.wall.map(|of| (of.millis() as f64, wall.millis() as f64)),
         Limit::Turns => limits.turns.map(|of| (f64::from(of), f64::from(tally.turns))),
+        Limit::Attempts => None,
     };
     let limits = Limit::ALL.iter().filter_map(|limit| {
         let (of, used) = used(*limit)?;

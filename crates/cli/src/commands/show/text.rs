@@ -228,7 +228,7 @@ fn tokens(shown: &Shown) -> String {
 pub fn limit_line(used: &LimitUsed) -> String {
     let amount = |amount: f64| match used.limit {
         Limit::Budget => words::dollars(amount),
-        Limit::Tokens | Limit::Turns => grouped(amount as u64),
+        Limit::Tokens | Limit::Turns | Limit::Attempts => grouped(amount as u64),
         Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
     };
     let (of, spent, left) = (amount(used.of), amount(used.used), amount(used.left));

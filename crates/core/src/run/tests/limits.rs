@@ -471,3 +471,38 @@ fn an_agent_that_was_let_go_is_told_nothing_more() {
         "#]],
     );
 }
+
+#[test]
+fn progress_does_not_lift_the_limit_of_attempts() {
+    check_run_with(
+        &Policy { attempts_max: 2, ..plain() },
+        "start; spawn; open; turn; tool; tool-ends; exit 1; swept; +1m; tick; spawn; open; turn; tool; tool-ends; \
+         exit 1; swept; reopen; spawn; exit 1; swept; +1m; tick; spawn; exit 1; swept",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            turn             -
+            tool             -
+            tool-ends        progress
+            exit 1           crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            open             -
+            turn             -
+            tool             -
+            tool-ends        progress
+            exit 1           crashed -> failed by limit of attempts by crashed; > sweep
+            swept            swept 0; failed by limit of attempts by crashed; > finish 20
+            reopen           goes on; attempt 3 resume s1, continue (crashed); > spawn 3
+            spawn            spawned 7
+            exit 1           crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s1, continue (crashed); > spawn 4
+            spawn            spawned 7
+            exit 1           crashed -> failed by limit of attempts by crashed; > sweep
+            swept            swept 0; failed by limit of attempts by crashed; > finish 20
+        "#]],
+    );
+}
