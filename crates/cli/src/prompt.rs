@@ -1,6 +1,7 @@
 //! What is asked for and where: the prompt from the command line, from stdin or from a file, and the directory.
 
 use crate::failure::Failure;
+use longhaul_store::read_regular;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option
 pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
     let (bytes, source) = match (file, prompt) {
         (Some(file), _) => {
-            let bytes = fs::read(file).map_err(|error| {
+            let bytes = read_regular(file).map_err(|error| {
                 Failure::usage(
                     format!("read the prompt file {}: {error}", file.display()),
                     "check --prompt-file",

@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Tables, TablesError};
-use std::fs::File;
+use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
 pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
     let read = || -> io::Result<String> {
         let mut text = String::new();
-        File::open(path)?.take(TABLE_BYTES_MAX + 1).read_to_string(&mut text)?;
+        open_regular(path)?.take(TABLE_BYTES_MAX + 1).read_to_string(&mut text)?;
         if text.len() as u64 > TABLE_BYTES_MAX {
             return Err(io::Error::other(format!("it is longer than {TABLE_BYTES_MAX} bytes")));
         }

@@ -19,6 +19,7 @@ mod git;
 mod import;
 mod manifest;
 mod place;
+mod scratch;
 mod sessions;
 mod snapshot;
 

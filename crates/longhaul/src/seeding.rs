@@ -9,8 +9,7 @@ use longhaul_agent::{
     summarised_seed, whole_task,
 };
 use longhaul_core::{Ask, Fault, Record, Run, Say};
-use longhaul_store::{Journal, RunDir, StoreError};
-use std::fs::File;
+use longhaul_store::{Journal, RunDir, StoreError, open_regular};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -138,7 +137,7 @@ fn start_and_end_of(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The end of a stream or a session file, from the beginning of a line on.
 fn end_of(path: &Path) -> io::Result<End> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let cut = file.metadata()?.len().saturating_sub(STREAM_BYTES_MAX);
     file.seek(SeekFrom::Start(cut))?;
     let mut bytes = Vec::new();

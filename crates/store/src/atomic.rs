@@ -117,7 +117,6 @@ pub(crate) fn clear(dir: &Path) {
     }
 }
 
-/// The process that a scratch name is of.
 /// Removes what writers that were killed left of making the file at this path, and what a database had beside that.
 pub(crate) fn clear_beside(path: &Path) {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
@@ -127,12 +126,18 @@ pub(crate) fn clear_beside(path: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let left = entry.file_name().into_string().ok().filter(|left| left.starts_with(&begins));
         let left = left.as_deref().map(|left| left.trim_end_matches("-wal").trim_end_matches("-shm"));
-        if left.and_then(writer_of).is_some_and(is_gone) {
+        if left.is_some_and(is_left) {
             drop(fs::remove_file(entry.path()));
         }
     }
 }
 
+/// Whether a name is that of something in the making whose process is gone.
+pub(crate) fn is_left(name: &str) -> bool {
+    writer_of(name).is_some_and(is_gone)
+}
+
+/// The process that a scratch name is of.
 fn writer_of(name: &str) -> Option<Pid> {
     let (_, writer) = name.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
     Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)

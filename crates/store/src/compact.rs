@@ -3,6 +3,7 @@
 
 use crate::StoreError;
 use crate::atomic::Scratch;
+use crate::open_regular;
 use std::fs::{File, FileTimes};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -35,7 +36,7 @@ pub struct Compacted {
 pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compacted, StoreError> {
     let scratch = Scratch::beside(path);
     let settle = || -> io::Result<Option<Compacted>> {
-        let source = File::open(path)?;
+        let source = open_regular(path)?;
         let before = source.metadata()?;
         let target = scratch.create()?;
         let mut compacted = copy((&source).take(before.len()), &target, keep)?;

@@ -1,10 +1,10 @@
 //! Opening and making what only its owner may read. Nothing here is atomic or durable by itself:
 //! see `atomic.rs`.
 
-use crate::{StoreError, disk};
+use crate::{StoreError, disk, read_regular};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn sync_dir(path: &Path) -> Result<(), StoreError> {
 
 /// Reads a whole JSON file; unknown fields are ignored.
 pub(crate) fn read_json<T: DeserializeOwned>(what: &'static str, path: &Path) -> Result<T, StoreError> {
-    let text = fs::read(path).map_err(StoreError::io("read", path))?;
+    let text = read_regular(path).map_err(StoreError::io("read", path))?;
     serde_json::from_slice(&text).map_err(|cause| StoreError::Unreadable {
         what,
         path: path.to_owned(),

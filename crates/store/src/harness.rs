@@ -1,10 +1,9 @@
 //! Harnesses that run agents and read what is left of a run: what a run has for one of them besides its own files.
 
 use crate::atomic::Durability;
-use crate::{RunDir, StoreError, replace_json};
+use crate::{RunDir, StoreError, read_regular, replace_json};
 use longhaul_core::{Limits, RunId, SessionId, Span};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A harness that a run is carried out for.
@@ -91,8 +90,10 @@ impl RunDir {
     /// [`StoreError::Io`]; a run does not fail for it.
     pub fn write_blocked_urls(&self, attempt: u32, entries: Vec<BlockedUrl>) -> Result<(), StoreError> {
         let path = self.logs_path().join("blocked_urls.json");
-        let mut all: Vec<BlockedUrl> =
-            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut all: Vec<BlockedUrl> = read_regular(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
         let known = all.iter().filter(|entry| entry.attempt == attempt).count();
         let new = entries.into_iter().skip(known);
         if new.len() == 0 {

@@ -11,7 +11,8 @@ pub use follower::JournalFollower;
 pub use history::{Entry, History};
 
 use crate::files::private;
-use crate::{StoreError, disk};
+use crate::regular::open_regular_with;
+use crate::{StoreError, disk, open_regular, read_regular};
 use longhaul_core::{Moment, Record};
 use serde::Serialize;
 use std::fs::{File, TryLockError};
@@ -60,8 +61,8 @@ impl Journal {
     /// # Errors
     /// [`StoreError::JournalLocked`] if another process has it, else as [`Journal::load`].
     pub fn open_append(path: &Path) -> Result<(Journal, History), StoreError> {
-        let file =
-            private().read(true).append(true).open(path).map_err(StoreError::io("open journal", path))?;
+        let file = open_regular_with(private().read(true).append(true), path)
+            .map_err(StoreError::io("open journal", path))?;
         let mut journal = Journal::locked(file, path)?;
         let mut text = Vec::new();
         journal.file.read_to_end(&mut text).map_err(StoreError::io("read journal", path))?;
@@ -79,7 +80,7 @@ impl Journal {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn is_held(path: &Path) -> Result<bool, StoreError> {
-        let file = File::open(path).map_err(StoreError::io("open journal", path))?;
+        let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         match file.try_lock_shared() {
             Ok(()) => Ok(false),
             Err(TryLockError::WouldBlock) => Ok(true),
@@ -94,8 +95,8 @@ impl Journal {
     /// [`StoreError::JournalLocked`] if another process has it, else [`StoreError::Io`].
     pub fn hold(path: &Path) -> Result<JournalLock, StoreError> {
         // Some file systems lock only for those who may write.
-        let file =
-            private().read(true).append(true).open(path).map_err(StoreError::io("open journal", path))?;
+        let file = open_regular_with(private().read(true).append(true), path)
+            .map_err(StoreError::io("open journal", path))?;
         lock(&file, path)?;
         Ok(JournalLock(file))
     }
@@ -107,7 +108,7 @@ impl Journal {
     /// [`StoreError::Io`]; [`StoreError::JournalDamaged`], [`StoreError::JournalGap`] and
     /// [`StoreError::JournalNewer`] name the line.
     pub fn load(path: &Path) -> Result<History, StoreError> {
-        let text = std::fs::read(path).map_err(StoreError::io("read journal", path))?;
+        let text = read_regular(path).map_err(StoreError::io("read journal", path))?;
         History::parse(path, &text)
     }
 

@@ -3,7 +3,7 @@
 
 use crate::atomic::Scratch;
 use crate::files::private;
-use crate::{StoreError, disk};
+use crate::{StoreError, disk, open_regular};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
@@ -54,7 +54,7 @@ impl LinesFile {
 /// # Errors
 /// [`StoreError::Io`].
 pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
-    match File::open(path).and_then(|file| whole_lines(&file, each)) {
+    match open_regular(path).and_then(|file| whole_lines(&file, each)) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(StoreError::io("read", path)(cause)),
         Ok(_) | Err(_) => Ok(()),
     }
@@ -71,7 +71,7 @@ pub fn read_lines_from(
     from: u64,
     each: impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<u64, StoreError> {
-    let read = File::open(path).and_then(|mut file| {
+    let read = open_regular(path).and_then(|mut file| {
         file.seek(SeekFrom::Start(from))?;
         whole_lines(&file, each)
     });
@@ -144,7 +144,7 @@ fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
                 ControlFlow::Break(())
             }
         };
-        match File::open(lines) {
+        match open_regular(lines) {
             Ok(lines) => drop(whole_lines(&lines, each)?),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             Err(cause) => return Err(cause),

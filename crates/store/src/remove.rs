@@ -1,5 +1,6 @@
 //! Removing a run. It is gone at once for everybody, whatever becomes of us meanwhile.
 
+use crate::atomic::is_left;
 use crate::{Home, Journal, RunDir, StoreError};
 use std::fs;
 use std::io;
@@ -8,6 +9,8 @@ use std::path::Path;
 
 // What a removal that was killed has left is hidden, and the next one takes it along.
 const LEFT: &str = ".removed-";
+/// The name of a link in such a directory to what an export or an import needs outside of the home.
+pub const OUTSIDE: &str = "outside";
 // `st_blocks` counts these, whatever the file system's own blocks are.
 const BLOCK_BYTES: u64 = 512;
 
@@ -29,27 +32,45 @@ impl Home {
         Ok(bytes)
     }
 
-    /// Removes what removals that were killed have left, and returns how many bytes of the disk that frees.
+    /// Removes what removals, exports, imports and other writers that were killed have left, and returns how many bytes of
+    /// the disk that frees.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the home cannot be read.
     pub fn remove_left(&self) -> Result<u64, StoreError> {
+        let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
         let days = match fs::read_dir(self.runs_path()) {
-            Ok(days) => days,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Ok(days) => Some(days),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
             Err(cause) => return Err(StoreError::io("list runs", &self.runs_path())(cause)),
         };
+        let in_days = days.into_iter().flatten().flatten().flat_map(|day| list(&day.path()));
         let mut bytes = 0;
-        for day in days.flatten() {
-            for entry in fs::read_dir(day.path()).into_iter().flatten().flatten() {
-                if entry.file_name().to_string_lossy().starts_with(LEFT) {
-                    let freed = disk_bytes(&entry.path());
-                    bytes += fs::remove_dir_all(entry.path()).map_or(0, |()| freed);
-                }
+        for entry in list(self.path()).chain(in_days) {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(LEFT) || is_left(&name) {
+                // First what it needed elsewhere: nothing else knows of that.
+                let outside = fs::read_link(entry.path().join(OUTSIDE)).ok();
+                bytes += outside.filter(|path| is_scratch(path)).map_or(0, |path| remove(&path));
+                bytes += remove(&entry.path());
             }
         }
         Ok(bytes)
     }
+}
+
+/// Whether a name outside of the home is of our making.
+fn is_scratch(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".longhaul-"))
+}
+
+/// Removes a file, a link or a directory, and returns how many bytes of the disk that frees.
+fn remove(path: &Path) -> u64 {
+    let freed = disk_bytes(path);
+    let is_dir = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    let removed = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.map_or(0, |()| freed)
 }
 
 impl RunDir {
@@ -111,5 +132,30 @@ mod tests {
         assert!(home.remove_left().expect("the home can be read") >= 5_000);
         assert!(!left.exists());
         assert_eq!(home.remove_left().expect("the home can be read"), 0);
+    }
+
+    #[test]
+    fn what_a_killed_export_or_import_left_is_found() {
+        let (dir, home) = home();
+        let mut ended = std::process::Command::new("true").spawn().expect("it is there");
+        ended.wait().expect("it ends");
+        let here = std::process::id();
+        let make = |name: &str, pid: u32| {
+            let left = home.path().join(name.replace("PID", &pid.to_string()));
+            fs::create_dir_all(&left).expect("it is made");
+            left
+        };
+        let moving = make(".moving.PID-x1.new", ended.id());
+        let incoming = make("runs/2026-01-01/.bcd.PID-0.new", ended.id());
+        let alive = [make(".moving.PID-x2.new", here), make("runs/2026-01-01/.bcd.PID-0.new", here)];
+        let outside = [dir.path().join(".longhaul-x3.new"), dir.path().join("mine")];
+        for (file, scratch) in outside.iter().zip([&moving, &incoming]) {
+            fs::write(file, "half of it").expect("it is written");
+            std::os::unix::fs::symlink(file, scratch.join(OUTSIDE)).expect("it is made");
+        }
+        assert!(home.remove_left().expect("the home can be read") > 0);
+        let is_there = |path: &&std::path::PathBuf| path.exists();
+        assert_eq!([&moving, &incoming, &outside[0]].iter().copied().filter(is_there).count(), 0);
+        assert_eq!([&alive[0], &alive[1], &outside[1]].iter().copied().filter(is_there).count(), 3);
     }
 }

@@ -27,7 +27,7 @@ use crate::atomic::{Durability, replace, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{
     AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, ModelSpent, Orphaned, Plan,
-    SessionSummary, Status, StoppedTask, StoreError, disk,
+    SessionSummary, Status, StoppedTask, StoreError, disk, read_regular_to_string,
 };
 use longhaul_core::{RunId, State, Tally};
 use std::fs::{self, File};
@@ -397,7 +397,7 @@ impl AttemptDir {
     /// [`StoreError::Io`].
     pub fn prompt(&self) -> Result<Option<String>, StoreError> {
         let path = self.prompt_path();
-        match fs::read_to_string(&path) {
+        match read_regular_to_string(&path) {
             Ok(prompt) => Ok(Some(prompt)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(cause) => Err(StoreError::io("read", &path)(cause)),

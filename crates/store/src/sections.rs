@@ -2,7 +2,7 @@
 //! that its writer did not live to finish is written again as a whole.
 
 use crate::files::private;
-use crate::{RunDir, StoreError, disk};
+use crate::{RunDir, StoreError, disk, open_regular};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn add_section(
         }
         let mut out = BufWriter::new(&file);
         writeln!(out, "=== attempt {attempt} of run {} ===", dir.id())?;
-        match File::open(said) {
+        match open_regular(said) {
             Ok(said) => copy(&said, &mut out, keep)?,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             Err(cause) => return Err(cause),

@@ -10,6 +10,7 @@ use longhaul::{CondenseError, RunError, SeedError, WorkOnRecord, condense};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Guards, Order, Program, Summary};
 use longhaul_core::{By, Outcome, Preset, RunId};
+use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
 use std::path::Path;
 use std::{env, fs};
@@ -108,7 +109,7 @@ fn one_line(text: &str) -> String {
 fn of_files(args: &SeedArgs) -> Result<WorkOnRecord, Failure> {
     let files = &args.from_transcript;
     let named = match &args.task_file {
-        Some(file) => Some(fs::read_to_string(file).map_err(|error| {
+        Some(file) => Some(read_regular_to_string(file).map_err(|error| {
             Failure::usage(format!("read the task file {}: {error}", file.display()), "check --task-file")
         })?),
         None => args.task.clone(),
@@ -139,6 +140,6 @@ fn planned(stream: &Path) -> Option<String> {
     }
     let stream = fs::canonicalize(stream).ok()?;
     let run = stream.ancestors().nth(3).filter(|_| stream.ends_with("stream.jsonl"))?;
-    let plan: Plan = serde_json::from_slice(&fs::read(run.join("plan.json")).ok()?).ok()?;
+    let plan: Plan = serde_json::from_slice(&read_regular(&run.join("plan.json")).ok()?).ok()?;
     Some(plan.prompt.text)
 }

@@ -8,12 +8,12 @@ use crate::output::words::counted;
 use crate::policy::{ResolvedPolicy, resolve};
 use longhaul_core::{Policy, Record, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
-use longhaul_store::{Home, Journal};
+use longhaul_store::{Home, Journal, read_regular_to_string};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::env;
 use std::fmt::Write;
 use std::path::Path;
-use std::{env, fs};
 
 // As many past runs as tell what is usual; reading more takes longer and says the same.
 const HISTORY_RUNS_MAX: usize = 1_000;
@@ -70,7 +70,7 @@ fn profile(name: &str) -> Result<Profile, Failure> {
     }
     let hint = format!("name a built-in profile ({}), a TOML file, or `history`", built_in());
     if Path::new(name).is_file() {
-        let text = fs::read_to_string(name).map_err(|error| {
+        let text = read_regular_to_string(Path::new(name)).map_err(|error| {
             Failure::usage(format!("read the fault profile {name}: {error}"), hint.clone())
         })?;
         return Profile::parse(&text)

@@ -98,7 +98,7 @@ pub fn text(path: &Path) -> Result<String, Failure> {
             return Err(io::Error::other("it is not a file"));
         }
         let mut bytes = Vec::new();
-        fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        longhaul_store::open_regular(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return Err(io::Error::other(format!("it is longer than {FILE_BYTES_MAX} bytes")));
         }

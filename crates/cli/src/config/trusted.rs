@@ -2,7 +2,7 @@
 //! file's path. It never reads a project's file itself, and never widens what a file may decide.
 
 use super::file::FileTrust;
-use longhaul_store::{Durability, Home, replace_json};
+use longhaul_store::{Durability, Home, read_regular, replace_json};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io;
@@ -23,7 +23,7 @@ struct TrustedFile {
 pub fn of(path: &Path, content: &str) -> FileTrust {
     let Ok(home) = Home::locate(None, |name| env::var_os(name)) else { return FileTrust::Unknown };
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let found = fs::read(place(&home, &path)).ok();
+    let found = read_regular(&place(&home, &path)).ok();
     match found.and_then(|bytes| serde_json::from_slice::<TrustedFile>(&bytes).ok()) {
         Some(trusted) if trusted.path == path && trusted.sha256 == hash(content.as_bytes()) => {
             FileTrust::Trusted

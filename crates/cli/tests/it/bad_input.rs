@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 const SESSION: &str = "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0";
 
@@ -229,4 +230,43 @@ fn resume_or_new_begins_a_new_session() {
     let session = envelope["session_id"].as_str().expect("there is a session");
     assert!(!session.is_empty() && session != SESSION, "{envelope}");
     assert_eq!(fs::read_to_string(stage.work().join("hello.txt")).ok().as_deref(), Some("hello\n"));
+}
+
+#[test]
+fn pipes_and_devices_are_refused_at_once_where_files_belong() {
+    let stage = Stage::new();
+    let fifo = stage.folder().join("fifo");
+    let make_fifo = |path: &Path| assert_eq!(stage.program("mkfifo").args([path]).end().code, 0);
+    make_fifo(&fifo);
+    let fifo = fifo.display().to_string();
+    let refused = |args: &[&str]| {
+        let ended = stage.longhaul(args).env("LONGHAUL_AGENT_PATH", stage.agent()).end();
+        assert!(matches!(ended.code, 2 | 25), "{args:?}: {ended:?}");
+        ended.says(&["this is a pipe or a device", "hint:"]);
+        assert!(ended.took < Duration::from_secs(5), "{args:?}: {ended:?}");
+    };
+    for path in [fifo.as_str(), "/dev/zero"] {
+        refused(&["run", "--prompt-file", path]);
+        refused(&["run", "p", "--prices", path]);
+        refused(&["run", "p", "--effects", path]);
+        refused(&["run", "p", "--block-urls-file", path]);
+        refused(&["seed", "--from-transcript", path]);
+        refused(&["seed", "--task-file", path, "--from-transcript", path]);
+        refused(&["import", path, "--into", "there"]);
+        refused(&["keypoints", "extract", path]);
+    }
+    assert!(!stage.home().exists() || stage.runs().is_empty());
+    let server = Server::plays(WORK);
+    let free = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
+    for name in ["journal.jsonl", "plan.json"] {
+        let path = stage.only_run().path().join(name);
+        let kept = path.with_extension("kept");
+        fs::rename(&path, &kept).expect("it is ours");
+        make_fifo(&path);
+        for command in ["show", "why", "recover"] {
+            refused(&[command, "@"]);
+        }
+        fs::rename(&kept, &path).expect("it is ours");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::tail::Tail;
 use longhaul_agent::Decoder;
-use std::fs::File;
+use longhaul_store::open_regular;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(crate) fn tail_of(path: &Path) -> String {
 
 /// Returns at most `bytes_max` bytes from the end of a file. It starts with a whole line.
 pub(crate) fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let skipped = file.metadata()?.len().saturating_sub(bytes_max);
     file.seek(SeekFrom::Start(skipped))?;
     let mut bytes = Vec::new();

@@ -6,7 +6,7 @@ use crate::Environment;
 use crate::agents::files_in_folders;
 use longhaul_agent::{Health, Sessions};
 use longhaul_core::{Continuity, Rung, Say, SessionFound, SessionId, SessionPlan, SpawnPlan};
-use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, replace};
+use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, read_regular, replace};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -232,7 +232,7 @@ impl<'a> SessionFiles<'a> {
         if fs::metadata(file)?.len() > SESSION_BYTES_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        fs::read(file)
+        read_regular(file)
     }
 
     /// Replaces the file by a whole copy of itself; the original is kept beside it.

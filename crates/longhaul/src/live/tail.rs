@@ -1,6 +1,7 @@
 //! Follows the file that an agent writes its stream to. The file is the truth: a supervisor that
 //! dies loses nothing, and a slow one never blocks the agent.
 
+use longhaul_store::open_regular;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
@@ -12,16 +13,16 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// Without a note of when it was read, which would make every read of a growing file a write.
 #[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<File> {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::OpenOptionsExt;
-    let quietly = File::options().read(true).custom_flags(OFlags::NOATIME.bits() as i32).open(path);
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    let file = open_regular(path)?;
     // Only the file's owner may.
-    quietly.or_else(|_| File::open(path))
+    let _ = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NOATIME));
+    Ok(file)
 }
 
 #[cfg(not(target_os = "linux"))]
 fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
+    open_regular(path)
 }
 
 /// A reader that goes on at the end of the file when there is more.

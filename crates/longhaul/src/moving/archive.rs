@@ -6,6 +6,7 @@ use super::manifest::{FORMAT, MANIFEST, Manifest, Member};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use longhaul_store::open_regular;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -26,7 +27,7 @@ const PADDING_BYTES_MAX: u64 = 1 << 20;
 /// # Errors
 /// If it cannot be read.
 pub(super) fn member(name: String, path: &Path) -> Result<Member, MoveError> {
-    let mut file = Hashing::new(File::open(path).map_err(MoveError::io("read", path))?);
+    let mut file = Hashing::new(open_regular(path).map_err(MoveError::io("read", path))?);
     io::copy(&mut file, &mut io::sink()).map_err(MoveError::io("read", path))?;
     let (bytes, sha256) = file.done();
     Ok(Member { name, bytes, sha256 })
@@ -48,7 +49,7 @@ pub(super) fn write(
     text.push(b'\n');
     append(&mut tar, MANIFEST, text.len() as u64, text.as_slice()).map_err(MoveError::io("write", path))?;
     for (member, source) in manifest.members.iter().zip(sources) {
-        let file = File::open(source).map_err(MoveError::io("read", source))?;
+        let file = open_regular(source).map_err(MoveError::io("read", source))?;
         let mut file = Hashing::new(file.take(member.bytes));
         append(&mut tar, &member.name, member.bytes, &mut file).map_err(MoveError::io("write", path))?;
         if file.done() != (member.bytes, member.sha256.clone()) {
@@ -84,7 +85,7 @@ pub(super) fn read(
     mut visit: impl FnMut(&Member, &mut dyn Read) -> Result<(), MoveError>,
 ) -> Result<Manifest, MoveError> {
     let unsound = |why: &str| MoveError::unsound(path, why);
-    let file = File::open(path).map_err(MoveError::io("read", path))?;
+    let file = open_regular(path).map_err(MoveError::io("read", path))?;
     let mut file = BufReader::new(file);
     if !file.fill_buf().map_err(|error| broken(path, &error))?.starts_with(&GZIP) {
         return Err(unsound("it is no exported run"));

@@ -177,7 +177,7 @@ fn io_hint(kind: io::ErrorKind) -> Option<String> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             "free some space, or name a place on another disk"
         }
-        io::ErrorKind::IsADirectory => "name a file",
+        io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => "name a regular file",
         _ => return None,
     };
     Some(hint.to_owned())

@@ -2,6 +2,7 @@
 
 use super::archive;
 use super::manifest::{BUNDLE, CarriedSession, Manifest, RUN, is_name};
+use super::scratch::{needs, scratch};
 use super::sessions::{find, sessions_of};
 use super::snapshot::{Snapshot, top_of};
 use super::{MoveError, Workspace};
@@ -93,17 +94,24 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
     if let Some(flaw) = manifest.flaw() {
         return Err(MoveError::io("write", &to)(io::Error::other(flaw)));
     }
-    let bytes = put(&to, overwrite, &manifest, &sources)?;
+    let bytes = put(&to, overwrite, &manifest, &sources, &scratch)?;
     Ok(Exported { file: to, bytes, manifest, outcome, no_workspace })
 }
 
 /// Writes the file beside its place, and puts it there when it is whole.
-fn put(to: &Path, overwrite: bool, manifest: &Manifest, sources: &[PathBuf]) -> Result<u64, MoveError> {
+fn put(
+    to: &Path,
+    overwrite: bool,
+    manifest: &Manifest,
+    sources: &[PathBuf],
+    scratch: &TempDir,
+) -> Result<u64, MoveError> {
     let failed = |error| MoveError::io("write", to)(error);
     let beside = to.parent().unwrap_or(Path::new("/"));
     // Readable by its owner only, from the start.
     let (file, name) =
         Builder::new().prefix(".longhaul-").suffix(".new").tempfile_in(beside).map_err(failed)?.into_parts();
+    needs(scratch, &name)?;
     let file = archive::write(file, to, manifest, sources)?;
     file.sync_all().map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
@@ -153,12 +161,6 @@ fn files_of(dir: &Path, name: &str, found: &mut BTreeMap<String, PathBuf>) -> Re
         }
     }
     Ok(())
-}
-
-/// A directory for what is needed on the way: in the home, which is the owner's alone and never in a
-/// snapshot.
-fn scratch(home: &Home) -> Result<TempDir, MoveError> {
-    Builder::new().prefix(".moving-").tempdir_in(home.path()).map_err(MoveError::io("write", home.path()))
 }
 
 /// The time now.

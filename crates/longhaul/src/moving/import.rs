@@ -4,6 +4,7 @@
 use super::checkout::check_out;
 use super::manifest::{BUNDLE, Manifest};
 use super::place::Place;
+use super::scratch::{needs, scratch};
 use super::snapshot::{Snapshot, top_of};
 use super::{MoveError, archive};
 use crate::agents::find_claude;
@@ -14,7 +15,6 @@ use longhaul_store::{Agent, Binary, Home, IncomingRun, Journal, RunDir};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tempfile::Builder;
 
 // Streams of small runs compress to less than a tenth, and fill no disk.
 const UNPACKED_BYTES_FREE: u64 = 16 << 20;
@@ -77,10 +77,7 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
     let now = Zoned::now();
     let day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
     let incoming = home.take_in(&day, &manifest.run)?;
-    let scratch = Builder::new()
-        .prefix(".moving-")
-        .tempdir_in(home.path())
-        .map_err(MoveError::io("write", home.path()))?;
+    let scratch = scratch(home)?;
     let bundle = scratch.path().join(BUNDLE);
     unpack(file, &manifest, &incoming, &bundle)?;
     let dir = incoming.dir();
@@ -97,6 +94,7 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
 
     let (made, arrival) = match &manifest.workspace {
         Some(workspace) if !destination.as_is => {
+            needs(&scratch, &Place::scratch_of(destination.into))?;
             let mut place = Place::begin(destination.into)?;
             check_out(&bundle, workspace, &place.scratch(), file)?;
             working_directory(&manifest, &place.scratch(), file)?;

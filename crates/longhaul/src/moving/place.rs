@@ -56,7 +56,12 @@ impl Place {
 
     /// Where to make the workspace.
     pub(super) fn scratch(&self) -> PathBuf {
-        self.path.join(SCRATCH)
+        Place::scratch_of(&self.path)
+    }
+
+    /// Where the workspace of a directory is made.
+    pub(super) fn scratch_of(path: &Path) -> PathBuf {
+        path.join(SCRATCH)
     }
 
     /// Gives everything that was made its place.

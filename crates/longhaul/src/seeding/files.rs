@@ -2,7 +2,7 @@
 
 use super::{WorkOnRecord, end_of};
 use longhaul_agent::{Dialect, Reason, Transcript};
-use std::fs::File;
+use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -66,6 +66,6 @@ impl WorkOnRecord {
 
 pub(super) fn head_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(HEAD_BYTES_MAX).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(HEAD_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

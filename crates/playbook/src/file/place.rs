@@ -4,6 +4,7 @@
 use super::FileError;
 use super::cut::{Step, is_cut, pass};
 use crate::beside::keep_beside;
+use longhaul_store::open_regular;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, fchown};
@@ -54,7 +55,7 @@ impl Place {
     /// Its text; nothing where there is no file.
     pub(super) fn bytes(&self) -> Result<Option<Vec<u8>>, FileError> {
         let mut bytes = Vec::new();
-        let read = File::open(&self.path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes));
+        let read = open_regular(&self.path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes));
         match read {
             Ok(_) if bytes.len() as u64 > BYTES_MAX => {
                 let said = format!("it is larger than {} MiB", BYTES_MAX >> 20);

@@ -3,7 +3,7 @@
 //! wrote.
 
 use super::template::{TemplateError, fill};
-use std::fs::File;
+use longhaul_store::open_regular;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -119,7 +119,7 @@ impl Templates {
 
 /// The text of a file, if there is one.
 fn read(path: &Path) -> io::Result<Option<String>> {
-    let file = match File::open(path) {
+    let file = match open_regular(path) {
         Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);

@@ -3,6 +3,7 @@
 
 use super::history::{Entry, entry};
 use crate::StoreError;
+use crate::open_regular;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ impl JournalFollower {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn open(path: &Path) -> Result<JournalFollower, StoreError> {
-        let file = File::open(path).map_err(StoreError::io("open journal", path))?;
+        let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         Ok(JournalFollower { file, path: path.to_owned(), partial: Vec::new(), entries: 0 })
     }
 

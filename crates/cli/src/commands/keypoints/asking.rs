@@ -17,7 +17,7 @@ use longhaul_playbook::judging::Question;
 use longhaul_playbook::keypoints::{self, Extracted, Extraction};
 use longhaul_playbook::learning::{Asked, JudgeKind, LearningError};
 use longhaul_playbook::{JudgeError, JudgeSettings, Learning, LearningPlace, Playbook, PlaybookFile};
-use std::fs;
+use longhaul_store::read_regular_to_string;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn count(extracted: &Extracted, project: &Path, model: &str) -> Result<(), Learn
 fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
     let of_project = PlaybookFile::of_project(project);
     let path = args.playbook.as_deref().unwrap_or(of_project.path());
-    let text = match fs::read_to_string(path) {
+    let text = match read_regular_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && args.playbook.is_none() => {
             return Ok(Playbook::default());

@@ -4,7 +4,7 @@ use crate::args::keypoints::ExtractArgs;
 use crate::failure::Failure;
 use crate::home;
 use longhaul_playbook::judging::Slice;
-use std::fs::File;
+use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
@@ -31,7 +31,7 @@ impl Source {
             (None, Some(path)) => (path.clone(), None),
             (None, None) => unreachable!("one of both is required"),
         };
-        let bytes = File::open(&path).and_then(read).map_err(|error| {
+        let bytes = open_regular(&path).and_then(read).map_err(|error| {
             let error = format!("read {}: {error}", path.display());
             Failure::usage(error, "name a session file, such as ~/.claude/projects/*/*.jsonl")
         })?;

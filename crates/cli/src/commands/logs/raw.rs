@@ -4,7 +4,7 @@ use super::attempts::Attempts;
 use super::wanted::{Wanted, moment};
 use super::{Reading, Stopped};
 use longhaul_core::Moment;
-use longhaul_store::{RunDir, StoreError};
+use longhaul_store::{RunDir, StoreError, open_regular};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::fs::File;
@@ -54,7 +54,7 @@ impl Raw {
             let is_before = attempt.ended.as_ref().zip(since).is_some_and(|(ended, since)| ended.at < since);
             let path = self.dir.attempt(attempt.number).stream_path();
             if !is_other && !is_before {
-                match File::open(&path) {
+                match open_regular(&path) {
                     Ok(file) => {
                         let since = since.filter(|since| attempt.began() < *since);
                         let number = attempt.number;

@@ -9,6 +9,7 @@ use crate::failure::{Failure, UNEXPECTED};
 use crate::output;
 use longhaul::quoted;
 use longhaul_playbook::{Playbook, PlaybookFile};
+use longhaul_store::read_regular;
 use signal_hook::consts::SIGINT;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -62,7 +63,7 @@ fn editor() -> Result<String, Failure> {
 /// What the editor begins with: the file as it is, damaged or not.
 fn begun(args: &EditArgs, seen: Option<&[u8]>) -> Result<Vec<u8>, Failure> {
     match (&args.from, seen) {
-        (Some(from), _) => fs::read(from)
+        (Some(from), _) => read_regular(from)
             .map_err(|error| Failure::usage(format!("read {}: {error}", from.display()), "check --from")),
         (None, Some(seen)) => Ok(seen.to_owned()),
         (None, None) => Ok((Playbook::default().text() + "\n").into_bytes()),

@@ -124,7 +124,7 @@ fn learn_here(
 
 /// A transcript that can be read, by a name that holds everywhere.
 fn readable(path: &Path) -> Result<PathBuf, Failure> {
-    let file = fs::File::open(path).and_then(|file| file.metadata());
+    let file = longhaul_store::open_regular(path).and_then(|file| file.metadata());
     let refused = |why: String| {
         let hint = "name a session file of Claude Code: ~/.claude/projects/*/*.jsonl";
         Failure::usage(format!("read {}: {why}", path.display()), hint)

@@ -4,6 +4,7 @@
 use crate::config::find::user_file;
 use longhaul::quoted;
 use longhaul_agent::claude::surroundings::is_needed;
+use longhaul_store::read_regular;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -32,7 +33,7 @@ impl EnvFile {
     /// # Errors
     /// Returns the system's error if the file cannot be read.
     pub fn read(path: PathBuf) -> io::Result<EnvFile> {
-        let content = match fs::read(&path) {
+        let content = match read_regular(&path) {
             Ok(bytes) => {
                 Some((fs::metadata(&path)?.permissions().mode(), names(&String::from_utf8_lossy(&bytes))))
             }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::home;
 use crate::output::{self, talk};
 use longhaul_core::Span;
-use longhaul_store::{Durability, Home, replace};
+use longhaul_store::{Durability, Home, read_regular, replace};
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -177,7 +177,7 @@ fn no_home() -> Failure {
 
 /// Whether our file is there; refused if it is somebody else's.
 fn is_ours(path: &Path) -> Result<bool, Failure> {
-    match fs::read(path) {
+    match read_regular(path) {
         Ok(bytes) if String::from_utf8_lossy(&bytes).contains(MARK) => Ok(true),
         Ok(_) => Err(Failure::refused(
             format!("replace or remove {}: longhaul did not write it", path.display()),

@@ -2,9 +2,9 @@
 
 use crate::output::text::cut;
 use longhaul_agent::message::{Kind, Message};
+use longhaul_store::open_regular;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::path::Path;
 
@@ -132,7 +132,7 @@ impl ToolCall {
 
 /// The end of a file, at most `bytes_max` bytes, and whether something precedes it.
 fn end_of(path: &Path, bytes_max: u64) -> Option<(Vec<u8>, bool)> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_regular(path).ok()?;
     let from = file.metadata().ok()?.len().saturating_sub(bytes_max);
     file.seek(SeekFrom::Start(from)).ok()?;
     let mut text = Vec::new();

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::guards;
 use longhaul_agent::{Transcript, UrlPattern, researchgym};
 use longhaul_core::{Span, Usd};
+use longhaul_store::read_regular;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -140,7 +141,7 @@ fn json(path: &Path) -> Result<Option<Value>, Failure> {
 
 /// Nothing if there is no such file.
 fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match fs::read(path) {
+    match read_regular(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(wrong(path, &error.to_string())),

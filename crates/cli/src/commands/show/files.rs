@@ -3,9 +3,9 @@
 use crate::chronicle::Told;
 use longhaul_agent::{Claims, Guards, dialect};
 use longhaul_core::{Fault, Record};
-use longhaul_store::{Plan, RunDir};
+use longhaul_store::{Plan, RunDir, open_regular};
 use serde::Serialize;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::Path;
 
@@ -66,7 +66,7 @@ pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[Told<'_>]) -> AgentSeen {
 
 fn head_of(path: &Path) -> Option<Vec<u8>> {
     let mut head = Vec::new();
-    File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    open_regular(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
     Some(head)
 }
 

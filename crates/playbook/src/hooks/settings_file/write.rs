@@ -2,6 +2,7 @@
 
 use super::InstallError;
 use crate::beside::keep_beside;
+use longhaul_store::read_regular_to_string;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<
     let scratch = dir.join(format!(".{name}.{}.new", std::process::id()));
     let written = write(&scratch, &real, after).map_err(failed("write")).and_then(|()| {
         // As late as possible: what another program writes from now on until the next line is lost, as with any editor.
-        let now = fs::read_to_string(&real).ok();
+        let now = read_regular_to_string(&real).ok();
         if now.as_deref() != before {
             return Err(InstallError::ChangedMeanwhile { path: path.to_owned() });
         }

@@ -1,0 +1,68 @@
+//! Reading what must be a regular file. To open a pipe waits for a writer, and a device may never end.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Opens a regular file for reading.
+///
+/// # Errors
+/// What the system says; and for a pipe, a socket or a device, at once, that it is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    open_regular_with(File::options().read(true), path)
+}
+
+/// Reads a whole regular file.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a whole regular file of UTF-8 text.
+///
+/// # Errors
+/// As [`open_regular`].
+pub fn read_regular_to_string(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    open_regular(path)?.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Opens a regular file with options of the caller.
+pub(crate) fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    // A regular file knows nothing of this flag, and a pipe does not wait with it.
+    let file = options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)?;
+    let kind = file.metadata()?.file_type();
+    match (kind.is_file(), kind.is_dir()) {
+        (true, _) => Ok(file),
+        (false, true) => Err(io::ErrorKind::IsADirectory.into()),
+        (false, false) => {
+            let what = "this is a pipe or a device, and no regular file";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{open_regular, read_regular};
+    use crate::disk::make_fifo;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let fifo = dir.path().join("fifo");
+        make_fifo(&fifo).expect("the directory is ours");
+        for path in [fifo.as_path(), Path::new("/dev/zero"), Path::new("/dev/null"), dir.path()] {
+            assert!(open_regular(path).is_err(), "{}", path.display());
+        }
+        std::fs::write(dir.path().join("file"), "text").expect("the directory is ours");
+        assert_eq!(read_regular(&dir.path().join("file")).expect("a file"), b"text");
+    }
+}
