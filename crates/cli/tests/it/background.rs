@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 
 /// The work: a model starts a command in the background, and ends its turn. Asked about it, it waits.
-fn training(command: &str) -> String {
+pub fn training(command: &str) -> String {
     let finish = "[[reply.turn]]\ntext = \"It is trained.\"\n[[reply.turn.tools]]\n\
                   call = { name = \"mcp__longhaul__finish\", input = { summary = \"Trained.\" } }\n\
                   [[reply.turn]]\ntext = \"All is done.\"\n";

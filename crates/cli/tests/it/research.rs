@@ -1,7 +1,8 @@
 //! `longhaul research`: a task of ResearchGym's in a copy of its folder, limited and gone on with, and runs that
 //! ResearchGym itself began. Every story is told with each agent that there is.
 
-use crate::call::{Call, Ended};
+use crate::background::training;
+use crate::call::{Call, Ended, until};
 use crate::recovering::with_each_agent_at;
 use crate::server::{Server, WORK};
 use crate::stage::Stage;
@@ -230,6 +231,84 @@ fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
 
         let better = resumed(stage, server, &["--resume", run.id().as_str()]).envelope(0);
         finished(&better, stage, "It is better still.");
+        tidy::check(stage);
+    });
+}
+
+#[test]
+fn a_training_survives_its_supervisor_and_the_work_is_handed_off() {
+    let handed_off = "\n[[reply]]\nto = \"This goes on with earlier work\"\n[[reply.turn]]\ntext = \"I look.\"\n\
+                      [[reply.turn.tools]]\nbash = { command = \"cat trained >> found\" }\n\
+                      [[reply.turn]]\ntext = \"It is trained, as I see.\"\n";
+    let work = training("sleep 30; echo trained > trained") + handed_off;
+    with_each_agent_at(&work, "research with a training in the background", |stage, agent, server| {
+        let agent_path = agent.display().to_string();
+        let runs = stage.folder().join("runs").display().to_string();
+        let task = task(stage).display().to_string();
+        // As ResearchGym is called: `run_agent.py TASK_DIR claude-code …`.
+        let usage = [
+            &task,
+            "claude-code",
+            "--runtime",
+            "uv",
+            "--runs_dir",
+            &runs,
+            "--model",
+            "claude-sonnet-4-5",
+            "--claude_hours",
+            "0.5",
+            "--budget_limit",
+            "5",
+            "--agent-path",
+            &agent_path,
+        ];
+        let started = stage.longhaul(["research"]).args(usage).against(server).start();
+        let trains = || {
+            stage
+                .runs()
+                .first()
+                .is_some_and(|run| run.status().is_ok_and(|status| !status.background.is_empty()))
+        };
+        until("the training runs", trains);
+        started.kill();
+        let run = stage.only_run();
+        let input = run.workspace_path().join("input");
+        assert!(!input.join("trained").exists());
+
+        let dir = run.path().display().to_string();
+        let done =
+            resumed(stage, server, &["--resume", &dir, "--model", "claude-sonnet-4-5", "--runs_dir", &runs]);
+        let done = done.envelope(0);
+        assert_eq!(done["result"], "All is done.", "{done}");
+        assert_eq!(done["run"]["attempts"], 1, "the agent and its training lived on: {done}");
+        assert_eq!(fs::read_to_string(input.join("trained")).expect("it finished"), "trained\n");
+        let told = fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
+        let is_end =
+            |line: &str| line.contains(r#""subtype":"task_notification""#) && line.contains("completed");
+        assert!(told.lines().any(is_end), "the model was told");
+
+        // Its session is lost: the work goes on in a new one, which is told what was done.
+        let session = done["session_id"].as_str().expect("a session").to_owned();
+        for path in tidy::everything(&stage.user_home()) {
+            if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&session))
+                && path.is_file()
+            {
+                fs::remove_file(path).expect("it is ours");
+            }
+        }
+        let more = ["--resume", &dir, "--claude_hours", "1", "--budget_limit", "10"];
+        let more = resumed(stage, server, &more).envelope(0);
+        assert_ne!(more["session_id"].as_str(), Some(session.as_str()), "{more}");
+        assert_eq!(fs::read_to_string(input.join("found")).expect("it looked"), "trained\n", "once");
+        let prompt = run.attempt(3).prompt().expect("it can be read").expect("it was told something");
+        for words in [
+            "Raise the accuracy",
+            "I start the training.",
+            "sleep 30; echo trained",
+            "completed (exit code 0)",
+        ] {
+            assert!(prompt.contains(words), "{words} in {prompt}");
+        }
         tidy::check(stage);
     });
 }
