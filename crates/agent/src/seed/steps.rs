@@ -36,11 +36,14 @@ impl<'a> Steps<'a> {
         let work = || transcript.entries.iter().filter(|entry| entry.provenance == Provenance::Work);
         let answers = answers(work().map(|entry| &entry.what));
         let calls: BTreeSet<&str> = work().filter_map(|entry| call_id(&entry.what)).collect();
+        // What was asked later stands behind the task.
+        let task = format!("\n{task}\n");
+        let is_in_task = |text: &str| task.contains(&format!("\n{}\n", text.trim_matches('\n')));
         let mut told = BTreeSet::new();
         let mut steps = Steps::default();
         for entry in work() {
             match &entry.what {
-                What::Asked(text) if text != task => steps.asked.push(text),
+                What::Asked(text) if !is_in_task(text) => steps.asked.push(text),
                 What::Asked(_) => {}
                 What::Summarised(text) => steps.summary = Some(text),
                 What::Said(text) => steps.flow.push(Step::Said(text)),

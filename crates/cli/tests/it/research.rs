@@ -309,6 +309,9 @@ fn a_training_survives_its_supervisor_and_the_work_is_handed_off() {
         ] {
             assert!(prompt.contains(words), "{words} in {prompt}");
         }
+        for words in ["Raise the accuracy", "There is time and money left"] {
+            assert_eq!(prompt.matches(words).count(), 1, "{words} in {prompt}");
+        }
         tidy::check(stage);
     });
 }
