@@ -110,6 +110,14 @@ impl SessionPlan {
             SessionPlan::New(id) | SessionPlan::Resume(id) | SessionPlan::Fork { to: id, .. } => id,
         }
     }
+
+    /// Whether an agent can be given its ids: a journal that comes from elsewhere may contain anything.
+    pub fn is_valid(&self) -> bool {
+        match self {
+            SessionPlan::New(id) | SessionPlan::Resume(id) => id.is_name(),
+            SessionPlan::Fork { from, to } => from.is_name() && to.is_name(),
+        }
+    }
 }
 
 /// What to tell the agent at the start of an attempt. The words are the dialect's.

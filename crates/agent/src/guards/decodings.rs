@@ -9,12 +9,17 @@ const ROUNDS_MAX: usize = 4;
 /// Returns the text without quotes and backslashes, and every decoded form of it.
 pub(super) fn decodings(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
+    let mut add = |form: String| {
+        if !found.contains(&form) {
+            found.push(form);
+        }
+    };
     let mut decoded = text.to_owned();
     for _ in 0..=ROUNDS_MAX {
-        found.push(unquoted(&decoded));
+        add(unquoted(&decoded));
         if decoded.contains('\\') {
-            found.push(unquoted(&without_escapes(&decoded, Other::Char)));
-            found.push(unquoted(&without_escapes(&decoded, Other::Slash)));
+            add(unquoted(&without_escapes(&decoded, Other::Char)));
+            add(unquoted(&without_escapes(&decoded, Other::Slash)));
         } else if !decoded.contains('%') {
             break;
         }
@@ -24,7 +29,6 @@ pub(super) fn decodings(text: &str) -> Vec<String> {
         }
         decoded = next;
     }
-    found.dedup();
     found
 }
 
@@ -118,10 +122,10 @@ mod tests {
         check("a%252Eb", &["a%252Eb", "a%2Eb", "a.b"]);
         check("%zz%41%", &["%zz%41%", "%zzA%"]);
         check(r"\x65\u0065\u{65}\145\U00000065", &["x65u0065u{65}145U00000065", "eeeee"]);
-        check(r"https:\/\/a", &["https://a", "https:////a", "https://a"]);
+        check(r"https:\/\/a", &["https://a", "https:////a"]);
         check(r"https:\\a\@b\n", &["https:a@bn", "https:/a/@b/n", "https:a@b ", "https:/a@b ", "https: @b "]);
         check("e'x'\"\"$'a'm", &["exam"]);
         check("exa\\\nm", &["exam"]);
-        check(r"\x\u\é", &["xué", "xu/é", "xué"]);
+        check(r"\x\u\é", &["xué", "xu/é"]);
     }
 }

@@ -2,7 +2,7 @@
 //! each agent that there is, and nothing that was done is done twice.
 
 use crate::call::until;
-use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
+use crate::recovering::{STEPS, agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage};
 use crate::sweep;
@@ -146,4 +146,19 @@ fn a_history_that_did_not_arrive_is_noticed() {
         rungs(&stage),
         ["null null", r#""resume" {"found":"ready"}"#, r#""seed" {"fault":"session_lost"}"#]
     );
+}
+
+#[test]
+fn an_id_that_is_an_option_never_reaches_the_agent() {
+    const OPTION: &str = "--dangerously-skip-permissions=yes";
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    dead(&stage, &stage.agent(), &server);
+    let run = stage.only_run();
+    let journal = fs::read_to_string(run.journal_path()).expect("there is a journal");
+    let session = run.status().expect("a status").session_id.expect("a session");
+    fs::write(run.journal_path(), journal.replace(&session.to_string(), OPTION)).expect("it is ours");
+    recover(&stage, &server, &[]).end().envelope(0);
+    let argv = |number| fs::read_to_string(run.attempt(number).path().join("argv.json"));
+    let all: Vec<String> = (1..9).map_while(|number| argv(number).ok()).collect();
+    assert!(all.len() >= 2 && all.iter().all(|argv| !argv.contains(OPTION)), "{all:?}");
 }

@@ -9,12 +9,16 @@ use crate::live::memory::MemoryWatch;
 use crate::live::sessions::{Begun, SessionFiles};
 use crate::live::tail::Tail;
 use crate::seeding::transcript_of;
-use longhaul_core::{Event, Evidence, Exit, Left, Say, SessionPlan, SpawnPlan, StartupError};
+use longhaul_core::{Event, Evidence, Exit, Left, Say, SessionId, SessionPlan, SpawnPlan, StartupError};
 use longhaul_store::{SessionLock, StoreError};
 use std::collections::BTreeSet;
 
 impl LiveWorld<'_> {
     pub(super) fn spawn(&mut self, plan: &SpawnPlan) -> Result<(), SuperviseError> {
+        if !plan.session.is_valid() {
+            self.refuse_session("its id is no id of a session");
+            return Ok(());
+        }
         if let Some(refusal) = self.lock_session(plan)? {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
@@ -24,11 +28,14 @@ impl LiveWorld<'_> {
             match self.session_files().map_or(Ok(Begun::default()), |files| files.bring(plan, wrap_up)) {
                 Ok(begun) => begun,
                 Err(error) => {
-                    self.spawn_error = Some(format!("continue the session: {error}"));
-                    self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
+                    self.refuse_session(&error.to_string());
                     return Ok(());
                 }
             };
+        if begun.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {
+            self.refuse_session("its last message has no valid id");
+            return Ok(());
+        }
         self.past.resume_at = begun.resume_at;
         self.remember(plan, begun.shown);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
@@ -72,6 +79,12 @@ impl LiveWorld<'_> {
             }
         }
         Ok(())
+    }
+
+    /// As if the agent did not know the session.
+    fn refuse_session(&mut self, why: &str) {
+        self.spawn_error = Some(format!("continue the session: {why}"));
+        self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
     }
 
     /// What the agent of this attempt is to know of the ones before.
