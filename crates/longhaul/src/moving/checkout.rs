@@ -8,18 +8,20 @@ use super::manifest::Workspace;
 use super::snapshot::{HEAD, SNAPSHOT, STAGED};
 use std::ffi::OsString;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Makes the repository in the empty directory `into`. `from` is the file that is told of if the bundle is
 /// not what its manifest says.
 ///
 /// # Errors
-/// If git cannot, or if the bundle holds something else.
+/// If git cannot, if the bundle holds something else, or if its files take more than `unpacked_max` bytes.
 pub(super) fn check_out(
     bundle: &Path,
     workspace: &Workspace,
     into: &Path,
     from: &Path,
+    unpacked_max: u64,
 ) -> Result<(), MoveError> {
     let git = Git::at(into);
     let mut init =
@@ -41,6 +43,7 @@ pub(super) fn check_out(
     if named(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
         return Err(MoveError::unsound(from, "its bundle holds another workspace than its manifest says"));
     }
+    check_size(&git, from, unpacked_max)?;
     if let Some(head) = &workspace.head {
         match &workspace.branch {
             Some(branch) => git.call(&["update-ref", &format!("refs/heads/{branch}"), head])?,
@@ -59,6 +62,23 @@ pub(super) fn check_out(
     git.ask(&["update-index", "-q", "--refresh"])?;
     for name in [SNAPSHOT, STAGED, HEAD] {
         git.call(&["update-ref", "-d", name])?;
+    }
+    Ok(())
+}
+
+/// Refuses files that would fill the disk. A few objects can stand for any number of files, so that no more of them are
+/// listed than is allowed.
+fn check_size(git: &Git, from: &Path, unpacked_max: u64) -> Result<(), MoveError> {
+    let mut unpacked = 0_u64;
+    git.lines(&["ls-tree", "-r", "-l", SNAPSHOT], |line| {
+        // `100644 blob 1f7a7a47…      12<TAB>name`
+        let size = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).nth(3);
+        let size = size.and_then(|size| str::from_utf8(size).ok()?.parse().ok()).unwrap_or(0_u64);
+        unpacked = unpacked.saturating_add(size).saturating_add(line.len() as u64);
+        if unpacked > unpacked_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if unpacked > unpacked_max {
+        return Err(MoveError::Large { path: from.to_owned(), unpacked });
     }
     Ok(())
 }

@@ -4,6 +4,8 @@
 use super::MoveError;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -105,7 +107,33 @@ impl Git {
         Ok(OsString::from_vec(line).into())
     }
 
+    /// Shows each line that it prints, until that breaks off; then git is stopped.
+    ///
+    /// # Errors
+    /// As [`Git::call`].
+    pub(super) fn lines<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), MoveError> {
+        let mut command = self.command(args);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(MoveError::NoGit)?;
+        let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        let is_cut = stdout.split(b'\n').map_while(Result::ok).any(|line| each(&line).is_break());
+        if is_cut {
+            // It may have ended.
+            let _ = child.kill();
+        }
+        let output = child.wait_with_output().map_err(MoveError::NoGit)?;
+        if is_cut || output.status.success() { Ok(()) } else { Err(refusal(args, &output)) }
+    }
+
     fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Output, MoveError> {
+        self.command(args).output().map_err(MoveError::NoGit)
+    }
+
+    fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = git_in(&self.dir);
         command
             .args(args)
@@ -113,7 +141,7 @@ impl Git {
             // Large files that are kept elsewhere stay pointers: a moved repository has nowhere to fetch from.
             .env("GIT_LFS_SKIP_SMUDGE", "1")
             .envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.output().map_err(MoveError::NoGit)
+        command
     }
 }
 

@@ -96,7 +96,7 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
         Some(workspace) if !destination.as_is => {
             needs(&scratch, &Place::scratch_of(destination.into))?;
             let mut place = Place::begin(destination.into)?;
-            check_out(&bundle, workspace, &place.scratch(), file)?;
+            check_out(&bundle, workspace, &place.scratch(), file, unpacked_max)?;
             working_directory(&manifest, &place.scratch(), file)?;
             place.settle()?;
             (Some(place), Arrival::Unpacked)

@@ -86,7 +86,7 @@ fn comes_back(shape: &str, top: &str, prepare: &str, worked_in: &str) -> Workspa
     snapshot.bundle(&bundle).expect(shape);
     assert_eq!(files(&work, &[]), before, "{shape}: the workspace was touched");
 
-    check_out(&bundle, &snapshot.workspace, &into, &bundle).expect(shape);
+    check_out(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect(shape);
     assert_eq!(shell(&into, STATE), state, "{shape}");
     let skip = [".git", "noise.log", "ignored", "nested"];
     assert_eq!(files(&into, &skip), files(&top, &skip), "{shape}");
@@ -183,7 +183,7 @@ fn conflicts_come_back_as_files() {
     }
     let snapshot = Snapshot::take(&work, &work, &[], &scratch).expect("taken");
     snapshot.bundle(&bundle).expect("written");
-    check_out(&bundle, &snapshot.workspace, &into, &bundle).expect("made");
+    check_out(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect("made");
     assert_eq!(files(&into, &[".git"]), files(&work, &[".git"]));
     assert_eq!(shell(&into, "git status --porcelain"), " M f\n");
 }
@@ -323,4 +323,26 @@ fn a_workspace_that_is_there_is_compared() {
     check("git init -q; printf x > x; printf y > y", Arrival::Same);
     check("git init -q; printf x > x", Arrival::Different);
     check("printf x > x; printf y > y", Arrival::Unknown);
+}
+
+#[test]
+fn files_that_would_fill_the_disk_need_consent() {
+    let (from, to) = (Place::new(), Place::new());
+    from.begin();
+    let work = from.path("work");
+    fs::create_dir_all(&work).expect("it is made");
+    // One object, and fifty files.
+    shell(
+        &work,
+        "git init -qb main; head -c 1000000 /dev/zero > 0; for i in $(seq 50); do cp 0 $i; done; git add -A",
+    );
+    let file = from.export().file;
+    assert!(fs::metadata(&file).expect("a file").len() < 1_000_000);
+    let into = to.path("there");
+    let small = Destination { into: &into, as_is: false, allow_large: false, agent_path: None };
+    let error = import(&to.home, &file, small).expect_err("too much").to_string();
+    assert!(error.contains("more than ten times its size"), "{error}");
+    assert!(!into.exists(), "nothing is left");
+    import(&to.home, &file, Destination { allow_large: true, ..small }).expect("it is allowed");
+    assert!(into.join("50").exists());
 }
