@@ -65,8 +65,9 @@ impl CheckWatch {
                 self.stopped = Some(*why);
             }
             Record::Checked { result, .. } => {
-                // A result that was just in time is heard: that check does not run again.
-                let heard = *result != Checked::Stopped || self.stopped.is_some();
+                // A check that is stopped for a suspension has no result: it runs again. One that was just in time has.
+                let is_suspended = self.suspending && !self.cancelled;
+                let heard = *result != Checked::Stopped || self.stopped.is_some() && !is_suspended;
                 self.stopped = None;
                 ensure(self.since.take().is_some() && heard, Oracle::Checks, || {
                     format!("nobody judged: {self:?}")
