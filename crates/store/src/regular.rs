@@ -40,7 +40,7 @@ pub(crate) fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::R
     let kind = file.metadata()?.file_type();
     match (kind.is_file(), kind.is_dir()) {
         (true, _) => Ok(file),
-        (false, true) => Err(io::ErrorKind::IsADirectory.into()),
+        (false, true) => Err(rustix::io::Errno::ISDIR.into()),
         (false, false) => {
             let what = "this is a pipe or a device, and no regular file";
             Err(io::Error::new(io::ErrorKind::InvalidInput, what))

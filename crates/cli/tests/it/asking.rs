@@ -100,6 +100,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           max_turns: none
           memory_limit: none
           max_retries: 5
+          max_attempts: 1000
           retry_base: 2s
           retry_cap: 5m
           retry_jitter: full
@@ -353,6 +354,10 @@ fn the_help_of_run() {
 
               --max-retries <N>
                   Failed attempts in a row, without progress, that are retried [default: 5]
+
+              --max-attempts <N>
+                  Attempts of the run, whatever progress they make, after which it ends as failed [default:
+                  1000]
 
               --retry-base <DURATION>
                   The first wait between attempts [default: 2s]
