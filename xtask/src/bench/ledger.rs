@@ -56,8 +56,12 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         rate >= REBUILD_BAR,
     )];
     let list: [(&str, &[&str], Option<f64>); 7] = [
-        ("`runs`", &["runs"], Some(LIST_BAR_MS)),
-        ("`runs --state failed`", &["runs", "--state", "failed"], Some(LIST_BAR_MS)),
+        ("`runs --limit 30`, as on a terminal", &["runs", "--limit", "30"], Some(LIST_BAR_MS)),
+        (
+            "`runs --state failed --limit 30`",
+            &["runs", "--state", "failed", "--limit", "30"],
+            Some(LIST_BAR_MS),
+        ),
         ("`runs WORDS`, found nowhere: every task is read", &["runs", "zebra"], None),
         ("`status`", &["status"], Some(LIST_BAR_MS)),
         ("`cost --by day`, of all time", &["cost", "--by", "day", "--all"], Some(COST_BAR_MS)),
