@@ -76,7 +76,7 @@ const BENCHES: &[(&str, Run)] = &[
 
 /// What was asked for on the command line.
 #[derive(Default)]
-struct Asked {
+struct Options {
     names: Vec<String>,
     quick: bool,
     /// Measured instead of a fresh build.
@@ -117,8 +117,8 @@ fn names() -> Vec<&'static str> {
     BENCHES.iter().map(|(name, _)| *name).collect()
 }
 
-fn asked(args: &[String]) -> io::Result<Asked> {
-    let mut asked = Asked::default();
+fn asked(args: &[String]) -> io::Result<Options> {
+    let mut asked = Options::default();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {

@@ -2,7 +2,7 @@
 //! JSON line. It shows what a supervisor would have understood, and so what it would have done.
 //! Beside the stream of a run's attempt lie `stderr.log` and `exit.json`; they are read too.
 
-use longhaul_agent::{Dialect, dialect, report};
+use longhaul_agent::{Dialect, dialect_for, stream_report};
 use longhaul_core::Exit;
 use serde_json::Value;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub fn decode(args: &[String]) -> io::Result<()> {
     if files.is_empty() {
         return Err(usage());
     }
-    let dialect = dialect(agent).ok_or_else(|| io::Error::other(format!("no dialect is called {agent}")))?;
+    let dialect = dialect_for(agent).ok_or_else(|| io::Error::other(format!("no dialect is called {agent}")))?;
     for file in files {
         println!("{}", line(dialect.as_ref(), file, exit)?);
     }
@@ -34,9 +34,9 @@ pub fn decode(args: &[String]) -> io::Result<()> {
 fn line(dialect: &dyn Dialect, file: &str, exit: Option<Exit>) -> io::Result<String> {
     let stream = fs::read(file).map_err(|error| io::Error::other(format!("read {file}: {error}")))?;
     let beside = |name: &str| fs::read(Path::new(file).with_file_name(name)).unwrap_or_default();
-    let exit = exit.or_else(|| recorded_exit(&beside("exit.json"))).unwrap_or(Exit::Unseen);
+    let exit = exit.or_else(|| recorded_exit(&beside("exit.json"))).unwrap_or(Exit::Unobserved);
     let stderr = beside("stderr.log");
-    Ok(serde_json::to_string(&report(dialect, file, &stream, exit, &String::from_utf8_lossy(&stderr)))?)
+    Ok(serde_json::to_string(&stream_report(dialect, file, &stream, exit, &String::from_utf8_lossy(&stderr)))?)
 }
 
 fn recorded_exit(json: &[u8]) -> Option<Exit> {

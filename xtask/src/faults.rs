@@ -19,9 +19,9 @@ use crate::bench::section::Section;
 use crate::resilience::{Part, save};
 use crate::{cargo, real_agent};
 use case::Case;
-use figures::Figures;
+use figures::CaseMetrics;
 use longhaul_core::draw;
-use play::{Rig, play};
+use play::{TestRig, play};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, io};
@@ -38,7 +38,7 @@ const HEAD: &str = "## Faults\n\nWritten by `cargo xtask faults`. Each scenario 
 
 /// What was asked for on the command line.
 #[derive(Default)]
-struct Asked {
+struct Options {
     scripted: bool,
     only: Vec<String>,
     seeds: Vec<u64>,
@@ -52,7 +52,7 @@ struct Asked {
 pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
     let asked = asked(args)?;
     let cases = chosen(&asked)?;
-    let rig = Rig {
+    let rig = TestRig {
         longhaul: match &asked.longhaul {
             Some(file) => file.clone(),
             None => build(root)?,
@@ -63,7 +63,7 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let shown = rig.claude.as_ref().unwrap_or(&rig.longhaul);
     let (machine, ticks) = (machine::described(root, &rig.longhaul, shown), Ticks::now());
-    let (mut ideals, mut rows) = (Vec::<Figures>::new(), Vec::new());
+    let (mut ideals, mut rows) = (Vec::<CaseMetrics>::new(), Vec::new());
     for seed in &asked.seeds {
         for case in &cases {
             let ideal = case.ideal();
@@ -73,9 +73,9 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
             rows.push(runtime.block_on(played(&rig, case, *seed))?);
         }
     }
-    let of = |row: &Figures| {
+    let of = |row: &CaseMetrics| {
         let name = row.case.ideal().name;
-        let same = |ideal: &&Figures| ideal.seed == row.seed && ideal.case.name == name;
+        let same = |ideal: &&CaseMetrics| ideal.seed == row.seed && ideal.case.name == name;
         ideals.iter().find(same).map(|ideal| (ideal.tokens, ideal.seconds))
     };
     let bars = Section {
@@ -106,11 +106,11 @@ pub fn build(root: &Path) -> io::Result<PathBuf> {
     Ok(target.join("debug/longhaul"))
 }
 
-async fn played(rig: &Rig, case: &Case, seed: u64) -> io::Result<Figures> {
+async fn played(rig: &TestRig, case: &Case, seed: u64) -> io::Result<CaseMetrics> {
     let scenario = case.scenario()?;
     eprintln!("▶ {} (seed {seed}): {}", case.name, case.says);
     let played = play(rig, case, &scenario, seed).await?;
-    let figures = Figures::new(case, &scenario, seed, &played);
+    let figures = CaseMetrics::new(case, &scenario, seed, &played);
     eprintln!("  {}", table::line(&figures, None));
     if let Some(kept) = &played.kept {
         eprintln!("  kept {}", kept.display());
@@ -118,7 +118,7 @@ async fn played(rig: &Rig, case: &Case, seed: u64) -> io::Result<Figures> {
     Ok(figures)
 }
 
-fn chosen(asked: &Asked) -> io::Result<Vec<Case>> {
+fn chosen(asked: &Options) -> io::Result<Vec<Case>> {
     let cases = case::all()?;
     if let Some(name) = asked.only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
         let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
@@ -131,8 +131,8 @@ fn chosen(asked: &Asked) -> io::Result<Vec<Case>> {
     Ok(cases.into_iter().filter(|case| named(case) && !(asked.quick && case.slow)).collect())
 }
 
-fn asked(args: &[String]) -> io::Result<Asked> {
-    let mut asked = Asked::default();
+fn asked(args: &[String]) -> io::Result<Options> {
+    let mut asked = Options::default();
     let mut count = 1;
     let mut args = args.iter().peekable();
     while let Some(arg) = args.next() {

@@ -13,10 +13,10 @@ use crate::bench::section::{Row, Section};
 use crate::faults::build;
 use crate::real_agent;
 use crate::resilience::{Part, save};
-use play::{Played, Rig};
+use play::{CaseRun, TestRig};
 use std::io;
 use std::path::Path;
-use story::{STORIES, Story, Unit};
+use story::{STORIES, LimitCase, Unit};
 
 const HEAD: &str = "## Limits\n\nWritten by `cargo xtask limits`: the real Claude Code under `longhaul run` in a git \
     repository, against a loopback API. Its work is a hundred steps of a third of a second, or one command of a minute, or one \
@@ -28,9 +28,9 @@ const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up 
     |---|---|---|---|---|---|---|---|---|\n";
 
 /// A story, and what became of it.
-struct Told {
-    story: &'static Story,
-    played: Played,
+struct CaseResult {
+    story: &'static LimitCase,
+    played: CaseRun,
 }
 
 /// Plays the stories, measures the calls, and writes both down.
@@ -38,13 +38,13 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
     if let Some(arg) = args.first() {
         return Err(io::Error::other(format!("`{arg}` is not understood; see `cargo xtask`")));
     }
-    let rig = Rig { longhaul: build(root)?, claude: real_agent::found(root)? };
+    let rig = TestRig { longhaul: build(root)?, claude: real_agent::found(root)? };
     let (machine, ticks) = (machine::described(root, &rig.longhaul, &rig.claude), Ticks::now());
     let mut told = Vec::new();
     for story in STORIES {
         eprintln!("▶ {}, in the middle of {}", story.flags.join(" "), story.work.says());
         let played = rig.play(&story.work.scenario(), story.flags)?;
-        told.push(Told { story, played });
+        told.push(CaseResult { story, played });
         eprintln!("  {}", told.last().map(line).unwrap_or_default());
     }
     let mut rows = bars(&told);
@@ -66,7 +66,7 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
 }
 
 /// One row of the table.
-fn line(Told { story, played }: &Told) -> String {
+fn line(CaseResult { story, played }: &CaseResult) -> String {
     let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
     let beyond = match story.beyond(played) {
         beyond if beyond > 0.0 => story.unit.shown(beyond),
@@ -90,13 +90,13 @@ fn line(Told { story, played }: &Told) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-fn bars(told: &[Told]) -> Vec<Row> {
-    let every = |what: &str, of: &dyn Fn(&Told) -> bool, holds: &dyn Fn(&Told) -> bool| {
+fn bars(told: &[CaseResult]) -> Vec<Row> {
+    let every = |what: &str, of: &dyn Fn(&CaseResult) -> bool, holds: &dyn Fn(&CaseResult) -> bool| {
         let all = told.iter().filter(|told| of(told)).count();
         let held = told.iter().filter(|told| of(told) && holds(told)).count();
         Row::must(what, format!("{all} of {all}"), format!("{held} of {all}"), held == all && all > 0)
     };
-    let most = |unit: Unit, figure: &dyn Fn(&Told) -> f64| {
+    let most = |unit: Unit, figure: &dyn Fn(&CaseResult) -> f64| {
         told.iter().filter(|told| told.story.unit == unit).map(figure).fold(0.0, f64::max)
     };
     let answers = |unit: Unit| most(unit, &|told| told.story.beyond(&told.played) / told.played.answer(unit));
@@ -113,6 +113,6 @@ fn bars(told: &[Told]) -> Vec<Row> {
         Row::at_most("turns beyond the limit, most", 1.0, "answers", answers(Unit::Turns)),
         // A command has two seconds to heed a signal.
         Row::at_most("time beyond the limit, most", 2.0, "s", beyond(Unit::Seconds)),
-        Row::told("memory beyond the limit", "MiB", beyond(Unit::Mebibytes)),
+        Row::render("memory beyond the limit", "MiB", beyond(Unit::Mebibytes)),
     ]
 }

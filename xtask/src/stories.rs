@@ -9,7 +9,7 @@ use crate::bench::machine;
 use crate::faults::build;
 use crate::real_agent;
 use crate::resilience::{Part, save};
-use stage::{Played, Stage};
+use stage::{WalkthroughRun, WalkthroughRig};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
@@ -21,22 +21,22 @@ const HEAD: &str = "## Stories\n\nWritten by `cargo xtask stories`: the real Cla
 
 /// A story: what happens, and what is typed in the middle of the second step, a line each. The last line that prints an
 /// envelope tells the end; if none does, the run itself does.
-struct Story {
+struct Walkthrough {
     title: &'static str,
     typed: &'static [&'static str],
     /// Where the work is at the end, beside the directory in which it began.
     ends_in: &'static str,
 }
 
-const STORIES: &[Story] = &[
-    Story { title: "Longhaul is killed", typed: &["kill -9 $longhaul", "longhaul recover"], ends_in: "work" },
-    Story { title: "The agent is killed", typed: &["kill -9 $agent"], ends_in: "work" },
-    Story {
+const STORIES: &[Walkthrough] = &[
+    Walkthrough { title: "Longhaul is killed", typed: &["kill -9 $longhaul", "longhaul recover"], ends_in: "work" },
+    Walkthrough { title: "The agent is killed", typed: &["kill -9 $agent"], ends_in: "work" },
+    Walkthrough {
         title: "Both are killed, and the session file is lost",
         typed: &["kill -9 $longhaul $agent", "rm ~/.claude/projects/*/$session.jsonl", "longhaul recover"],
         ends_in: "work",
     },
-    Story {
+    Walkthrough {
         title: "Longhaul is killed, and the run goes on in another directory and another home",
         typed: &[
             "kill -9 $longhaul",
@@ -60,7 +60,7 @@ pub fn stories(root: &Path, args: &[String]) -> io::Result<()> {
     let mut failed = 0;
     for story in STORIES {
         eprintln!("▶ {}", story.title);
-        let played = Stage::new(&longhaul, &claude)?.play(story.typed, story.ends_in)?;
+        let played = WalkthroughRig::new(&longhaul, &claude)?.play(story.typed, story.ends_in)?;
         failed += usize::from(!played.amiss.is_empty());
         text += &told(story, &played);
     }
@@ -73,7 +73,7 @@ pub fn stories(root: &Path, args: &[String]) -> io::Result<()> {
     }
 }
 
-fn told(story: &Story, played: &Played) -> String {
+fn told(story: &Walkthrough, played: &WalkthroughRun) -> String {
     let mut text = format!("\n### {}\n\n```sh\n{}\n", story.title, stage::RUN);
     for line in story.typed {
         let _ = writeln!(text, "{line}");

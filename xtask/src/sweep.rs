@@ -21,7 +21,7 @@ const POINTS_LEAST: u64 = 20;
 const SEEDS: u64 = 3;
 
 /// What was asked for on the command line.
-struct Asked {
+struct Options {
     scripted: bool,
     /// For each thing that strikes, and each seed.
     points: u64,
@@ -87,7 +87,7 @@ fn tests() -> Command {
     command
 }
 
-fn asked(args: &[String]) -> io::Result<Asked> {
+fn asked(args: &[String]) -> io::Result<Options> {
     let (mut scripted, mut points, mut count, mut seeds) = (false, None, SEEDS, Vec::new());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -108,5 +108,5 @@ fn asked(args: &[String]) -> io::Result<Asked> {
     }
     // The scripted agent costs a second a point; the real one several.
     let enough = if scripted { POINTS_LEAST } else { POINTS_LEAST.div_ceil(seeds.len().max(1) as u64) };
-    Ok(Asked { scripted, points: points.unwrap_or(enough), seeds })
+    Ok(Options { scripted, points: points.unwrap_or(enough), seeds })
 }

@@ -6,7 +6,7 @@
 mod left_out;
 
 use crate::{cargo, real_agent};
-use left_out::LeftOut;
+use left_out::SkippedTest;
 use std::path::Path;
 use std::{env, io};
 
@@ -64,7 +64,7 @@ fn is_denied(args: &[String]) -> io::Result<bool> {
     }
 }
 
-fn verdict(mut failed: Vec<String>, left_out: &[LeftOut], deny: bool) -> io::Result<()> {
+fn verdict(mut failed: Vec<String>, left_out: &[SkippedTest], deny: bool) -> io::Result<()> {
     if deny && !left_out.is_empty() {
         failed.push(
             "something was left out, which is a failure with --deny-left-out and where CI is set".to_owned(),

@@ -2,7 +2,7 @@
 //! input makes them. `cargo run --release --example decode_speed [EVENTS]`
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
-use longhaul_agent::dialect;
+use longhaul_agent::dialect_for;
 use longhaul_core::Exit;
 use serde_json::Value;
 
@@ -14,9 +14,9 @@ fn main() {
     let (stream, messages) = stream();
     let in_stream = stream.iter().filter(|byte| **byte == b'\n').count();
     for (name, pieces) in [("64 KiB pieces", PIECE_BYTES), ("1 kB pieces", 1000)] {
-        let mut decoder = dialect("claude")
+        let mut decoder = dialect_for("claude")
             .map(|claude| {
-                claude.decoder(&longhaul_agent::Guards::default(), &longhaul_agent::Claims::default())
+                claude.decoder(&longhaul_agent::Guards::default(), &longhaul_agent::DoneSignals::default())
             })
             .into_iter()
             .next();
@@ -42,8 +42,8 @@ fn main() {
             messages,
             peak_kb(),
         );
-        assert_eq!(evidence.tally.messages as usize, messages, "repeated messages count once");
-        assert_eq!(decoder.glance().bad + decoder.glance().unknown, 0);
+        assert_eq!(evidence.usage.messages as usize, messages, "repeated messages count once");
+        assert_eq!(decoder.snapshot().invalid_lines + decoder.snapshot().unknown_events, 0);
     }
 }
 

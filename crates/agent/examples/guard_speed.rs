@@ -1,7 +1,7 @@
 //! Measures verdicts on calls of a megabyte, ordinary ones and ones made to take long: `cargo run --release -p longhaul-agent --example guard_speed`.
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
 
-use longhaul_agent::{BlockedPaths, Call, Guards, Verdict};
+use longhaul_agent::{BlockedPaths, GuardedCall, Guards, Verdict};
 use serde_json::json;
 use std::time::Instant;
 
@@ -49,11 +49,11 @@ fn main() {
             let command = piece.repeat(bytes / piece.len());
             let input = json!({ "command": command }).to_string();
             let started = Instant::now();
-            let verdict = guards.verdict(&Call::new("Bash", &input));
+            let verdict = guards.verdict(&GuardedCall::new("Bash", &input));
             (started.elapsed(), verdict)
         };
         let ((small, _), (large, verdict)) = (time(256 << 10), time(1 << 20));
-        let denied = if verdict == Verdict::Pass { "" } else { "denied" };
+        let denied = if verdict == Verdict::Allow { "" } else { "denied" };
         let factor = large.as_secs_f64() / small.as_secs_f64();
         println!(
             "{name:<20} {:>7} ms {:>7} ms {factor:>10.1} {denied}",

@@ -27,7 +27,7 @@ pub struct Question<'a> {
 
 /// A question that was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct GivenAnswer {
     /// What was asked.
     pub question: String,
     /// What was said; empty for nothing.
@@ -89,7 +89,7 @@ impl Answers {
 
     /// These, with what `others` say about other keys.
     #[must_use]
-    pub fn over(mut self, others: Answers) -> Answers {
+    pub fn or_else(mut self, others: Answers) -> Answers {
         for (key, answer) in others.by_key {
             if !self.by_key.keys().any(|known| is_same(known, &key)) {
                 self.by_key.insert(key, answer);
@@ -99,18 +99,18 @@ impl Answers {
     }
 
     /// As they were written.
-    pub fn by_key(&self) -> &BTreeMap<String, String> {
+    pub fn entries(&self) -> &BTreeMap<String, String> {
         &self.by_key
     }
 
     /// The answer to a question: of the key that is the question; else of the longest that occurs in it, because it
     /// says most about what is asked; else the first of what is offered, or nothing.
-    pub fn answer(&self, question: &Question<'_>) -> Answered {
+    pub fn answer(&self, question: &Question<'_>) -> GivenAnswer {
         let (answer, key) = match self.find(question.text) {
             Some((key, answer)) => (chosen(answer, question), Some(key.to_owned())),
             None => (question.labels.first().copied().unwrap_or_default().to_owned(), None),
         };
-        Answered { question: question.text.to_owned(), answer, key }
+        GivenAnswer { question: question.text.to_owned(), answer, key }
     }
 
     fn find(&self, text: &str) -> Option<(&str, &str)> {
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn some_answers_hold_before_others() {
         let (flags, file) = (answers(&[("Git", "No")]), answers(&[("git", "Yes"), ("depth", "3")]));
-        let both = flags.expect("they agree").over(file.expect("they agree"));
+        let both = flags.expect("they agree").or_else(file.expect("they agree"));
         assert_eq!(both, answers(&[("Git", "No"), ("depth", "3")]).expect("they agree"));
     }
 }

@@ -35,10 +35,10 @@ mod wire;
 mod words;
 
 use crate::{
-    BackgroundTask, Claims, Decoder, Dialect, Effects, Guards, Invocation, Order, Past, Prices, Recorded,
-    Scribe, Sessions, Tables, TablesError, Transcript,
+    BackgroundTask, DoneSignals, Decoder, Dialect, EffectRules, Guards, Invocation, AgentSpec, PriorAttempts, Prices, RecordedAttempt,
+    TranscriptDecoder, SessionLayout, UserTables, UserTablesError, Conversation,
 };
-use longhaul_core::{Left, Say, SpawnPlan};
+use longhaul_core::{Remaining, PromptKind, AttemptPlan};
 use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};
@@ -55,8 +55,8 @@ pub(crate) const SYNTHETIC: &str = "<synthetic>";
 #[derive(Clone, Debug)]
 pub struct Claude {
     prices: Prices,
-    effects: Arc<Effects>,
-    tables: Tables,
+    effects: Arc<EffectRules>,
+    tables: UserTables,
 }
 
 impl Claude {
@@ -64,8 +64,8 @@ impl Claude {
     pub fn new() -> Claude {
         Claude {
             prices: Prices::bundled().clone(),
-            effects: Arc::new(Effects::bundled().clone()),
-            tables: Tables::default(),
+            effects: Arc::new(EffectRules::bundled().clone()),
+            tables: UserTables::default(),
         }
     }
 
@@ -74,7 +74,7 @@ impl Claude {
     ///
     /// # Errors
     /// If one of them cannot be read.
-    pub fn with_tables(tables: Tables) -> Result<Claude, TablesError> {
+    pub fn with_tables(tables: UserTables) -> Result<Claude, UserTablesError> {
         Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?), tables })
     }
 }
@@ -90,7 +90,7 @@ impl Dialect for Claude {
         "claude"
     }
 
-    fn tables(&self) -> &Tables {
+    fn tables(&self) -> &UserTables {
         &self.tables
     }
 
@@ -98,58 +98,58 @@ impl Dialect for Claude {
         surroundings::is_needed(name, is_set)
     }
 
-    fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
+    fn invocation(&self, order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Invocation {
         invocation::invocation(order, plan, past)
     }
 
-    fn condense(&self, order: &Order, attempt: u32, model: &str, prompt: &str) -> Invocation {
-        invocation::condensing(order, attempt, model, prompt)
+    fn summary_invocation(&self, order: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
+        invocation::summary_args(order, attempt, model, prompt)
     }
 
-    fn transcript(&self, attempts: &[Recorded]) -> Transcript {
+    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
         let attempts: Vec<_> = attempts
             .iter()
-            .map(|recorded| transcript::Attempt {
-                prompt: recorded.asked.as_deref(),
+            .map(|recorded| transcript::AttemptStream {
+                prompt: recorded.user_prompt.as_deref(),
                 stream: &recorded.stream,
-                wraps_up_after: recorded.wraps_up_after,
+                wraps_up_after: recorded.wrap_up_after_results,
             })
             .collect();
         transcript::of_attempts(&attempts, &[])
     }
 
-    fn sessions(&self) -> Option<&dyn Sessions> {
-        Some(&sessions::ClaudeSessions)
+    fn sessions(&self) -> Option<&dyn SessionLayout> {
+        Some(&sessions::ClaudeSessionLayout)
     }
 
-    fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript> {
+    fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
         transcript::of_file(bytes)
     }
 
-    fn decoder(&self, guards: &Guards, claims: &Claims) -> Box<dyn Decoder> {
+    fn decoder(&self, guards: &Guards, claims: &DoneSignals) -> Box<dyn Decoder> {
         let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
         Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone(), claims.clone()))
     }
 
-    fn words(&self, order: &Order, say: Say, left: Left, running: &[BackgroundTask]) -> String {
+    fn prompt_text(&self, order: &AgentSpec, say: PromptKind, left: Remaining, running: &[BackgroundTask]) -> String {
         prompts::words(order, say, left) + &prompts::running(say, running)
     }
 
-    fn say(&self, words: &str) -> Vec<u8> {
+    fn encode_prompt(&self, words: &str) -> Vec<u8> {
         user_line(words)
     }
 
-    fn scribe(&self, attempt: u32) -> Box<dyn Scribe> {
-        Box::new(scribe::ClaudeScribe::new(self.prices.clone(), attempt))
+    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder> {
+        Box::new(scribe::ClaudeTranscriptDecoder::new(self.prices.clone(), attempt))
     }
 
-    fn interrupt(&self) -> Vec<u8> {
+    fn encode_interrupt(&self) -> Vec<u8> {
         interrupt()
     }
 
     /// Only where the input cannot be closed: that ends an idle agent as fast (65 ms either way), but lets a
     /// background shell and the turn that follows it finish; `end_session` kills them.
-    fn leave(&self) -> Vec<u8> {
+    fn encode_exit(&self) -> Vec<u8> {
         end_session()
     }
 }

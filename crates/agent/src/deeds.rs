@@ -1,7 +1,7 @@
 //! What tool calls did, as far as it matters when a run goes on: effects outside of the workspace that
 //! must not be repeated, and calls whose outcome nobody saw. Decides nothing; the agent is told.
 
-use crate::glance::beginning;
+use crate::glance::truncate_to_bytes;
 use std::collections::VecDeque;
 
 /// How many calls of each kind are remembered: more than a prompt has room for by far.
@@ -13,22 +13,22 @@ const ID_BYTES_MAX: usize = 256;
 
 /// What tool calls did, in one attempt or in a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deeds {
+pub struct SideEffects {
     /// Calls with effects outside of the workspace that came to an end.
-    pub done: Latest<Done>,
+    pub completed: BoundedLog<CompletedEffect>,
     /// Calls whose end was not seen: they may have taken effect in full, in part or not at all. While the
     /// agent runs, these are the calls under way.
-    pub unknown: Latest<Unfinished>,
+    pub unresolved: BoundedLog<UnresolvedCall>,
     /// Calls of any reach that came to an end, those of sub-agents left out: what the conversation of the
     /// session should show.
-    pub ended: Latest<Ended>,
+    pub ended: BoundedLog<EndedCall>,
     /// How many calls there were.
     pub calls: u64,
 }
 
 /// A call with effects outside of the workspace that came to an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct CompletedEffect {
     /// The agent's name for the call.
     pub id: String,
     /// The call in one line: `Bash: git push origin main`.
@@ -41,7 +41,7 @@ pub struct Done {
 
 /// A call that came to an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedCall {
     /// The agent's name for the call.
     pub id: String,
     /// The call in one line.
@@ -52,7 +52,7 @@ pub struct Ended {
 
 /// A call whose end was not seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfinished {
+pub struct UnresolvedCall {
     /// The agent's name for the call.
     pub id: String,
     /// The call in one line.
@@ -69,95 +69,95 @@ pub struct Unfinished {
 
 /// The latest of something: the oldest is dropped for the next, and counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Latest<T> {
+pub struct BoundedLog<T> {
     items: VecDeque<T>,
     /// How many older ones were dropped.
     pub dropped: u64,
 }
 
-impl Deeds {
+impl SideEffects {
     /// Adds what a later attempt did. What was unknown before it stays so if it called no tool: it
     /// cannot have looked.
-    pub fn extend(&mut self, later: &Deeds) {
-        for done in later.done.iter() {
-            self.done.push(done.clone());
+    pub fn extend(&mut self, later: &SideEffects) {
+        for done in later.completed.iter() {
+            self.completed.push(done.clone());
         }
-        self.done.dropped += later.done.dropped;
+        self.completed.dropped += later.completed.dropped;
         for ended in later.ended.iter() {
             self.ended.push(ended.clone());
         }
         if later.calls > 0 {
-            self.unknown = later.unknown.clone();
+            self.unresolved = later.unresolved.clone();
         }
         self.calls += later.calls;
     }
 
     /// A new session has begun: its conversation shows nothing of what was done before.
-    pub fn begin_session(&mut self) {
-        self.ended = Latest::default();
+    pub fn clear_session(&mut self) {
+        self.ended = BoundedLog::default();
     }
 
     /// A call began. Its line is made plain; one that is known already began no second time.
-    pub(crate) fn began(&mut self, mut call: Unfinished) {
-        call.id = beginning(&call.id, ID_BYTES_MAX).to_owned();
+    pub(crate) fn on_start(&mut self, mut call: UnresolvedCall) {
+        call.id = truncate_to_bytes(&call.id, ID_BYTES_MAX).to_owned();
         call.what = plain(&call.what);
-        if !self.unknown.iter().any(|known| known.id == call.id) {
-            self.unknown.push(call);
+        if !self.unresolved.iter().any(|known| known.id == call.id) {
+            self.unresolved.push(call);
             self.calls += 1;
         }
     }
 
     /// The call goes on in the background.
-    pub(crate) fn left_running(&mut self, id: &str) {
-        if let Some(call) = self.unknown.items.iter_mut().find(|call| call.is(id)) {
+    pub(crate) fn on_backgrounded(&mut self, id: &str) {
+        if let Some(call) = self.unresolved.items.iter_mut().find(|call| call.is(id)) {
             call.in_background = true;
         }
     }
 
     /// A result came for the call. In the background, only an error ends it.
-    pub(crate) fn answered(&mut self, id: &str, is_error: bool, when: Option<String>) {
-        let goes_on = |call: &Unfinished| call.in_background && !is_error;
-        if !self.unknown.iter().any(|call| call.is(id) && goes_on(call)) {
-            self.ended(id, is_error, when);
+    pub(crate) fn on_result(&mut self, id: &str, is_error: bool, when: Option<String>) {
+        let goes_on = |call: &UnresolvedCall| call.in_background && !is_error;
+        if !self.unresolved.iter().any(|call| call.is(id) && goes_on(call)) {
+            self.on_end(id, is_error, when);
         }
     }
 
     /// The call came to an end.
-    pub(crate) fn ended(&mut self, id: &str, is_error: bool, when: Option<String>) {
+    pub(crate) fn on_end(&mut self, id: &str, is_error: bool, when: Option<String>) {
         let Some(call) = self.take(id) else { return };
-        let Unfinished { id, what, is_outside, of_subagent, when: began, .. } = call;
+        let UnresolvedCall { id, what, is_outside, of_subagent, when: began, .. } = call;
         if is_outside {
-            self.done.push(Done { id: id.clone(), what: what.clone(), is_error, when: when.or(began) });
+            self.completed.push(CompletedEffect { id: id.clone(), what: what.clone(), is_error, when: when.or(began) });
         }
         if !of_subagent {
-            self.ended.push(Ended { id, what, is_error });
+            self.ended.push(EndedCall { id, what, is_error });
         }
     }
 
     /// The call did not run after all.
-    pub(crate) fn never_ran(&mut self, id: &str) {
+    pub(crate) fn on_never_ran(&mut self, id: &str) {
         self.take(id);
     }
 
-    fn take(&mut self, id: &str) -> Option<Unfinished> {
-        let at = self.unknown.iter().position(|call| call.is(id))?;
-        self.unknown.items.remove(at)
+    fn take(&mut self, id: &str) -> Option<UnresolvedCall> {
+        let at = self.unresolved.iter().position(|call| call.is(id))?;
+        self.unresolved.items.remove(at)
     }
 }
 
-impl Unfinished {
+impl UnresolvedCall {
     fn is(&self, id: &str) -> bool {
-        self.id == beginning(id, ID_BYTES_MAX)
+        self.id == truncate_to_bytes(id, ID_BYTES_MAX)
     }
 }
 
-impl<T> Default for Latest<T> {
-    fn default() -> Latest<T> {
-        Latest { items: VecDeque::new(), dropped: 0 }
+impl<T> Default for BoundedLog<T> {
+    fn default() -> BoundedLog<T> {
+        BoundedLog { items: VecDeque::new(), dropped: 0 }
     }
 }
 
-impl<T> Latest<T> {
+impl<T> BoundedLog<T> {
     /// The oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         self.items.iter()
@@ -180,7 +180,7 @@ impl<T> Latest<T> {
 /// The beginning of a text as one line that nothing can disturb: neither a terminal nor a list.
 fn plain(text: &str) -> String {
     // Two bytes for each sign leave room for what is left out of them.
-    let (whole, text) = (text.trim(), beginning(text.trim(), 2 * WHAT_CHARS_MAX));
+    let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * WHAT_CHARS_MAX));
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     let is_plain = |sign: &char| !sign.is_control() && !is_invisible(*sign);

@@ -2,10 +2,10 @@
 
 use crate::claude::Claude;
 use crate::{
-    BackgroundTask, Deeds, Glance, Guards, Network, Scribe, Sessions, Summary, Tables, TablesError,
-    Transcript,
+    BackgroundTask, SideEffects, AttemptSnapshot, Guards, Network, TranscriptDecoder, SessionLayout, Summary, UserTables, UserTablesError,
+    Conversation,
 };
-use longhaul_core::{Evidence, Exit, Left, Notice, RunId, Say, SpawnPlan, Tally};
+use longhaul_core::{Evidence, Exit, Remaining, Notice, RunId, PromptKind, AttemptPlan, Usage};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub trait Dialect: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// The user's own tables that it was made with: a run that is recovered is read by the same.
-    fn tables(&self) -> &Tables;
+    fn tables(&self) -> &UserTables;
 
     /// Returns whether the agent works differently, or not at all, without a variable of its environment. `is_set` answers
     /// for the others.
@@ -24,41 +24,41 @@ pub trait Dialect: Send + Sync {
 
     /// How to start the agent for one attempt, and what to write to it first. An agent that goes on is told
     /// what the past forbids to repeat, and what to check.
-    fn invocation(&self, order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation;
+    fn invocation(&self, order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Invocation;
 
     /// How to have `model` answer a prompt once, in a process of its own that runs no tools, keeps no session and
     /// ends by itself when its input does. Its stream is read by the same [`Decoder`]. `attempt` is the one that
     /// the answer is for.
-    fn condense(&self, order: &Order, attempt: u32, model: &str, prompt: &str) -> Invocation;
+    fn summary_invocation(&self, order: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation;
 
     /// What was said and done in attempts, by their records.
-    fn transcript(&self, attempts: &[Recorded]) -> Transcript;
+    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation;
 
     /// How the agent keeps its sessions; nothing for one whose sessions only it can read.
-    fn sessions(&self) -> Option<&dyn Sessions>;
+    fn sessions(&self) -> Option<&dyn SessionLayout>;
 
     /// What was said and done by a file of the agent's own, or by the stream of one attempt; nothing if it is
     /// neither. The stream does not tell the task.
-    fn transcript_of_file(&self, bytes: &[u8]) -> Option<Transcript>;
+    fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation>;
 
     /// A decoder for the stream of one attempt of an agent that is guarded like this, and that may say like this
     /// that its work is finished.
-    fn decoder(&self, guards: &Guards, claims: &Claims) -> Box<dyn Decoder>;
+    fn decoder(&self, guards: &Guards, claims: &DoneSignals) -> Box<dyn Decoder>;
 
     /// Returns the prompt for a session that is open, with the remaining limits and the background tasks that run.
-    fn words(&self, order: &Order, say: Say, left: Left, running: &[BackgroundTask]) -> String;
+    fn prompt_text(&self, order: &AgentSpec, say: PromptKind, left: Remaining, running: &[BackgroundTask]) -> String;
 
     /// What to write to tell the agent these words.
-    fn say(&self, words: &str) -> Vec<u8>;
+    fn encode_prompt(&self, words: &str) -> Vec<u8>;
     /// A scribe for the stream of this attempt.
-    fn scribe(&self, attempt: u32) -> Box<dyn Scribe>;
+    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder>;
 
     /// What to write to make the agent end its turn now, with a result.
-    fn interrupt(&self) -> Vec<u8>;
+    fn encode_interrupt(&self) -> Vec<u8>;
 
     /// What to write to end an agent that no turn is owed by, where its input cannot be closed. It also ends
     /// what runs in its background.
-    fn leave(&self) -> Vec<u8>;
+    fn encode_exit(&self) -> Vec<u8>;
 }
 
 /// Understands the stream of one attempt.
@@ -69,18 +69,18 @@ pub trait Decoder: Send {
 
     /// What the agent waits for, as lines to write to it; each is told once. One that was answered before and
     /// has not ended yet is among them: a second answer to the same question is passed over.
-    fn take_answers(&mut self) -> Vec<Vec<u8>>;
+    fn take_replies(&mut self) -> Vec<Vec<u8>>;
 
     /// What a person may want to know of the attempt now. It decides nothing.
-    fn glance(&self) -> &Glance;
+    fn snapshot(&self) -> &AttemptSnapshot;
 
     /// What the tool calls did so far; complete after [`Decoder::evidence`].
-    fn deeds(&self) -> &Deeds;
+    fn side_effects(&self) -> &SideEffects;
 
     /// What the process used so far, model by model, sorted by name; an empty name where nobody said which. The parts
     /// add up to the tally of [`Decoder::glance`], and after [`Decoder::evidence`] to that of the evidence, in every
     /// field. Models that used nothing are not among them.
-    fn by_model(&self) -> Vec<(String, Tally)>;
+    fn usage_by_model(&self) -> Vec<(String, Usage)>;
 
     /// What the whole stream proves, now that the process is gone and the stream read to its end.
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;
@@ -91,47 +91,47 @@ pub trait Decoder: Send {
     /// Whether the compacted stream keeps this line (without its newline). To be asked after
     /// [`Decoder::evidence`]; decoding what is kept yields the same evidence and the same
     /// deeds again.
-    fn keeps(&self, line: &[u8]) -> bool;
+    fn keeps_line(&self, line: &[u8]) -> bool;
 }
 
 /// What is on record of one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedAttempt {
     /// What a person had asked for, if the agent was told that at the start of the attempt. What else it was
     /// told was ours.
-    pub asked: Option<String>,
+    pub user_prompt: Option<String>,
     /// Its stream.
     pub stream: Vec<u8>,
     /// After how many turns it was told to save its work; nothing if it was not. What it did then is of no use to
     /// whoever goes on.
-    pub wraps_up_after: Option<u32>,
+    pub wrap_up_after_results: Option<u32>,
 }
 
 /// What the attempts of a run so far have left for the next one to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Past {
+pub struct PriorAttempts {
     /// What their tool calls did.
-    pub deeds: Deeds,
+    pub side_effects: SideEffects,
     /// What was said and done in them: for a session that does not remember it.
-    pub transcript: Transcript,
+    pub conversation: Conversation,
     /// The tool calls whose results the conversation of the session shows; nothing where that is not known.
-    pub shown: Option<BTreeSet<String>>,
+    pub visible_tool_results: Option<BTreeSet<String>>,
     /// The message that the session goes on from; nothing for its end. What follows it is left out of the conversation:
     /// the agent had been told to save its work there, and to stop.
     pub resume_at: Option<String>,
     /// What the last check said, for an attempt that is told so: its end.
-    pub check: Option<String>,
+    pub check_output: Option<String>,
     /// A model's summary of the older part of that, for an attempt that is told one.
     pub summary: Option<Summary>,
     /// Background tasks that ended with the process of an earlier attempt, which no prompt has named yet.
     pub stopped: Vec<BackgroundTask>,
     /// What a person added to the limits when they resumed the run, for the first attempt after that.
-    pub added: Left,
+    pub added: Remaining,
 }
 
 /// What a run orders from an agent: the same for all its attempts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct AgentSpec {
     /// The agent.
     pub program: Program,
     /// Where it works.
@@ -139,7 +139,7 @@ pub struct Order {
     /// The task.
     pub prompt: String,
     /// What was asked for since, each time when the run went on after it had been over.
-    pub asked: Vec<String>,
+    pub follow_ups: Vec<String>,
     /// The model; nothing for the user's own setting.
     pub model: Option<String>,
     /// The permission mode; nothing for the user's own setting.
@@ -148,12 +148,12 @@ pub struct Order {
     pub guards: Guards,
     /// Whether it must not work on while nobody supervises it, because nobody keeps count then: it waits at its next
     /// tool call.
-    pub attended: bool,
+    pub needs_supervisor: bool,
     /// The commands that judge the work, as a shell takes them.
     pub checks: Vec<String>,
     /// Who serves the tool by which it says that the work is finished; nothing where there is none. The program
     /// speaks MCP on its standard streams.
-    pub finish: Option<Program>,
+    pub finish_tool: Option<Program>,
     /// The last line of a last message that says the same; nothing where no words do.
     pub done_when: Option<String>,
     /// What it is told when it is to save its work; nothing for our words.
@@ -161,34 +161,34 @@ pub struct Order {
     /// What of the network its commands may reach; nothing for whatever the user's settings let them.
     pub network: Option<Network>,
     /// What earlier sessions taught, told to its own, and learnt from them; nothing where nobody asked for that.
-    pub learn: Option<Learn>,
+    pub learn: Option<LearnSpec>,
     /// The user's own arguments to the agent. They come last, and so win.
     pub extra_args: Vec<String>,
     /// How long a seed may be, in estimated tokens.
-    pub seed_tokens: u64,
+    pub handoff_tokens: u64,
     /// The model that condenses older work for a seed; nothing if none does. The policy says whether it is asked.
     pub handoff_summary: Option<String>,
     /// How often the agent may repeat a failed request by itself.
     pub inner_retries: u32,
     /// The run, for the mark in the environment.
-    pub run: RunId,
+    pub run_id: RunId,
 }
 
-impl Order {
+impl AgentSpec {
     /// The task with all that was asked for since.
     pub fn task(&self) -> Cow<'_, str> {
-        whole_task(&self.prompt, &self.asked)
+        task_with_follow_ups(&self.prompt, &self.follow_ups)
     }
 
     /// How the agent may say that the work is finished.
-    pub fn claims(&self) -> Claims {
-        Claims { by_tool: self.finish.is_some(), by_line: self.done_when.clone() }
+    pub fn done_signals(&self) -> DoneSignals {
+        DoneSignals { tool: self.finish_tool.is_some(), line: self.done_when.clone() }
     }
 }
 
 /// How what earlier sessions taught comes into the sessions of an agent, and how it is known that there is more to learn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Learn {
+pub struct LearnSpec {
     /// What the agent's hooks call: with the name of the event behind its leading arguments, then `--judge` and
     /// `--max-tokens`.
     pub hook: Program,
@@ -200,15 +200,15 @@ pub struct Learn {
 
 /// How an agent may say that its work is finished.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Claims {
+pub struct DoneSignals {
     /// By a call of our tool: it is offered. Where it is not, another one of that name is somebody else's.
-    pub by_tool: bool,
+    pub tool: bool,
     /// By these words, as the last line of its last message.
-    pub by_line: Option<String>,
+    pub line: Option<String>,
 }
 
 /// A task with all that was asked for since.
-pub fn whole_task<'a>(prompt: &'a str, asked: &[String]) -> Cow<'a, str> {
+pub fn task_with_follow_ups<'a>(prompt: &'a str, asked: &[String]) -> Cow<'a, str> {
     if asked.is_empty() {
         return Cow::Borrowed(prompt);
     }
@@ -244,11 +244,11 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
     /// Whether its input must outlive its supervisor: without one, it would take a question that nobody
     /// answers for a refusal.
-    pub waits: bool,
+    pub input_outlives_supervisor: bool,
 }
 
 /// The dialect of the agent of that name, with the tables of this program.
-pub fn dialect(name: &str) -> Option<Box<dyn Dialect>> {
+pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "claude" => Some(Box::new(Claude::new())),
         _ => None,
@@ -259,7 +259,7 @@ pub fn dialect(name: &str) -> Option<Box<dyn Dialect>> {
 ///
 /// # Errors
 /// If one of them cannot be read.
-pub fn dialect_with(name: &str, tables: Tables) -> Result<Option<Box<dyn Dialect>>, TablesError> {
+pub fn dialect_with_tables(name: &str, tables: UserTables) -> Result<Option<Box<dyn Dialect>>, UserTablesError> {
     match name {
         "claude" => Ok(Some(Box::new(Claude::with_tables(tables)?))),
         _ => Ok(None),

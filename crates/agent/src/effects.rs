@@ -11,15 +11,15 @@ pub(crate) mod wrapped;
 
 use crate::pattern::Pattern;
 use crate::table::{self, TableError};
-use program::{OptionPattern, Program, Row};
+use program::{OptionPattern, ProgramRule, ProgramRow};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 use toml::Spanned;
 
-static BUNDLED: LazyLock<Effects> =
+static BUNDLED: LazyLock<EffectRules> =
     // The bundled table is parsed by a test; an empty one only means that nothing is remembered.
-    LazyLock::new(|| Effects::parse(include_str!("effects.toml")).unwrap_or_default());
+    LazyLock::new(|| EffectRules::parse(include_str!("effects.toml")).unwrap_or_default());
 
 // A longer script writes files rather than commands; its end is not worth the time.
 const SCRIPT_BYTES_MAX: usize = 64 << 10;
@@ -30,19 +30,19 @@ const COMMANDS_MAX: usize = 8;
 
 /// A table of calls with effects outside of the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effects {
+pub struct EffectRules {
     tools: Vec<Pattern>,
-    looking: Vec<Pattern>,
-    programs: Vec<Program>,
+    read_only_tools: Vec<Pattern>,
+    programs: Vec<ProgramRule>,
     /// The names of all of them.
     names: BTreeSet<String>,
 }
 
 /// How far a call reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum EffectScope {
     /// Not beyond the workspace, as far as the table knows.
-    Inside,
+    Workspace,
     /// Outside, as all calls of this tool do.
     Tool,
     /// Outside, by these commands of its script, as they were written.
@@ -51,7 +51,7 @@ pub enum Reach {
 
 /// What is wrong with a row.
 #[derive(Debug, thiserror::Error)]
-enum Slip {
+enum RowError {
     /// It is about no program.
     #[error("a program without names, expected for example names = [\"deploy.sh\"]")]
     Nameless,
@@ -76,12 +76,12 @@ struct Table {
     #[serde(default)]
     harmless: Vec<Spanned<String>>,
     #[serde(default)]
-    program: Vec<Spanned<Row>>,
+    program: Vec<Spanned<ProgramRow>>,
 }
 
-impl Effects {
+impl EffectRules {
     /// The table in this program.
-    pub fn bundled() -> &'static Effects {
+    pub fn bundled() -> &'static EffectRules {
         &BUNDLED
     }
 
@@ -89,22 +89,22 @@ impl Effects {
     ///
     /// # Errors
     /// If it has another form, or a pattern in it fits nothing.
-    pub fn parse(text: &str) -> Result<Effects, TableError> {
+    pub fn parse(text: &str) -> Result<EffectRules, TableError> {
         let table: Table = table::parse(text)?;
         let pattern = |text: String| pattern(&text);
         let harmless = table::each(text, table.harmless, |text| OptionPattern::new(&text))?;
-        let programs = table::each(text, table.program, |row: Row| Program::new(row, &harmless))?;
+        let programs = table::each(text, table.program, |row: ProgramRow| ProgramRule::new(row, &harmless))?;
         let names = programs.iter().flat_map(|program| program.names.clone()).collect();
         let tools = table::each(text, table.tools, pattern)?;
         let looking = table::each(text, table.looking, pattern)?;
-        Ok(Effects { tools, looking, programs, names })
+        Ok(EffectRules { tools, read_only_tools: looking, programs, names })
     }
 
     /// What reaches outside by this table or by another one.
     #[must_use]
-    pub fn besides(mut self, others: Effects) -> Effects {
+    pub fn merged_with(mut self, others: EffectRules) -> EffectRules {
         self.tools.extend(others.tools);
-        self.looking.extend(others.looking);
+        self.read_only_tools.extend(others.read_only_tools);
         self.programs.extend(others.programs);
         self.names.extend(others.names);
         self
@@ -112,19 +112,19 @@ impl Effects {
 
     /// How far a call of a tool reaches. `script` is what the tool was given to run in a shell, if
     /// anything.
-    pub fn reach(&self, tool: &str, script: &str) -> Reach {
-        if self.tools.iter().any(|pattern| pattern.fits(tool)) {
-            return Reach::Tool;
+    pub fn scope(&self, tool: &str, script: &str) -> EffectScope {
+        if self.tools.iter().any(|pattern| pattern.matches(tool)) {
+            return EffectScope::Tool;
         }
         let mut commands = Vec::new();
         self.collect(script, 0, &mut commands);
-        if commands.is_empty() { Reach::Inside } else { Reach::Commands(commands) }
+        if commands.is_empty() { EffectScope::Workspace } else { EffectScope::Commands(commands) }
     }
 
     /// Whether a tool changes nothing at all.
-    pub fn only_looks(&self, tool: &str) -> bool {
-        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.fits(tool));
-        any(&self.looking) && !any(&self.tools)
+    pub fn is_read_only(&self, tool: &str) -> bool {
+        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
+        any(&self.read_only_tools) && !any(&self.tools)
     }
 
     /// Adds the commands of a script that reach outside.
@@ -156,11 +156,11 @@ fn is_of_name(sign: char) -> bool {
     sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.' | '+' | '@')
 }
 
-fn pattern(text: &str) -> Result<Pattern, Slip> {
-    Pattern::new(text).ok_or_else(|| Slip::Empty(text.to_owned()))
+fn pattern(text: &str) -> Result<Pattern, RowError> {
+    Pattern::new(text).ok_or_else(|| RowError::Empty(text.to_owned()))
 }
 
-fn patterns(texts: &[String]) -> Result<Vec<Pattern>, Slip> {
+fn patterns(texts: &[String]) -> Result<Vec<Pattern>, RowError> {
     texts.iter().map(|text| pattern(text)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! What people may want to know of a running attempt. Nothing here decides anything.
 
-use crate::{Answered, for_user};
-use longhaul_core::{SessionId, Tally};
+use crate::{GivenAnswer, for_user};
+use longhaul_core::{SessionId, Usage};
 use std::collections::BTreeMap;
 
 // A hostile stream could otherwise invent names without end.
@@ -30,7 +30,7 @@ pub struct BlockedCall {
 
 /// An attempt at a glance.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Glance {
+pub struct AttemptSnapshot {
     /// The session, once the agent named it.
     pub session: Option<SessionId>,
     /// The model in use.
@@ -46,28 +46,28 @@ pub struct Glance {
     /// A tool call that is running, with its most informative argument: `Bash: cargo test`.
     pub tool: Option<String>,
     /// What was used so far.
-    pub tally: Tally,
+    pub tally: Usage,
     /// The text of the last result, up to 16 MiB.
     pub result: Option<String>,
     /// The last words of the model: what there is of a result when there is none.
-    pub said: String,
+    pub last_text: String,
     /// What the agent said was wrong, oldest first, bounded.
     pub errors: Vec<String>,
     /// Its questions with their answers, oldest first, bounded.
-    pub answered: Vec<Answered>,
+    pub answers: Vec<GivenAnswer>,
     /// Calls that were denied because they name a blocked URL, oldest first, bounded.
     pub blocked: Vec<BlockedCall>,
     /// Background commands and sub-agents that run, the oldest first; after the end of the stream, those that ended with the
     /// process.
     pub background: Vec<BackgroundTask>,
     /// Turns that ended.
-    pub turns: u32,
+    pub results: u32,
     /// Events by type.
     pub events: EventCounts,
     /// Events of a type we do not know.
-    pub unknown: u64,
+    pub unknown_events: u64,
     /// Lines that are no event: not JSON, not UTF-8, too long, torn.
-    pub bad: u64,
+    pub invalid_lines: u64,
 }
 
 /// A command or a sub-agent that the agent does not wait for.
@@ -83,10 +83,10 @@ pub struct BackgroundTask {
     pub last_lines: Option<String>,
 }
 
-impl Glance {
+impl AttemptSnapshot {
     /// Adds an error for people, unless it repeats the one before. Diagnostics of the agent are dropped.
-    pub(crate) fn error(&mut self, text: &str) {
-        let text = for_user(beginning(text, ERROR_BYTES_MAX));
+    pub(crate) fn push_error(&mut self, text: &str) {
+        let text = for_user(truncate_to_bytes(text, ERROR_BYTES_MAX));
         if !text.is_empty() && self.errors.last() != Some(&text) && self.errors.len() < ERRORS_MAX {
             self.errors.push(text);
         }
@@ -100,28 +100,28 @@ impl Glance {
     }
 
     /// Adds a question with its answer.
-    pub(crate) fn answered(&mut self, answered: Answered) {
-        if self.answered.len() < ANSWERED_MAX {
-            let short = |text: String| beginning(&text, ANSWERED_BYTES_MAX).to_owned();
-            let Answered { question, answer, key } = answered;
-            self.answered.push(Answered { question: short(question), answer: short(answer), key });
+    pub(crate) fn answered(&mut self, answered: GivenAnswer) {
+        if self.answers.len() < ANSWERED_MAX {
+            let short = |text: String| truncate_to_bytes(&text, ANSWERED_BYTES_MAX).to_owned();
+            let GivenAnswer { question, answer, key } = answered;
+            self.answers.push(GivenAnswer { question: short(question), answer: short(answer), key });
         }
     }
 
     /// Replaces the result.
-    pub(crate) fn conclude(&mut self, text: Option<&str>) {
-        self.result = text.map(|text| beginning(text, RESULT_BYTES_MAX).to_owned());
+    pub(crate) fn set_result(&mut self, text: Option<&str>) {
+        self.result = text.map(|text| truncate_to_bytes(text, RESULT_BYTES_MAX).to_owned());
     }
 
     /// Replaces the last words.
-    pub(crate) fn say(&mut self, text: &str) {
-        self.said.clear();
-        self.said.push_str(beginning(text, RESULT_BYTES_MAX));
+    pub(crate) fn set_last_text(&mut self, text: &str) {
+        self.last_text.clear();
+        self.last_text.push_str(truncate_to_bytes(text, RESULT_BYTES_MAX));
     }
 }
 
 /// As much of a text as fits into so many bytes.
-pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
+pub(crate) fn truncate_to_bytes(text: &str, bytes_max: usize) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
     &text[..(0..=bytes_max.min(text.len())).rev().find(fits).unwrap_or_default()]
 }
@@ -150,7 +150,7 @@ impl EventCounts {
     }
 
     /// How many events of a known type came.
-    pub(crate) fn of(&self, name: &str) -> u64 {
+    pub(crate) fn new(&self, name: &str) -> u64 {
         self.known.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     }
 

@@ -10,10 +10,10 @@ mod tool_names;
 mod url_pattern;
 mod urls;
 
-use crate::glance::beginning;
-use crate::pattern::{Pattern, fits};
+use crate::glance::truncate_to_bytes;
+use crate::pattern::{Pattern, matches};
 use crate::{Answers, AnswersError, NetworkError};
-pub use call::Call;
+pub use call::GuardedCall;
 use decodings::decodings;
 pub use list_file::{UrlListError, url_patterns};
 pub use paths::{BlockedPathError, BlockedPaths};
@@ -52,11 +52,11 @@ pub struct Guards {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing: the agent's own permissions decide.
-    Pass,
+    Allow,
     /// The call is not made. The agent is told why.
     Deny(String),
     /// The call is made with this input instead of the model's, and needs no other permission.
-    Amend(Value),
+    Modify(Value),
 }
 
 /// A tool's name as the agent writes it, with `*` for anything: `Bash`, `mcp__*`.
@@ -90,19 +90,19 @@ pub enum GuardError {
 }
 
 impl Guards {
-    /// Whether there is anything to guard.
-    pub fn are_set(&self) -> bool {
-        *self != Guards::default()
+    /// Returns whether there is nothing to guard.
+    pub fn is_empty(&self) -> bool {
+        *self == Guards::default()
     }
 
     /// Returns the verdict on a call.
-    pub fn verdict(&self, call: &Call<'_>) -> Verdict {
+    pub fn verdict(&self, call: &GuardedCall<'_>) -> Verdict {
         let tool = call.tool;
         if self.denies_tool(tool) {
-            return deny(format!("The tool {} is not allowed in this run", beginning(tool, NAME_BYTES_MAX)));
+            return deny(format!("The tool {} is not allowed in this run", truncate_to_bytes(tool, NAME_BYTES_MAX)));
         }
         if tool == RESULT_TOOL || (self.block_urls.is_empty() && self.block_paths.is_empty()) {
-            return Verdict::Pass;
+            return Verdict::Allow;
         }
         let Some(input) = call.input() else {
             return deny("The input of this call cannot be read, so it cannot be checked against the guards of this run".to_owned());
@@ -112,11 +112,11 @@ impl Guards {
         let blocked = path.map(|path| format!("The path {path}")).or_else(|| self.blocked_url(call, &texts));
         match blocked {
             Some(blocked) => {
-                let blocked = beginning(&blocked, NAME_BYTES_MAX);
+                let blocked = truncate_to_bytes(&blocked, NAME_BYTES_MAX);
                 deny(format!("{blocked} is blocked in this run"))
             }
             None if call.tool == SEARCH_TOOL && call.is_free => without_hosts(&self.block_urls, input),
-            None => Verdict::Pass,
+            None => Verdict::Allow,
         }
     }
 
@@ -130,14 +130,14 @@ impl Guards {
         let alternatives =
             self.allow_tools.iter().chain(&self.deny_tools).flat_map(|tools| tools.text.split('|'));
         alternatives.filter(|pattern| {
-            let is_used = |tool: &&str| names(tool).any(|name| fits(pattern, name));
+            let is_used = |tool: &&str| names(tool).any(|name| matches(pattern, name));
             !pattern.starts_with("mcp__") && !tools.iter().any(is_used)
         })
     }
 
     fn denies_tool(&self, tool: &str) -> bool {
         let matches = |patterns: &[ToolPattern], tool: &str| {
-            patterns.iter().any(|tools| names(tool).any(|name| tools.pattern.fits(name)))
+            patterns.iter().any(|tools| names(tool).any(|name| tools.pattern.matches(name)))
         };
         let is_allowed = self.allow_tools.is_empty() || matches(&self.allow_tools, tool);
         let is_denied =
@@ -146,11 +146,11 @@ impl Guards {
     }
 
     /// Returns the blocked URL that a call names, as its pattern is written.
-    pub(crate) fn blocked_url_of(&self, call: &Call<'_>) -> Option<String> {
+    pub(crate) fn blocked_url_of(&self, call: &GuardedCall<'_>) -> Option<String> {
         self.blocked_url(call, &texts(call.tool, call.input()?))
     }
 
-    fn blocked_path(&self, call: &Call<'_>, texts: &[Text]) -> Option<&str> {
+    fn blocked_path(&self, call: &GuardedCall<'_>, texts: &[Text]) -> Option<&str> {
         let mut dirs = vec![self.block_paths.dir(call.cwd).to_owned()];
         for text in texts {
             text.decodings.iter().for_each(|text| self.block_paths.find_dirs(text, &mut dirs));
@@ -160,7 +160,7 @@ impl Guards {
         })
     }
 
-    fn blocked_url(&self, call: &Call<'_>, texts: &[Text]) -> Option<String> {
+    fn blocked_url(&self, call: &GuardedCall<'_>, texts: &[Text]) -> Option<String> {
         let urls = Urls::new(&self.block_urls);
         let found = texts.iter().find_map(|text| {
             let found = text.decodings.iter().find_map(|decoded| urls.find(decoded, text.is_command));
@@ -215,7 +215,7 @@ fn without_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
     let is_narrow = !hosts_of("allowed_domains").is_empty();
     let mut hosts = hosts_of(EXCLUDED_HOSTS);
     let before = hosts.len();
-    for host in patterns.iter().filter_map(UrlPattern::whole_host).map(Value::from) {
+    for host in patterns.iter().filter_map(UrlPattern::as_whole_host).map(Value::from) {
         if !hosts.contains(&host) {
             hosts.push(host);
         }
@@ -224,9 +224,9 @@ fn without_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
         Value::Object(fields) if !is_narrow && hosts.len() > before => {
             let mut fields = fields.clone();
             fields.insert(EXCLUDED_HOSTS.to_owned(), hosts.into());
-            Verdict::Amend(fields.into())
+            Verdict::Modify(fields.into())
         }
-        _ => Verdict::Pass,
+        _ => Verdict::Allow,
     }
 }
 
@@ -255,7 +255,7 @@ impl fmt::Display for ToolPattern {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, GuardError, Guards, ToolPattern, Verdict};
+    use super::{GuardedCall, GuardError, Guards, ToolPattern, Verdict};
 
     fn tools(patterns: &[&str]) -> Vec<ToolPattern> {
         patterns.iter().map(|text| text.parse().expect("a pattern")).collect()
@@ -265,8 +265,8 @@ mod tests {
     fn tools_are_allowed_and_denied_by_name() {
         let check = |allow: &[&str], deny: &[&str], tool: &str, passes: bool| {
             let guards = Guards { allow_tools: tools(allow), deny_tools: tools(deny), ..Guards::default() };
-            let verdict = guards.verdict(&Call::new(tool, "{}"));
-            assert_eq!(verdict == Verdict::Pass, passes, "{guards:?} {tool}");
+            let verdict = guards.verdict(&GuardedCall::new(tool, "{}"));
+            assert_eq!(verdict == Verdict::Allow, passes, "{guards:?} {tool}");
         };
         check(&[], &[], "Bash", true);
         check(&[], &["WebFetch"], "Bash", true);

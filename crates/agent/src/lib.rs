@@ -31,30 +31,30 @@ mod table;
 mod tables;
 pub mod transcript;
 
-pub use answers::{Answered, Answers, AnswersError, Question};
+pub use answers::{GivenAnswer, Answers, AnswersError, Question};
 pub use claude::session_file::{Damage, DamageKind, Health};
-pub use deeds::{Deeds, Done, Ended, Latest, Unfinished};
+pub use deeds::{SideEffects, CompletedEffect, EndedCall, BoundedLog, UnresolvedCall};
 pub use dialect::{
-    Claims, Decoder, Dialect, Invocation, Learn, Order, Past, Program, Recorded, dialect, dialect_with,
-    whole_task,
+    DoneSignals, Decoder, Dialect, Invocation, LearnSpec, AgentSpec, PriorAttempts, Program, RecordedAttempt, dialect_for, dialect_with_tables,
+    task_with_follow_ups,
 };
-pub use effects::{Effects, Reach};
-pub use glance::{BackgroundTask, BlockedCall, EventCounts, Glance};
+pub use effects::{EffectRules, EffectScope};
+pub use glance::{BackgroundTask, BlockedCall, EventCounts, AttemptSnapshot};
 pub use guards::{
-    BlockedPathError, BlockedPaths, Call, GuardError, Guards, ToolPattern, UrlListError, UrlPattern,
+    BlockedPathError, BlockedPaths, GuardedCall, GuardError, Guards, ToolPattern, UrlListError, UrlPattern,
     UrlPatternError, Verdict, url_patterns,
 };
-pub use message::Scribe;
+pub use message::TranscriptDecoder;
 pub use messages::for_user;
-pub use near::near;
+pub use near::did_you_mean;
 pub use network::{Network, NetworkError};
 pub use prices::Prices;
-pub use report::{Report, report};
+pub use report::{StreamReport, stream_report};
 pub use seed::{
-    About, CONDENSE_TOKENS_MAX, Reason, SEED_TOKENS_MAX, Summary, condensing_prompt, estimated_tokens, seed,
-    shortened, summarised_seed,
+    HandoffContext, SUMMARY_TOKENS_MAX, HandoffReason, HANDOFF_TOKENS_MAX, Summary, summary_prompt, estimated_tokens, handoff_prompt,
+    truncate_middle, handoff_prompt_with_summary,
 };
-pub use sessions::Sessions;
+pub use sessions::SessionLayout;
 pub use table::TableError;
-pub use tables::{Tables, TablesError};
-pub use transcript::Transcript;
+pub use tables::{UserTables, UserTablesError};
+pub use transcript::Conversation;

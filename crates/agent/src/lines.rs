@@ -21,12 +21,12 @@ pub enum Line<'a> {
 
 /// A line cutter.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct LineSplitter {
     partial: Vec<u8>,
     skipping: bool,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Takes in some bytes and passes on each line that they complete.
     pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {

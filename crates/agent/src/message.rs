@@ -10,16 +10,16 @@ use serde_json::value::RawValue;
 /// One thing that was said or done: a message of the conversation, or one part of a message that has several.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Message {
+pub struct TranscriptMessage {
     /// What the harnesses call it.
     #[serde(rename = "type")]
-    pub class: Class,
+    pub class: MessageClass,
     /// What it is.
-    pub kind: Kind,
+    pub kind: EventKind,
     /// In whose turn of the conversation it stands.
-    pub role: Role,
+    pub role: MessageRole,
     /// Who wrote it.
-    pub origin: Origin,
+    pub origin: MessageOrigin,
     /// When, in RFC 3339; nothing where nobody said so.
     pub timestamp: Option<String>,
     /// The attempt, from 1.
@@ -78,13 +78,13 @@ pub struct Message {
     pub estimated_cost_usd: Option<f64>,
     /// Of a result: everything that only results have.
     #[serde(flatten)]
-    pub outcome: Option<TurnOutcome>,
+    pub outcome: Option<ResultDetails>,
 }
 
 /// What only a result says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TurnOutcome {
+pub struct ResultDetails {
     /// The vendor's kind of ending.
     pub subtype: String,
     /// Why the turn ended, in the vendor's word.
@@ -123,7 +123,7 @@ pub struct MessageUsage {
 /// What the harnesses call a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Class {
+pub enum MessageClass {
     /// Said to the model, the results of its calls included.
     UserMessage,
     /// Said or done by the model.
@@ -138,7 +138,7 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum MessageRole {
     /// The side that asks.
     User,
     /// The model's.
@@ -151,7 +151,7 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum EventKind {
     /// What the agent was asked.
     Prompt,
     /// What the model said.
@@ -174,7 +174,7 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum MessageOrigin {
     /// Whoever asked for the work.
     Person,
     /// Longhaul, on its own behalf: to continue, to finish, to go on in a new session.
@@ -187,37 +187,37 @@ pub enum Origin {
     Agent,
 }
 
-impl Kind {
+impl EventKind {
     /// What the harnesses call it, and whose turn it stands in.
-    fn place(self) -> (Class, Role) {
+    fn place(self) -> (MessageClass, MessageRole) {
         match self {
-            Kind::Prompt | Kind::ToolResult => (Class::UserMessage, Role::User),
-            Kind::Text | Kind::Thinking | Kind::ToolCall => (Class::AssistantMessage, Role::Assistant),
-            Kind::Note | Kind::Summary => (Class::SystemMessage, Role::System),
-            Kind::Result => (Class::ResultMessage, Role::System),
+            EventKind::Prompt | EventKind::ToolResult => (MessageClass::UserMessage, MessageRole::User),
+            EventKind::Text | EventKind::Thinking | EventKind::ToolCall => (MessageClass::AssistantMessage, MessageRole::Assistant),
+            EventKind::Note | EventKind::Summary => (MessageClass::SystemMessage, MessageRole::System),
+            EventKind::Result => (MessageClass::ResultMessage, MessageRole::System),
         }
     }
 
     /// Whether such a message is read from the agent's stream: what the agent was asked is not in there.
-    pub fn is_streamed(self) -> bool {
+    pub fn comes_from_stream(self) -> bool {
         match self {
-            Kind::Prompt => false,
-            Kind::Text
-            | Kind::Thinking
-            | Kind::ToolCall
-            | Kind::ToolResult
-            | Kind::Note
-            | Kind::Summary
-            | Kind::Result => true,
+            EventKind::Prompt => false,
+            EventKind::Text
+            | EventKind::Thinking
+            | EventKind::ToolCall
+            | EventKind::ToolResult
+            | EventKind::Note
+            | EventKind::Summary
+            | EventKind::Result => true,
         }
     }
 }
 
-impl Message {
+impl TranscriptMessage {
     /// A message of this kind that says nothing yet.
-    pub fn new(kind: Kind, origin: Origin, attempt: u32) -> Message {
+    pub fn new(kind: EventKind, origin: MessageOrigin, attempt: u32) -> TranscriptMessage {
         let (class, role) = kind.place();
-        Message {
+        TranscriptMessage {
             class,
             kind,
             role,
@@ -248,12 +248,12 @@ impl Message {
 
 /// Writes down what the stream of one attempt tells, message by message. The same stream tells the same messages, in
 /// whatever pieces it comes: whoever reads it again can pass over what is written down already.
-pub trait Scribe: Send {
+pub trait TranscriptDecoder: Send {
     /// Takes in some bytes of the stream, and passes on the messages that they complete.
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<Message>);
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>);
 
     /// The stream has ended: passes on what waited for more.
-    fn finish(&mut self, out: &mut Vec<Message>);
+    fn finish(&mut self, out: &mut Vec<TranscriptMessage>);
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

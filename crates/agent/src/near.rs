@@ -7,7 +7,7 @@ const LETTERS_WRONG_MAX: usize = 3;
 
 /// Those of the known ids that are most like `wanted`, the most likely first: ids that begin with it,
 /// then those that differ in a few letters.
-pub fn near<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = wanted.trim().to_ascii_lowercase();
     if wanted.is_empty() {
         return Vec::new();
@@ -54,7 +54,7 @@ fn distance(from: &[u8], to: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::near;
+    use super::did_you_mean;
 
     const KNOWN: [&str; 4] = [
         "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0",
@@ -64,7 +64,7 @@ mod tests {
     ];
 
     fn check(wanted: &str, found: &[&str]) {
-        assert_eq!(near(wanted, KNOWN), found, "{wanted}");
+        assert_eq!(did_you_mean(wanted, KNOWN), found, "{wanted}");
     }
 
     #[test]

@@ -14,8 +14,8 @@ impl Pattern {
     }
 
     /// Whether any alternative fits the whole word.
-    pub(crate) fn fits(&self, word: &str) -> bool {
-        self.text.split('|').any(|alternative| fits(alternative, word))
+    pub(crate) fn matches(&self, word: &str) -> bool {
+        self.text.split('|').any(|alternative| matches(alternative, word))
     }
 
     /// Whether each alternative begins like an option.
@@ -25,7 +25,7 @@ impl Pattern {
 }
 
 /// Whether one alternative fits the whole word.
-pub(crate) fn fits(pattern: &str, word: &str) -> bool {
+pub(crate) fn matches(pattern: &str, word: &str) -> bool {
     let Some((start, pattern)) = pattern.split_once('*') else { return pattern == word };
     let Some(mut rest) = word.strip_prefix(start) else { return false };
     let (middle, end) = pattern.rsplit_once('*').unwrap_or(("", pattern));
@@ -46,7 +46,7 @@ mod tests {
     fn patterns() {
         let check = |pattern: &str, word: &str, expected: bool| {
             let pattern = Pattern::new(pattern).expect("the pattern is whole");
-            assert_eq!(pattern.fits(word), expected, "{pattern:?} {word}");
+            assert_eq!(pattern.matches(word), expected, "{pattern:?} {word}");
         };
         check("push", "push", true);
         check("push", "pushed", false);

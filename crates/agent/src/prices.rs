@@ -26,7 +26,7 @@ pub struct Prices {
 
 /// The tokens of one message, with what only its price depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Billed {
+pub struct BilledTokens {
     /// The tokens.
     pub tokens: Tokens,
     /// How many of the tokens written to the cache were written for an hour, which costs more.
@@ -89,18 +89,18 @@ impl Prices {
 
     /// These, and those of another table for all models that are not among these. The day stays this one.
     #[must_use]
-    pub fn before(mut self, others: Prices) -> Prices {
+    pub fn overriding(mut self, others: Prices) -> Prices {
         self.models.extend(others.models);
         self
     }
 
     /// What a message with these tokens costs, none of them in a cache for an hour; nothing if the model is not in the table.
     pub fn cost(&self, model: &str, tokens: Tokens) -> Option<Usd> {
-        self.price(model, Billed { tokens, ..Billed::default() }).map(usd_from_nano)
+        self.price(model, BilledTokens { tokens, ..BilledTokens::default() }).map(usd_from_nano)
     }
 
     /// What a message costs, in billionths of a dollar; nothing if the model is not in the table.
-    pub(crate) fn price(&self, model: &str, billed: Billed) -> Option<u64> {
+    pub(crate) fn price(&self, model: &str, billed: BilledTokens) -> Option<u64> {
         let model = ids(model)
             .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
         Some(model.rates_for(billed.tokens).price(billed))
@@ -197,7 +197,7 @@ fn day(text: String) -> Result<String, &'static str> {
 }
 
 impl Rates {
-    fn price(self, billed: Billed) -> u64 {
+    fn price(self, billed: BilledTokens) -> u64 {
         let tokens = billed.tokens;
         let hour = billed.cache_write_hour.min(tokens.cache_write);
         [
@@ -214,12 +214,12 @@ impl Rates {
 
 #[cfg(test)]
 mod tests {
-    use super::{Billed, Prices, is_same_model, usd_from_nano};
+    use super::{BilledTokens, Prices, is_same_model, usd_from_nano};
     use expect_test::{Expect, expect};
     use longhaul_core::{Tokens, Usd};
 
     fn check(model: &str, tokens: Tokens, cache_write_hour: u64, dollars: Option<f64>) {
-        let price = Prices::bundled().price(model, Billed { tokens, cache_write_hour }).map(usd_from_nano);
+        let price = Prices::bundled().price(model, BilledTokens { tokens, cache_write_hour }).map(usd_from_nano);
         assert_eq!(price, dollars.and_then(Usd::from_dollars), "{model}");
     }
 
@@ -277,10 +277,10 @@ cache_read = 0
 
     #[test]
     fn ones_own_before_the_bundled_ones() {
-        let prices = Prices::parse(OWN).expect("the table is valid").before(Prices::bundled().clone());
+        let prices = Prices::parse(OWN).expect("the table is valid").overriding(Prices::bundled().clone());
         let tokens = Tokens { input: 1_000_000, output: 1_000_000, ..Tokens::default() };
         let price =
-            |model: &str| prices.price(model, Billed { tokens, ..Billed::default() }).map(usd_from_nano);
+            |model: &str| prices.price(model, BilledTokens { tokens, ..BilledTokens::default() }).map(usd_from_nano);
         assert_eq!(price("house-7b"), Usd::from_dollars(3.5));
         assert_eq!(price("claude-opus-5-5[1m]"), Usd::from_dollars(3.5));
         assert_eq!(price("claude-sonnet-5-5"), Usd::from_dollars(12.0));

@@ -11,29 +11,29 @@ const DEPTH_MAX: usize = 100;
 
 /// A value of Python.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Python {
+pub(crate) enum PythonValue {
     None,
     Bool(bool),
     /// As it is written: a whole number has no largest one there.
     Number(String),
     Text(String),
     /// A list or a tuple.
-    List(Vec<Python>),
-    Dict(Vec<(Python, Python)>),
+    List(Vec<PythonValue>),
+    Dict(Vec<(PythonValue, PythonValue)>),
     /// An object: its class, and its fields, with their names where they are written.
-    Object(String, Vec<(Option<String>, Python)>),
+    Object(String, Vec<(Option<String>, PythonValue)>),
 }
 
 /// That a text is no value of Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoPython {
+pub(crate) struct ReprError {
     /// Where that shows, in bytes.
     pub(crate) at: usize,
 }
 
-impl Python {
+impl PythonValue {
     /// Reads a text that is one value as a whole.
-    pub(crate) fn read(text: &str) -> Result<Python, NoPython> {
+    pub(crate) fn read(text: &str) -> Result<PythonValue, ReprError> {
         let mut reader = Reader { text, at: 0 };
         let value = reader.value(0)?;
         reader.blank();
@@ -43,13 +43,13 @@ impl Python {
     /// The text, if it is one.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
-            Python::Text(text) => Some(text),
-            Python::None
-            | Python::Bool(_)
-            | Python::Number(_)
-            | Python::List(_)
-            | Python::Dict(_)
-            | Python::Object(..) => None,
+            PythonValue::Text(text) => Some(text),
+            PythonValue::None
+            | PythonValue::Bool(_)
+            | PythonValue::Number(_)
+            | PythonValue::List(_)
+            | PythonValue::Dict(_)
+            | PythonValue::Object(..) => None,
         }
     }
 
@@ -58,16 +58,16 @@ impl Python {
     pub(crate) fn json(&self) -> serde_json::Value {
         use serde_json::Value;
         match self {
-            Python::None => Value::Null,
-            Python::Bool(truth) => Value::Bool(*truth),
-            Python::Number(digits) => number(digits),
-            Python::Text(text) => Value::String(text.clone()),
-            Python::List(items) => items.iter().map(Python::json).collect(),
-            Python::Dict(pairs) => {
+            PythonValue::None => Value::Null,
+            PythonValue::Bool(truth) => Value::Bool(*truth),
+            PythonValue::Number(digits) => number(digits),
+            PythonValue::Text(text) => Value::String(text.clone()),
+            PythonValue::List(items) => items.iter().map(PythonValue::json).collect(),
+            PythonValue::Dict(pairs) => {
                 let pairs = pairs.iter().map(|(key, value)| (key_of(key), value.json()));
                 Value::Object(pairs.collect())
             }
-            Python::Object(_, fields) => {
+            PythonValue::Object(_, fields) => {
                 let named = fields.iter().enumerate();
                 let pairs = named.map(|(place, (name, value))| {
                     (name.clone().unwrap_or_else(|| place.to_string()), value.json())
@@ -86,7 +86,7 @@ fn number(digits: &str) -> serde_json::Value {
     number.map_or_else(|| serde_json::Value::String(digits), serde_json::Value::Number)
 }
 
-fn key_of(key: &Python) -> String {
+fn key_of(key: &PythonValue) -> String {
     key.text().map_or_else(|| key.json().to_string(), str::to_owned)
 }
 
@@ -96,16 +96,16 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn value(&mut self, depth: usize) -> Result<Python, NoPython> {
+    fn value(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
         self.blank();
         if depth > DEPTH_MAX {
             return Err(self.wrong());
         }
         match self.rest().chars().next() {
-            Some('[') => Ok(Python::List(self.items('[', ']', depth)?)),
+            Some('[') => Ok(PythonValue::List(self.items('[', ']', depth)?)),
             Some('(') => Ok(self.bracketed(depth)?),
-            Some('{') => Ok(Python::Dict(self.pairs(depth)?)),
-            Some('\'' | '"') => Ok(Python::Text(self.string("")?)),
+            Some('{') => Ok(PythonValue::Dict(self.pairs(depth)?)),
+            Some('\'' | '"') => Ok(PythonValue::Text(self.string("")?)),
             Some('-' | '+' | '.' | '0'..='9') => self.number(),
             Some(sign) if is_of_name(sign) => self.named(depth),
             Some(_) | None => Err(self.wrong()),
@@ -113,14 +113,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A tuple, or a value that only stands in brackets.
-    fn bracketed(&mut self, depth: usize) -> Result<Python, NoPython> {
+    fn bracketed(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
         let begun = self.at;
         let mut items = self.items('(', ')', depth)?;
         let inside = self.text[begun..self.at - 1].trim_end();
-        Ok(if items.len() == 1 && !inside.ends_with(',') { items.remove(0) } else { Python::List(items) })
+        Ok(if items.len() == 1 && !inside.ends_with(',') { items.remove(0) } else { PythonValue::List(items) })
     }
 
-    fn items(&mut self, open: char, close: char, depth: usize) -> Result<Vec<Python>, NoPython> {
+    fn items(&mut self, open: char, close: char, depth: usize) -> Result<Vec<PythonValue>, ReprError> {
         let mut items = Vec::new();
         self.sign(open)?;
         while !self.has(close) {
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         Ok(items)
     }
 
-    fn pairs(&mut self, depth: usize) -> Result<Vec<(Python, Python)>, NoPython> {
+    fn pairs(&mut self, depth: usize) -> Result<Vec<(PythonValue, PythonValue)>, ReprError> {
         let mut pairs = Vec::new();
         self.sign('{')?;
         while !self.has('}') {
@@ -142,37 +142,37 @@ impl<'a> Reader<'a> {
         Ok(pairs)
     }
 
-    fn number(&mut self) -> Result<Python, NoPython> {
+    fn number(&mut self) -> Result<PythonValue, ReprError> {
         let is_of_number = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '+' | '.' | '_');
         let digits = self.word(is_of_number);
         let bare = digits.trim_start_matches(['-', '+']);
         match bare {
-            "inf" | "nan" => Ok(Python::Number(digits.to_owned())),
-            _ if bare.replace('_', "").parse::<f64>().is_ok() => Ok(Python::Number(digits.to_owned())),
+            "inf" | "nan" => Ok(PythonValue::Number(digits.to_owned())),
+            _ if bare.replace('_', "").parse::<f64>().is_ok() => Ok(PythonValue::Number(digits.to_owned())),
             _ => Err(self.wrong()),
         }
     }
 
     /// What begins with a name: a word of the language, a string with a letter before it, or an object.
-    fn named(&mut self, depth: usize) -> Result<Python, NoPython> {
+    fn named(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
         let name = self.word(|sign| is_of_name(sign) || sign == '.').to_owned();
         if self.rest().starts_with(['\'', '"']) {
-            return Ok(Python::Text(self.string(&name)?));
+            return Ok(PythonValue::Text(self.string(&name)?));
         }
         self.blank();
         if self.rest().starts_with('(') {
-            return Ok(Python::Object(name, self.fields(depth)?));
+            return Ok(PythonValue::Object(name, self.fields(depth)?));
         }
         match name.as_str() {
-            "None" => Ok(Python::None),
-            "True" => Ok(Python::Bool(true)),
-            "False" => Ok(Python::Bool(false)),
-            "inf" | "nan" => Ok(Python::Number(name)),
+            "None" => Ok(PythonValue::None),
+            "True" => Ok(PythonValue::Bool(true)),
+            "False" => Ok(PythonValue::Bool(false)),
+            "inf" | "nan" => Ok(PythonValue::Number(name)),
             _ => Err(self.wrong()),
         }
     }
 
-    fn fields(&mut self, depth: usize) -> Result<Vec<(Option<String>, Python)>, NoPython> {
+    fn fields(&mut self, depth: usize) -> Result<Vec<(Option<String>, PythonValue)>, ReprError> {
         let mut fields = Vec::new();
         self.sign('(')?;
         while !self.has(')') {
@@ -192,13 +192,13 @@ impl<'a> Reader<'a> {
     }
 
     /// A string whose quotes are next, with these letters before them.
-    fn string(&mut self, prefix: &str) -> Result<String, NoPython> {
+    fn string(&mut self, prefix: &str) -> Result<String, ReprError> {
         match text::read(self.rest(), prefix) {
             Ok((string, length)) => {
                 self.at += length;
                 Ok(string)
             }
-            Err(offset) => Err(NoPython { at: self.at + offset }),
+            Err(offset) => Err(ReprError { at: self.at + offset }),
         }
     }
 
@@ -210,12 +210,12 @@ impl<'a> Reader<'a> {
         has
     }
 
-    fn sign(&mut self, sign: char) -> Result<(), NoPython> {
+    fn sign(&mut self, sign: char) -> Result<(), ReprError> {
         if self.has(sign) { Ok(()) } else { Err(self.wrong()) }
     }
 
     /// A comma, or the end, which stays.
-    fn next_or(&mut self, close: char) -> Result<(), NoPython> {
+    fn next_or(&mut self, close: char) -> Result<(), ReprError> {
         self.blank();
         if self.rest().starts_with(close) || self.has(',') { Ok(()) } else { Err(self.wrong()) }
     }
@@ -235,8 +235,8 @@ impl<'a> Reader<'a> {
         &self.text[self.at..]
     }
 
-    fn wrong(&self) -> NoPython {
-        NoPython { at: self.at }
+    fn wrong(&self) -> ReprError {
+        ReprError { at: self.at }
     }
 }
 

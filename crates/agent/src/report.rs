@@ -1,13 +1,13 @@
 //! A whole recorded stream in one line: what it was, what it cost, what it means.
 
-use crate::{Claims, Dialect, Guards};
-use longhaul_core::{Exit, Fault, Tally, TurnResult, classify};
+use crate::{DoneSignals, Dialect, Guards};
+use longhaul_core::{Exit, Fault, Usage, AgentResult, classify};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A decoded stream.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+pub struct StreamReport {
     /// What the stream is called.
     pub name: String,
     /// The session.
@@ -17,13 +17,13 @@ pub struct Report {
     /// How the process ended.
     pub exit: Exit,
     /// What the vendor said at the end.
-    pub ending: Option<TurnResult>,
+    pub ending: Option<AgentResult>,
     /// What that means; nothing if the work was finished.
     pub fault: Option<Fault>,
     /// The text of the last result.
     pub result: Option<String>,
     /// What was used.
-    pub usage: Tally,
+    pub usage: Usage,
     /// Events by type.
     pub events: BTreeMap<String, u64>,
     /// Events of a type that is not known.
@@ -33,8 +33,8 @@ pub struct Report {
 }
 
 /// Decodes a recorded stream.
-pub fn report(dialect: &dyn Dialect, name: &str, stream: &[u8], exit: Exit, stderr: &str) -> Report {
-    let mut decoder = dialect.decoder(&Guards::default(), &Claims::default());
+pub fn stream_report(dialect: &dyn Dialect, name: &str, stream: &[u8], exit: Exit, stderr: &str) -> StreamReport {
+    let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
     let mut notices = Vec::new();
     // In pieces, so that the notices of a long stream need not be kept.
     for piece in stream.chunks(1 << 16) {
@@ -42,8 +42,8 @@ pub fn report(dialect: &dyn Dialect, name: &str, stream: &[u8], exit: Exit, stde
         notices.clear();
     }
     let evidence = decoder.evidence(exit, stderr);
-    let glance = decoder.glance();
-    Report {
+    let glance = decoder.snapshot();
+    StreamReport {
         name: name.to_owned(),
         session: glance.session.as_ref().map(ToString::to_string),
         model: glance.model.clone(),
@@ -51,9 +51,9 @@ pub fn report(dialect: &dyn Dialect, name: &str, stream: &[u8], exit: Exit, stde
         ending: evidence.result,
         fault: classify(&evidence),
         result: glance.result.clone(),
-        usage: evidence.tally,
+        usage: evidence.usage,
         events: glance.events.by_name(),
-        unknown: glance.unknown,
-        bad: glance.bad,
+        unknown: glance.unknown_events,
+        bad: glance.invalid_lines,
     }
 }

@@ -5,8 +5,8 @@
 //! ResearchGym itself are recognized by their whole first sentence.
 
 use crate::claude::{SYNTHETIC, called, is_interruption_mark};
-use crate::python::Python;
-use crate::transcript::{Answer, AnswerKind, Provenance, Transcript, What};
+use crate::python::PythonValue;
+use crate::transcript::{ToolResult, ToolResultKind, Provenance, Conversation, EntryKind};
 use serde_json::{Deserializer, Value};
 
 /// The prompt by which ResearchGym ends a run: the answers to it are no part of the work.
@@ -21,15 +21,15 @@ const NOTES: [&str; 3] =
 /// That a file is no such record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is no JSON array of messages")]
-pub struct NoTranscript;
+pub struct NotATranscript;
 
 /// What was said and done by `logs/transcript.json`. It is rewritten as a whole at each message, so that a kill may
 /// have cut it: the messages before that are read.
 ///
 /// # Errors
 /// If it is no array.
-pub fn transcript(json: &[u8]) -> Result<Transcript, NoTranscript> {
-    let mut rest = json.trim_ascii_start().strip_prefix(b"[").ok_or(NoTranscript)?;
+pub fn transcript(json: &[u8]) -> Result<Conversation, NotATranscript> {
+    let mut rest = json.trim_ascii_start().strip_prefix(b"[").ok_or(NotATranscript)?;
     let mut reader = Reader::default();
     loop {
         rest = rest.trim_ascii_start();
@@ -44,7 +44,7 @@ pub fn transcript(json: &[u8]) -> Result<Transcript, NoTranscript> {
 /// Reads the messages of one file.
 #[derive(Default)]
 struct Reader {
-    transcript: Transcript,
+    transcript: Conversation,
     /// Whether the run is being ended.
     is_wrapping_up: bool,
 }
@@ -52,9 +52,9 @@ struct Reader {
 impl Reader {
     fn read(&mut self, message: &Value) {
         let speaker = match message["type"].as_str() {
-            Some("AssistantMessage") if message["model"] == SYNTHETIC => Speaker::Program,
-            Some("AssistantMessage") => Speaker::Model,
-            Some("UserMessage") => Speaker::Tools,
+            Some("AssistantMessage") if message["model"] == SYNTHETIC => PartSource::Program,
+            Some("AssistantMessage") => PartSource::Model,
+            Some("UserMessage") => PartSource::Tools,
             // What the program says of itself, and the ends of turns.
             Some(_) | None => return,
         };
@@ -65,11 +65,11 @@ impl Reader {
         }
     }
 
-    fn part(&mut self, speaker: Speaker, part: &Value) {
+    fn part(&mut self, speaker: PartSource, part: &Value) {
         let Value::String(text) = part else { return self.block(speaker, kind_of(part), part) };
-        match Python::read(text) {
-            Ok(object @ Python::Object(..)) => {
-                let Python::Object(class, _) = &object else { return };
+        match PythonValue::read(text) {
+            Ok(object @ PythonValue::Object(..)) => {
+                let PythonValue::Object(class, _) = &object else { return };
                 self.block(speaker, class, &object.json());
             }
             // A text that is no object is what was said; so is one that looks like an object and is none.
@@ -77,60 +77,60 @@ impl Reader {
         }
     }
 
-    fn block(&mut self, speaker: Speaker, class: &str, part: &Value) {
+    fn block(&mut self, speaker: PartSource, class: &str, part: &Value) {
         let field = |name: &str| part[name].as_str().unwrap_or_default();
         match class {
             "TextBlock" => self.text(speaker, field("text")),
             "ToolUseBlock" | "ServerToolUseBlock" => {
                 let call = called(field("id"), field("name"), &part["input"].to_string());
-                self.push(What::Called(call), self.work());
+                self.push(EntryKind::ToolCall(call), self.work());
             }
             "ToolResultBlock" | "ServerToolResultBlock" => {
                 let is_error = part["is_error"] == true;
-                let answer = Answer {
+                let answer = ToolResult {
                     call: field("tool_use_id").to_owned(),
-                    kind: if is_error { AnswerKind::Error } else { AnswerKind::Fine },
+                    kind: if is_error { ToolResultKind::Error } else { ToolResultKind::Ok },
                     text: content(&part["content"]),
                 };
-                self.push(What::Answered(answer), self.work());
+                self.push(EntryKind::ToolResult(answer), self.work());
             }
             // Thoughts, and what later versions may have: nothing that was said or done.
             _ => {}
         }
     }
 
-    fn text(&mut self, speaker: Speaker, text: &str) {
+    fn text(&mut self, speaker: PartSource, text: &str) {
         let is_one_of = |prompts: &[&str]| prompts.iter().any(|prompt| text.starts_with(prompt));
         let provenance = match speaker {
-            Speaker::Program => Provenance::Synthetic,
-            Speaker::Tools if is_interruption_mark(text) => Provenance::Synthetic,
-            Speaker::Tools if text.starts_with(WRAP_UP) => {
+            PartSource::Program => Provenance::Synthetic,
+            PartSource::Tools if is_interruption_mark(text) => Provenance::Synthetic,
+            PartSource::Tools if text.starts_with(WRAP_UP) => {
                 self.is_wrapping_up = true;
-                Provenance::Ours
+                Provenance::Longhaul
             }
-            Speaker::Tools if is_one_of(&CONTINUES) => {
+            PartSource::Tools if is_one_of(&CONTINUES) => {
                 self.is_wrapping_up = false;
-                Provenance::Ours
+                Provenance::Longhaul
             }
-            Speaker::Tools if is_one_of(&NOTES) => Provenance::Ours,
-            Speaker::Model | Speaker::Tools => self.work(),
+            PartSource::Tools if is_one_of(&NOTES) => Provenance::Longhaul,
+            PartSource::Model | PartSource::Tools => self.work(),
         };
         let text = text.to_owned();
-        self.push(if speaker == Speaker::Tools { What::Told(text) } else { What::Said(text) }, provenance);
+        self.push(if speaker == PartSource::Tools { EntryKind::AgentNote(text) } else { EntryKind::ModelText(text) }, provenance);
     }
 
     fn work(&self) -> Provenance {
         if self.is_wrapping_up { Provenance::WrapUp } else { Provenance::Work }
     }
 
-    fn push(&mut self, what: What, provenance: Provenance) {
+    fn push(&mut self, what: EntryKind, provenance: Provenance) {
         self.transcript.push(what, provenance, None);
     }
 }
 
 /// Whose message it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Speaker {
+enum PartSource {
     Model,
     Program,
     /// The tools, and what the program has to tell besides.

@@ -14,21 +14,21 @@ mod room;
 mod steps;
 mod summary;
 
-use crate::transcript::Transcript;
+use crate::transcript::Conversation;
 use longhaul_core::{Fault, Span, Usd};
 use measure::weight;
 use opening::CLOSING;
-use room::Room;
-use steps::Steps;
+use room::TokenBudget;
+use steps::WorkLog;
 
-pub use condense::{CONDENSE_TOKENS_MAX, condensing_prompt};
-pub use measure::{estimated_tokens, shortened};
-pub(crate) use opening::BEHIND_TASK;
+pub use condense::{SUMMARY_TOKENS_MAX, summary_prompt};
+pub use measure::{estimated_tokens, truncate_middle};
+pub(crate) use opening::AFTER_TASK;
 pub use summary::Summary;
 
 /// How long a seed may be, in tokens, where nothing else is wanted: a few percent of the smallest context
 /// window, and more than enough for the end of any work.
-pub const SEED_TOKENS_MAX: u64 = 12_000;
+pub const HANDOFF_TOKENS_MAX: u64 = 12_000;
 
 /// Of one thing that is told nearly whole: some 40 lines of output.
 const WHOLE_WEIGHT_MAX: u64 = 3200;
@@ -42,11 +42,11 @@ const SHORTENED: &str = "Older steps that are not told here as a whole";
 
 /// What a seed must say besides what was said and done.
 #[derive(Clone, Copy, Debug)]
-pub struct About<'a> {
+pub struct HandoffContext<'a> {
     /// The task, in full.
     pub task: &'a str,
     /// Why the earlier session could not be continued.
-    pub reason: Reason<'a>,
+    pub reason: HandoffReason<'a>,
     /// The money that is left, if it is limited.
     pub money_left: Option<Usd>,
     /// The time that is left, if it is limited.
@@ -57,42 +57,42 @@ pub struct About<'a> {
 
 /// Why a session could not be continued.
 #[derive(Clone, Copy, Debug)]
-pub enum Reason<'a> {
+pub enum HandoffReason<'a> {
     /// By our table.
     Fault(Fault),
     /// In other words, to follow "could not be continued: ".
     Text(&'a str),
 }
 
-impl<'a> About<'a> {
+impl<'a> HandoffContext<'a> {
     /// What must be said where nothing is limited.
-    pub fn unlimited(task: &'a str, reason: Reason<'a>) -> About<'a> {
-        About { task, reason, money_left: None, time_left: None, files_changed: &[] }
+    pub fn unlimited(task: &'a str, reason: HandoffReason<'a>) -> HandoffContext<'a> {
+        HandoffContext { task, reason, money_left: None, time_left: None, files_changed: &[] }
     }
 }
 
 /// The text that begins a fresh session. It is at most `tokens_max` long by [`estimated_tokens`]; if the
 /// task alone leaves no room, it is the task in full and a short note.
-pub fn seed(transcript: &Transcript, about: &About<'_>, tokens_max: u64) -> String {
-    let draft = Draft::of(transcript, about, tokens_max);
-    draft.map_or_else(|| opening::minimal(about.task), Draft::told_in_lines)
+pub fn handoff_prompt(transcript: &Conversation, about: &HandoffContext<'_>, tokens_max: u64) -> String {
+    let draft = HandoffDraft::new(transcript, about, tokens_max);
+    draft.map_or_else(|| opening::minimal(about.task), HandoffDraft::render_in_lines)
 }
 
 /// The same with a model's summary in the place of the older work that is told a line each. All else is as it
 /// would be without. A summary that says nothing is not used; one that is too long is cut at the end of a line.
-pub fn summarised_seed(
-    transcript: &Transcript,
-    about: &About<'_>,
+pub fn handoff_prompt_with_summary(
+    transcript: &Conversation,
+    about: &HandoffContext<'_>,
     tokens_max: u64,
     summary: &Summary,
 ) -> String {
-    let draft = Draft::of(transcript, about, tokens_max);
-    draft.map_or_else(|| opening::minimal(about.task), |draft| draft.told_by(summary))
+    let draft = HandoffDraft::new(transcript, about, tokens_max);
+    draft.map_or_else(|| opening::minimal(about.task), |draft| draft.render_with(summary))
 }
 
 /// A seed but for its older work.
-struct Draft<'a> {
-    steps: Steps<'a>,
+struct HandoffDraft<'a> {
+    steps: WorkLog<'a>,
     /// What comes before the older work.
     before: String,
     /// The most recent work.
@@ -100,15 +100,15 @@ struct Draft<'a> {
     /// How many steps are older than that.
     older: usize,
     /// What is left for them.
-    room: Room,
+    room: TokenBudget,
 }
 
-impl<'a> Draft<'a> {
+impl<'a> HandoffDraft<'a> {
     /// Nothing if the task leaves no room.
-    fn of(transcript: &'a Transcript, about: &About<'_>, tokens_max: u64) -> Option<Draft<'a>> {
-        let steps = Steps::of(transcript, about.task);
+    fn new(transcript: &'a Conversation, about: &HandoffContext<'_>, tokens_max: u64) -> Option<HandoffDraft<'a>> {
+        let steps = WorkLog::new(transcript, about.task);
         let opening = opening::opening(about, !steps.is_empty());
-        let mut room = Room::of_tokens(tokens_max).beside(&opening)?.beside(CLOSING)?;
+        let mut room = TokenBudget::of_tokens(tokens_max).beside(&opening)?.beside(CLOSING)?;
         // Each part may take a share of what the parts before it left. They are made in the order of their
         // worth, which is not that of the text.
         let share = room.share(1, 4);
@@ -124,7 +124,7 @@ impl<'a> Draft<'a> {
         let summary = room.part("The agent's summary of its earlier work", DROPPED, summary, share);
         // Older work gets a third at the most: a line says little of what it stands for.
         let for_lines = steps.lines().map(|line| weight(&line)).sum::<u64>().min(room.share(1, 3));
-        let recent_in = |room: &mut Room| {
+        let recent_in = |room: &mut TokenBudget| {
             let share = room.share(1, 1).saturating_sub(for_lines);
             room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share)
         };
@@ -135,24 +135,24 @@ impl<'a> Draft<'a> {
         let recent = recent_in(&mut room);
         let older = steps.count() - recent.items_taken;
         let before = [opening, asked.text, files.text, summary.text, problems.text, first.text].concat();
-        Some(Draft { steps, before, recent: recent.text, older, room })
+        Some(HandoffDraft { steps, before, recent: recent.text, older, room })
     }
 
-    fn told_in_lines(mut self) -> String {
+    fn render_in_lines(mut self) -> String {
         let lines: Vec<String> = self.steps.lines().take(self.older).collect();
         let share = self.room.share(1, 1);
         let earlier = self.room.part("Earlier work, a line each", DROPPED, lines.into_iter(), share);
-        self.told(&earlier.text)
+        self.rendered(&earlier.text)
     }
 
-    fn told_by(self, summary: &Summary) -> String {
+    fn render_with(self, summary: &Summary) -> String {
         match summary.part(self.room).filter(|_| self.older > 0) {
-            Some(earlier) => self.told(&earlier),
-            None => self.told_in_lines(),
+            Some(earlier) => self.rendered(&earlier),
+            None => self.render_in_lines(),
         }
     }
 
-    fn told(self, earlier: &str) -> String {
+    fn rendered(self, earlier: &str) -> String {
         self.before + earlier + &self.recent + CLOSING
     }
 }

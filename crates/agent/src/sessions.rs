@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// How an agent keeps its sessions: a file each, in folders below its configuration directory.
-pub trait Sessions {
+pub trait SessionLayout {
     /// The configuration directory of an agent that is started with these variables.
     fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>;
 
@@ -16,7 +16,7 @@ pub trait Sessions {
     fn default_config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf>;
 
     /// Below the configuration directory: what holds all folders of sessions.
-    fn folders(&self) -> &'static Path;
+    fn projects_dir(&self) -> &'static Path;
 
     /// Below the configuration directory: where an agent that works in `cwd`, a real path, looks for the
     /// file of this session.
@@ -26,24 +26,24 @@ pub trait Sessions {
     fn health(&self, bytes: &[u8]) -> Health;
 
     /// The same bytes without what is damaged; nothing if nothing is.
-    fn repaired(&self, bytes: &[u8]) -> Option<Vec<u8>>;
+    fn repair(&self, bytes: &[u8]) -> Option<Vec<u8>>;
 
     /// The rows that an attempt's stream tells and these bytes, which it wrote last, do not hold; they belong
     /// behind them. `begun` is how many bytes there were when the attempt began, if it was this file.
-    fn missing(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8>;
+    fn missing_rows(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8>;
 
     /// The tool calls whose results the conversation shows, by the agent's names for them.
-    fn answered(&self, bytes: &[u8]) -> BTreeSet<String>;
+    fn visible_tool_results(&self, bytes: &[u8]) -> BTreeSet<String>;
 
     /// The agent's name for the last row of the conversation.
-    fn end(&self, bytes: &[u8]) -> Option<String>;
+    fn last_row_id(&self, bytes: &[u8]) -> Option<String>;
 
     /// The agent's name for the message that the conversation is to go on from, where its last turns were for nothing
     /// but saving the work: the one before them. They were asked for in our words, or in these.
-    fn before_wrap_up(&self, bytes: &[u8], words: Option<&str>) -> Option<String>;
+    fn resume_point_before_wrap_up(&self, bytes: &[u8], words: Option<&str>) -> Option<String>;
 
     /// The bytes up to this message, and with it.
-    fn up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8];
+    fn history_up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8];
 
     /// Whether a file that held `before` and now holds `after` went on from where it was, or from this message if it
     /// was to go on from there.

@@ -1,11 +1,11 @@
 //! The user's own tables, over those of this program.
 
-use crate::{Effects, Prices, TableError};
+use crate::{EffectRules, Prices, TableError};
 
 /// Tables as a user wrote them, in the form of the bundled ones. Where there is none, the bundled one
 /// holds alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tables {
+pub struct UserTables {
     /// Prices, which hold before the bundled ones: see `prices.toml`.
     pub prices: Option<String>,
     /// Calls with effects, besides the bundled ones: see `effects.toml`.
@@ -14,7 +14,7 @@ pub struct Tables {
 
 /// Which of a user's tables cannot be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TablesError {
+pub enum UserTablesError {
     /// The prices.
     #[error("read the table of prices: {0}")]
     Prices(TableError),
@@ -23,24 +23,24 @@ pub enum TablesError {
     Effects(TableError),
 }
 
-impl Tables {
+impl UserTables {
     /// The prices that hold.
     ///
     /// # Errors
     /// [`TablesError::Prices`].
-    pub(crate) fn prices(&self) -> Result<Prices, TablesError> {
+    pub(crate) fn prices(&self) -> Result<Prices, UserTablesError> {
         let bundled = Prices::bundled().clone();
         let Some(text) = &self.prices else { return Ok(bundled) };
-        Ok(Prices::parse(text).map_err(TablesError::Prices)?.before(bundled))
+        Ok(Prices::parse(text).map_err(UserTablesError::Prices)?.overriding(bundled))
     }
 
     /// The effects that are known.
     ///
     /// # Errors
     /// [`TablesError::Effects`].
-    pub(crate) fn effects(&self) -> Result<Effects, TablesError> {
-        let bundled = Effects::bundled().clone();
+    pub(crate) fn effects(&self) -> Result<EffectRules, UserTablesError> {
+        let bundled = EffectRules::bundled().clone();
         let Some(text) = &self.effects else { return Ok(bundled) };
-        Ok(Effects::parse(text).map_err(TablesError::Effects)?.besides(bundled))
+        Ok(EffectRules::parse(text).map_err(UserTablesError::Effects)?.merged_with(bundled))
     }
 }

@@ -8,16 +8,16 @@ use longhaul_core::Moment;
 
 /// What was said and done, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Transcript {
+pub struct Conversation {
     /// Everything, in the order it was recorded.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ConversationEntry>,
 }
 
 /// One thing said or done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ConversationEntry {
     /// What it is.
-    pub what: What,
+    pub kind: EntryKind,
     /// Where it comes from.
     pub provenance: Provenance,
     /// When it was recorded, if the record says so.
@@ -32,31 +32,31 @@ pub enum Provenance {
     /// What was done to save the work when a limit was near: nothing that whoever goes on could use.
     WrapUp,
     /// A prompt that Longhaul sent on its own behalf.
-    Ours,
+    Longhaul,
     /// The agent's program speaking of itself: error messages, placeholders, marks of an interruption.
     Synthetic,
 }
 
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EntryKind {
     /// What was asked of the agent: the task, and what a person or Longhaul said later.
-    Asked(String),
+    Prompt(String),
     /// What the model said.
-    Said(String),
+    ModelText(String),
     /// The agent's own summary of all that came before.
-    Summarised(String),
+    Compaction(String),
     /// What the agent's program told the model, such as the end of something in the background.
-    Told(String),
+    AgentNote(String),
     /// A tool call.
-    Called(Call),
+    ToolCall(ToolCall),
     /// What a tool call brought.
-    Answered(Answer),
+    ToolResult(ToolResult),
 }
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct ToolCall {
     /// Its id.
     pub id: String,
     /// The tool's name.
@@ -64,12 +64,12 @@ pub struct Call {
     /// All arguments, as JSON.
     pub input: String,
     /// The one argument that says most, if any does.
-    pub argument: Option<Argument>,
+    pub argument: Option<ToolArgument>,
 }
 
 /// The argument of a tool call that says most.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
+pub enum ToolArgument {
     /// The command that is run.
     Command(String),
     /// The file that is written.
@@ -78,68 +78,68 @@ pub enum Argument {
     Other(String),
 }
 
-impl Argument {
+impl ToolArgument {
     /// The argument as it was given.
     pub fn as_str(&self) -> &str {
         match self {
-            Argument::Command(text) | Argument::ChangedFile(text) | Argument::Other(text) => text,
+            ToolArgument::Command(text) | ToolArgument::ChangedFile(text) | ToolArgument::Other(text) => text,
         }
     }
 }
 
 /// What a tool call brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct ToolResult {
     /// The id of the call.
     pub call: String,
     /// How the call ended.
-    pub kind: AnswerKind,
+    pub kind: ToolResultKind,
     /// The text of the result.
     pub text: String,
 }
 
 /// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerKind {
+pub enum ToolResultKind {
     /// It did what it does.
-    Fine,
+    Ok,
     /// It failed, or was not let run.
     Error,
     /// It was interrupted: it may have taken effect in full, in part or not at all.
     Unknown,
 }
 
-impl Transcript {
+impl Conversation {
     /// The first thing that was asked by a person: the task of the session.
     pub fn task(&self) -> Option<&str> {
-        self.entries.iter().find_map(|entry| match &entry.what {
-            What::Asked(text) if entry.provenance == Provenance::Work => Some(text.as_str()),
-            What::Asked(_)
-            | What::Said(_)
-            | What::Summarised(_)
-            | What::Told(_)
-            | What::Called(_)
-            | What::Answered(_) => None,
+        self.entries.iter().find_map(|entry| match &entry.kind {
+            EntryKind::Prompt(text) if entry.provenance == Provenance::Work => Some(text.as_str()),
+            EntryKind::Prompt(_)
+            | EntryKind::ModelText(_)
+            | EntryKind::Compaction(_)
+            | EntryKind::AgentNote(_)
+            | EntryKind::ToolCall(_)
+            | EntryKind::ToolResult(_) => None,
         })
     }
 
     /// This and what came after it, where a run had several sessions.
     #[must_use]
-    pub fn followed_by(mut self, later: Transcript) -> Transcript {
+    pub fn then(mut self, later: Conversation) -> Conversation {
         self.entries.extend(later.entries);
         self
     }
 
     /// Adds an entry, unless it says nothing.
-    pub(crate) fn push(&mut self, what: What, provenance: Provenance, at: Option<Moment>) {
+    pub(crate) fn push(&mut self, what: EntryKind, provenance: Provenance, at: Option<Moment>) {
         let empty = match &what {
-            What::Asked(text) | What::Said(text) | What::Summarised(text) | What::Told(text) => {
+            EntryKind::Prompt(text) | EntryKind::ModelText(text) | EntryKind::Compaction(text) | EntryKind::AgentNote(text) => {
                 text.trim().is_empty()
             }
-            What::Called(_) | What::Answered(_) => false,
+            EntryKind::ToolCall(_) | EntryKind::ToolResult(_) => false,
         };
         if !empty {
-            self.entries.push(Entry { what, provenance, at });
+            self.entries.push(ConversationEntry { kind: what, provenance, at });
         }
     }
 }

@@ -28,14 +28,14 @@ pub fn judge(
     clock: Arc<SystemClock>,
 ) -> Result<ApiJudge, JudgeError> {
     let time_budget = if time_budget == Span::ZERO { Span(u64::MAX) } else { time_budget };
-    ApiJudge::new(settings, Preset::Keypoints.policy().call(time_budget), Prices::bundled().clone(), clock)
+    ApiJudge::new(settings, Preset::Keypoints.policy().api_call_policy(time_budget), Prices::bundled().clone(), clock)
 }
 
 /// The time and the chance of this process. Moments advance steadily from one reading of the calendar clock, so that
 /// somebody who sets that neither cuts a wait short nor makes it endless.
 #[derive(Debug)]
 pub struct SystemClock {
-    begun: Moment,
+    started_at: Moment,
     since: Instant,
     seed: u64,
     rolls: AtomicU64,
@@ -43,7 +43,7 @@ pub struct SystemClock {
 
 impl SystemClock {
     pub fn new() -> SystemClock {
-        SystemClock { begun: output::now(), since: Instant::now(), seed: seed(), rolls: AtomicU64::new(0) }
+        SystemClock { started_at: output::now(), since: Instant::now(), seed: seed(), rolls: AtomicU64::new(0) }
     }
 }
 
@@ -60,7 +60,7 @@ fn seed() -> u64 {
 impl Clock for SystemClock {
     fn now(&self) -> Now {
         let roll = draw(self.seed, self.rolls.fetch_add(1, Ordering::Relaxed), u64::MAX);
-        Now { at: self.begun + Span(self.since.elapsed().as_millis() as u64), roll }
+        Now { at: self.started_at + Span(self.since.elapsed().as_millis() as u64), roll }
     }
 
     async fn sleep_until(&self, at: Moment) {

@@ -33,14 +33,14 @@ mod why;
 
 pub use agent::{AgentArgs, ChangeArgs};
 pub use completions::CompletionsArgs;
-pub use config::{ConfigArgs, ConfigWhat, ConfiguredArgs, InitArgs, PathArgs, ShowConfigArgs, TrustArgs};
+pub use config::{ConfigArgs, ConfigCommand, ConfigSourceArgs, InitArgs, PathArgs, ShowConfigArgs, TrustArgs};
 pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use drill::{DrillAgentKind, DrillArgs};
 pub use events::{Destination, EventsArgs};
 pub use gc::GcArgs;
 pub use keep_going::KeepGoingArgs;
-pub use limits::{LimitArgs, MoreArgs, NONE, WrapUpArgs};
+pub use limits::{LimitArgs, AddLimitArgs, NONE, WrapUpArgs};
 pub use logs::LogsArgs;
 pub use man::ManArgs;
 pub use moving::{ExportArgs, ImportArgs};
@@ -53,9 +53,9 @@ pub use research::ResearchArgs;
 pub use resume::ResumeArgs;
 pub use run::RunArgs;
 pub use run_learn::RunLearnArgs;
-pub use runs::{By, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateAsked, StatusArgs};
+pub use runs::{GroupBy, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateFilter, StatusArgs};
 pub use schema::SchemaArgs;
-pub use seed::SeedArgs;
+pub use seed::HandoffArgs;
 pub use simulate::SimulateArgs;
 pub use why::WhyArgs;
 
@@ -77,14 +77,14 @@ const FIRST: &str = "Begin with `longhaul drill`, which needs neither an agent n
 )]
 pub struct Cli {
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub struct Global {
+pub struct GlobalArgs {
     /// How to print the result [default: text; json to a pipe, from commands that drive a run: run, resume, rerun,
     /// research, recover, attach, cancel]
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
@@ -106,7 +106,7 @@ pub struct Global {
     pub no_pager: bool,
     /// Last, because its heading in the help holds for everything behind it.
     #[command(flatten)]
-    pub configured: ConfiguredArgs,
+    pub configured: ConfigSourceArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -158,7 +158,7 @@ pub enum Command {
     /// End a run, and everything that it started
     Cancel(CancelArgs),
     /// Print what a fresh session would be told of a run's work
-    Seed(SeedArgs),
+    Seed(HandoffArgs),
     /// Pack a run into one file: its record, its sessions and its workspace
     #[command(after_help = moving::EXPORTED)]
     Export(ExportArgs),

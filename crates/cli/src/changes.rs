@@ -27,7 +27,7 @@ pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanCh
         allow_tools: some(&agent.allow_tools),
         deny_tools: some(&agent.deny_tools),
         checks: some(&agent.check),
-        notify: args.notify.named(),
+        notify: args.notify.commands(),
         policy: Some(changed_policy(args, plan, place)?),
         cwd,
     })

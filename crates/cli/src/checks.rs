@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use crate::shell;
-use longhaul_core::{Checking, Span};
+use longhaul_core::{CheckPolicy, Span};
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -28,9 +28,9 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
 pub fn checking(
     commands: &[String],
     (attempts, timeout): (Option<NonZeroU32>, Option<Span>),
-    before: Option<Checking>,
+    before: Option<CheckPolicy>,
     place: &Path,
-) -> Result<Option<Checking>, Failure> {
+) -> Result<Option<CheckPolicy>, Failure> {
     if commands.is_empty() && before.is_none() {
         return match (attempts, timeout) {
             (None, None) => Ok(None),
@@ -43,16 +43,16 @@ pub fn checking(
     for command in commands {
         check_command(command, place)?;
     }
-    let before = before.unwrap_or(Checking::DEFAULT);
-    Ok(Some(Checking {
-        attempts_max: attempts.map_or(before.attempts_max, Into::into),
+    let before = before.unwrap_or(CheckPolicy::DEFAULT);
+    Ok(Some(CheckPolicy {
+        failures_max: attempts.map_or(before.failures_max, Into::into),
         timeout: timeout.or(before.timeout).filter(|timeout| *timeout > Span::ZERO),
     }))
 }
 
 /// A command that the shell cannot read, or whose program is not there, would judge no work at all.
 fn check_command(command: &str, place: &Path) -> Result<(), Failure> {
-    match shell::flaw(command, Some(place)) {
+    match shell::check_command(command, Some(place)) {
         Some(why) => Err(Failure::usage(
             format!("check the work by `{command}`: {why}"),
             "name a command with --check that runs in the directory of the work, as a shell takes it",

@@ -9,10 +9,10 @@ mod facts;
 mod next;
 mod timeline;
 
-pub use attempts::{Attempt, Told, attempts_of};
-pub use entry::{AttemptEnded, Entry, What, Work};
-pub use facts::{Facts, facts_of, tool_calls_of};
-pub use next::{Next, Stand, next};
+pub use attempts::{AttemptHistory, RecordAt, attempts_of};
+pub use entry::{AttemptEnded, TimelineEntry, TimelineEvent, WorkDone};
+pub use facts::{AttemptFiles, read_attempt_files, tool_calls_of};
+pub use next::{NextStep, RunStatus, next};
 pub use timeline::{ending, timeline};
 
 #[cfg(test)]

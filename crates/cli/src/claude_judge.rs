@@ -8,8 +8,8 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, Tokens};
-use longhaul_playbook::judge::Then;
-use longhaul_playbook::{Judge, JudgeError, LearningPlace, Reply};
+use longhaul_playbook::judge::RetryAdvice;
+use longhaul_playbook::{Judge, JudgeError, LearningPaths, Reply};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
 /// Set for a session in which a session is judged: our hooks do nothing in it, or judging would never end.
-pub const JUDGING: &str = "LONGHAUL_JUDGE";
+pub const JUDGE_MARKER: &str = "LONGHAUL_JUDGE";
 
 /// The model where nothing names another, by the name that Claude Code has for it in every version.
 const MODEL: &str = "sonnet";
@@ -91,7 +91,7 @@ impl ClaudeJudge {
     ///
     /// # Errors
     /// If this program does not know where its own file is.
-    pub fn new(place: &LearningPlace, agent_path: Option<PathBuf>) -> io::Result<ClaudeJudge> {
+    pub fn new(place: &LearningPaths, agent_path: Option<PathBuf>) -> io::Result<ClaudeJudge> {
         let model = model(|name| env::var(name).ok());
         Ok(ClaudeJudge { longhaul: env::current_exe()?, agent_path, model, dir: place.dir().join("judge") })
     }
@@ -124,7 +124,7 @@ impl ClaudeJudge {
                 command.env_remove(name);
             }
         }
-        command.env(JUDGING, "1").current_dir(&self.dir);
+        command.env(JUDGE_MARKER, "1").current_dir(&self.dir);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -177,8 +177,8 @@ impl Judge for ClaudeJudge {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
         let output = self.run(prompt).await.map_err(|error| JudgeError {
             fault: Fault::AgentUnusable,
-            then: Then::Person,
-            said: format!("ask Claude Code: start {}: {error}", self.longhaul.display()),
+            retry: RetryAdvice::NeedsPerson,
+            message: format!("ask Claude Code: start {}: {error}", self.longhaul.display()),
             requests: 0,
         })?;
         reply(&output.stdout, &output.stderr, &self.model)
@@ -207,8 +207,8 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<Reply, JudgeError>
         let said = stderr.trim().lines().last().unwrap_or("it printed nothing");
         return Err(JudgeError {
             fault: Fault::Unknown,
-            then: Then::Later(None),
-            said: format!("ask Claude Code: the run broke off: {}", beginning(said)),
+            retry: RetryAdvice::Later(None),
+            message: format!("ask Claude Code: the run broke off: {}", beginning(said)),
             requests: 0,
         });
     };
@@ -234,21 +234,21 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<Reply, JudgeError>
         // A worker is called by hooks, and reads no configuration of runs.
         if fault == Fault::AgentMissing { "; LONGHAUL_AGENT_PATH names its program" } else { "" }
     );
-    Err(JudgeError { fault, then: then(&run), said, requests: run.attempts })
+    Err(JudgeError { fault, retry: then(&run), message: said, requests: run.attempts })
 }
 
 /// What follows for a question whose run ended like this.
-fn then(run: &Run) -> Then {
+fn then(run: &Run) -> RetryAdvice {
     let retry_at = run.retry_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
     let retry_at = retry_at.map(|at| Moment(at.as_millisecond().max(0).cast_unsigned()));
     match run.outcome {
-        OutcomeKind::NeedsPerson | OutcomeKind::Refused => Then::Person,
+        OutcomeKind::NeedsPerson | OutcomeKind::NotStarted => RetryAdvice::NeedsPerson,
         // The same question costs as much the next time.
-        OutcomeKind::OverBudget => Then::Never,
+        OutcomeKind::OverBudget => RetryAdvice::Never,
         OutcomeKind::Failed => match run.fault {
-            Some(Fault::ContextFull | Fault::Refused | Fault::BadRequest) => Then::Never,
-            Some(Fault::ModelUnknown) => Then::Person,
-            _ => Then::Later(None),
+            Some(Fault::ContextFull | Fault::Refused | Fault::BadRequest) => RetryAdvice::Never,
+            Some(Fault::ModelUnknown) => RetryAdvice::NeedsPerson,
+            _ => RetryAdvice::Later(None),
         },
         OutcomeKind::Done
         | OutcomeKind::OutOfTime
@@ -257,7 +257,7 @@ fn then(run: &Run) -> Then {
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater
         | OutcomeKind::Cancelled
-        | OutcomeKind::Suspended => Then::Later(retry_at),
+        | OutcomeKind::Suspended => RetryAdvice::Later(retry_at),
     }
 }
 
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn what_a_run_prints_is_what_a_judge_said() {
-        use OutcomeKind::{Cancelled, Done, Failed, NeedsPerson, OutOfTime, OverBudget, Refused, RetryLater};
+        use OutcomeKind::{Cancelled, Done, Failed, NeedsPerson, OutOfTime, OverBudget, NotStarted, RetryLater};
         let mut told = String::new();
         let mut tell = |outcome: OutcomeKind, fault: Option<Fault>, retry_at: Option<&str>| {
             let mut envelope = Envelope::without_run(outcome, 1, fault, "It said so.".to_owned());
@@ -287,7 +287,7 @@ mod tests {
             let printed = serde_json::to_vec(&envelope).expect("an envelope is JSON");
             let line = match reply(&printed, b"", "sonnet") {
                 Ok(reply) => format!("{:?} by {}\n", reply.text, reply.model),
-                Err(error) => format!("{} {:?}: {error}\n", error.fault, error.then),
+                Err(error) => format!("{} {:?}: {error}\n", error.fault, error.retry),
             };
             told.push_str(&line);
         };
@@ -295,7 +295,7 @@ mod tests {
         tell(RetryLater, Some(Fault::UsageLimit), Some("2026-11-23T05:00:00Z"));
         tell(RetryLater, Some(Fault::Overloaded), None);
         tell(NeedsPerson, Some(Fault::Auth), None);
-        tell(Refused, Some(Fault::AgentMissing), None);
+        tell(NotStarted, Some(Fault::AgentMissing), None);
         tell(Failed, Some(Fault::ContextFull), None);
         tell(Failed, Some(Fault::ModelUnknown), None);
         tell(Failed, Some(Fault::Refused), None);
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn a_run_that_broke_off() {
         let said =
-            |stderr: &str| reply(b"", stderr.as_bytes(), "sonnet").expect_err("nothing was printed").said;
+            |stderr: &str| reply(b"", stderr.as_bytes(), "sonnet").expect_err("nothing was printed").message;
         assert_eq!(said("warning: w\nerror: e\n"), "ask Claude Code: the run broke off: error: e");
         assert_eq!(said(""), "ask Claude Code: the run broke off: it printed nothing");
     }

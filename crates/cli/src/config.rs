@@ -18,21 +18,21 @@ pub mod trust;
 pub mod trusted;
 pub mod unknown;
 
-pub use origin::{Configured, Origin, Whose};
+pub use origin::{ConfiguredValues, Origin, FileOwner};
 
-use keys::Kind;
+use keys::ValueKind;
 
 /// A value as a file has it.
-pub fn written(kind: Kind, values: &[String]) -> String {
+pub fn written(kind: ValueKind, values: &[String]) -> String {
     let quoted = |text: &String| serde_json::Value::from(text.as_str()).to_string();
     let first = values.first().map(String::as_str);
     match kind {
-        Kind::Switch => first.is_some().to_string(),
-        Kind::List => format!("[{}]", values.iter().map(quoted).collect::<Vec<_>>().join(", ")),
-        Kind::Count => first.unwrap_or("0").to_owned(),
-        Kind::Amount if first.is_some_and(|number| number.parse::<f64>().is_ok()) => {
+        ValueKind::Switch => first.is_some().to_string(),
+        ValueKind::List => format!("[{}]", values.iter().map(quoted).collect::<Vec<_>>().join(", ")),
+        ValueKind::Count => first.unwrap_or("0").to_owned(),
+        ValueKind::Amount if first.is_some_and(|number| number.parse::<f64>().is_ok()) => {
             first.unwrap_or_default().to_owned()
         }
-        Kind::Amount | Kind::Text | Kind::Path => values.first().map(quoted).unwrap_or_default(),
+        ValueKind::Amount | ValueKind::Text | ValueKind::Path => values.first().map(quoted).unwrap_or_default(),
     }
 }

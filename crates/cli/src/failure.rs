@@ -5,7 +5,7 @@ use longhaul_core::{Fault, Outcome, OutcomeKind, RunId};
 /// The exit code of wrong usage: bad flags, a missing prompt, a directory that is not there.
 pub const USAGE: u8 = 2;
 /// The exit code of an error that nobody expected.
-pub const UNEXPECTED: u8 = 1;
+pub const UNEXPECTED_ERROR: u8 = 1;
 
 /// Why a command ended without doing its work.
 #[derive(Debug)]
@@ -26,15 +26,15 @@ impl Failure {
             error: error.into(),
             hint: Some(hint.into()),
             exit_code: USAGE,
-            outcome: OutcomeKind::Refused,
+            outcome: OutcomeKind::NotStarted,
             fault: None,
             run: None,
         }
     }
 
     /// The run cannot be begun here and now. Nothing was started, nothing was spent.
-    pub fn refused(error: impl Into<String>, hint: impl Into<String>, fault: Option<Fault>) -> Failure {
-        let outcome = OutcomeKind::Refused;
+    pub fn not_started(error: impl Into<String>, hint: impl Into<String>, fault: Option<Fault>) -> Failure {
+        let outcome = OutcomeKind::NotStarted;
         Failure {
             error: error.into(),
             hint: Some(hint.into()),
@@ -46,7 +46,7 @@ impl Failure {
     }
 
     /// The run could not be carried to an end, and `longhaul recover` can go on with it.
-    pub fn broken_off(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
+    pub fn aborted(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
         let outcome = OutcomeKind::Incomplete;
         Failure {
             error: error.into(),
@@ -63,7 +63,7 @@ impl Failure {
         Failure {
             error: error.into(),
             hint: None,
-            exit_code: UNEXPECTED,
+            exit_code: UNEXPECTED_ERROR,
             outcome: OutcomeKind::Bug,
             fault: None,
             run: None,

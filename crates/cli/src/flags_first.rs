@@ -5,14 +5,14 @@ use clap::{ArgAction, Command};
 use std::ffi::OsString;
 
 /// The arguments in the order that clap expects.
-pub struct Ordered {
+pub struct ReorderedArgs {
     pub arguments: Vec<OsString>,
     /// The place of the subcommand's name, if one is named.
     pub command: Option<usize>,
 }
 
 /// Moves flags behind the subcommand that they belong to.
-pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Ordered {
+pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
     let mut named = None;
     let mut global = Vec::new();
     let mut moved = Vec::new();
@@ -30,16 +30,16 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Ordered {
             break;
         }
         match owner(command, text) {
-            Owner::Subcommand { takes_value } => {
+            FlagOwner::Subcommand { takes_value } => {
                 moved.push(argument);
                 moved.extend(takes_value.then(|| rest.next()).flatten());
             }
-            Owner::Global { takes_value } => {
+            FlagOwner::Global { takes_value } => {
                 global.push(argument);
                 global.extend(takes_value.then(|| rest.next()).flatten());
             }
             // Not ours: clap says what is wrong with it, where it stands.
-            Owner::Nobody => {
+            FlagOwner::Nobody => {
                 global.push(argument);
                 break;
             }
@@ -48,16 +48,16 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Ordered {
     // Without a subcommand nothing is moved.
     global.append(&mut moved);
     global.extend(rest);
-    Ordered { arguments: global, command: named }
+    ReorderedArgs { arguments: global, command: named }
 }
 
-enum Owner {
+enum FlagOwner {
     Global { takes_value: bool },
     Subcommand { takes_value: bool },
     Nobody,
 }
 
-fn owner(command: &Command, text: &str) -> Owner {
+fn owner(command: &Command, text: &str) -> FlagOwner {
     let (name, inline) = text.split_once('=').map_or((text, false), |(name, _)| (name, true));
     let takes_value = |command: &Command| {
         command
@@ -66,14 +66,14 @@ fn owner(command: &Command, text: &str) -> Owner {
             .map(|argument| !inline && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append))
     };
     if !name.starts_with('-') {
-        return Owner::Nobody;
+        return FlagOwner::Nobody;
     }
     if let Some(takes_value) = takes_value(command) {
-        return Owner::Global { takes_value };
+        return FlagOwner::Global { takes_value };
     }
     match command.get_subcommands().find_map(takes_value) {
-        Some(takes_value) => Owner::Subcommand { takes_value },
-        None => Owner::Nobody,
+        Some(takes_value) => FlagOwner::Subcommand { takes_value },
+        None => FlagOwner::Nobody,
     }
 }
 

@@ -23,7 +23,7 @@ pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
         deny_tools: args.agent.deny_tools.clone(),
         block_urls,
         block_paths: block_paths(&args.block_paths, cwd)?,
-        answers: answers::of(args)?,
+        answers: answers::parse_answers(args)?,
     })
 }
 

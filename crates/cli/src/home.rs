@@ -4,7 +4,7 @@ use crate::failure::{Failure, USAGE};
 use crate::ledger;
 use longhaul::agents::{claude_config_dir, claude_session_file};
 use longhaul::quoted;
-use longhaul_agent::near;
+use longhaul_agent::did_you_mean;
 use longhaul_store::{Home, RunDir, RunFilter, StoreError, is_run_id};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -17,7 +17,7 @@ pub fn open() -> Result<Home, Failure> {
     Home::open(None, |name| env::var_os(name)).map_err(|error| {
         let hint =
             error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
-        Failure::refused(error.to_string(), hint, None)
+        Failure::not_started(error.to_string(), hint, None)
     })
 }
 
@@ -40,7 +40,7 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
             let runs: Vec<String> = home
                 .runs_newest_first()
                 .map_or_else(|_| Vec::new(), |runs| runs.map(|run| run.id().to_string()).collect());
-            let near = near(asked, runs.iter().map(String::as_str));
+            let near = did_you_mean(asked, runs.iter().map(String::as_str));
             let hint = match (near.as_slice(), runs.first()) {
                 ([], Some(last)) if asked.starts_with('@') => {
                     format!("the last run, {last}, did not start; `longhaul why {last}` says why")
@@ -65,7 +65,7 @@ fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
         return home.find(asked);
     }
     let Ok(mut ledger) = ledger::usable(home) else { return home.find(asked) };
-    let begins = ledger.begins(asked, CANDIDATES_MAX).unwrap_or_default();
+    let begins = ledger.by_prefix(asked, CANDIDATES_MAX).unwrap_or_default();
     if let Some(run) = begins.iter().find(|run| run.id().as_str() == asked) {
         return Ok(run.clone());
     }
@@ -91,12 +91,12 @@ fn by_path(asked: &str) -> Option<RunDir> {
 
 /// What is wrong on disk, with what to do about it.
 pub fn of_store(error: &StoreError) -> Failure {
-    Failure { hint: hint(error), ..Failure::refused(error.to_string(), "", None) }
+    Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "", None) }
 }
 
 /// What to do about it. Of a run that cannot be understood the work can still be gone on with.
 pub fn hint(error: &StoreError) -> Option<String> {
-    let record = error.broken_run().and_then(record_of);
+    let record = error.unreadable_run_dir().and_then(record_of);
     let seed = record.map(|path| {
         let path = quoted(&path.display().to_string());
         format!("what was done is still told by: longhaul seed --from-transcript {path}")
@@ -107,11 +107,11 @@ pub fn hint(error: &StoreError) -> Option<String> {
 
 /// The same of the run in this directory.
 fn record_of(dir: &Path) -> Option<PathBuf> {
-    record(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
+    best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
 }
 
 /// The file that tells most of a run's work: that of its session, else the last stream with something in it.
-pub fn record(run: &RunDir) -> Option<PathBuf> {
+pub fn best_transcript(run: &RunDir) -> Option<PathBuf> {
     let begun = || run.plan().ok()?.session.map(|session| session.id().clone());
     let session = run.status().ok().and_then(|status| status.session_id).or_else(begun);
     let file = session.and_then(|session| claude_session_file(&claude_config_dir()?, session.as_str()));

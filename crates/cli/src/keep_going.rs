@@ -37,7 +37,7 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
         || asked.time_limit.is_some()
         || asked.wall_limit.is_some()
         || asked.max_turns.is_some();
-    if !limits.are_set() && !is_unlimited_on_purpose {
+    if !limits.can_end_run() && !is_unlimited_on_purpose {
         return Err(Failure::usage(
             "--keep-going without a limit: the agent could work and spend forever",
             "give it --budget 10, --time-limit 12h, --wall-limit, --max-tokens or --max-turns; `--budget none` asks for no limit",
@@ -45,7 +45,7 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     }
     let longest = limits.time.max(limits.wall);
     resolved.policy.keep_going = Some(KeepGoing {
-        extended: flags.extended || longest >= Some(EXTENDED_FROM),
+        keep_improving: flags.extended || longest >= Some(EXTENDED_FROM),
         status_every: flags.status_every.unwrap_or(STATUS_EVERY),
         idle_stops_max: flags.idle_stops.map_or(IDLE_STOPS_MAX, Into::into),
     });

@@ -4,9 +4,9 @@ use crate::args::RunLearnArgs;
 use crate::failure::Failure;
 use crate::{home, output};
 use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
-use longhaul_agent::{Learn, Program};
-use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Queued};
-use longhaul_playbook::{JudgeSettings, Learning, LearningPlace, hooks};
+use longhaul_agent::{LearnSpec, Program};
+use longhaul_playbook::learning::{QueuedEvent, JudgeKind, LearningError, Queued};
+use longhaul_playbook::{JudgeSettings, LearningDb, LearningPaths, hooks};
 use longhaul_store::{Plan, RunDir};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,16 @@ pub fn hook() -> Option<Program> {
 }
 
 /// What the flags say.
-pub fn of(args: &RunLearnArgs) -> Result<Option<Learn>, Failure> {
+pub fn of(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
     if !args.learn {
         return Ok(None);
     }
     let hook = hook().filter(|hook| hook.path.to_str().is_some()).ok_or_else(|| {
         let what = "have the agent's hooks call longhaul: where its program is cannot be said in a command";
-        Failure::refused(what, "put it where every directory has a name that is text", None)
+        Failure::not_started(what, "put it where every directory has a name that is text", None)
     })?;
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
-    Ok(Some(Learn { hook, judge: judge.word().to_owned(), tokens_max: args.learn_tokens }))
+    Ok(Some(LearnSpec { hook, judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
 }
 
 /// Queues what a run that is over leaves to be learnt: its agent may have been killed before its hook could. What its hooks
@@ -42,16 +42,16 @@ pub fn after(run: &Path) {
     let Some(plan) = RunDir::at(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
     let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
     // One that only a later version knows is not ours to take another one for.
-    let Some(judge) = JudgeKind::of_word(&learn.judge) else { return };
+    let Some(judge) = JudgeKind::parse(&learn.judge) else { return };
     let Ok(home) = home::locate() else { return };
-    let place = LearningPlace::in_home(home.path());
+    let place = LearningPaths::in_home(home.path());
     let queued = |(session, transcript): (String, PathBuf)| {
-        let destination = hooks::noted_api(&place, &session)?;
+        let destination = hooks::session_api(&place, &session)?;
         Some(Queued {
             project: cwd.as_path().to_owned(),
             session: Some(session),
             transcript,
-            event: Event::Run,
+            event: QueuedEvent::Run,
             reason: None,
             judge,
             destination,
@@ -65,21 +65,21 @@ pub fn after(run: &Path) {
         return;
     }
     if let Err(error) = enqueue(&place, &all) {
-        output::warn(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
+        output::print_warning(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
     } else if is_ours && let Err(error) = start_worker(&place, &api, judge) {
         let hint = "what is queued is learnt by `longhaul playbook learn`";
-        output::warn(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
+        output::print_warning(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
     }
 }
 
 /// Starts a worker unless there is one. It leaves the terminal by itself, and is not waited for: who is killed with a hook is
 /// its child as long as it lives, and a hook ends at once.
-pub fn start_worker(place: &LearningPlace, destination: &str, judge: JudgeKind) -> io::Result<()> {
+pub fn start_worker(place: &LearningPaths, destination: &str, judge: JudgeKind) -> io::Result<()> {
     if place.has_worker(destination, judge) {
         return Ok(());
     }
     let mut worker = Command::new(env::current_exe()?);
-    worker.args(["playbook", "learn", "--worker", "--judge", judge.word()]).current_dir("/");
+    worker.args(["playbook", "learn", "--worker", "--judge", judge.as_str()]).current_dir("/");
     // It is no part of a run, and does not end with one.
     for mark in MARKS {
         worker.env_remove(mark);
@@ -87,8 +87,8 @@ pub fn start_worker(place: &LearningPlace, destination: &str, judge: JudgeKind) 
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
-fn enqueue(place: &LearningPlace, all: &[Queued]) -> Result<(), LearningError> {
-    let learning = Learning::open(place)?;
+fn enqueue(place: &LearningPaths, all: &[Queued]) -> Result<(), LearningError> {
+    let learning = LearningDb::open(place)?;
     all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }
 

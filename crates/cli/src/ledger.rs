@@ -20,7 +20,7 @@ pub fn open(home: &Home) -> Result<Ledger, Failure> {
         Ok(ledger) => Ok(ledger),
         Err(LedgerError::Runs(error)) => Err(of_store(&error)),
         Err(error @ LedgerError::Damaged { .. }) => {
-            output::talk(&format!("warning: {error}; making it anew"));
+            output::print_status(&format!("warning: {error}; making it anew"));
             let anew = Ledger::set_aside(home).and_then(|()| usable(home));
             anew.or_else(|error| instead(home, &error))
         }
@@ -34,7 +34,7 @@ pub fn usable(home: &Home) -> Result<Ledger, LedgerError> {
     match ledger.catch_up() {
         Ok(_) => Ok(ledger),
         Err(error @ LedgerError::Locked { .. }) => {
-            output::talk(&format!("warning: {error}; what is told may be some moments old"));
+            output::print_status(&format!("warning: {error}; what is told may be some moments old"));
             Ok(ledger)
         }
         Err(error) => Err(error),
@@ -43,7 +43,7 @@ pub fn usable(home: &Home) -> Result<Ledger, LedgerError> {
 
 fn instead(home: &Home, error: &LedgerError) -> Result<Ledger, Failure> {
     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    output::talk(&format!("warning: {error}; reading every run's directory instead{hint}"));
+    output::print_status(&format!("warning: {error}; reading every run's directory instead{hint}"));
     own(home)
 }
 
@@ -56,5 +56,5 @@ fn own(home: &Home) -> Result<Ledger, Failure> {
 
 /// What is wrong with the ledger, for a command that cannot do without it.
 pub fn failure(error: &LedgerError) -> Failure {
-    Failure { hint: error.hint(), ..Failure::refused(error.to_string(), "", None) }
+    Failure { hint: error.hint(), ..Failure::not_started(error.to_string(), "", None) }
 }

@@ -1,18 +1,18 @@
 //! From flags to the limits of a run; what makes no sense is refused before anything is started.
 
-use crate::args::{LimitArgs, MoreArgs, WrapUpArgs};
+use crate::args::{LimitArgs, AddLimitArgs, WrapUpArgs};
 use crate::commands::show::limit_used;
 use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use longhaul::raised;
-use longhaul_core::{Limits, Policy, Reach, Run, RunId, Span, WrapUp};
+use longhaul_core::{Limits, Policy, LimitThreshold, Run, RunId, Span, WrapUp};
 
 /// Applies the flags of a new run to its policy.
 pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
     let policy = &mut resolved.policy;
     set(args, &mut policy.limits);
     if let Some(time) = wrap_up.wrap_up_time {
-        policy.wrap_up = Some(WrapUp { time: Some(time) });
+        policy.wrap_up = Some(WrapUp { reserve: Some(time) });
     }
     if wrap_up.no_wrap_up {
         policy.wrap_up = None;
@@ -33,7 +33,7 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
 }
 
 /// The limits of a run that goes on: each is the total that is wanted.
-pub fn changed(args: &LimitArgs, more: &MoreArgs, policy: &Policy) -> Result<Limits, Failure> {
+pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result<Limits, Failure> {
     let mut limits = policy.limits;
     set(args, &mut limits);
     if let Some(usd) = more.add_budget {
@@ -52,13 +52,13 @@ pub fn changed(args: &LimitArgs, more: &MoreArgs, policy: &Policy) -> Result<Lim
 }
 
 /// Rejects a run that has nothing left to continue with. `before` is its policy without what was typed.
-pub fn check_left(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
+pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
     // The answer to come may cost as much as those before, and nobody knows what that was.
-    let used = run.used(run.state().ended);
+    let used = run.used(run.state().finished_at);
     let Some((limit, reach)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
     let left = match reach {
-        Reach::All => "used up",
-        Reach::Reserve => "used up but for what is held back to save the work",
+        LimitThreshold::Exhausted => "used up",
+        LimitThreshold::Reserve => "used up but for what is held back to save the work",
     };
     let figures =
         limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
@@ -100,7 +100,7 @@ fn check(policy: &Policy) -> Result<(), Failure> {
         ));
     }
     let shortest = limits.time.into_iter().chain(limits.wall).min();
-    if let (Some(WrapUp { time: Some(reserve) }), Some(limit)) = (policy.wrap_up, shortest)
+    if let (Some(WrapUp { reserve: Some(reserve) }), Some(limit)) = (policy.wrap_up, shortest)
         && reserve >= limit
     {
         return Err(Failure::usage(

@@ -54,7 +54,7 @@ fn warn_of_variables(cli: &Cli) {
     }
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for (warning, hint) in config::unknown::warnings(&Cli::command(), names) {
-        output::warn(&warning, Some(&hint));
+        output::print_warning(&warning, Some(&hint));
     }
 }
 
@@ -64,8 +64,8 @@ fn main() -> ExitCode {
         Some(error) => {
             let hint =
                 "what was printed is incomplete: see that stdout can be written to, and print it again";
-            output::complain(&format!("write to stdout: {error}"), Some(hint));
-            ExitCode::from(failure::UNEXPECTED)
+            output::print_error(&format!("write to stdout: {error}"), Some(hint));
+            ExitCode::from(failure::UNEXPECTED_ERROR)
         }
         None => code,
     }
@@ -90,10 +90,10 @@ fn run() -> ExitCode {
     }
     let command = Cli::command();
     let typed = flags_first::reorder(&command, std::env::args_os().collect());
-    let line = match config::arguments::complete(&command, typed) {
+    let line = match config::arguments::add_configured_args(&command, typed) {
         Ok(line) => line,
         Err(failure) => {
-            output::complain(&failure.error, failure.hint.as_deref());
+            output::print_error(&failure.error, failure.hint.as_deref());
             return ExitCode::from(failure.exit_code);
         }
     };
@@ -103,13 +103,13 @@ fn run() -> ExitCode {
         Err(error) => return output::usage::answer(&visible::without_hidden(error, &command)),
     };
     if let Some(failure) = line.warning {
-        output::warn(&format!("{}; going on without it", failure.error), failure.hint.as_deref());
+        output::print_warning(&format!("{}; going on without it", failure.error), failure.hint.as_deref());
     }
     cli.global.configured.values = line.configured;
     cli.resolve_format();
     warn_of_variables(&cli);
     let format = output::format(&cli.global);
-    let prints = format != OutputFormat::Text && !cli.command.tells_on_stdout();
+    let prints = format != OutputFormat::Text && !cli.command.streams_events_to_stdout();
     let ended = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::resume::resume(&cli.global, &args),
@@ -151,8 +151,8 @@ fn run() -> ExitCode {
     match ended {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            let failure = cli.global.configured.values.explain(failure);
-            output::complain(&failure.error, failure.hint.as_deref());
+            let failure = cli.global.configured.values.add_origin(failure);
+            output::print_error(&failure.error, failure.hint.as_deref());
             // A program that reads JSON gets an envelope whatever happened; wrong usage is for people.
             if prints && failure.exit_code != failure::USAGE {
                 let mut envelope =

@@ -18,7 +18,7 @@ fn check_channel(text: &str, cwd: Option<&Path>) -> Result<(), Failure> {
     let channel: Channel = text.parse().map_err(unusable)?;
     channel.check(|name| env::var(name).ok()).map_err(unusable)?;
     let Channel::Command(command) = channel else { return Ok(()) };
-    match shell::flaw(&command, cwd) {
+    match shell::check_command(&command, cwd) {
         Some(why) => Err(Failure::usage(
             format!("notify by `{command}`: {why}"),
             "name a command that runs in the directory of the work, as a shell takes it; it reads JSON on its stdin",

@@ -1,7 +1,7 @@
 //! From flags to a policy: a preset and what the user changed in it, each value with its origin.
 
 use crate::args::{PolicyArgs, PolicyValueArgs};
-use longhaul_core::{Policy, Preset, ServerBound, SessionLoss, Span};
+use longhaul_core::{Policy, Preset, OutageBound, SessionLoss, Span};
 use std::collections::BTreeMap;
 
 /// A policy and where each of its values came from.
@@ -16,7 +16,7 @@ pub struct ResolvedPolicy {
 pub fn resolve(args: &PolicyArgs, preset: Option<Preset>, resume_or_new: bool) -> ResolvedPolicy {
     let preset = preset.or(args.preset).unwrap_or(Preset::Default);
     let mut policy = preset.policy();
-    let mut origins = BTreeMap::from([("preset".to_owned(), preset.word().to_owned())]);
+    let mut origins = BTreeMap::from([("preset".to_owned(), preset.as_str().to_owned())]);
     let mut flag = |name: &str| drop(origins.insert(name.to_owned(), "flag".to_owned()));
     change(&args.values, &mut policy, &mut flag);
     if resume_or_new {
@@ -43,7 +43,7 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
     if let Some(cap) = args.retry_cap {
         policy.backoff.cap = cap;
         // A cap that was asked for holds for overload too.
-        policy.overload_cap = policy.overload_cap.at_most(cap);
+        policy.early_overload_cap = policy.early_overload_cap.at_most(cap);
         flag("retry_cap");
     }
     if let Some(jitter) = args.retry_jitter {
@@ -51,7 +51,7 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
         flag("retry_jitter");
     }
     if let Some(limit) = args.outage_limit {
-        policy.server_bound = ServerBound::Time(unless_zero(limit));
+        policy.outage_bound = OutageBound::Time(unless_zero(limit));
         flag("outage_limit");
     }
     if let Some(timeout) = args.attempt_timeout {
@@ -71,7 +71,7 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
         flag("orphan_timeout");
     }
     if let Some(longest) = args.max_wait {
-        policy.max_wait = unless_zero(longest);
+        policy.max_reset_wait = unless_zero(longest);
         flag("max_wait");
     }
     if let Some(wait) = args.background_wait {

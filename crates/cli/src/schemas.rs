@@ -5,7 +5,7 @@
 mod derived;
 
 /// A schema.
-pub struct Described {
+pub struct SchemaEntry {
     /// The name of its file, and what `longhaul schema` takes for it: the command's, where one prints it.
     pub name: &'static str,
     /// What it describes.
@@ -22,7 +22,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 macro_rules! described {
     ($($name:literal: $about:literal,)*) => {
         /// Every schema: first what commands print, in the order of their help, then what else there is to read.
-        pub const ALL: &[Described] = &[$(Described {
+        pub const ALL: &[SchemaEntry] = &[$(SchemaEntry {
             name: $name,
             about: $about,
             text: include_str!(concat!("../../../docs/schemas/", $name, ".schema.json")),

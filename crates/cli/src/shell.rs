@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Why a command cannot be run in this directory; in no directory that is known yet, only what no shell can read.
-pub fn flaw(command: &str, cwd: Option<&Path>) -> Option<String> {
+pub fn check_command(command: &str, cwd: Option<&Path>) -> Option<String> {
     if command.trim().is_empty() {
         return Some("it is empty".to_owned());
     }

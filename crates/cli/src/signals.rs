@@ -1,7 +1,7 @@
 //! The process's signals as cancels: Ctrl-C once to interrupt, twice to stop now; SIGTERM and SIGHUP
 //! to stop gracefully.
 
-use longhaul_core::By;
+use longhaul_core::CancelSource;
 use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 pub const CANCELS_MAX: usize = 8;
 
 /// Listens from now on. Must be called on a runtime.
-pub fn cancels() -> io::Result<mpsc::Receiver<By>> {
+pub fn cancels() -> io::Result<mpsc::Receiver<CancelSource>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut hang_up = signal(SignalKind::hangup())?;
@@ -21,10 +21,10 @@ pub fn cancels() -> io::Result<mpsc::Receiver<By>> {
             let by = tokio::select! {
                 _ = interrupt.recv() => {
                     presses += 1;
-                    if presses == 1 { By::Person } else { By::PersonNow }
+                    if presses == 1 { CancelSource::Person } else { CancelSource::PersonNow }
                 }
-                _ = terminate.recv() => By::Sigterm,
-                _ = hang_up.recv() => By::Sighup,
+                _ = terminate.recv() => CancelSource::Sigterm,
+                _ = hang_up.recv() => CancelSource::Sighup,
             };
             if sender.send(by).await.is_err() {
                 return;

@@ -3,7 +3,7 @@
 use crate::args::RunArgs;
 use crate::failure::Failure;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Tables, TablesError};
+use longhaul_agent::{UserTables, UserTablesError};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
@@ -18,16 +18,16 @@ const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below 
 
 /// The dialect with the tables that the flags name.
 pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
-    let tables = Tables {
+    let tables = UserTables {
         prices: args.prices.as_deref().map(|path| read("--prices", path)).transpose()?,
         effects: args.effects.as_deref().map(|path| read("--effects", path)).transpose()?,
     };
     Claude::with_tables(tables).map_err(|error| {
         let (path, hint) = match &error {
-            TablesError::Prices(_) => (&args.prices, PRICES_HINT),
-            TablesError::Effects(_) => (&args.effects, EFFECTS_HINT),
+            UserTablesError::Prices(_) => (&args.prices, PRICES_HINT),
+            UserTablesError::Effects(_) => (&args.effects, EFFECTS_HINT),
         };
-        let (TablesError::Prices(error) | TablesError::Effects(error)) = &error;
+        let (UserTablesError::Prices(error) | UserTablesError::Effects(error)) = &error;
         let path = path.as_deref().unwrap_or(Path::new("")).display();
         Failure::usage(format!("read {path}: {error}"), hint)
     })

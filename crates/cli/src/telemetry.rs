@@ -8,19 +8,19 @@ mod on;
 #[cfg(not(feature = "otel"))]
 pub use off::{Sending, Voice, wanted};
 #[cfg(feature = "otel")]
-pub use on::{Sending, Voice, wanted};
+pub use on::{TelemetryHandle, TelemetryExporter, wanted};
 
 use longhaul::Observer;
 
 /// What the environment wants, in words.
 pub struct Wanted {
     /// Which signals go where.
-    pub told: String,
+    pub standard: String,
     /// What is wrong with that.
     pub complaint: Option<String>,
 }
 
 /// Has a run told by `voice`, and shown to `inner`.
-pub fn telling<'a>(inner: &'a mut dyn Observer, voice: Voice) -> impl Observer + 'a {
-    voice.telling(inner)
+pub fn telling<'a>(inner: &'a mut dyn Observer, voice: TelemetryExporter) -> impl Observer + 'a {
+    voice.with_telemetry(inner)
 }

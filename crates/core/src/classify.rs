@@ -5,8 +5,8 @@
 //! without one. Exit codes and the vendor's `subtype` alone prove nothing, and no prose is looked at.
 
 use crate::{
-    ApiError, Continuity, Ending, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError,
-    StopReason, StopWhy, TurnResult,
+    ApiError, Continuity, TerminalReason, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError,
+    StopReason, StopCause, AgentResult,
 };
 
 // The signals that ask a process to end; everything else that ends one is a crash.
@@ -16,60 +16,60 @@ const SIGTERM: i32 = 15;
 
 /// Why the attempt failed; nothing if it finished its work.
 pub fn classify(evidence: &Evidence) -> Option<Fault> {
-    let settled = evidence.result.as_ref().filter(|_| !evidence.turn_open);
+    let settled = evidence.result.as_ref().filter(|_| !evidence.exchange_open);
     // Nothing excuses it: going on would go on unguarded.
     if evidence.guard_lapsed {
         return Some(Fault::GuardLapsed);
     }
     // What was done in another conversation than this run's was done without knowing the work.
-    let elsewhere = evidence.stopped == Some(StopWhy::OtherSession);
-    if elsewhere || evidence.continuity == Some(Continuity::Separate) {
+    let elsewhere = evidence.stop_cause == Some(StopCause::WrongSession);
+    if elsewhere || evidence.continuity == Some(Continuity::Unrelated) {
         return Some(Fault::SessionLost);
     }
     // Nothing failed: the run has used what it may.
-    if evidence.stopped == Some(StopWhy::LimitReached) {
+    if evidence.stop_cause == Some(StopCause::LimitReached) {
         return None;
     }
-    if let Some(fault) = by_our_stop(evidence.stopped).filter(|_| !outlasts_a_stop(evidence, settled)) {
+    if let Some(fault) = classify_stop_cause(evidence.stop_cause).filter(|_| !outlasts_stop(evidence, settled)) {
         return Some(fault);
     }
     if let Some(startup) = evidence.startup {
-        return Some(by_startup(startup));
+        return Some(classify_startup(startup));
     }
     match settled {
-        Some(result) => by_result(evidence, result),
+        Some(result) => classify_result(evidence, result),
         // However hard it was stopped.
-        None if evidence.stopped == Some(StopWhy::Suspended) => Some(Fault::Interrupted),
-        None if evidence.memory_kill => Some(Fault::OutOfMemory),
-        None => Some(by_exit(evidence.exit)),
+        None if evidence.stop_cause == Some(StopCause::Suspended) => Some(Fault::Interrupted),
+        None if evidence.oom_killed => Some(Fault::OutOfMemory),
+        None => Some(classify_exit(evidence.exit)),
     }
 }
 
 /// A turn that was finished before our stop reached the agent stays finished, and an exhausted quota
 /// stays exhausted: coming back before its reset would only be refused.
-fn outlasts_a_stop(evidence: &Evidence, settled: Option<&TurnResult>) -> bool {
-    settled.is_some_and(|result| matches!(by_result(evidence, result), None | Some(Fault::UsageLimit)))
+fn outlasts_stop(evidence: &Evidence, settled: Option<&AgentResult>) -> bool {
+    settled.is_some_and(|result| matches!(classify_result(evidence, result), None | Some(Fault::UsageLimit)))
 }
 
-fn by_our_stop(stopped: Option<StopWhy>) -> Option<Fault> {
+fn classify_stop_cause(stopped: Option<StopCause>) -> Option<Fault> {
     match stopped? {
-        StopWhy::Stalled | StopWhy::NoProgress => Some(Fault::Stalled),
-        StopWhy::AttemptTimeout => Some(Fault::AttemptTimeout),
-        StopWhy::AuthRejected => Some(Fault::Auth),
-        StopWhy::OtherSession => Some(Fault::SessionLost),
-        StopWhy::Memory => Some(Fault::OutOfMemory),
+        StopCause::Stalled | StopCause::NoProgress => Some(Fault::Stalled),
+        StopCause::TimedOut => Some(Fault::AttemptTimeout),
+        StopCause::AuthRejected => Some(Fault::Auth),
+        StopCause::WrongSession => Some(Fault::SessionLost),
+        StopCause::MemoryLimit => Some(Fault::OutOfMemory),
         // It had its result, which decides. A cancelled run is ended by the cancel, not by a fault; and one that was
         // to save its work by its limit.
-        StopWhy::Lingered
-        | StopWhy::BackgroundStopped
-        | StopWhy::Cancelled
-        | StopWhy::Suspended
-        | StopWhy::Reserve
-        | StopWhy::LimitReached => None,
+        StopCause::DidNotExit
+        | StopCause::BackgroundStopped
+        | StopCause::Cancelled
+        | StopCause::Suspended
+        | StopCause::WrapUp
+        | StopCause::LimitReached => None,
     }
 }
 
-fn by_startup(startup: StartupError) -> Fault {
+fn classify_startup(startup: StartupError) -> Fault {
     match startup {
         StartupError::ProgramMissing => Fault::AgentMissing,
         StartupError::Unusable
@@ -84,40 +84,40 @@ fn by_startup(startup: StartupError) -> Fault {
 }
 
 /// A process that ended without a (last) result.
-fn by_exit(exit: Exit) -> Fault {
+fn classify_exit(exit: Exit) -> Fault {
     match exit {
         // Exit 0 without a result is how SIGINT looks; 143 and 129 are SIGTERM and SIGHUP, handled.
         Exit::Code(0 | 143 | 129) | Exit::Signal(SIGTERM | SIGHUP | SIGINT) => Fault::Interrupted,
-        Exit::Code(_) | Exit::Signal(_) | Exit::Unseen | Exit::NeverSpawned => Fault::Crashed,
+        Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => Fault::Crashed,
     }
 }
 
-fn by_result(evidence: &Evidence, result: &TurnResult) -> Option<Fault> {
-    if result.is_error { Some(by_error(evidence, result)) } else { by_claimed_success(result) }
+fn classify_result(evidence: &Evidence, result: &AgentResult) -> Option<Fault> {
+    if result.is_error { Some(classify_error(evidence, result)) } else { classify_reported_success(result) }
 }
 
 /// A result that the vendor calls an error.
-fn by_error(evidence: &Evidence, result: &TurnResult) -> Fault {
+fn classify_error(evidence: &Evidence, result: &AgentResult) -> Fault {
     let rejected = evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
-    match result.ending {
-        Ending::Aborted => return Fault::Interrupted,
-        Ending::PromptTooLong | Ending::TooLarge => return Fault::ContextFull,
-        Ending::MaxTurns => return Fault::TurnLimit,
-        Ending::BudgetExhausted => return Fault::AgentBudget,
-        Ending::HookStopped => return Fault::Unfinished,
-        Ending::Completed | Ending::ApiError | Ending::Other | Ending::Unstated => {}
+    match result.terminal_reason {
+        TerminalReason::Aborted => return Fault::Interrupted,
+        TerminalReason::PromptTooLong | TerminalReason::TooLarge => return Fault::ContextFull,
+        TerminalReason::MaxTurns => return Fault::TurnLimit,
+        TerminalReason::BudgetExhausted => return Fault::AgentBudget,
+        TerminalReason::HookStopped => return Fault::Unfinished,
+        TerminalReason::Completed | TerminalReason::ApiError | TerminalReason::Other | TerminalReason::NotReported => {}
     }
     if rejected || result.api_error == Some(ApiError::UsageLimitReached) {
         return Fault::UsageLimit;
     }
-    by_typed_error(result.api_error)
-        .or_else(|| result.api_status.and_then(|status| by_status(status, result.message_error)))
+    classify_typed_error(result.api_error)
+        .or_else(|| result.api_status.and_then(|status| classify_status(status, result.message_error)))
         .or_else(|| (result.stop_reason == StopReason::Refusal).then_some(Fault::Refused))
-        .or_else(|| by_message_error(result.message_error))
+        .or_else(|| classify_message_error(result.message_error))
         .unwrap_or(Fault::Unknown)
 }
 
-fn by_typed_error(error: Option<ApiError>) -> Option<Fault> {
+fn classify_typed_error(error: Option<ApiError>) -> Option<Fault> {
     match error? {
         ApiError::UsageLimitReached => Some(Fault::UsageLimit),
         ApiError::ConnectionFailed | ApiError::Malformed => Some(Fault::Network),
@@ -129,7 +129,7 @@ fn by_typed_error(error: Option<ApiError>) -> Option<Fault> {
     }
 }
 
-pub(crate) fn by_status(status: u16, message: Option<MessageError>) -> Option<Fault> {
+pub(crate) fn classify_status(status: u16, message: Option<MessageError>) -> Option<Fault> {
     match (status, message) {
         // A 400 says by its message error what it is about.
         (402, _) | (_, Some(MessageError::Billing)) => Some(Fault::Billing),
@@ -144,7 +144,7 @@ pub(crate) fn by_status(status: u16, message: Option<MessageError>) -> Option<Fa
     }
 }
 
-fn by_message_error(error: Option<MessageError>) -> Option<Fault> {
+fn classify_message_error(error: Option<MessageError>) -> Option<Fault> {
     match error? {
         MessageError::Authentication => Some(Fault::Auth),
         MessageError::Billing => Some(Fault::Billing),
@@ -159,18 +159,18 @@ fn by_message_error(error: Option<MessageError>) -> Option<Fault> {
 }
 
 /// A result that the vendor calls a success, which is not yet one.
-pub(crate) fn by_claimed_success(result: &TurnResult) -> Option<Fault> {
-    match result.ending {
-        Ending::Completed => {}
-        Ending::HookStopped => return Some(Fault::Unfinished),
-        Ending::ApiError
-        | Ending::PromptTooLong
-        | Ending::TooLarge
-        | Ending::Aborted
-        | Ending::MaxTurns
-        | Ending::BudgetExhausted
-        | Ending::Other
-        | Ending::Unstated => return Some(Fault::Unknown),
+pub(crate) fn classify_reported_success(result: &AgentResult) -> Option<Fault> {
+    match result.terminal_reason {
+        TerminalReason::Completed => {}
+        TerminalReason::HookStopped => return Some(Fault::Unfinished),
+        TerminalReason::ApiError
+        | TerminalReason::PromptTooLong
+        | TerminalReason::TooLarge
+        | TerminalReason::Aborted
+        | TerminalReason::MaxTurns
+        | TerminalReason::BudgetExhausted
+        | TerminalReason::Other
+        | TerminalReason::NotReported => return Some(Fault::Unknown),
     }
     if result.stop_reason == StopReason::Refusal {
         return Some(Fault::Refused);

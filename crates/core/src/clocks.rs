@@ -15,13 +15,13 @@ pub struct Clocks {
     pub downtime: Span,
     /// Time between an end and the moment when somebody let the run go on.
     #[serde(default)]
-    pub over: Span,
+    pub finished: Span,
 }
 
 impl Clocks {
     /// Time since the run began, as long as it was not over.
     pub fn wall(&self, at: Moment) -> Span {
-        at.since(self.started) - self.over
+        at.since(self.started) - self.finished
     }
 
     /// Time the run worked: wall without waits and sleep.

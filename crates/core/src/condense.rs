@@ -1,13 +1,13 @@
 //! Older work in a model's words: what came of asking for them, for a new session that is told the record.
 //! Whether they are asked for, and for how long, is the policy's; which model, only the world knows.
 
-use crate::{Evidence, Fault, Tally, classify};
+use crate::{Evidence, Fault, Usage, classify};
 use serde::{Deserialize, Serialize};
 
 /// What the world has to say of an order to condense, once nothing of it is left.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a run has few of them, and none is kept")]
-pub enum Condensation {
+pub enum SummaryReport {
     /// Nothing is older than what is told nearly whole: no model was asked.
     NotNeeded,
     /// The model's process is gone, or never was; this is what it leaves.
@@ -18,7 +18,7 @@ pub enum Condensation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Condensed {
+pub enum SummaryResult {
     /// There is a summary.
     Written,
     /// There was nothing to condense.
@@ -28,11 +28,11 @@ pub enum Condensed {
 }
 
 /// What a condensation came to, and what it used.
-pub(crate) fn came_to(condensation: &Condensation) -> (Condensed, Tally) {
+pub(crate) fn summary_result(condensation: &SummaryReport) -> (SummaryResult, Usage) {
     match condensation {
-        Condensation::NotNeeded => (Condensed::NotNeeded, Tally::default()),
-        Condensation::Ended(evidence) => {
-            (classify(evidence).map_or(Condensed::Written, Condensed::Failed), evidence.tally)
+        SummaryReport::NotNeeded => (SummaryResult::NotNeeded, Usage::default()),
+        SummaryReport::Ended(evidence) => {
+            (classify(evidence).map_or(SummaryResult::Written, SummaryResult::Failed), evidence.usage)
         }
     }
 }

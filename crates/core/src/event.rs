@@ -1,8 +1,8 @@
 //! What the core is told: facts, in the past tense.
 
 use crate::{
-    By, Checked, Condensation, Evidence, Moment, SessionFound, SessionId, SessionPlan, SettingChange, Signs,
-    Span, StartupError, Tally, TurnResult,
+    CancelSource, CheckResult, SummaryReport, Evidence, Moment, SessionFileState, SessionId, SessionPlan, SettingChange, ProcessActivity,
+    Span, StartupError, Usage, AgentResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ pub enum Event {
     /// Somebody wants this run carried out, on this session.
     Started(SessionPlan),
     /// A person resumes a finished run, and changed these settings.
-    Reopened(Ask, Vec<SettingChange>),
+    Reopened(ResumeRequest, Vec<SettingChange>),
     /// The session to be continued was looked for, and this was found.
-    Inspected(SessionFound),
+    SessionInspected(SessionFileState),
     /// What was ordered to be condensed is, or will not be; nothing that did it is left.
-    Condensed(Condensation),
+    SummaryEnded(SummaryReport),
     /// The agent's process is there.
-    Spawned(Proc),
+    Spawned(ProcessId),
     /// The agent's process could not be started.
     SpawnFailed(SpawnError),
     /// The agent's stream said something.
@@ -26,9 +26,9 @@ pub enum Event {
     /// The process is gone and its output is read to the end.
     Exited(Evidence),
     /// The work was judged, and nothing that did it is left.
-    Checked(Checked),
+    CheckEnded(CheckResult),
     /// The processes of a silent agent were looked at, and this was seen; nothing if nobody can look.
-    Examined(Option<Signs>),
+    ProcessesProbed(Option<ProcessActivity>),
     /// Everything that carried the attempt's mark is gone; so many processes had to be ended.
     Swept(u32),
     /// The deadline has come.
@@ -36,13 +36,13 @@ pub enum Event {
     /// The machine was asleep for so long; or nobody supervised the run, and its agent did nothing.
     Downtime(Span),
     /// Somebody wants the run to end.
-    Cancelled(By),
+    Cancelled(CancelSource),
     /// A new supervisor took over a run whose supervisor died.
     Recovered {
         /// What it found.
-        found: Found,
+        found: FoundAttempt,
         /// When the dead one had last written something down, if it had.
-        last_at: Option<Moment>,
+        last_record_at: Option<Moment>,
         /// The settings that a person changed at the takeover.
         changes: Vec<SettingChange>,
     },
@@ -52,11 +52,11 @@ pub enum Event {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Ask {
+pub enum ResumeRequest {
     /// What ended the run, and to continue.
     Continue,
     /// The task once more.
-    Again,
+    RepeatTask,
     /// These words.
     Prompt(String),
 }
@@ -64,18 +64,18 @@ pub enum Ask {
 /// What a recovering supervisor found of the last attempt.
 #[expect(clippy::large_enum_variant, reason = "there is one for each recovery")]
 #[derive(Clone, Debug, PartialEq)]
-pub enum Found {
+pub enum FoundAttempt {
     /// Its process lives.
-    Live(Proc),
+    Running(ProcessId),
     /// Its process is gone, or never was; this is what its files say. Where older work was being condensed for
     /// it: what is left of that.
-    Gone(Evidence),
+    Ended(Evidence),
 }
 
 /// A process, so named that another one of the same number is not mistaken for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Proc {
+pub struct ProcessId {
     /// The process id.
     pub pid: u32,
     /// When it started, in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`).
@@ -113,22 +113,22 @@ pub enum Notice {
     /// The session is open: the agent named it and may now spend money in it.
     SessionOpened(SessionId),
     /// A sign of life that means nothing more.
-    Stirred,
+    Activity,
     /// A message of the model, or a part of one, is finished.
     MessageEnded,
     /// A turn is running.
-    TurnBegan,
+    ExchangeStarted,
     /// A tool call began.
-    ToolBegan,
+    ToolStarted,
     /// A tool call brought a result.
     ToolEnded,
     /// The agent called our tool that says that the work is finished, and was answered; or ended its last message
     /// with the words that a person agreed on for that.
-    Claimed,
+    ClaimedDone,
     /// A turn ended with a result.
-    TurnEnded(TurnResult),
+    ExchangeEnded(AgentResult),
     /// No turn is owed any more.
-    Idled,
+    Idle,
     /// So many background shells or sub-agents are running.
     BackgroundChanged(u32),
     /// The agent is about to repeat a request by itself.
@@ -142,16 +142,16 @@ pub enum Notice {
     },
     /// An answer of the model is complete, or was cut, or a result has stated what was used: this is what the
     /// attempt has used by now.
-    Used(Tally),
+    UsageUpdated(Usage),
     /// The account's usage window changed.
     RateLimitChanged(RateLimit),
     /// The agent's process stands still (SIGSTOP): it hears nothing, not even the end of its tools. Said by
     /// the world, not by the stream, and no sign of life.
-    Halted,
+    ProcessFrozen,
     /// What the workspace looks like at the end of a turn, as a number that changes with it. Said by the world.
-    Surveyed(u64),
+    WorkspaceFingerprinted(u64),
     /// The run's processes have more memory resident than they may. Said by the world, and no sign of life.
-    Swollen,
+    MemoryExceeded,
 }
 
 /// A statement on the account's usage window.

@@ -2,7 +2,7 @@
 //!
 //! A dialect turns vendor fields into these closed words; an agent's prose never gets here.
 
-use crate::{Continuity, RateLimit, SessionId, Span, StopWhy, Tokens, Usd};
+use crate::{Continuity, RateLimit, SessionId, Span, StopCause, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
 /// How a process ended.
@@ -15,7 +15,7 @@ pub enum Exit {
     /// It was ended by this signal.
     Signal(i32),
     /// It is gone, and nobody saw how (its supervisor was dead).
-    Unseen,
+    Unobserved,
     /// It was never started.
     NeverSpawned,
 }
@@ -26,17 +26,17 @@ pub enum Exit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Why we stopped it ourselves, if we did. Filled in by the run, not by the dialect.
-    pub stopped: Option<StopWhy>,
+    pub stop_cause: Option<StopCause>,
     /// How the process ended.
     pub exit: Exit,
     /// Whether the kernel or a limit of ours killed it for its memory.
-    pub memory_kill: bool,
+    pub oom_killed: bool,
     /// Why it could not be started or refused to start.
     pub startup: Option<StartupError>,
     /// The last result of the process, if there was one.
-    pub result: Option<TurnResult>,
+    pub result: Option<AgentResult>,
     /// Whether a new turn had begun after that result (then the result is not the end).
-    pub turn_open: bool,
+    pub exchange_open: bool,
     /// The last statement on the account's usage window.
     pub rate_limit: Option<RateLimit>,
     /// How long the server asked to wait, where the agent passes that on: a floor of our wait.
@@ -45,9 +45,9 @@ pub struct Evidence {
     pub guard_lapsed: bool,
     /// How many calls our guards denied.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
-    pub denied: u32,
+    pub denied_calls: u32,
     /// How its questions were answered.
-    #[serde(default, skip_serializing_if = "Questions::are_none")]
+    #[serde(default, skip_serializing_if = "Questions::is_empty")]
     pub questions: Questions,
     /// The session as the stream named it; nothing if the agent died before naming one.
     pub session: Option<SessionId>,
@@ -57,46 +57,46 @@ pub struct Evidence {
     pub continuity: Option<Continuity>,
     /// Whether a turn or a tool call was completed: the supervisor may not have been there to see it.
     #[serde(default)]
-    pub progressed: bool,
+    pub made_progress: bool,
     /// Whether the agent said in its last turn that the work is finished: by a call, or by words agreed on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub claimed: bool,
+    pub claimed_done: bool,
     /// How many of its turns ended with a result.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
-    pub turns: u32,
+    pub results: u32,
     /// Number of background commands and sub-agents that ended with the process.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub background: u32,
     /// What the workspace looked like when it was over, where somebody looked. Filled in by the world.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workspace: Option<u64>,
+    pub workspace_fingerprint: Option<u64>,
     /// What the attempt used.
-    pub tally: Tally,
+    pub usage: Usage,
 }
 
 impl Evidence {
     /// The evidence of a process of which nothing is known but its exit.
     pub fn of_exit(exit: Exit) -> Evidence {
         Evidence {
-            stopped: None,
+            stop_cause: None,
             exit,
-            memory_kill: false,
+            oom_killed: false,
             startup: None,
             result: None,
-            turn_open: false,
+            exchange_open: false,
             rate_limit: None,
             retry_after: None,
             guard_lapsed: false,
-            denied: 0,
+            denied_calls: 0,
             questions: Questions::default(),
             session: None,
             continuity: None,
-            progressed: false,
-            claimed: false,
-            turns: 0,
+            made_progress: false,
+            claimed_done: false,
+            results: 0,
             background: 0,
-            workspace: None,
-            tally: Tally::default(),
+            workspace_fingerprint: None,
+            usage: Usage::default(),
         }
     }
 }
@@ -113,12 +113,12 @@ pub struct Questions {
 
 impl Questions {
     /// Whether nothing was asked.
-    pub fn are_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         *self == Questions::default()
     }
 
     /// Counts questions by whether each was answered by a default.
-    pub fn count(&mut self, by_default: impl Iterator<Item = bool>) {
+    pub fn record(&mut self, by_default: impl Iterator<Item = bool>) {
         for by_default in by_default {
             self.answered = self.answered.saturating_add(1);
             self.by_default = self.by_default.saturating_add(u32::from(by_default));
@@ -163,11 +163,11 @@ pub enum StartupError {
 /// The vendor's statement at the end of a turn, in closed words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TurnResult {
+pub struct AgentResult {
     /// The vendor's own verdict. On its own it proves nothing.
     pub is_error: bool,
     /// Why the turn ended.
-    pub ending: Ending,
+    pub terminal_reason: TerminalReason,
     /// The HTTP status behind an API error.
     pub api_status: Option<u16>,
     /// The vendor's typed kind of API error.
@@ -184,11 +184,11 @@ pub struct TurnResult {
     pub stop_hook_capped: bool,
 }
 
-impl TurnResult {
+impl AgentResult {
     /// A turn that ended well with an answer.
-    pub const COMPLETED: TurnResult = TurnResult {
+    pub const COMPLETED: AgentResult = AgentResult {
         is_error: false,
-        ending: Ending::Completed,
+        terminal_reason: TerminalReason::Completed,
         api_status: None,
         api_error: None,
         message_error: None,
@@ -200,7 +200,7 @@ impl TurnResult {
 
     /// Whether the turn counts as progress: it ended well and brought an answer.
     pub fn is_progress(&self) -> bool {
-        !self.is_error && !self.empty && self.ending == Ending::Completed
+        !self.is_error && !self.empty && self.terminal_reason == TerminalReason::Completed
     }
 }
 
@@ -208,7 +208,7 @@ impl TurnResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Ending {
+pub enum TerminalReason {
     /// By itself.
     Completed,
     /// An API error.
@@ -228,7 +228,7 @@ pub enum Ending {
     /// A word we do not know.
     Other,
     /// The vendor gave none.
-    Unstated,
+    NotReported,
 }
 
 /// The vendor's typed API error (`api_error` of Claude Code 2.1.330).
@@ -297,48 +297,48 @@ pub enum StopReason {
 /// What one attempt used, as far as its stream tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Tally {
+pub struct Usage {
     /// Tokens of completed messages, each message once.
     pub tokens: Tokens,
     /// Tokens of messages that were cut before their final usage arrived: an estimate.
-    pub cut_tokens: Tokens,
+    pub truncated_tokens: Tokens,
     /// Completed messages.
     pub messages: u32,
     /// Messages cut in mid-flight.
-    pub cut_messages: u32,
+    pub truncated_messages: u32,
     /// Completed messages of the main conversation: what a limit on turns counts. Those of sub-agents are not among
     /// them.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub turns: u32,
     /// Cost that the vendor stated for this process.
-    pub cost: Usd,
+    pub reported_cost: Usd,
     /// Cost priced by us, for messages that no statement of the vendor covers.
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
     /// Whether some tokens could not be priced, because the model is in no price table.
     pub unpriced: bool,
 }
 
-impl Tally {
+impl Usage {
     /// Whether the model said anything, whole or in part.
-    pub fn is_silent(&self) -> bool {
-        self.messages == 0 && self.cut_messages == 0
+    pub fn is_empty(&self) -> bool {
+        self.messages == 0 && self.truncated_messages == 0
     }
 
     /// What was spent, as stated and as estimated.
-    pub fn money(&self) -> Usd {
-        self.cost + self.cost_estimated
+    pub fn total_cost(&self) -> Usd {
+        self.reported_cost + self.estimated_cost
     }
 
     /// Both tallies together.
-    pub fn plus(self, other: Tally) -> Tally {
-        Tally {
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
             tokens: self.tokens + other.tokens,
-            cut_tokens: self.cut_tokens + other.cut_tokens,
+            truncated_tokens: self.truncated_tokens + other.truncated_tokens,
             messages: self.messages.saturating_add(other.messages),
-            cut_messages: self.cut_messages.saturating_add(other.cut_messages),
+            truncated_messages: self.truncated_messages.saturating_add(other.truncated_messages),
             turns: self.turns.saturating_add(other.turns),
-            cost: self.cost + other.cost,
-            cost_estimated: self.cost_estimated + other.cost_estimated,
+            reported_cost: self.reported_cost + other.reported_cost,
+            estimated_cost: self.estimated_cost + other.estimated_cost,
             unpriced: self.unpriced || other.unpriced,
         }
     }

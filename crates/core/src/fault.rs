@@ -1,7 +1,7 @@
 //! Why an attempt failed: the closed list of faults and their wire words.
 //! What to do about each is in `remedy.rs`, how each is recognised in `classify.rs`.
 
-use crate::{Ending, StopReason, TurnResult};
+use crate::{TerminalReason, StopReason, AgentResult};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -124,9 +124,9 @@ impl Fault {
     }
 
     /// Returns the same for an attempt with this last result, which can say more about an agent that stopped.
-    pub fn describe_with(self, result: Option<&TurnResult>) -> &'static str {
+    pub fn describe_with(self, result: Option<&AgentResult>) -> &'static str {
         match (self, result) {
-            (Fault::Unfinished, Some(result)) if result.ending == Ending::HookStopped => {
+            (Fault::Unfinished, Some(result)) if result.terminal_reason == TerminalReason::HookStopped => {
                 "a hook stopped the agent"
             }
             (Fault::Unfinished, Some(result)) if result.stop_hook_capped => {

@@ -2,42 +2,42 @@
 //! the last: the session as it is, a copy placed where the agent looks, a repaired one, a fork, a new
 //! session that is told the record of the work, and a new one that is told the task alone.
 
-use crate::{Fault, Say, SessionId, SessionPlan, SpawnPlan};
+use crate::{Fault, PromptKind, SessionId, SessionPlan, AttemptPlan};
 use serde::{Deserialize, Serialize};
 
 /// A rung of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Rung {
+pub enum ResumeStrategy {
     /// The session as it is.
-    Resume,
+    AsIs,
     /// A copy of the session's file, placed where the agent looks for it.
-    Place,
+    Relocate,
     /// The session without what is damaged in its file, and with what it lacks; the original is kept.
     Repair,
     /// A new session that begins with the history of the old one.
     Fork,
     /// A new session that is told what is on record of the work.
-    Seed,
+    Handoff,
     /// A new session that is told the task.
     Fresh,
 }
 
-impl Rung {
+impl ResumeStrategy {
     /// Every rung, from the best to the last.
-    pub const ALL: &'static [Rung] =
-        &[Rung::Resume, Rung::Place, Rung::Repair, Rung::Fork, Rung::Seed, Rung::Fresh];
+    pub const ALL: &'static [ResumeStrategy] =
+        &[ResumeStrategy::AsIs, ResumeStrategy::Relocate, ResumeStrategy::Repair, ResumeStrategy::Fork, ResumeStrategy::Handoff, ResumeStrategy::Fresh];
 
     /// The wire word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Rung::Resume => "resume",
-            Rung::Place => "place",
-            Rung::Repair => "repair",
-            Rung::Fork => "fork",
-            Rung::Seed => "seed",
-            Rung::Fresh => "fresh",
+            ResumeStrategy::AsIs => "resume",
+            ResumeStrategy::Relocate => "place",
+            ResumeStrategy::Repair => "repair",
+            ResumeStrategy::Fork => "fork",
+            ResumeStrategy::Handoff => "seed",
+            ResumeStrategy::Fresh => "fresh",
         }
     }
 }
@@ -46,13 +46,13 @@ impl Rung {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum SessionFound {
+pub enum SessionFileState {
     /// Its file is where the agent looks, and whole. Also where nobody but the agent can look.
     Ready,
     /// Its file is where the agent looks, and parts of it are no rows.
     Damaged,
     /// Its file is where the agent looks, and ends before what the agent is on record to have said and done.
-    Behind,
+    Stale,
     /// Its file is in another place: another working directory's, another configuration's, or the run's.
     Elsewhere,
     /// There is a file, and no conversation in it.
@@ -65,9 +65,9 @@ pub enum SessionFound {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Because {
+pub enum StrategyReason {
     /// For what was found of the session.
-    Found(SessionFound),
+    SessionFile(SessionFileState),
     /// Because of this fault the session cannot go on.
     Fault(Fault),
     /// No session was ever opened, or nothing was ever said in it.
@@ -86,27 +86,27 @@ pub enum Continuity {
     /// What was said since follows an older part: what came after that is not in the history any more.
     Branched,
     /// What was said since follows nothing that was there before: the agent began anew, silently.
-    Separate,
+    Unrelated,
 }
 
 /// A set of rungs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RungSet(u8);
+pub struct StrategySet(u8);
 
-impl RungSet {
+impl StrategySet {
     /// This set with `rung` in it.
-    pub fn with(self, rung: Rung) -> RungSet {
-        RungSet(self.0 | 1 << rung as u8)
+    pub fn with(self, rung: ResumeStrategy) -> StrategySet {
+        StrategySet(self.0 | 1 << rung as u8)
     }
 
     /// Whether `rung` is in it.
-    pub fn contains(self, rung: Rung) -> bool {
+    pub fn contains(self, rung: ResumeStrategy) -> bool {
         self.0 & 1 << rung as u8 != 0
     }
 }
 
 /// The session whose history the attempt begins with, if it begins with any.
-pub(crate) fn history_of(plan: &SessionPlan) -> Option<&SessionId> {
+pub(crate) fn source_session(plan: &SessionPlan) -> Option<&SessionId> {
     match plan {
         SessionPlan::New(_) => None,
         SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
@@ -115,37 +115,37 @@ pub(crate) fn history_of(plan: &SessionPlan) -> Option<&SessionId> {
 
 /// The rung for a session of which this was found; nothing if it cannot be continued. What has been
 /// tried since the last progress is not tried again for the same reason.
-pub(crate) fn rung(plan: &SessionPlan, found: SessionFound, tried: RungSet) -> Option<Rung> {
+pub(crate) fn strategy_for(plan: &SessionPlan, found: SessionFileState, tried: StrategySet) -> Option<ResumeStrategy> {
     let forks = matches!(plan, SessionPlan::Fork { .. });
     match found {
-        SessionFound::Empty | SessionFound::Missing => None,
-        _ if forks => Some(Rung::Fork),
-        SessionFound::Ready => Some(Rung::Resume),
+        SessionFileState::Empty | SessionFileState::Missing => None,
+        _ if forks => Some(ResumeStrategy::Fork),
+        SessionFileState::Ready => Some(ResumeStrategy::AsIs),
         // The agent passes over what is no row, and is told of what is missing: a repair that does not hold
         // is no loss.
-        SessionFound::Damaged | SessionFound::Behind if tried.contains(Rung::Repair) => Some(Rung::Resume),
-        SessionFound::Damaged | SessionFound::Behind => Some(Rung::Repair),
-        SessionFound::Elsewhere if tried.contains(Rung::Place) => None,
-        SessionFound::Elsewhere => Some(Rung::Place),
+        SessionFileState::Damaged | SessionFileState::Stale if tried.contains(ResumeStrategy::Repair) => Some(ResumeStrategy::AsIs),
+        SessionFileState::Damaged | SessionFileState::Stale => Some(ResumeStrategy::Repair),
+        SessionFileState::Elsewhere if tried.contains(ResumeStrategy::Relocate) => None,
+        SessionFileState::Elsewhere => Some(ResumeStrategy::Relocate),
     }
 }
 
 /// The rung of a new session that follows another attempt, and why. A record that did not help is not told
 /// a second time without progress.
-pub(crate) fn new_session(plan: &SpawnPlan, tried: RungSet, on_record: bool) -> (Rung, Because) {
-    match plan.say {
-        Say::TaskAgain(fault) if on_record && !tried.contains(Rung::Seed) => {
-            (Rung::Seed, Because::Fault(fault))
+pub(crate) fn strategy_for_new_session(plan: &AttemptPlan, tried: StrategySet, on_record: bool) -> (ResumeStrategy, StrategyReason) {
+    match plan.prompt {
+        PromptKind::TaskAfterLoss(fault) if on_record && !tried.contains(ResumeStrategy::Handoff) => {
+            (ResumeStrategy::Handoff, StrategyReason::Fault(fault))
         }
-        Say::TaskAgain(fault) => (Rung::Fresh, Because::Fault(fault)),
-        Say::Task
-        | Say::Asked
-        | Say::Continue(_)
-        | Say::Nudge(_)
-        | Say::WrapUp(_)
-        | Say::More(_)
-        | Say::KeepGoing(_)
-        | Say::Confirm
-        | Say::CheckFailed(_) => (Rung::Fresh, Because::NeverOpened),
+        PromptKind::TaskAfterLoss(fault) => (ResumeStrategy::Fresh, StrategyReason::Fault(fault)),
+        PromptKind::Task
+        | PromptKind::FollowUp
+        | PromptKind::Continue(_)
+        | PromptKind::Nudge(_)
+        | PromptKind::WrapUp(_)
+        | PromptKind::LimitRaised(_)
+        | PromptKind::KeepGoing(_)
+        | PromptKind::ConfirmDone
+        | PromptKind::CheckFailed(_) => (ResumeStrategy::Fresh, StrategyReason::NeverOpened),
     }
 }

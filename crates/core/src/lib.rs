@@ -38,32 +38,32 @@ mod time;
 mod tokens;
 mod worst;
 
-pub use call::{Call, CallError, CallNext, CallPolicy, GaveUp};
+pub use call::{ApiCall, ApiCallError, CallDecision, ApiCallPolicy, GiveUpReason};
 pub use chance::{Now, draw, draw_uuid};
-pub use check::{Checked, Checking};
+pub use check::{CheckResult, CheckPolicy};
 pub use classify::classify;
 pub use clocks::Clocks;
-pub use condense::{Condensation, Condensed};
-pub use event::{Ask, Event, Found, Notice, Proc, RateLimit, RateLimitStatus, SpawnError};
+pub use condense::{SummaryReport, SummaryResult};
+pub use event::{ResumeRequest, Event, FoundAttempt, Notice, ProcessId, RateLimit, RateLimitStatus, SpawnError};
 pub use evidence::{
-    ApiError, Ending, Evidence, Exit, MessageError, Questions, StartupError, StopReason, Tally, TurnResult,
+    ApiError, TerminalReason, Evidence, Exit, MessageError, Questions, StartupError, StopReason, Usage, AgentResult,
 };
 pub use fault::{Fault, ParseFaultError};
 pub use ids::{RunId, SessionId};
-pub use keep_going::{KeepGoing, Push};
-pub use ladder::{Because, Continuity, Rung, RungSet, SessionFound};
-pub use limits::{Left, Limit, Limits, Reach, Used, WrapUp};
+pub use keep_going::{KeepGoing, KeepGoingPrompt};
+pub use ladder::{StrategyReason, Continuity, ResumeStrategy, StrategySet, SessionFileState};
+pub use limits::{Remaining, Limit, Limits, LimitThreshold, LimitUsage, WrapUp};
 pub use money::Usd;
-pub use outcome::{By, Outcome, OutcomeKind, Verified};
-pub use policy::{Backoff, Jitter, OnTerminate, Policy, ServerBound, SessionLoss, TimeoutRule};
+pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
+pub use policy::{Backoff, Jitter, OnTerminate, Policy, OutageBound, SessionLoss, TimeoutAction};
 pub use presets::Preset;
-pub use record::{Next, Record, StopWhy};
-pub use remains::Remains;
-pub use remedy::{Remedy, ends_as, remedy};
-pub use run::{Deadline, Phase, Reached, Run, Seen, Stage, State, Why};
+pub use record::{AfterAttempt, Record, StopCause};
+pub use remains::RecoveryFinding;
+pub use remedy::{Remedy, final_outcome, remedy};
+pub use run::{Deadline, Phase, LimitState, Run, Observations, WrapUpStage, State, DeadlineKind};
 pub use setting::{SettingChange, typed};
-pub use silence::{EXAMINE_PATIENCE, EXCUSED_TIMES_MAX, Posture, Signs, Silence};
-pub use step::{Action, Nudge, Say, SessionPlan, SpawnPlan, Step, StopLevel};
+pub use silence::{PROBE_TIMEOUT, STALL_DEFERRAL_FACTOR_MAX, ProcessState, ProcessActivity, StallReport};
+pub use step::{Action, Nudge, PromptKind, SessionPlan, AttemptPlan, Step, StopLevel};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;
 pub use worst::WorstCase;

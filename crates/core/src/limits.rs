@@ -3,7 +3,7 @@
 //! A part of each limit is held back for a wrap-up: when the rest is used, the agent is told to save its work, and
 //! has that part to do it in.
 
-use crate::{OutcomeKind, Span, Tally, Usd};
+use crate::{OutcomeKind, Span, Usage, Usd};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -50,7 +50,7 @@ pub struct Limits {
 pub struct WrapUp {
     /// How much of a limit on time; nothing is a tenth of it, from 30 s to 5 min.
     #[serde(default)]
-    pub time: Option<Span>,
+    pub reserve: Option<Span>,
 }
 
 /// A limit that ends a run.
@@ -76,18 +76,18 @@ pub enum Limit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Reach {
+pub enum LimitThreshold {
     /// Only what is held back is left.
     Reserve,
     /// Nothing is left.
-    All,
+    Exhausted,
 }
 
 /// What a run has used of what can be limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct LimitUsage {
     /// Money, stated and estimated.
-    pub money: Usd,
+    pub cost: Usd,
     /// Tokens, those of cut messages included.
     pub tokens: u64,
     /// Answers of the model in the main conversation.
@@ -97,19 +97,19 @@ pub struct Used {
     /// Time that it took.
     pub wall: Span,
     /// What the most expensive of its recent answers cost.
-    pub money_largest: Usd,
+    pub largest_turn_cost: Usd,
     /// How many tokens the largest of its recent answers used.
-    pub tokens_largest: u64,
+    pub largest_turn_tokens: u64,
 }
 
 /// What is left of a run's limits, where there are any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
-pub struct Left {
+pub struct Remaining {
     /// Of its money.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub money: Option<Usd>,
+    pub budget: Option<Usd>,
     /// Of its answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
@@ -120,41 +120,41 @@ pub struct Left {
 
 impl Limits {
     /// Returns by how much these limits are higher than `before`. A limit that was or is not set adds nothing.
-    pub fn added_to(&self, before: &Limits) -> Left {
-        let money = self.budget.zip(before.budget).map(|(now, before)| now.less(before));
+    pub fn added_to(&self, before: &Limits) -> Remaining {
+        let money = self.budget.zip(before.budget).map(|(now, before)| now.saturating_sub(before));
         let turns = self.turns.zip(before.turns).map(|(now, before)| now.saturating_sub(before));
         let time =
             |now: Option<Span>, before: Option<Span>| now.zip(before).map(|(now, before)| now - before);
         let time = time(self.time, before.time).max(time(self.wall, before.wall));
-        Left {
-            money: money.filter(|money| *money > Usd::ZERO),
+        Remaining {
+            budget: money.filter(|money| *money > Usd::ZERO),
             turns: turns.filter(|turns| *turns > 0),
             time: time.filter(|time| *time > Span::ZERO),
         }
     }
 
     /// Whether there is one that ends the run. Its agent must not work on while nobody keeps count.
-    pub fn are_set(&self) -> bool {
+    pub fn can_end_run(&self) -> bool {
         *self != Limits { memory: self.memory, ..Limits::default() }
     }
 
     /// The limit that is reached, and how far: one that is used up before one of which something is held back.
-    pub fn reached(&self, wrap_up: Option<WrapUp>, used: &Used) -> Option<(Limit, Reach)> {
+    pub fn reached(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> Option<(Limit, LimitThreshold)> {
         let reach = |used: u64, limit: Option<u64>, reserve: u64| {
             let limit = limit?;
             let held_back = if wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
-            let reserve = (held_back > 0 && used >= limit - held_back).then_some(Reach::Reserve);
-            if used >= limit { Some(Reach::All) } else { reserve }
+            let reserve = (held_back > 0 && used >= limit - held_back).then_some(LimitThreshold::Reserve);
+            if used >= limit { Some(LimitThreshold::Exhausted) } else { reserve }
         };
         let time_reserve = |limit: Option<Span>| limit.map_or(0, |limit| time_reserve(wrap_up, limit).0);
         [
             (
                 Limit::Budget,
-                reach(used.money.0, self.budget.map(|usd| usd.0), used.money_largest.max(MONEY_MIN).0),
+                reach(used.cost.0, self.budget.map(|usd| usd.0), used.largest_turn_cost.max(MONEY_MIN).0),
             ),
             (
                 Limit::Tokens,
-                reach(used.tokens, self.tokens, used.tokens_largest.saturating_mul(ANSWERS.into())),
+                reach(used.tokens, self.tokens, used.largest_turn_tokens.saturating_mul(ANSWERS.into())),
             ),
             (Limit::Time, reach(used.time.0, self.time.map(|span| span.0), time_reserve(self.time))),
             (Limit::Wall, reach(used.wall.0, self.wall.map(|span| span.0), time_reserve(self.wall))),
@@ -166,34 +166,34 @@ impl Limits {
     }
 
     /// Whether one is so near that little more than what is held back of it is left.
-    pub(crate) fn is_near(&self, wrap_up: Option<WrapUp>, used: &Used) -> bool {
+    pub(crate) fn is_near(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> bool {
         let near = |used: u64, limit: Option<u64>, reserve: u64| {
             limit.is_some_and(|limit| used >= limit - reserve.saturating_mul(NEAR).min(limit / 2))
         };
         let time = |limit: Option<Span>| limit.map_or(0, |limit| time_reserve(wrap_up, limit).0);
-        near(used.money.0, self.budget.map(|usd| usd.0), used.money_largest.max(MONEY_MIN).0)
-            || near(used.tokens, self.tokens, used.tokens_largest.saturating_mul(ANSWERS.into()))
+        near(used.cost.0, self.budget.map(|usd| usd.0), used.largest_turn_cost.max(MONEY_MIN).0)
+            || near(used.tokens, self.tokens, used.largest_turn_tokens.saturating_mul(ANSWERS.into()))
             || near(used.time.0, self.time.map(|span| span.0), time(self.time))
             || near(used.wall.0, self.wall.map(|span| span.0), time(self.wall))
             || near(used.turns.into(), self.turns.map(u64::from), ANSWERS.into())
     }
 
     /// What is left after that was used.
-    pub fn left(&self, used: &Used) -> Left {
+    pub fn remaining(&self, used: &LimitUsage) -> Remaining {
         let time = self.time.map(|limit| limit - used.time);
         let wall = self.wall.map(|limit| limit - used.wall);
-        Left {
-            money: self.budget.map(|limit| limit.less(used.money)),
+        Remaining {
+            budget: self.budget.map(|limit| limit.saturating_sub(used.cost)),
             turns: self.turns.map(|limit| limit.saturating_sub(used.turns)),
             time: time.into_iter().chain(wall).min(),
         }
     }
 
     /// How much of its time passes before `reach`, for each of the two limits on time.
-    pub(crate) fn times_until(&self, wrap_up: Option<WrapUp>, reach: Reach) -> (Option<Span>, Option<Span>) {
+    pub(crate) fn time_until(&self, wrap_up: Option<WrapUp>, reach: LimitThreshold) -> (Option<Span>, Option<Span>) {
         let until = |limit: Span| match reach {
-            Reach::Reserve => limit - time_reserve(wrap_up, limit).at_most(Span(limit.0 / 2)),
-            Reach::All => limit,
+            LimitThreshold::Reserve => limit - time_reserve(wrap_up, limit).at_most(Span(limit.0 / 2)),
+            LimitThreshold::Exhausted => limit,
         };
         (self.time.map(until), self.wall.map(until))
     }
@@ -202,27 +202,27 @@ impl Limits {
 /// How much of a limit on time is held back, before it is bounded by half of the limit.
 fn time_reserve(wrap_up: Option<WrapUp>, limit: Span) -> Span {
     let share = Span(limit.0 / TIME_SHARE).at_most(TIME_MAX).max(TIME_MIN);
-    wrap_up.map_or(Span::ZERO, |wrap_up| wrap_up.time.unwrap_or(share))
+    wrap_up.map_or(Span::ZERO, |wrap_up| wrap_up.reserve.unwrap_or(share))
 }
 
-impl Left {
+impl Remaining {
     /// Whether nothing is limited.
     pub fn is_unlimited(&self) -> bool {
-        *self == Left::default()
+        *self == Remaining::default()
     }
 }
 
-impl Used {
+impl LimitUsage {
     /// What these tallies and times amount to.
-    pub(crate) fn of(tally: &Tally, (time, wall): (Span, Span), largest: (Usd, u64)) -> Used {
-        Used {
-            money: tally.money(),
-            tokens: tally.tokens.total() + tally.cut_tokens.total(),
+    pub(crate) fn new(tally: &Usage, (time, wall): (Span, Span), largest: (Usd, u64)) -> LimitUsage {
+        LimitUsage {
+            cost: tally.total_cost(),
+            tokens: tally.tokens.total() + tally.truncated_tokens.total(),
             turns: tally.turns,
             time,
             wall,
-            money_largest: largest.0,
-            tokens_largest: largest.1,
+            largest_turn_cost: largest.0,
+            largest_turn_tokens: largest.1,
         }
     }
 }
@@ -232,7 +232,7 @@ impl Limit {
     pub const ALL: &'static [Limit] = &[Limit::Budget, Limit::Tokens, Limit::Time, Limit::Wall, Limit::Turns];
 
     /// The wire word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Limit::Budget => "budget",
             Limit::Tokens => "tokens",
@@ -256,7 +256,7 @@ impl Limit {
     }
 
     /// What a run ends as that has reached it.
-    pub fn ends_as(self) -> OutcomeKind {
+    pub fn outcome(self) -> OutcomeKind {
         match self {
             Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,
             Limit::Time | Limit::Wall | Limit::Turns => OutcomeKind::OutOfTime,
@@ -267,7 +267,7 @@ impl Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 

@@ -22,12 +22,12 @@ impl Usd {
     }
 
     /// The amount in dollars, for printing and JSON only.
-    pub fn dollars(self) -> f64 {
+    pub fn as_dollars(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
     /// This amount without `other`; zero if that is more.
-    pub fn less(self, other: Usd) -> Usd {
+    pub fn saturating_sub(self, other: Usd) -> Usd {
         Usd(self.0.saturating_sub(other.0))
     }
 }
@@ -54,6 +54,6 @@ impl Sum for Usd {
 /// `$0.0123`: four decimals, as people compare runs of a few cents.
 impl fmt::Display for Usd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "${:.4}", self.dollars())
+        write!(out, "${:.4}", self.as_dollars())
     }
 }

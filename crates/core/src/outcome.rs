@@ -22,7 +22,7 @@ pub enum OutcomeKind {
     /// A check never passed.
     CheckFailed,
     /// The run was not started; nothing was spent.
-    Refused,
+    NotStarted,
     /// Iterations ran out, or some items failed.
     Incomplete,
     /// Our own invariant broke.
@@ -44,7 +44,7 @@ impl OutcomeKind {
         OutcomeKind::OutOfTime,
         OutcomeKind::NeedsPerson,
         OutcomeKind::CheckFailed,
-        OutcomeKind::Refused,
+        OutcomeKind::NotStarted,
         OutcomeKind::Incomplete,
         OutcomeKind::Bug,
         OutcomeKind::RetryLater,
@@ -53,7 +53,7 @@ impl OutcomeKind {
     ];
 
     /// The wire word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             OutcomeKind::Done => "done",
             OutcomeKind::Failed => "failed",
@@ -61,7 +61,7 @@ impl OutcomeKind {
             OutcomeKind::OutOfTime => "out_of_time",
             OutcomeKind::NeedsPerson => "needs_person",
             OutcomeKind::CheckFailed => "check_failed",
-            OutcomeKind::Refused => "refused",
+            OutcomeKind::NotStarted => "refused",
             OutcomeKind::Incomplete => "incomplete",
             OutcomeKind::Bug => "bug",
             OutcomeKind::RetryLater => "retry_later",
@@ -73,7 +73,7 @@ impl OutcomeKind {
 
 impl fmt::Display for OutcomeKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for OutcomeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum CancelSource {
     /// A person, with Ctrl-C: interrupt first, keep the result and its cost.
     Person,
     /// A person who pressed twice: stop now.
@@ -92,22 +92,22 @@ pub enum By {
     Sighup,
 }
 
-impl By {
+impl CancelSource {
     /// The signal's name, as in `kill -l`.
     pub fn signal(self) -> &'static str {
         match self {
-            By::Person | By::PersonNow => "SIGINT",
-            By::Sigterm => "SIGTERM",
-            By::Sighup => "SIGHUP",
+            CancelSource::Person | CancelSource::PersonNow => "SIGINT",
+            CancelSource::Sigterm => "SIGTERM",
+            CancelSource::Sighup => "SIGHUP",
         }
     }
 
     /// The exit code of a run that this cancelled or suspended: 128 + the signal's number.
     pub fn exit_code(self) -> u8 {
         match self {
-            By::Person | By::PersonNow => 130,
-            By::Sigterm => 143,
-            By::Sighup => 129,
+            CancelSource::Person | CancelSource::PersonNow => 130,
+            CancelSource::Sigterm => 143,
+            CancelSource::Sighup => 129,
         }
     }
 }
@@ -140,32 +140,32 @@ pub struct Outcome {
     pub limit: Option<Limit>,
     /// Who cancelled it (`cancelled`), or the signal that suspended it (`suspended`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub cancelled_by: Option<CancelSource>,
 }
 
 impl Outcome {
     /// The outcome of finished work.
     pub const DONE: Outcome =
-        Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, by: None };
+        Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, cancelled_by: None };
 
     /// An outcome decided by a fault.
-    pub fn by_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
+    pub fn from_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
         Outcome { kind, fault: Some(fault), ..Outcome::DONE }
     }
 
     /// An outcome decided by a limit; a fault may have kept the agent from ending well.
-    pub fn by_limit(limit: Limit, fault: Option<Fault>) -> Outcome {
-        Outcome { kind: limit.ends_as(), fault, limit: Some(limit), ..Outcome::DONE }
+    pub fn from_limit(limit: Limit, fault: Option<Fault>) -> Outcome {
+        Outcome { kind: limit.outcome(), fault, limit: Some(limit), ..Outcome::DONE }
     }
 
     /// A run that somebody stopped.
-    pub fn cancelled(by: By) -> Outcome {
-        Outcome { kind: OutcomeKind::Cancelled, by: Some(by), ..Outcome::DONE }
+    pub fn cancelled(by: CancelSource) -> Outcome {
+        Outcome { kind: OutcomeKind::Cancelled, cancelled_by: Some(by), ..Outcome::DONE }
     }
 
     /// A run that this signal suspended.
-    pub fn suspended(by: By) -> Outcome {
-        Outcome { kind: OutcomeKind::Suspended, by: Some(by), ..Outcome::DONE }
+    pub fn suspended(by: CancelSource) -> Outcome {
+        Outcome { kind: OutcomeKind::Suspended, cancelled_by: Some(by), ..Outcome::DONE }
     }
 
     /// The exit code of `longhaul run`. It is 0 for `done` and for nothing else.
@@ -177,12 +177,12 @@ impl Outcome {
             OutcomeKind::OutOfTime => 22,
             OutcomeKind::NeedsPerson => 23,
             OutcomeKind::CheckFailed => 24,
-            OutcomeKind::Refused => 25,
+            OutcomeKind::NotStarted => 25,
             OutcomeKind::Incomplete => 26,
             OutcomeKind::Bug => 70,
             OutcomeKind::RetryLater => 75,
-            OutcomeKind::Cancelled => self.by.map_or(130, By::exit_code),
-            OutcomeKind::Suspended => self.by.map_or(143, By::exit_code),
+            OutcomeKind::Cancelled => self.cancelled_by.map_or(130, CancelSource::exit_code),
+            OutcomeKind::Suspended => self.cancelled_by.map_or(143, CancelSource::exit_code),
         }
     }
 }

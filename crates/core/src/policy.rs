@@ -1,6 +1,6 @@
 //! Limits and schedules of a run, as data. Parsed and checked once at the edge; inside it is always valid.
 
-use crate::{Checking, KeepGoing, Limits, Span, WrapUp};
+use crate::{CheckPolicy, KeepGoing, Limits, Span, WrapUp};
 use serde::{Deserialize, Serialize};
 
 /// How a run behaves. It is fixed when the run starts and written into its plan.
@@ -16,7 +16,7 @@ pub struct Policy {
     pub wrap_up: Option<WrapUp>,
     /// How the work is judged when the agent says that it is done; nothing: it is believed.
     #[serde(default)]
-    pub check: Option<Checking>,
+    pub check: Option<CheckPolicy>,
     /// How the run is kept going when its agent stops by itself; nothing: then it is done.
     #[serde(default)]
     pub keep_going: Option<KeepGoing>,
@@ -27,23 +27,23 @@ pub struct Policy {
     #[serde(default = "attempts_max")]
     pub attempts_max: u32,
     /// Whether progress (a completed turn or tool call) forgives the failures before it.
-    pub progress_resets: bool,
+    pub progress_resets_retries: bool,
     /// Waits between attempts.
     pub backoff: Backoff,
     /// The cap on waits against an overloaded API while its wall is young: most are short.
-    pub overload_cap: Span,
+    pub early_overload_cap: Span,
     /// How long a wall counts as young.
-    pub overload_young: Span,
+    pub early_overload_period: Span,
     /// What bounds the waiting against 429, 5xx, 529 and network faults.
-    pub server_bound: ServerBound,
+    pub outage_bound: OutageBound,
     /// The longest wait for the reset of a usage window; nothing is unlimited.
-    pub max_wait: Option<Span>,
+    pub max_reset_wait: Option<Span>,
     /// Random lateness after a known reset, so that a fleet does not return in one instant.
     pub reset_jitter: Span,
     /// How long one attempt may take; nothing is unlimited.
     pub attempt_timeout: Option<Span>,
     /// What an attempt's timeout means for the run.
-    pub attempt_timeout_rule: TimeoutRule,
+    pub attempt_timeout_action: TimeoutAction,
     /// How long an agent may be silent with no tool running; nothing is unlimited.
     pub stall_timeout: Option<Span>,
     /// How long an agent may go on without finishing a message or a tool call, whatever else it says, with no tool
@@ -58,7 +58,7 @@ pub struct Policy {
     /// How long background shells may outlive the result.
     pub background_wait: Span,
     /// How long an agent without a turn may take to end by itself.
-    pub linger: Span,
+    pub exit_timeout: Span,
     /// How long an agent may take to heed a stop before a harder one.
     pub stop_grace: Span,
     /// What SIGTERM and SIGHUP to the supervisor do to the run.
@@ -70,18 +70,18 @@ pub struct Policy {
     pub session_loss: SessionLoss,
     /// Whether a model condenses older work for a new session that is told the record. Which one, the plan says.
     #[serde(default)]
-    pub condense: bool,
+    pub summarize: bool,
     /// How long that may take; then the record is told without it.
     #[serde(default = "condense_timeout")]
-    pub condense_timeout: Span,
+    pub summary_timeout: Span,
     /// Retries inside the agent for one request, set in its environment.
     pub inner_retries: u32,
 }
 
 impl Policy {
     /// Whether somebody must be there while the agent works, to keep count of what it uses or to keep it going.
-    pub fn is_attended(&self) -> bool {
-        self.limits.are_set() || self.keep_going.is_some()
+    pub fn needs_supervisor(&self) -> bool {
+        self.limits.can_end_run() || self.keep_going.is_some()
     }
 }
 
@@ -124,7 +124,7 @@ pub enum Jitter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum ServerBound {
+pub enum OutageBound {
     /// The time since the wall began, progress ending a wall; nothing is unlimited.
     Time(Option<Span>),
     /// The same count of retries as for other faults.
@@ -137,7 +137,7 @@ pub enum ServerBound {
 #[serde(rename_all = "snake_case")]
 pub enum SessionLoss {
     /// One that the user named is refused; one lost during the run follows the resume ladder.
-    Ladder,
+    FallBack,
     /// A new session takes its place, and the user is warned.
     FreshWithWarning,
     /// A new session takes its place.
@@ -163,7 +163,7 @@ pub enum OnTerminate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum TimeoutRule {
+pub enum TimeoutAction {
     /// The run goes on as long as each attempt makes progress.
     WhileProgressing,
     /// The run goes on as after any failed attempt.

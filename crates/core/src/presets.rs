@@ -3,7 +3,7 @@
 
 use crate::policy::{attempts_max, condense_timeout};
 use crate::{
-    Backoff, Jitter, Limits, OnTerminate, Policy, ServerBound, SessionLoss, Span, TimeoutRule, WrapUp,
+    Backoff, Jitter, Limits, OnTerminate, Policy, OutageBound, SessionLoss, Span, TimeoutAction, WrapUp,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,7 +40,7 @@ impl Preset {
     ];
 
     /// The name, as typed.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Preset::Default => "default",
             Preset::Openclawpack => "openclawpack",
@@ -57,14 +57,14 @@ impl Preset {
             Preset::Default => default(),
             Preset::Openclawpack => Policy {
                 retries_max: 3,
-                progress_resets: false,
+                progress_resets_retries: false,
                 backoff: Backoff {
                     base: Span::from_secs(2),
                     cap: Span::from_secs(60),
                     jitter: Jitter::Percent(50),
                 },
-                server_bound: ServerBound::Retries,
-                attempt_timeout_rule: TimeoutRule::Final,
+                outage_bound: OutageBound::Retries,
+                attempt_timeout_action: TimeoutAction::Final,
                 session_loss: SessionLoss::FreshWithWarning,
                 ..counted()
             },
@@ -81,7 +81,7 @@ impl Preset {
                 ..counted()
             },
             Preset::Researchgym => Policy {
-                wrap_up: Some(WrapUp { time: Some(Span::from_secs(60)) }),
+                wrap_up: Some(WrapUp { reserve: Some(Span::from_secs(60)) }),
                 retries_max: 5,
                 backoff: Backoff {
                     base: Span::from_secs(30),
@@ -99,7 +99,7 @@ impl Preset {
                 },
                 // Its timeout is per request, and a request that timed out is retried like any other.
                 attempt_timeout: Some(Span::from_secs(30)),
-                attempt_timeout_rule: TimeoutRule::Retry,
+                attempt_timeout_action: TimeoutAction::Retry,
                 ..counted()
             },
             Preset::Drill => drill(),
@@ -110,21 +110,21 @@ impl Preset {
 fn default() -> Policy {
     Policy {
         limits: Limits::default(),
-        wrap_up: Some(WrapUp { time: None }),
+        wrap_up: Some(WrapUp { reserve: None }),
         check: None,
         keep_going: None,
         retries_max: 5,
         attempts_max: attempts_max(),
-        progress_resets: true,
+        progress_resets_retries: true,
         backoff: Backoff { base: Span::from_secs(2), cap: Span::from_secs(300), jitter: Jitter::Full },
-        overload_cap: Span::from_secs(15),
-        overload_young: Span::from_mins(3),
-        server_bound: ServerBound::Time(Some(Span::from_hours(6))),
+        early_overload_cap: Span::from_secs(15),
+        early_overload_period: Span::from_mins(3),
+        outage_bound: OutageBound::Time(Some(Span::from_hours(6))),
         // A weekly window resets within seven days; a later reset is a mistake.
-        max_wait: Some(Span::from_hours(8 * 24)),
+        max_reset_wait: Some(Span::from_hours(8 * 24)),
         reset_jitter: Span::from_secs(10),
         attempt_timeout: None,
-        attempt_timeout_rule: TimeoutRule::WhileProgressing,
+        attempt_timeout_action: TimeoutAction::WhileProgressing,
         // A network fault may be silent for six minutes by design of the agent; longer is a hang.
         stall_timeout: Some(Span::from_mins(7)),
         // The longest answer, 128k tokens, takes 70 minutes at 30 tokens a second; half of that speed is no hang.
@@ -132,14 +132,14 @@ fn default() -> Policy {
         // Nobody hears of a tool that works in silence, so that this must outlast most of them.
         orphan_timeout: Some(Span::from_hours(1)),
         background_wait: Span::from_mins(10),
-        linger: Span::from_secs(10),
+        exit_timeout: Span::from_secs(10),
         // SIGTERM in mid-tool takes up to 1.6 s; a loaded machine several times that.
         stop_grace: Span::from_secs(10),
         on_terminate: OnTerminate::Suspend,
         allow_denials: false,
-        session_loss: SessionLoss::Ladder,
-        condense: false,
-        condense_timeout: condense_timeout(),
+        session_loss: SessionLoss::FallBack,
+        summarize: false,
+        summary_timeout: condense_timeout(),
         // Five requests span about eight seconds and keep the prompt cache warm.
         inner_retries: 4,
     }
@@ -149,10 +149,10 @@ fn default() -> Policy {
 fn counted() -> Policy {
     let default = default();
     Policy {
-        progress_resets: false,
-        server_bound: ServerBound::Retries,
+        progress_resets_retries: false,
+        outage_bound: OutageBound::Retries,
         // One schedule for everything: overload has no cap of its own.
-        overload_cap: Span(u64::MAX),
+        early_overload_cap: Span(u64::MAX),
         ..default
     }
 }
@@ -161,17 +161,17 @@ fn drill() -> Policy {
     let default = default();
     Policy {
         backoff: Backoff { base: Span(200), cap: Span::from_secs(2), jitter: Jitter::Full },
-        overload_cap: Span::from_secs(1),
-        overload_young: Span::from_secs(10),
-        server_bound: ServerBound::Time(Some(Span::from_secs(60))),
+        early_overload_cap: Span::from_secs(1),
+        early_overload_period: Span::from_secs(10),
+        outage_bound: OutageBound::Time(Some(Span::from_secs(60))),
         reset_jitter: Span(500),
         stall_timeout: Some(Span::from_secs(20)),
         progress_timeout: Some(Span::from_mins(2)),
         orphan_timeout: Some(Span::from_mins(1)),
         background_wait: Span::from_secs(5),
-        linger: Span::from_secs(5),
+        exit_timeout: Span::from_secs(5),
         stop_grace: Span::from_secs(3),
-        condense_timeout: Span::from_secs(10),
+        summary_timeout: Span::from_secs(10),
         inner_retries: 1,
         ..default
     }
@@ -179,7 +179,7 @@ fn drill() -> Policy {
 
 impl fmt::Display for Preset {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 
@@ -189,7 +189,7 @@ impl FromStr for Preset {
         Preset::ALL
             .iter()
             .copied()
-            .find(|preset| preset.word() == word)
+            .find(|preset| preset.as_str() == word)
             .ok_or_else(|| format!("`{word}` is not a preset; the presets are default, openclawpack, archon, researchgym, keypoints and drill"))
     }
 }

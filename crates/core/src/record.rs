@@ -2,9 +2,9 @@
 //! with defaults, and a variant is never renamed.
 
 use crate::{
-    Ask, Because, By, Checked, Condensed, Continuity, Evidence, Fault, Left, Limit, Moment, Outcome, Proc,
-    Questions, Reach, Remains, Remedy, Rung, Say, SessionId, SettingChange, Silence, Span, SpawnPlan,
-    StopLevel, Tally, TurnResult,
+    ResumeRequest, StrategyReason, CancelSource, CheckResult, SummaryResult, Continuity, Evidence, Fault, Remaining, Limit, Moment, Outcome, ProcessId,
+    Questions, LimitThreshold, RecoveryFinding, Remedy, ResumeStrategy, PromptKind, SessionId, SettingChange, StallReport, Span, AttemptPlan,
+    StopLevel, Usage, AgentResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ pub enum Record {
         /// When.
         at: Moment,
         /// What is to be said.
-        ask: Ask,
+        request: ResumeRequest,
         /// The settings that the person changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<SettingChange>,
@@ -33,44 +33,44 @@ pub enum Record {
         /// When.
         at: Moment,
         /// How.
-        plan: SpawnPlan,
+        plan: AttemptPlan,
     },
     /// It is known how the history of its conversation reaches it.
-    RungTaken {
+    ResumeStrategyChosen {
         /// When.
         at: Moment,
         /// How.
-        rung: Rung,
+        strategy: ResumeStrategy,
         /// Why.
-        because: Because,
+        reason: StrategyReason,
     },
     /// A model is to condense the older work for it.
-    CondenseOrdered {
+    SummaryStarted {
         /// When.
         at: Moment,
     },
     /// That is being ended.
-    CondenseStopped {
+    SummaryStopOrdered {
         /// When.
         at: Moment,
         /// Why.
-        why: StopWhy,
+        cause: StopCause,
     },
     /// The older work is condensed, or will not be; the attempt starts either way.
-    Condensed {
+    SummaryEnded {
         /// When.
         at: Moment,
         /// What came of it.
-        outcome: Condensed,
+        result: SummaryResult,
         /// What it used.
-        tally: Tally,
+        usage: Usage,
     },
     /// Its process is known.
     AttemptSpawned {
         /// When.
         at: Moment,
         /// Which process.
-        proc: Proc,
+        process: ProcessId,
     },
     /// The agent opened the session: from here on money may be spent in it.
     SessionOpened {
@@ -80,11 +80,11 @@ pub enum Record {
         session: SessionId,
     },
     /// The attempt completed a turn or a tool call.
-    Progressed {
+    ProgressMade {
         /// When.
         at: Moment,
         /// Whether that forgives the failures before it.
-        forgives: bool,
+        resets_retries: bool,
     },
     /// The run has come so far towards a limit.
     LimitReached {
@@ -93,42 +93,42 @@ pub enum Record {
         /// Which one.
         limit: Limit,
         /// How far.
-        reach: Reach,
+        threshold: LimitThreshold,
         /// How many turns of the attempt had ended: who reads its stream again knows by that which result came after.
         #[serde(default, skip_serializing_if = "is_zero")]
-        turns: u32,
+        results: u32,
     },
     /// The agent stopped by itself, in a run that is kept going.
-    Stopped {
+    AgentStopped {
         /// When.
         at: Moment,
         /// Whether it said that the work is finished.
-        claimed: bool,
+        claimed_done: bool,
         /// What the workspace looked like, where somebody could look.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        workspace: Option<u64>,
+        workspace_fingerprint: Option<u64>,
         /// How many turns of the attempt had ended: none of them is a stop again.
         #[serde(default, skip_serializing_if = "is_zero")]
-        turns: u32,
+        results: u32,
         /// Number of background commands and sub-agents that were running.
         #[serde(default, skip_serializing_if = "is_zero")]
         background: u32,
     },
     /// The agent was told something in the session that it has open.
-    Said {
+    PromptSent {
         /// When.
         at: Moment,
         /// What.
-        say: Say,
+        prompt: PromptKind,
         /// What was left of the run's limits.
-        #[serde(default, skip_serializing_if = "Left::is_unlimited")]
-        left: Left,
+        #[serde(default, skip_serializing_if = "Remaining::is_unlimited")]
+        remaining: Remaining,
         /// How many turns of the attempt had ended.
         #[serde(default, skip_serializing_if = "is_zero")]
-        turns: u32,
+        results: u32,
     },
     /// No turn is owed; the agent was asked to end by itself.
-    InputEnded {
+    InputClosed {
         /// When.
         at: Moment,
     },
@@ -137,21 +137,21 @@ pub enum Record {
         /// When.
         at: Moment,
         /// Why.
-        why: StopWhy,
+        cause: StopCause,
         /// How hard.
         level: StopLevel,
         /// What was heard and seen of an agent that counts as stalled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        silence: Option<Silence>,
+        stall: Option<StallReport>,
     },
     /// The agent is silent for too long, and something of the run works all the same.
-    SilenceExcused {
+    StallDeferred {
         /// When.
         at: Moment,
         /// Until when that is no stall.
         until: Moment,
         /// What was heard and seen.
-        silence: Silence,
+        stall: StallReport,
     },
     /// A new supervisor took the run over. A suspended run returns to the phase before; else the record decides nothing, and
     /// the records that follow hold what is done about what was found.
@@ -159,10 +159,10 @@ pub enum Record {
         /// When.
         at: Moment,
         /// What it found.
-        remains: Remains,
+        finding: RecoveryFinding,
         /// When the dead one had last written something down. It died then or later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        last_at: Option<Moment>,
+        last_record_at: Option<Moment>,
         /// The settings that a person changed at the takeover.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<SettingChange>,
@@ -170,7 +170,7 @@ pub enum Record {
     /// The machine was asleep, or nobody supervised the run and its agent did nothing.
     Downtime {
         /// How long.
-        span: Span,
+        duration: Span,
     },
     /// The attempt is over, and this was decided.
     AttemptEnded {
@@ -179,14 +179,14 @@ pub enum Record {
         /// Why it failed; nothing if it did not.
         fault: Option<Fault>,
         /// What it used.
-        tally: Tally,
+        usage: Usage,
         /// The last result, if there was one.
-        result: Option<TurnResult>,
+        result: Option<AgentResult>,
         /// How many calls our guards denied.
         #[serde(default, skip_serializing_if = "is_zero")]
-        denied: u32,
+        denied_calls: u32,
         /// How its questions were answered.
-        #[serde(default, skip_serializing_if = "Questions::are_none")]
+        #[serde(default, skip_serializing_if = "Questions::is_empty")]
         questions: Questions,
         /// Number of background commands and sub-agents that ended with its process; `background.json` has their names.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -198,54 +198,54 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<Box<Evidence>>,
         /// What happens next, once nothing of the attempt is left.
-        next: Next,
+        next: AfterAttempt,
     },
     /// The work is to be judged.
-    CheckOrdered {
+    CheckStarted {
         /// When.
         at: Moment,
     },
     /// That is being ended.
-    CheckStopped {
+    CheckStopOrdered {
         /// When.
         at: Moment,
         /// Why.
-        why: StopWhy,
+        cause: StopCause,
     },
     /// The work was judged.
-    Checked {
+    CheckEnded {
         /// When.
         at: Moment,
         /// What came of it.
-        result: Checked,
+        result: CheckResult,
     },
     /// Nothing of the attempt is left.
     Swept {
         /// When.
         at: Moment,
         /// Processes that had to be ended.
-        ended: u32,
+        stopped_processes: u32,
     },
     /// Somebody asked for the end.
-    CancelOrdered {
+    CancelRequested {
         /// When.
         at: Moment,
         /// Who.
-        by: By,
+        source: CancelSource,
     },
     /// SIGTERM or SIGHUP arrived: the run is being suspended.
     SuspendOrdered {
         /// When.
         at: Moment,
         /// Which signal.
-        by: By,
+        source: CancelSource,
     },
     /// No process of the run is left, and its supervisor exits. The next supervisor continues it from this phase on.
     Suspended {
         /// When.
         at: Moment,
         /// Which signal.
-        by: By,
+        source: CancelSource,
     },
     /// The run is over.
     RunFinished {
@@ -266,7 +266,7 @@ pub(crate) fn is_zero(count: &u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Next {
+pub enum AfterAttempt {
     /// Another attempt, not before `at`.
     Attempt {
         /// The earliest moment; the jitter that was drawn is in it.
@@ -274,7 +274,7 @@ pub enum Next {
         /// What is being done about the fault.
         remedy: Remedy,
         /// How.
-        plan: SpawnPlan,
+        plan: AttemptPlan,
     },
     /// The work is judged.
     Check,
@@ -286,25 +286,25 @@ pub enum Next {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum StopWhy {
+pub enum StopCause {
     /// It was silent for too long with no tool running.
     Stalled,
     /// It went on saying things, and finished no message and no tool call for too long.
     NoProgress,
     /// The timeout of the attempt, or of the summary for it.
-    AttemptTimeout,
+    TimedOut,
     /// The credentials are rejected, and the agent would go on trying for minutes.
     AuthRejected,
     /// It opened another session than it was told.
-    OtherSession,
+    WrongSession,
     /// Its turn is interrupted, so that it can be told to save its work.
-    Reserve,
+    WrapUp,
     /// A limit of the run is used up.
     LimitReached,
     /// The run's processes have more memory than they may.
-    Memory,
+    MemoryLimit,
     /// It had its result and did not end.
-    Lingered,
+    DidNotExit,
     /// Its background work outlived the result for longer than the policy allows, or until a limit.
     BackgroundStopped,
     /// Somebody asked for the end.

@@ -2,24 +2,24 @@
 //! what is done about it is decided by the run's phase and by what was found.
 
 use crate::run::Phase;
-use crate::{Exit, Found, classify};
+use crate::{Exit, FoundAttempt, classify};
 use serde::{Deserialize, Serialize};
 
 /// What a new supervisor found of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Remains {
+pub enum RecoveryFinding {
     /// The agent lives, and is followed.
-    Alive,
+    AgentRunning,
     /// The agent is gone, and had come to a good end with nobody there.
-    Finished,
+    AgentFinished,
     /// The agent is gone, in the middle of its work.
-    Gone,
+    AgentGone,
     /// The attempt had been ordered, and was not started.
     NotStarted,
     /// A model was to condense older work.
-    Condensing,
+    Summarizing,
     /// The work was being judged.
     Checking,
     /// The attempt was over, and what was left of it was to be ended.
@@ -29,27 +29,27 @@ pub enum Remains {
     /// SIGTERM or SIGHUP had suspended the run.
     Suspended,
     /// The run was over, and nobody had been told.
-    Over,
+    Finished,
 }
 
 /// What was found of a run in this phase; nothing of one that had not begun.
-pub(crate) fn remains(phase: &Phase, found: &Found) -> Option<Remains> {
+pub(crate) fn finding(phase: &Phase, found: &FoundAttempt) -> Option<RecoveryFinding> {
     let evidence = match found {
-        Found::Live(_) => return Some(Remains::Alive),
-        Found::Gone(evidence) => evidence,
+        FoundAttempt::Running(_) => return Some(RecoveryFinding::AgentRunning),
+        FoundAttempt::Ended(evidence) => evidence,
     };
     Some(match phase {
         Phase::New => return None,
-        Phase::Launching if evidence.exit == Exit::NeverSpawned => Remains::NotStarted,
-        Phase::Launching | Phase::Live | Phase::Closing { .. } if classify(evidence).is_none() => {
-            Remains::Finished
+        Phase::Starting if evidence.exit == Exit::NeverSpawned => RecoveryFinding::NotStarted,
+        Phase::Starting | Phase::Running | Phase::Closing { .. } if classify(evidence).is_none() => {
+            RecoveryFinding::AgentFinished
         }
-        Phase::Launching | Phase::Live | Phase::Closing { .. } | Phase::Stopping { .. } => Remains::Gone,
-        Phase::Condensing { .. } => Remains::Condensing,
-        Phase::Checking { .. } => Remains::Checking,
-        Phase::Sweeping { .. } => Remains::Sweeping,
-        Phase::Waiting { .. } => Remains::Waiting,
-        Phase::Suspended { .. } => Remains::Suspended,
-        Phase::Over { .. } => Remains::Over,
+        Phase::Starting | Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. } => RecoveryFinding::AgentGone,
+        Phase::Summarizing { .. } => RecoveryFinding::Summarizing,
+        Phase::Checking { .. } => RecoveryFinding::Checking,
+        Phase::Sweeping { .. } => RecoveryFinding::Sweeping,
+        Phase::Waiting { .. } => RecoveryFinding::Waiting,
+        Phase::Suspended { .. } => RecoveryFinding::Suspended,
+        Phase::Finished { .. } => RecoveryFinding::Finished,
     })
 }

@@ -25,11 +25,11 @@ pub enum Remedy {
     /// Resume the session that turned out to exist.
     ResumeExisting,
     /// Go on in a new session, because the old one is not there.
-    NextRung,
+    ReplaceLostSession,
     /// Go on in a new session, because the old one is full.
-    FreshSession,
+    ReplaceFullSession,
     /// Try once on a fork of the session, or on a new one where there is nothing to fork.
-    OtherSession,
+    TryFork,
     /// Push the agent on the same session, twice in a run.
     Nudge(Nudge),
     /// Go on in the same session, after the agent stopped by itself. No fault asks for it.
@@ -52,10 +52,10 @@ impl Remedy {
         Remedy::ResumeWhileProgressing,
         Remedy::ResumeWithinLimit,
         Remedy::ResumeExisting,
-        Remedy::NextRung,
-        Remedy::FreshSession,
-        Remedy::OtherSession,
-        Remedy::Nudge(Nudge::Finish),
+        Remedy::ReplaceLostSession,
+        Remedy::ReplaceFullSession,
+        Remedy::TryFork,
+        Remedy::Nudge(Nudge::Answer),
         Remedy::Nudge(Nudge::SmallerSteps),
         Remedy::KeepGoing,
         Remedy::RetryOnce,
@@ -72,12 +72,12 @@ pub fn remedy(fault: Fault) -> Remedy {
         Fault::Crashed | Fault::Interrupted | Fault::Stalled => Remedy::Resume,
         Fault::OutOfMemory => Remedy::ResumeOnce,
         Fault::AttemptTimeout => Remedy::ResumeWhileProgressing,
-        Fault::SessionLost => Remedy::NextRung,
+        Fault::SessionLost => Remedy::ReplaceLostSession,
         Fault::SessionExists => Remedy::ResumeExisting,
-        Fault::ContextFull => Remedy::FreshSession,
+        Fault::ContextFull => Remedy::ReplaceFullSession,
         Fault::OutputLimit => Remedy::Nudge(Nudge::SmallerSteps),
-        Fault::Unfinished => Remedy::Nudge(Nudge::Finish),
-        Fault::BadRequest => Remedy::OtherSession,
+        Fault::Unfinished => Remedy::Nudge(Nudge::Answer),
+        Fault::BadRequest => Remedy::TryFork,
         Fault::Unknown => Remedy::RetryOnce,
         Fault::TurnLimit | Fault::AgentBudget => Remedy::ResumeWithinLimit,
         Fault::Permission => Remedy::EndUnlessAllowed,
@@ -93,7 +93,7 @@ pub fn remedy(fault: Fault) -> Remedy {
 }
 
 /// What a run ends as when this fault decides it.
-pub fn ends_as(fault: Fault) -> OutcomeKind {
+pub fn final_outcome(fault: Fault) -> OutcomeKind {
     match fault {
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network | Fault::UsageLimit => {
             OutcomeKind::RetryLater
@@ -115,6 +115,6 @@ pub fn ends_as(fault: Fault) -> OutcomeKind {
         Fault::GuardLapsed | Fault::Permission | Fault::Auth | Fault::Billing | Fault::Unknown => {
             OutcomeKind::NeedsPerson
         }
-        Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::Refused,
+        Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::NotStarted,
     }
 }

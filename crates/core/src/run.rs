@@ -15,9 +15,9 @@ mod state;
 mod steps;
 mod suspend;
 
-pub use deadline::{Deadline, Why};
-pub use seen::Seen;
-pub use state::{FaultSet, Phase, Reached, Stage, State};
+pub use deadline::{Deadline, DeadlineKind};
+pub use seen::Observations;
+pub use state::{FaultSet, Phase, LimitState, WrapUpStage, State};
 
 use crate::{Action, Outcome, Record};
 
@@ -25,7 +25,7 @@ use crate::{Action, Outcome, Record};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     state: State,
-    seen: Seen,
+    seen: Observations,
 }
 
 impl Run {
@@ -40,7 +40,7 @@ impl Run {
     }
 
     /// What was observed of the present attempt and decides nothing by itself.
-    pub fn seen(&self) -> &Seen {
+    pub fn observations(&self) -> &Observations {
         &self.seen
     }
 
@@ -58,15 +58,15 @@ impl Run {
     /// (see [`crate::Event::Recovered`]).
     pub fn unfinished_actions(&self) -> Vec<Action> {
         match &self.state.phase {
-            Phase::Condensing { .. } => vec![Action::EndCondensing],
-            Phase::Checking { stopped: None, .. } => vec![Action::Check(self.state.checks)],
-            Phase::Checking { stopped: Some(_), .. } => vec![Action::EndCheck],
-            Phase::Closing { .. } => vec![Action::EndInput],
+            Phase::Summarizing { .. } => vec![Action::StopSummary],
+            Phase::Checking { stopped: None, .. } => vec![Action::StartCheck(self.state.checks)],
+            Phase::Checking { stopped: Some(_), .. } => vec![Action::StopCheck],
+            Phase::Closing { .. } => vec![Action::CloseInput],
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],
-            Phase::Over { outcome } => vec![Action::Finish(*outcome)],
+            Phase::Finished { outcome } => vec![Action::Finish(*outcome)],
             Phase::Suspended { by, .. } => vec![Action::Finish(Outcome::suspended(*by))],
-            Phase::New | Phase::Launching | Phase::Live | Phase::Waiting { .. } => Vec::new(),
+            Phase::New | Phase::Starting | Phase::Running | Phase::Waiting { .. } => Vec::new(),
         }
     }
 }

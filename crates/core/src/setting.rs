@@ -1,7 +1,7 @@
 //! Settings as text: a policy's values by the names of their flags, and the changes that a person makes when a run
 //! resumes. It never parses: the command line does.
 
-use crate::{Jitter, OnTerminate, Policy, ServerBound, Span};
+use crate::{Jitter, OnTerminate, Policy, OutageBound, Span};
 use serde::{Deserialize, Serialize};
 
 const NONE: &str = "none";
@@ -33,9 +33,9 @@ impl Policy {
         let none = || NONE.to_owned();
         let time = |span: Option<Span>| Some(span.map_or_else(none, typed));
         let limits = &self.limits;
-        let outage = match self.server_bound {
-            ServerBound::Time(limit) => time(limit),
-            ServerBound::Retries => None,
+        let outage = match self.outage_bound {
+            OutageBound::Time(limit) => time(limit),
+            OutageBound::Retries => None,
         };
         let on_terminate = match self.on_terminate {
             OnTerminate::Suspend => "suspend",
@@ -47,7 +47,7 @@ impl Policy {
             Jitter::Percent(percent) => percent.to_string(),
         };
         vec![
-            ("budget", Some(limits.budget.map_or_else(none, |usd| usd.dollars().to_string()))),
+            ("budget", Some(limits.budget.map_or_else(none, |usd| usd.as_dollars().to_string()))),
             ("max_tokens", Some(limits.tokens.map_or_else(none, |tokens| tokens.to_string()))),
             ("time_limit", time(limits.time)),
             ("wall_limit", time(limits.wall)),
@@ -63,7 +63,7 @@ impl Policy {
             ("stall_timeout", time(self.stall_timeout)),
             ("progress_timeout", time(self.progress_timeout)),
             ("orphan_timeout", time(self.orphan_timeout)),
-            ("max_wait", time(self.max_wait)),
+            ("max_wait", time(self.max_reset_wait)),
             ("background_wait", time(Some(self.background_wait).filter(|wait| *wait < Span(u64::MAX)))),
             ("inner_retries", Some(self.inner_retries.to_string())),
             ("on_terminate", Some(on_terminate.to_owned())),
@@ -85,7 +85,7 @@ impl Policy {
 fn checking(policy: &Policy) -> Vec<(&'static str, Option<String>)> {
     let check = policy.check.as_ref();
     vec![
-        ("check_attempts", check.map(|check| check.attempts_max.to_string())),
+        ("check_attempts", check.map(|check| check.failures_max.to_string())),
         ("check_timeout", check.map(|check| check.timeout.map_or_else(|| NONE.to_owned(), typed))),
         ("allow_denials", Some(policy.allow_denials.to_string())),
     ]

@@ -1,53 +1,53 @@
 //! What a silence is: how long nothing was heard, what the silent processes were seen to do meanwhile,
 //! and how long that excuses it. Pure: whoever looked passes in what was seen.
 
-use crate::{Moment, Span, StopWhy};
+use crate::{Moment, Span, StopCause};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How long a look at silent processes may take: one is a second or two, and a machine that swaps takes several
 /// times that. Then the silence is judged without it.
-pub const EXAMINE_PATIENCE: Span = Span::from_secs(30);
+pub const PROBE_TIMEOUT: Span = Span::from_secs(30);
 
 /// A silence is excused until it has lasted so many times the limit, and not for ever: something that turns in
 /// circles is busy, too. With the default limit that is an hour, which few builds that nobody hears of outlast.
-pub const EXCUSED_TIMES_MAX: u64 = 9;
+pub const STALL_DEFERRAL_FACTOR_MAX: u64 = 9;
 
 /// A silence, as it was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Silence {
+pub struct StallReport {
     /// How long nothing at all was heard.
-    pub unheard: Span,
+    pub silent_for: Span,
     /// How long no message and no tool call was finished.
-    pub unfinished: Span,
+    pub no_progress_for: Span,
     /// Tool calls that were under way.
     #[serde(default)]
-    pub tools: u32,
+    pub open_tools: u32,
     /// What the run's processes were seen to do; nothing if nobody could look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signs: Option<Signs>,
+    pub processes: Option<ProcessActivity>,
 }
 
 /// What the processes of a run were seen to do, over a second or so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Signs {
+pub struct ProcessActivity {
     /// What the agent's own process did.
-    pub agent: Posture,
+    pub agent: ProcessState,
     /// Network connections that it and the others held open.
     pub connections: u32,
     /// Other processes that carry the run's mark: its tools, hooks, servers and what they started.
-    pub others: u32,
+    pub children: u32,
     /// How many of them used the processor.
-    pub busy: u32,
+    pub busy_children: u32,
 }
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Posture {
+pub enum ProcessState {
     /// It waits for something.
     Idle,
     /// It uses the processor.
@@ -55,14 +55,14 @@ pub enum Posture {
     /// It waits for the kernel, and takes no signal meanwhile: a dead disk or network file system.
     Blocked,
     /// Somebody stopped it, and nobody has let it go on.
-    Halted,
+    Frozen,
 }
 
-impl Silence {
+impl StallReport {
     /// Why it ended in this stop, in words for people that say no more than was seen.
-    pub fn words(&self, why: StopWhy) -> String {
-        let Silence { unheard, unfinished, tools, signs } = self;
-        if why == StopWhy::NoProgress {
+    pub fn describe(&self, why: StopCause) -> String {
+        let StallReport { silent_for: unheard, no_progress_for: unfinished, open_tools: tools, processes: signs } = self;
+        if why == StopCause::NoProgress {
             return format!(
                 "no message and no tool call finished for {unfinished}, last heard {unheard} ago"
             );
@@ -79,23 +79,23 @@ impl Silence {
 
     /// Until when the signs excuse it, if they do: something of the run works that its stream does not tell of (a
     /// hook, or what a tool left behind), and the agent itself could hear of its end.
-    pub(crate) fn excused_until(&self, at: Moment, limit: Span) -> Option<Moment> {
-        let works = self.signs.is_some_and(|signs| signs.busy > 0 && signs.agent != Posture::Halted);
-        let longest = Span(limit.0.saturating_mul(EXCUSED_TIMES_MAX));
-        let left = longest - self.unheard;
+    pub(crate) fn deferred_until(&self, at: Moment, limit: Span) -> Option<Moment> {
+        let works = self.processes.is_some_and(|signs| signs.busy_children > 0 && signs.agent != ProcessState::Frozen);
+        let longest = Span(limit.0.saturating_mul(STALL_DEFERRAL_FACTOR_MAX));
+        let left = longest - self.silent_for;
         (works && left > Span::ZERO).then(|| at + limit.at_most(left))
     }
 }
 
-impl fmt::Display for Signs {
+impl fmt::Display for ProcessActivity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Signs { agent, connections, others, busy } = self;
+        let ProcessActivity { agent, connections, children: others, busy_children: busy } = self;
         match agent {
             // That is what a process does that waits for bytes.
-            Posture::Idle => {}
-            Posture::Busy => write!(out, "the agent keeps the processor busy, ")?,
-            Posture::Blocked => write!(out, "the agent waits for the kernel, ")?,
-            Posture::Halted => write!(out, "the agent's process was stopped by somebody, ")?,
+            ProcessState::Idle => {}
+            ProcessState::Busy => write!(out, "the agent keeps the processor busy, ")?,
+            ProcessState::Blocked => write!(out, "the agent waits for the kernel, ")?,
+            ProcessState::Frozen => write!(out, "the agent's process was stopped by somebody, ")?,
         }
         match connections {
             0 => write!(out, "no socket open"),

@@ -1,6 +1,6 @@
 //! What one step yields: records to be written down first, actions to be performed after.
 
-use crate::{Fault, Left, Limit, Outcome, Push, Record, Rung, SessionId};
+use crate::{Fault, Remaining, Limit, Outcome, KeepGoingPrompt, Record, ResumeStrategy, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// One event's records and actions. The records must be on disk before an action touches anything.
@@ -17,24 +17,24 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Look what there is of a session that is to be continued.
-    Inspect(SessionId),
+    InspectSession(SessionId),
     /// Have a model condense the older work for this attempt, and say what came of it when nothing that did it
     /// is left.
-    Condense(SpawnPlan),
+    StartSummary(AttemptPlan),
     /// End that now; what came of it is said all the same.
-    EndCondensing,
+    StopSummary,
     /// Have the work judged, for the so manieth time, and say what came of it when nothing that did it is left.
-    Check(u32),
+    StartCheck(u32),
     /// End that now; what came of it is said all the same.
-    EndCheck,
+    StopCheck,
     /// Start the agent.
-    Spawn(SpawnPlan),
+    Spawn(AttemptPlan),
     /// Tell the agent this, in the session that it has open.
-    Say(Say, Left),
+    Say(PromptKind, Remaining),
     /// No more user lines will come: let the agent end by itself.
-    EndInput,
+    CloseInput,
     /// Look what the processes of an agent do that is silent, and say what was seen.
-    Examine,
+    ProbeProcesses,
     /// Make the agent end.
     Stop(StopLevel),
     /// End every process that still carries the attempt's mark, and say when none is left.
@@ -59,29 +59,29 @@ pub enum StopLevel {
 /// How to start one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SpawnPlan {
+pub struct AttemptPlan {
     /// Which attempt of the run this is, from 1.
     pub attempt: u32,
     /// On which session.
     pub session: SessionPlan,
     /// What to tell the agent.
-    pub say: Say,
+    pub prompt: PromptKind,
     /// How the history of the conversation reaches it; nothing where there is none, or before the session
     /// was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rung: Option<Rung>,
+    pub strategy: Option<ResumeStrategy>,
     /// Whether a model condensed the older work for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub condensed: bool,
+    pub with_summary: bool,
     /// What was left of the run's limits when it was ordered.
-    #[serde(default, skip_serializing_if = "Left::is_unlimited")]
-    pub left: Left,
+    #[serde(default, skip_serializing_if = "Remaining::is_unlimited")]
+    pub remaining: Remaining,
 }
 
-impl SpawnPlan {
+impl AttemptPlan {
     /// Attempt number `attempt`, on this session, with this for the agent.
-    pub fn new(attempt: u32, session: SessionPlan, say: Say) -> SpawnPlan {
-        SpawnPlan { attempt, session, say, rung: None, condensed: false, left: Left::default() }
+    pub fn new(attempt: u32, session: SessionPlan, say: PromptKind) -> AttemptPlan {
+        AttemptPlan { attempt, session, prompt: say, strategy: None, with_summary: false, remaining: Remaining::default() }
     }
 }
 
@@ -124,13 +124,13 @@ impl SessionPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Say {
+pub enum PromptKind {
     /// The task, in full.
     Task,
     /// The task, in full, with the truth that an earlier session worked on it and was lost to this fault.
-    TaskAgain(Fault),
+    TaskAfterLoss(Fault),
     /// What somebody asked for when the run went on.
-    Asked,
+    FollowUp,
     /// What interrupted the work, and to inspect before repeating.
     Continue(Fault),
     /// A push on the same session.
@@ -138,13 +138,13 @@ pub enum Say {
     /// To save the work and to end, because of this limit.
     WrapUp(Limit),
     /// That there is more of this limit, which had ended the work, and to continue.
-    More(Limit),
+    LimitRaised(Limit),
     /// That this check did not pass, and what it said.
     CheckFailed(u32),
     /// To go on, after it stopped by itself.
-    KeepGoing(Push),
+    KeepGoing(KeepGoingPrompt),
     /// Whether it stands by it that the work is finished.
-    Confirm,
+    ConfirmDone,
 }
 
 /// A push on the same session, without a fault of the world.
@@ -153,7 +153,7 @@ pub enum Say {
 #[serde(rename_all = "snake_case")]
 pub enum Nudge {
     /// The answer is missing.
-    Finish,
+    Answer,
     /// The answer was too long.
     SmallerSteps,
 }

@@ -1,7 +1,7 @@
 //! What a policy may cost at worst, told before a run starts: requests and waits in one stretch
 //! without progress. With progress the count begins anew.
 
-use crate::{Policy, ServerBound, Span};
+use crate::{Policy, OutageBound, Span};
 
 // Claude Code 2.1.330 waits 0.5 s · 2^n, at most 32 s, before its inner retry n.
 const INNER_BASE: Span = Span(500);
@@ -15,9 +15,9 @@ pub struct WorstCase {
     /// Requests to the API; nothing is unlimited.
     pub requests: Option<u64>,
     /// The longest single wait, other than for the reset of a usage window.
-    pub longest_backoff: Span,
+    pub backoff_max: Span,
     /// The longest wait for a reset; nothing is as long as the window.
-    pub longest_park: Option<Span>,
+    pub park_max: Option<Span>,
 }
 
 impl Policy {
@@ -25,20 +25,20 @@ impl Policy {
     pub fn worst_case(&self) -> WorstCase {
         let requests_per_attempt = u64::from(self.inner_retries) + 1;
         let counted = u64::from(self.retries_max) + 1;
-        let attempts = match self.server_bound {
-            ServerBound::Retries => Some(counted),
+        let attempts = match self.outage_bound {
+            OutageBound::Retries => Some(counted),
             // Every wait may be drawn as nothing, so only the attempts themselves take time.
-            ServerBound::Time(limit) => {
+            OutageBound::Time(limit) => {
                 limit.map(|limit| (limit.0 / self.attempt_min().0.max(1) + 1).max(counted))
             }
         };
         WorstCase {
             requests: attempts.map(|attempts| {
                 // One seed in such a stretch has its older work condensed, in one answer.
-                (attempts + u64::from(self.condense)).saturating_mul(requests_per_attempt)
+                (attempts + u64::from(self.summarize)).saturating_mul(requests_per_attempt)
             }),
-            longest_backoff: self.backoff.longest(u32::MAX),
-            longest_park: self.max_wait,
+            backoff_max: self.backoff.longest(u32::MAX),
+            park_max: self.max_reset_wait,
         }
     }
 
@@ -59,12 +59,12 @@ mod tests {
     fn counted_policies_are_bounded_by_their_count() {
         // Four attempts of five requests each.
         assert_eq!(Preset::Openclawpack.policy().worst_case().requests, Some(20));
-        assert_eq!(Preset::Openclawpack.policy().worst_case().longest_backoff, Span::from_secs(90));
+        assert_eq!(Preset::Openclawpack.policy().worst_case().backoff_max, Span::from_secs(90));
     }
 
     #[test]
     fn a_summary_is_one_more_answer() {
-        let policy = Policy { condense: true, ..Preset::Openclawpack.policy() };
+        let policy = Policy { summarize: true, ..Preset::Openclawpack.policy() };
         assert_eq!(policy.worst_case().requests, Some(25));
     }
 
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn without_a_bound_there_is_no_worst_case() {
-        let policy = Policy { server_bound: ServerBound::Time(None), ..Preset::Default.policy() };
+        let policy = Policy { outage_bound: OutageBound::Time(None), ..Preset::Default.policy() };
         assert_eq!(policy.worst_case().requests, None);
     }
 }

@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{name}={value}");
     }
     println!();
-    let mut moments = api.moments();
+    let mut moments = api.signal_points();
     tokio::spawn(async move {
         while let Ok(moment) = moments.recv().await {
             eprintln!("moment: {moment:?}");

@@ -3,17 +3,17 @@
 
 /// A stream of numbers that depends on its seed alone.
 #[derive(Debug, Clone)]
-pub(crate) struct Dice {
+pub(crate) struct Rng {
     state: u64,
 }
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
     /// The next 64 bits.
-    pub(crate) fn roll(&mut self) -> u64 {
+    pub(crate) fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -23,12 +23,12 @@ impl Dice {
 
     /// A number below `end`; 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
-        if end == 0 { 0 } else { self.roll() % end }
+        if end == 0 { 0 } else { self.next_u64() % end }
     }
 
     /// A random (version 4) UUID.
     pub(crate) fn uuid(&mut self) -> String {
-        let (high, low) = (self.roll(), self.roll());
+        let (high, low) = (self.next_u64(), self.next_u64());
         format!(
             "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
             high >> 32,

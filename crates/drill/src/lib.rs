@@ -13,6 +13,6 @@ pub mod scripted;
 pub mod workspace;
 
 pub use announced::announced;
-pub use api::{Account, Api, ApiError, Moment};
+pub use api::{RequestLog, Api, ApiError, SignalPoint};
 pub use price::{Nanodollars, Tokens, price};
 pub use scenario::{Scenario, ScenarioError};

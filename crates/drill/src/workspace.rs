@@ -37,7 +37,7 @@ pub const EFFECTS: &str = "effects.log";
 
 /// Takes the effects out of `files`: one line for each that was expected and is not there exactly once, and for each that
 /// was not expected.
-pub fn take_amiss(files: &mut Files, expected: &[String]) -> Vec<String> {
+pub fn effect_errors(files: &mut Files, expected: &[String]) -> Vec<String> {
     if expected.is_empty() {
         return Vec::new();
     }
@@ -135,13 +135,13 @@ mod tests {
     fn effects_are_there_once_or_amiss() {
         let check = |log: &str, amiss: &[&str]| {
             let mut files = Files::from([(EFFECTS.into(), log.as_bytes().to_vec())]);
-            assert_eq!(take_amiss(&mut files, &["a".into(), "b".into()]), amiss);
+            assert_eq!(effect_errors(&mut files, &["a".into(), "b".into()]), amiss);
             assert!(files.is_empty());
         };
         check("b\na\n", &[]);
         check("a\na\nc\n", &["a: 2 times", "b: never", "c: unexpected"]);
         let mut files = Files::from([(EFFECTS.into(), Vec::new())]);
-        assert!(take_amiss(&mut files, &[]).is_empty() && files.len() == 1);
+        assert!(effect_errors(&mut files, &[]).is_empty() && files.len() == 1);
     }
 
     #[test]

@@ -7,8 +7,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::agents::find_claude;
-use longhaul::{Report, Request, Unobserved, supervise};
-use longhaul_core::{By, Preset};
+use longhaul::{RunReport, RunRequest, NoObserver, supervise};
+use longhaul_core::{CancelSource, Preset};
 use longhaul_store::Home;
 use std::env;
 use std::error::Error;
@@ -35,28 +35,28 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn carry(prompt: String) -> Result<Report, Box<dyn Error>> {
+async fn carry(prompt: String) -> Result<RunReport, Box<dyn Error>> {
     let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
-    let mut request = Request::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
-    request.order.permission_mode = Some("acceptEdits".to_owned());
+    let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
+    request.agent.permission_mode = Some("acceptEdits".to_owned());
 
     // The first Ctrl-C interrupts the turn, a second one stops at once.
     let (sender, cancels) = mpsc::channel(2);
     tokio::spawn(async move {
-        for by in [By::Person, By::PersonNow] {
+        for by in [CancelSource::Person, CancelSource::PersonNow] {
             if ctrl_c().await.is_err() || sender.send(by).await.is_err() {
                 return;
             }
         }
     });
-    Ok(supervise(request, &mut Unobserved, cancels).await?)
+    Ok(supervise(request, &mut NoObserver, cancels).await?)
 }
 
-fn print(report: &Report) {
+fn print(report: &RunReport) {
     println!("{}", report.result.as_deref().unwrap_or("(no answer)"));
     let (kind, attempts) = (report.outcome.kind, report.attempts);
-    let cost = report.tally.cost + report.tally.cost_estimated;
+    let cost = report.tally.reported_cost + report.tally.estimated_cost;
     eprintln!("run {}: {kind}, attempts: {attempts}, {}, {cost}", report.run, report.wall());
     for error in &report.errors {
         eprintln!("  {error}");

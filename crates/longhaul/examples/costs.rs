@@ -41,7 +41,7 @@ fn costs() -> Result<(), Box<dyn Error>> {
     println!();
     for row in ledger.costs(CostBy::Model, None)? {
         let spend = row.spend;
-        let tokens = spend.tokens.total() + spend.cut;
+        let tokens = spend.tokens.total() + spend.truncated;
         println!("{:<32} {:>9}  {tokens} tokens", row.key, spend.cost + spend.cost_estimated);
     }
     Ok(())
@@ -49,5 +49,5 @@ fn costs() -> Result<(), Box<dyn Error>> {
 
 /// How it ended, or else where it stands.
 fn standing(run: &LedgerRun) -> &'static str {
-    run.outcome.map_or(run.state.word(), |outcome| outcome.word())
+    run.outcome.map_or(run.state.as_str(), |outcome| outcome.as_str())
 }

@@ -8,7 +8,7 @@
 //! process measures itself for so many seconds and prints what it found as one JSON object.
 #![allow(clippy::print_stdout)]
 
-use longhaul::{Observer, Request, supervise};
+use longhaul::{Observer, RunRequest, supervise};
 use longhaul_core::{OutcomeKind, Preset};
 use longhaul_store::Home;
 use std::cell::Cell;
@@ -103,7 +103,7 @@ async fn measure(fleet: &Fleet, home: &Home) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn one(request: Request, seen: Rc<Seen>) {
+async fn one(request: RunRequest, seen: Rc<Seen>) {
     let mut counter = Counter { seen: Rc::clone(&seen), writes: false };
     // Nobody cancels these runs; the sender stays, so that the channel does not close.
     let (_sender, cancels) = tokio::sync::mpsc::channel(1);
@@ -120,7 +120,7 @@ struct Counter {
 }
 
 impl Observer for Counter {
-    fn streamed(&mut self, bytes: &[u8]) {
+    fn on_output(&mut self, bytes: &[u8]) {
         if !self.writes {
             self.writes = true;
             self.seen.writing.set(self.seen.writing.get() + 1);
@@ -130,13 +130,13 @@ impl Observer for Counter {
     }
 }
 
-fn request(fleet: &Fleet, home: &Home) -> Result<Request, Box<dyn Error>> {
+fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
     // Until the last one has started, through the window, and as long again as it takes to settle.
     let seconds = (START_EVERY * fleet.runs + SETTLE * 3 + fleet.window).as_secs() as u32;
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
     let mut request =
-        Request::new(home.clone(), &fleet.longhaul, env::current_dir()?, "write", Preset::Default.policy());
-    request.order.program.leading_args.push("drill-agent".to_owned());
+        RunRequest::new(home.clone(), &fleet.longhaul, env::current_dir()?, "write", Preset::Default.policy());
+    request.agent.program.leading_args.push("drill-agent".to_owned());
     request.environment.set.insert("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood);
     Ok(request)
 }

@@ -7,8 +7,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::agents::find_claude;
-use longhaul::{Observer, Report, Request, View, supervise};
-use longhaul_core::{Next, Preset, Record, RunId, Step};
+use longhaul::{Observer, RunReport, RunRequest, StepView, supervise};
+use longhaul_core::{AfterAttempt, Preset, Record, RunId, Step};
 use longhaul_store::Home;
 use std::env;
 use std::error::Error;
@@ -20,11 +20,11 @@ use tokio::sync::mpsc;
 struct Watcher;
 
 impl Observer for Watcher {
-    fn began(&mut self, run: &RunId, _dir: &Path) {
+    fn on_start(&mut self, run: &RunId, _dir: &Path) {
         println!("run {run} begins");
     }
 
-    fn stepped(&mut self, view: View<'_>, step: &Step) {
+    fn on_step(&mut self, view: StepView<'_>, step: &Step) {
         // There are some twenty kinds of records; a program that must think of each new one matches them all.
         for record in &step.records {
             if let Record::AttemptStarted { plan, .. } = record {
@@ -32,7 +32,7 @@ impl Observer for Watcher {
             }
             if let Record::AttemptEnded { at, fault, next, .. } = record {
                 println!("  it ended: {}", fault.map_or("well", |fault| fault.word()));
-                if let Next::Attempt { at: until, remedy, .. } = next {
+                if let AfterAttempt::Attempt { at: until, remedy, .. } = next {
                     println!("  the remedy: {remedy:?}, in {}", until.since(*at));
                 }
             }
@@ -59,11 +59,11 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn watch(prompt: String) -> Result<Report, Box<dyn Error>> {
+async fn watch(prompt: String) -> Result<RunReport, Box<dyn Error>> {
     let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
-    let mut request = Request::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
-    request.order.permission_mode = Some("acceptEdits".to_owned());
+    let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
+    request.agent.permission_mode = Some("acceptEdits".to_owned());
     // Nobody cancels this run.
     let (_cancel, cancels) = mpsc::channel(1);
     Ok(supervise(request, &mut Watcher, cancels).await?)

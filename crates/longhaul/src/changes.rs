@@ -18,14 +18,14 @@ mod state;
 mod viewed;
 
 pub use error::ChangesError;
-pub use figures::{ChangedFile, ChangedHow};
-pub use viewed::{Commit, Form, Viewed, WhyNow, view};
+pub use figures::{ChangedFile, ChangeKind};
+pub use viewed::{Commit, DiffFormat, WorkspaceDiff, LiveReason, diff};
 
-use crate::live::Clock;
+use crate::live::LiveClock;
 use longhaul_core::Moment;
-use longhaul_store::{Home, RunDir, StateOf, Unrecorded, WorkspaceEnd, WorkspaceRecord, WorkspaceState};
-use ours::Ours;
-use repository::Repository;
+use longhaul_store::{Home, RunDir, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState};
+use ours::ScratchRepo;
+use repository::UserRepo;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, process};
@@ -38,13 +38,13 @@ const BEGINNING_MAX: Duration = Duration::from_secs(2);
 const END_MAX: Duration = Duration::from_secs(5);
 
 /// Records the workspace of a run that begins in `cwd`.
-pub(crate) async fn record_beginning(home: &Home, dir: &RunDir, cwd: &Path) {
-    let at = Clock::new().now().at;
+pub(crate) async fn record_start(home: &Home, dir: &RunDir, cwd: &Path) {
+    let at = LiveClock::new().now().at;
     let end = Instant::now() + BEGINNING_MAX;
-    let began = match by(end, Repository::of(cwd)).await {
+    let began = match by(end, UserRepo::new(cwd)).await {
         Ok(repository) => {
-            let taken = by(end, Taken::take(home, dir, &repository, at)).await;
-            taken.and_then(|taken| taken.keep(dir, StateOf::Beginning)).unwrap_or_else(|error| {
+            let taken = by(end, CapturedState::take(home, dir, &repository, at)).await;
+            taken.and_then(|taken| taken.keep(dir, RunBoundary::Start)).unwrap_or_else(|error| {
                 WorkspaceState {
                     // What somebody can begin with who wants to know all the same.
                     head: repository.head.clone(),
@@ -55,27 +55,27 @@ pub(crate) async fn record_beginning(home: &Home, dir: &RunDir, cwd: &Path) {
         }
         Err(error) => unrecorded(at, &error),
     };
-    let _ = dir.write_changes(&WorkspaceRecord { began, ended: None });
+    let _ = dir.write_changes(&WorkspaceRecord { start: began, end: None });
 }
 
 /// Records the workspace of a run that is over and works nowhere any more, unless a supervisor that died has done so.
 /// Somebody had let it go on `resume_generation` times.
 pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_generation: u32) {
     let Ok(Some(record)) = dir.changes() else { return };
-    if record.began.tree.is_none() || !record.began.is_sound() || record.end(resume_generation).is_some() {
+    if record.start.tree.is_none() || !record.start.is_valid() || record.end(resume_generation).is_some() {
         return;
     }
-    let at = Clock::new().now().at;
+    let at = LiveClock::new().now().at;
     let taking = async {
-        let repository = Repository::of(cwd).await?;
-        let taken = Taken::take(home, dir, &repository, at).await?;
-        let files = figures::figures(&taken.ours, &record.began, &taken.state, &[]).await.ok();
-        Ok((taken.keep(dir, StateOf::End)?, files.map(|files| figures::sum(&files))))
+        let repository = UserRepo::new(cwd).await?;
+        let taken = CapturedState::take(home, dir, &repository, at).await?;
+        let files = figures::figures(&taken.ours, &record.start, &taken.state, &[]).await.ok();
+        Ok((taken.keep(dir, RunBoundary::End)?, files.map(|files| figures::sum(&files))))
     };
     let taken = by(Instant::now() + END_MAX, taking).await;
     let (state, changed) = taken.unwrap_or_else(|error| (unrecorded(at, &error), None));
     let ended = Some(WorkspaceEnd { state, resume_generation, changed });
-    let _ = dir.write_changes(&WorkspaceRecord { ended, ..record });
+    let _ = dir.write_changes(&WorkspaceRecord { end: ended, ..record });
 }
 
 /// What comes of it by then.
@@ -84,33 +84,33 @@ async fn by<T>(
     taking: impl Future<Output = Result<T, ChangesError>>,
 ) -> Result<T, ChangesError> {
     let taken = tokio::time::timeout_at(end, taking).await;
-    taken.unwrap_or(Err(ChangesError::Unrecorded(Unrecorded::TooSlow)))
+    taken.unwrap_or(Err(ChangesError::Unrecorded(UnrecordedReason::TooSlow)))
 }
 
 /// A state, and the repository of ours that it was taken with.
-struct Taken {
+struct CapturedState {
     state: WorkspaceState,
-    ours: Ours,
+    ours: ScratchRepo,
     _scratch: TempDir,
 }
 
-impl Taken {
+impl CapturedState {
     async fn take(
         home: &Home,
         dir: &RunDir,
-        repository: &Repository,
+        repository: &UserRepo,
         at: Moment,
-    ) -> Result<Taken, ChangesError> {
+    ) -> Result<CapturedState, ChangesError> {
         let scratch = scratch(dir)?;
-        let ours = Ours::make(scratch.path(), repository, &[&dir.objects_path(StateOf::Beginning)])?;
+        let ours = ScratchRepo::make(scratch.path(), repository, &[&dir.objects_path(RunBoundary::Start)])?;
         let state = state::take(repository, &ours, &excluded(home, dir, repository)?, at).await?;
-        Ok(Taken { state, ours, _scratch: scratch })
+        Ok(CapturedState { state, ours, _scratch: scratch })
     }
 
     /// Puts what git has written for it into the run's directory.
-    fn keep(self, dir: &RunDir, of: StateOf) -> Result<WorkspaceState, ChangesError> {
+    fn keep(self, dir: &RunDir, of: RunBoundary) -> Result<WorkspaceState, ChangesError> {
         if let Some(objects) = self.ours.written()? {
-            dir.keep_objects(of, objects)?;
+            dir.store_objects(of, objects)?;
         }
         Ok(self.state)
     }
@@ -118,7 +118,7 @@ impl Taken {
 
 /// What is on record of a state that could not be taken.
 fn unrecorded(at: Moment, error: &ChangesError) -> WorkspaceState {
-    let (why, said) = error.told();
+    let (why, said) = error.describe();
     WorkspaceState::unrecorded(at, why, said)
 }
 
@@ -133,14 +133,14 @@ fn scratch(dir: &RunDir) -> Result<TempDir, ChangesError> {
 ///
 /// # Errors
 /// If all of the workspace lies among them, so that the repository around it is that of something else.
-fn excluded(home: &Home, dir: &RunDir, repository: &Repository) -> Result<Vec<PathBuf>, ChangesError> {
+fn excluded(home: &Home, dir: &RunDir, repository: &UserRepo) -> Result<Vec<PathBuf>, ChangesError> {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (home, run) = (real(home.path()), real(dir.path()));
     let below = |path: &Path| {
         Some(path.strip_prefix(&repository.top).ok()?.to_owned()).filter(|path| path.iter().next().is_some())
     };
     if below(&home).is_some() && repository.cwd.starts_with(&home) {
-        return Err(ChangesError::Unrecorded(Unrecorded::NotInGit));
+        return Err(ChangesError::Unrecorded(UnrecordedReason::NotInGit));
     }
     let runs = run.ancestors().nth(2).filter(|runs| !repository.cwd.starts_with(runs));
     Ok([Some(home.as_path()), runs, Some(&run)].into_iter().flatten().filter_map(below).collect())

@@ -3,7 +3,7 @@
 //! No secret is part of a channel, of an argument or of a log: Slack's URL comes from an environment variable, and `curl`
 //! reads it from its standard input.
 
-use crate::news::News;
+use crate::news::Notification;
 use std::env;
 use std::str::FromStr;
 
@@ -136,7 +136,7 @@ impl Channel {
     /// As for [`Channel::check`].
     pub(crate) fn delivery(
         &self,
-        (news, project): (&News, &str),
+        (news, project): (&Notification, &str),
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Delivery, ChannelError> {
         self.check(&variable)?;

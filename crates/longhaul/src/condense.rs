@@ -2,9 +2,9 @@
 //! directory, and nothing of either is left.
 
 use crate::Environment;
-use crate::live::{Condenser, Launch, Mark, left_by};
-use longhaul_agent::{Dialect, Order, Summary};
-use longhaul_core::{By, Fault, Span, StopWhy, classify};
+use crate::live::{OneShotProcess, LaunchSpec, RunMarker, evidence_of};
+use longhaul_agent::{Dialect, AgentSpec, Summary};
+use longhaul_core::{CancelSource, Fault, Span, StopCause, classify};
 use std::fs::File;
 use std::io;
 use thiserror::Error;
@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 /// Why there is no summary.
 #[derive(Debug, Error)]
-pub enum CondenseError {
+pub enum SummarizeError {
     /// The system refused something.
     #[error("ask the model: {0}")]
     Io(#[from] io::Error),
@@ -37,7 +37,7 @@ pub enum CondenseError {
     TimedOut(Span),
     /// Somebody wanted the end.
     #[error("ask the model: cancelled")]
-    Cancelled(By),
+    Cancelled(CancelSource),
 }
 
 /// The summary that `model` writes when it is given `prompt`. It is ended after `timeout`, and when a cancel comes.
@@ -45,39 +45,39 @@ pub enum CondenseError {
 /// # Errors
 ///
 /// If there is none.
-pub async fn condense(
-    order: &Order,
+pub async fn summarize(
+    order: &AgentSpec,
     dialect: &dyn Dialect,
     (model, prompt): (&str, &str),
     timeout: Span,
-    cancels: &mut mpsc::Receiver<By>,
-) -> Result<Summary, CondenseError> {
+    cancels: &mut mpsc::Receiver<CancelSource>,
+) -> Result<Summary, SummarizeError> {
     let place = tempfile::Builder::new().prefix("longhaul-seed-").tempdir()?;
     let (stream, stderr) = (place.path().join("stream.jsonl"), place.path().join("stderr.log"));
     let output = (File::create(&stream)?, File::create(&stderr)?);
     // No run, but a mark of its own, by which all of it is found and ended.
-    let mark = Mark::stray();
-    let invocation = dialect.condense(&Order { run: mark.run().clone(), ..order.clone() }, 0, model, prompt);
-    let launch = Launch::of(&invocation, &Environment::default(), &mark, output);
+    let mark = RunMarker::unowned();
+    let invocation = dialect.summary_invocation(&AgentSpec { run_id: mark.run().clone(), ..order.clone() }, 0, model, prompt);
+    let launch = LaunchSpec::new(&invocation, &Environment::default(), &mark, output);
     let program = launch.program.display().to_string();
-    let (mut condenser, _) = Condenser::start(launch, invocation.stdin)
-        .map_err(|(_, source)| CondenseError::Start { program, source })?;
+    let (mut condenser, _) = OneShotProcess::start(launch, invocation.stdin)
+        .map_err(|(_, source)| SummarizeError::Start { program, source })?;
     let stopped = tokio::select! {
         gone = condenser.gone() => gone.map(|_| None)?,
-        () = tokio::time::sleep(timeout.to_std()) => Some(StopWhy::AttemptTimeout),
+        () = tokio::time::sleep(timeout.to_std()) => Some(StopCause::TimedOut),
         Some(by) = cancels.recv() => {
             condenser.end(&mark).await?;
-            return Err(CondenseError::Cancelled(by));
+            return Err(SummarizeError::Cancelled(by));
         }
     };
     let exit = condenser.end(&mark).await?;
-    let (mut evidence, decoder) = left_by(dialect, (&stream, &stderr), exit);
-    evidence.stopped = stopped;
-    let glance = decoder.glance();
+    let (mut evidence, decoder) = evidence_of(dialect, (&stream, &stderr), exit);
+    evidence.stop_cause = stopped;
+    let glance = decoder.snapshot();
     match (classify(&evidence), &glance.result) {
-        (Some(Fault::AttemptTimeout), _) => Err(CondenseError::TimedOut(timeout)),
+        (Some(Fault::AttemptTimeout), _) => Err(SummarizeError::TimedOut(timeout)),
         (None, Some(text)) => Ok(Summary { model: model.to_owned(), text: text.clone() }),
-        (fault, _) => Err(CondenseError::Failed {
+        (fault, _) => Err(SummarizeError::Failed {
             fault: fault.unwrap_or(Fault::Unfinished),
             said: glance.errors.last().cloned(),
         }),

@@ -8,7 +8,7 @@
 
 /// A point in a supervisor's life, by what was done last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Point {
+pub(crate) enum Failpoint {
     /// Something happened, and nothing is decided about it.
     EventTaken,
     /// It is decided, and not written down.
@@ -22,17 +22,17 @@ pub(crate) enum Point {
 }
 
 #[cfg(not(feature = "crash-points"))]
-pub(crate) fn pass(_point: Point) {}
+pub(crate) fn hit(_point: Failpoint) {}
 
 #[cfg(not(feature = "crash-points"))]
 pub(crate) fn agent_is(_pid: u32) {}
 
 #[cfg(feature = "crash-points")]
-pub(crate) use crashing::{agent_is, pass};
+pub(crate) use crashing::{agent_is, hit};
 
 #[cfg(feature = "crash-points")]
 mod crashing {
-    use super::Point;
+    use super::Failpoint;
     use rustix::process::{Pid, Signal, getpid, kill_process};
     use std::env;
     use std::fs::File;
@@ -48,7 +48,7 @@ mod crashing {
     }
 
     /// Passes a point, or dies at it.
-    pub(crate) fn pass(point: Point) {
+    pub(crate) fn hit(point: Failpoint) {
         let number = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
         log(&format!("{number} {point:?}"));
         let Ok(order) = env::var("LONGHAUL_CRASH") else { return };

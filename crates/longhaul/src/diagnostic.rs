@@ -13,9 +13,9 @@ use crate::Environment;
 use crate::live::tail_of;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use longhaul_core::{Found, Moment, Record, Run, Step};
-use longhaul_store::{RunDir, leave_note, rfc3339};
-use notes::Note;
+use longhaul_core::{FoundAttempt, Moment, Record, Run, Step};
+use longhaul_store::{RunDir, write_diagnostic, rfc3339};
+use notes::DiagnosticNote;
 use secrets::Secrets;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(crate) struct Diagnostic {
 impl Diagnostic {
     pub(crate) fn new(asked: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
         let flagged = cwd.join(FLAG).is_file();
-        let secrets = Secrets::of(environment);
+        let secrets = Secrets::new(environment);
         Diagnostic { asked, flagged, dir: dir.clone(), cwd: cwd.to_owned(), secrets, left: NOTES_MAX }
     }
 
@@ -60,7 +60,7 @@ impl Diagnostic {
     }
 
     /// A new supervisor took the run over.
-    pub(crate) fn recovered(&mut self, run: &Run, at: Moment, found: &Found) {
+    pub(crate) fn recovered(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
         if self.is_on() {
             self.leave(run, at, notes::of_recovery(found), None);
         }
@@ -70,18 +70,18 @@ impl Diagnostic {
         (self.asked || self.flagged) && self.left > 0
     }
 
-    fn leave(&mut self, run: &Run, at: Moment, note: Note, spawn_error: Option<&str>) {
+    fn leave(&mut self, run: &Run, at: Moment, note: DiagnosticNote, spawn_error: Option<&str>) {
         self.left = self.left.saturating_sub(1);
         let stem = format!("{}_{}", stamp(at), note.name);
         let text = self.text(run, at, &note, spawn_error);
         // A failing recorder never fails the work it records.
-        let _ = leave_note(&self.dir.diagnostic_path(), &stem, &text);
+        let _ = write_diagnostic(&self.dir.diagnostic_path(), &stem, &text);
         if self.flagged {
-            let _ = leave_note(&self.cwd.join(PROJECT_DIR), &stem, &text);
+            let _ = write_diagnostic(&self.cwd.join(PROJECT_DIR), &stem, &text);
         }
     }
 
-    fn text(&self, run: &Run, at: Moment, note: &Note, spawn_error: Option<&str>) -> String {
+    fn text(&self, run: &Run, at: Moment, note: &DiagnosticNote, spawn_error: Option<&str>) -> String {
         let state = run.state();
         let attempt = self.dir.attempt(state.attempts());
         let mut lines = vec![

@@ -1,14 +1,14 @@
 //! Watches a run that another process supervises, by its files alone. It changes nothing.
 
 use crate::SuperviseError;
-use crate::live::{Tail, Watch};
-use crate::observer::{Observer, View};
-use crate::recover::is_told;
-use crate::report::Report;
-use crate::supervisor::{claims_of, dialect_of, guards_of};
-use longhaul_agent::{Claims, Decoder, Dialect, Guards};
+use crate::live::{Tail, FileWatch};
+use crate::observer::{Observer, StepView};
+use crate::recover::is_outcome_published;
+use crate::report::RunReport;
+use crate::supervisor::{done_signals_from_plan, dialect_from_plan, guards_from_plan};
+use longhaul_agent::{DoneSignals, Decoder, Dialect, Guards};
 use longhaul_core::{Moment, Outcome, Phase, Run, Step};
-use longhaul_store::{Entry, Journal, JournalFollower, Plan, RunDir};
+use longhaul_store::{JournalEntry, Journal, JournalFollower, Plan, RunDir};
 use std::io;
 use std::time::Duration;
 
@@ -19,9 +19,9 @@ const LOOK_WHETHER_TOLD: Duration = Duration::from_millis(5);
 
 /// How following a run ended.
 #[derive(Debug)]
-pub enum Followed {
+pub enum FollowEnd {
     /// The run ended, or a signal suspended it.
-    Ended(Box<Report>),
+    Ended(Box<RunReport>),
     /// Nobody supervises the run, and it has not ended, or nobody was told how.
     Orphaned,
 }
@@ -32,21 +32,21 @@ pub enum Followed {
 /// # Errors
 ///
 /// If its files cannot be read, or its agent is of a kind that this version does not know.
-pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followed, SuperviseError> {
+pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowEnd, SuperviseError> {
     let plan = dir.plan()?;
-    let (dialect, guards) = (dialect_of(&plan)?, guards_of(&plan)?);
+    let (dialect, guards) = (dialect_from_plan(&plan)?, guards_from_plan(&plan)?);
     let journal_path = dir.journal_path();
     // Watched before it is read: what is written in between is seen.
-    let mut watch = Watch::new();
+    let mut watch = FileWatch::new();
     watch.file(&journal_path);
     let mut journal = JournalFollower::open(&journal_path)?;
-    observer.began(dir.id(), dir.path());
-    let mut following = Following {
+    observer.on_start(dir.id(), dir.path());
+    let mut following = FollowState {
         dir,
         plan: &plan,
         dialect: &*dialect,
         guards,
-        claims: claims_of(&plan),
+        claims: done_signals_from_plan(&plan),
         run: Run::new(),
         watch,
         at: Moment(0),
@@ -54,7 +54,7 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
     };
     loop {
         // In this order: what its supervisor wrote last is read after the supervisor is seen to be gone.
-        let held = Journal::is_held(&journal_path)?;
+        let held = Journal::is_locked(&journal_path)?;
         for entry in journal.read()? {
             following.read_stream(observer)?;
             following.take(entry, observer)?;
@@ -62,14 +62,14 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
         following.read_stream(observer)?;
         let outcome = following.run.state().outcome();
         // Its supervisor still brings the files in order that people read.
-        if let Some(outcome) = outcome.filter(|_| is_told(dir)) {
-            return Ok(Followed::Ended(Box::new(following.report(outcome))));
+        if let Some(outcome) = outcome.filter(|_| is_outcome_published(dir)) {
+            return Ok(FollowEnd::Ended(Box::new(following.report(outcome))));
         }
         if !held {
             if let Phase::Suspended { by, .. } = following.run.state().phase {
-                return Ok(Followed::Ended(Box::new(following.report(Outcome::suspended(by)))));
+                return Ok(FollowEnd::Ended(Box::new(following.report(Outcome::suspended(by)))));
             }
-            return Ok(Followed::Orphaned);
+            return Ok(FollowEnd::Orphaned);
         }
         let pause = if outcome.is_some() { LOOK_WHETHER_TOLD } else { LOOK_FOR_SUPERVISOR };
         tokio::select! {
@@ -82,20 +82,20 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<Followe
 }
 
 /// A run as its files have told it so far.
-struct Following<'a> {
+struct FollowState<'a> {
     dir: &'a RunDir,
     plan: &'a Plan,
     dialect: &'a dyn Dialect,
     guards: Guards,
-    claims: Claims,
+    claims: DoneSignals,
     run: Run,
-    watch: Watch,
+    watch: FileWatch,
     at: Moment,
     attempt: Option<(Tail, Box<dyn Decoder>)>,
 }
 
-impl Following<'_> {
-    fn take(&mut self, entry: Entry, observer: &mut dyn Observer) -> io::Result<()> {
+impl FollowState<'_> {
+    fn take(&mut self, entry: JournalEntry, observer: &mut dyn Observer) -> io::Result<()> {
         let before = self.run.state().attempts();
         for record in &entry.records {
             self.run.apply(record);
@@ -105,14 +105,14 @@ impl Following<'_> {
         if attempt != before {
             self.attempt = None;
         }
-        if self.attempt.is_none() && self.run.state().proc.is_some() {
+        if self.attempt.is_none() && self.run.state().process.is_some() {
             let stream = self.dir.attempt(attempt).stream_path();
             self.watch.file(&stream);
             let tail = Tail::open(&stream)?;
             self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.claims)));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
-        observer.synced();
+        observer.on_sync();
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl Following<'_> {
             if bytes.is_empty() {
                 break;
             }
-            observer.streamed(bytes);
+            observer.on_output(bytes);
             decoder.feed(bytes, &mut unheard);
             unheard.clear();
             self.show(&Step::default(), observer);
@@ -132,12 +132,12 @@ impl Following<'_> {
     }
 
     fn show(&self, step: &Step, observer: &mut dyn Observer) {
-        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.glance());
-        observer.stepped(View { run: &self.run, policy: &self.plan.policy, at: self.at, glance }, step);
+        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot());
+        observer.on_step(StepView { run: &self.run, policy: &self.plan.policy, at: self.at, snapshot: glance }, step);
     }
 
-    fn report(&self, outcome: Outcome) -> Report {
-        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.glance().clone()).unwrap_or_default();
-        Report::new(self.dir, &self.run, (outcome, self.at), &glance, None)
+    fn report(&self, outcome: Outcome) -> RunReport {
+        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot().clone()).unwrap_or_default();
+        RunReport::new(self.dir, &self.run, (outcome, self.at), &glance, None)
     }
 }

@@ -26,10 +26,10 @@ mod snapshot;
 pub(crate) use git::{complaint, git_in};
 pub(crate) use snapshot::NO_REPOSITORY;
 
-pub use error::MoveError;
-pub use export::{Exported, NoWorkspace, export};
-pub use import::{Arrival, Destination, Imported, import};
-pub use manifest::{CarriedSession, FORMAT, Manifest, Member, Workspace};
+pub use error::TransferError;
+pub use export::{Exported, WorkspaceOmitted, export};
+pub use import::{WorkspaceMatch, ImportDestination, Imported, import};
+pub use manifest::{SessionEntry, FORMAT, Manifest, ArchiveMember, Workspace};
 
 #[cfg(test)]
 mod tests;

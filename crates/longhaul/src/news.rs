@@ -1,7 +1,7 @@
 //! What the commands of `--notify` are told: one JSON object on their standard input. Keys are only ever added. It holds
 //! closed words, figures, and the beginning of the task; no agent's prose.
 
-use crate::Report;
+use crate::RunReport;
 use crate::channel::Message;
 use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Phase, Run, RunId, Span};
 use longhaul_store::rfc3339;
@@ -17,7 +17,7 @@ const TASK_CHARS_MAX: usize = 200;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum NewsKind {
+pub enum NotificationKind {
     /// The run is over.
     Outcome,
     /// The same, and only a person can go on with it.
@@ -26,34 +26,34 @@ pub enum NewsKind {
     Waiting,
 }
 
-impl NewsKind {
+impl NotificationKind {
     /// The wire word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            NewsKind::Outcome => "outcome",
-            NewsKind::NeedsPerson => "needs_person",
-            NewsKind::Waiting => "waiting",
+            NotificationKind::Outcome => "outcome",
+            NotificationKind::NeedsPerson => "needs_person",
+            NotificationKind::Waiting => "waiting",
         }
     }
 }
 
 /// Something to be told.
-pub(crate) struct News {
+pub(crate) struct Notification {
     /// What it is called in the run's directory: the same whoever supervises the run.
     pub(crate) name: String,
-    pub(crate) kind: NewsKind,
-    told: Told,
+    pub(crate) kind: NotificationKind,
+    body: NotificationBody,
 }
 
 /// A command that was not told something, or that failed.
 #[derive(Clone, Debug)]
-pub struct Untold {
+pub struct NotifyFailure {
     /// The command.
     pub command: String,
     /// What it was to be told.
-    pub kind: NewsKind,
+    pub kind: NotificationKind,
     /// What came of that, in words.
-    pub because: String,
+    pub reason: String,
     /// What it said.
     pub log: PathBuf,
 }
@@ -61,9 +61,9 @@ pub struct Untold {
 /// What a command reads. Money is in US dollars, times are in UTC.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Told {
+pub struct NotificationBody {
     /// What it is that is told.
-    kind: NewsKind,
+    kind: NotificationKind,
     /// The run's id.
     run: RunId,
     /// When the run ended, or began to wait.
@@ -93,57 +93,57 @@ pub struct Told {
     next: String,
 }
 
-impl News {
+impl Notification {
     /// How a run ended that was to do `task`.
-    pub(crate) fn of_end(report: &Report, run: &Run, task: &str) -> News {
+    pub(crate) fn for_outcome(report: &RunReport, run: &Run, task: &str) -> Notification {
         let outcome = report.outcome;
         let kind = match outcome.kind {
-            OutcomeKind::NeedsPerson => NewsKind::NeedsPerson,
+            OutcomeKind::NeedsPerson => NotificationKind::NeedsPerson,
             OutcomeKind::Done
             | OutcomeKind::Failed
             | OutcomeKind::OverBudget
             | OutcomeKind::OutOfTime
             | OutcomeKind::CheckFailed
-            | OutcomeKind::Refused
+            | OutcomeKind::NotStarted
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater
             | OutcomeKind::Cancelled
-            | OutcomeKind::Suspended => NewsKind::Outcome,
+            | OutcomeKind::Suspended => NotificationKind::Outcome,
         };
         let next = report.resume_command().unwrap_or_else(|| format!("longhaul show {}", report.run));
-        let told = Told {
+        let told = NotificationBody {
             outcome: Some(outcome.kind),
             exit_code: Some(outcome.exit_code()),
             fault: outcome.fault,
             limit: outcome.limit,
             until: outcome.retry_at.map(rfc3339),
-            ..Told::of(kind, (&report.run, &report.dir), (run, report.ended), task, next)
+            ..NotificationBody::new(kind, (&report.run, &report.dir), (run, report.finished_at), task, next)
         };
         // Each end of a run that is resumed is an end of its own.
-        News { name: format!("outcome-{}", run.state().reopened), kind, told }
+        Notification { name: format!("outcome-{}", run.state().reopen_count), kind, body: told }
     }
 
     /// The wait that the run is in by `at`, if it is a long one.
-    pub(crate) fn of_wait(dir: (&RunId, &Path), run: &Run, at: Moment, task: &str) -> Option<News> {
+    pub(crate) fn for_wait(dir: (&RunId, &Path), run: &Run, at: Moment, task: &str) -> Option<Notification> {
         let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
         if until.since(*since) <= LONG_WAIT {
             return None;
         }
-        let (kind, next) = (NewsKind::Waiting, format!("longhaul attach {}", dir.0));
-        let told = Told {
+        let (kind, next) = (NotificationKind::Waiting, format!("longhaul attach {}", dir.0));
+        let told = NotificationBody {
             fault: run.state().fault,
             until: Some(rfc3339(*until)),
-            ..Told::of(kind, dir, (run, at), task, next)
+            ..NotificationBody::new(kind, dir, (run, at), task, next)
         };
-        Some(News { name: format!("wait-{}", plan.attempt), kind, told })
+        Some(Notification { name: format!("wait-{}", plan.attempt), kind, body: told })
     }
 
     /// The text for people, about a run in this project.
     pub(crate) fn message(&self, project: &str) -> Message {
-        let Told { kind, run, outcome, fault, until, attempts, total_cost_usd, next, .. } = &self.told;
+        let NotificationBody { kind, run, outcome, fault, until, attempts, total_cost_usd, next, .. } = &self.body;
         let state = match (outcome, until) {
-            (Some(outcome), _) => outcome.word().to_owned(),
+            (Some(outcome), _) => outcome.as_str().to_owned(),
             (None, Some(until)) => format!("waiting until {until}"),
             (None, None) => "waiting".to_owned(),
         };
@@ -152,28 +152,28 @@ impl News {
         Message {
             title: format!("run {run}: {state}{fault}"),
             body: format!("{project}: {attempts}, ${total_cost_usd:.2}\nNext: {next}"),
-            urgent: *kind == NewsKind::NeedsPerson,
+            urgent: *kind == NotificationKind::NeedsPerson,
         }
     }
 
     /// The object, in one line.
     pub(crate) fn line(&self) -> Vec<u8> {
-        let mut line = serde_json::to_vec(&self.told).expect("it has only string keys");
+        let mut line = serde_json::to_vec(&self.body).expect("it has only string keys");
         line.push(b'\n');
         line
     }
 }
 
-impl Told {
-    fn of(
-        kind: NewsKind,
+impl NotificationBody {
+    fn new(
+        kind: NotificationKind,
         (id, dir): (&RunId, &Path),
         (run, at): (&Run, Moment),
         task: &str,
         next: String,
-    ) -> Told {
+    ) -> NotificationBody {
         let tally = run.state().tally;
-        Told {
+        NotificationBody {
             kind,
             run: id.clone(),
             at: rfc3339(at),
@@ -183,7 +183,7 @@ impl Told {
             limit: None,
             until: None,
             attempts: run.state().attempts(),
-            total_cost_usd: (tally.cost + tally.cost_estimated).dollars(),
+            total_cost_usd: (tally.reported_cost + tally.estimated_cost).as_dollars(),
             task: beginning(task),
             dir: dir.display().to_string(),
             next,

@@ -3,7 +3,7 @@
 
 use crate::agents::find_claude;
 use longhaul_core::{
-    Fault, Limit, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, StartupError, Usd, Used, typed,
+    Fault, Limit, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, StartupError, Usd, LimitUsage, typed,
 };
 use longhaul_store::Plan;
 use std::path::Path;
@@ -40,14 +40,14 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
         let is_suspended = matches!(state.phase, Phase::Suspended { .. });
         return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
     };
-    let used = run.used(state.ended);
+    let used = run.used(state.finished_at);
     let more =
         raised(context.policy, &used, outcome.limit).map(|flags| format!(" {flags}")).unwrap_or_default();
     let resume =
         |flags: &str| format!("longhaul resume {id}{}{flags}{more}", if flags.is_empty() { "" } else { " " });
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Vec::new(),
-        (OutcomeKind::Refused, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
+        (OutcomeKind::NotStarted, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
             unusable(state.startup, context.program, resume)
         }
         (_, fault) => by_fault(outcome, fault, context)
@@ -134,7 +134,7 @@ fn unusable(startup: Option<StartupError>, program: &Path, resume: impl Fn(&str)
 
 /// The flags of `resume` that give a run more of what it used up, and of the limit that ended it; `None` if none did, and
 /// something is left of each.
-pub fn raised(policy: &Policy, used: &Used, ended_by: Option<Limit>) -> Option<String> {
+pub fn raised(policy: &Policy, used: &LimitUsage, ended_by: Option<Limit>) -> Option<String> {
     let before = policy.limits;
     let mut limits = ended_by.map_or(before, |limit| with_more(before, limit));
     // Each round doubles a limit, so what an expensive answer used beyond it is covered, too.
@@ -147,7 +147,7 @@ pub fn raised(policy: &Policy, used: &Used, ended_by: Option<Limit>) -> Option<S
     }
     let flags = [
         limits.budget.filter(|_| limits.budget != before.budget).map(|total| {
-            let more = total.less(before.budget.unwrap_or_default());
+            let more = total.saturating_sub(before.budget.unwrap_or_default());
             format!("--add-budget {}", dollars(more))
         }),
         limits.tokens.filter(|_| limits.tokens != before.tokens).map(|total| format!("--max-tokens {total}")),
@@ -182,9 +182,9 @@ fn with_more(limits: Limits, limit: Limit) -> Limits {
 /// An amount as the command line reads it: cents, or as many digits as it has.
 fn dollars(amount: Usd) -> String {
     if amount.0.is_multiple_of(10_000) {
-        format!("{:.2}", amount.dollars())
+        format!("{:.2}", amount.as_dollars())
     } else {
-        format!("{:.6}", amount.dollars()).trim_end_matches('0').to_owned()
+        format!("{:.6}", amount.as_dollars()).trim_end_matches('0').to_owned()
     }
 }
 
@@ -200,31 +200,31 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::raised;
-    use longhaul_core::{Limit, Limits, Policy, Preset, Span, Usd, Used, WrapUp};
+    use longhaul_core::{Limit, Limits, Policy, Preset, Span, Usd, LimitUsage, WrapUp};
 
-    fn check(limits: Limits, used: Used, expected: Option<&str>) {
-        let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..Preset::Default.policy() };
+    fn check(limits: Limits, used: LimitUsage, expected: Option<&str>) {
+        let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..Preset::Default.policy() };
         assert_eq!(raised(&policy, &used, None).as_deref(), expected, "{limits:?} {used:?}");
     }
 
     #[test]
     fn adds_the_original_amount_until_something_is_left() {
         let budget = Limits { budget: Some(Usd(2_000_000)), ..Limits::default() };
-        check(budget, Used { money: Usd(2_000_000), ..Used::default() }, Some("--add-budget 2.00"));
-        check(budget, Used { money: Usd(1_990_000), ..Used::default() }, Some("--add-budget 2.00"));
-        check(budget, Used { money: Usd(9_000_000), ..Used::default() }, Some("--add-budget 14.00"));
-        check(budget, Used { money: Usd(5), ..Used::default() }, None);
+        check(budget, LimitUsage { cost: Usd(2_000_000), ..LimitUsage::default() }, Some("--add-budget 2.00"));
+        check(budget, LimitUsage { cost: Usd(1_990_000), ..LimitUsage::default() }, Some("--add-budget 2.00"));
+        check(budget, LimitUsage { cost: Usd(9_000_000), ..LimitUsage::default() }, Some("--add-budget 14.00"));
+        check(budget, LimitUsage { cost: Usd(5), ..LimitUsage::default() }, None);
         let policy = Policy { limits: budget, ..Preset::Default.policy() };
-        let ended = raised(&policy, &Used::default(), Some(Limit::Budget));
+        let ended = raised(&policy, &LimitUsage::default(), Some(Limit::Budget));
         assert_eq!(ended.as_deref(), Some("--add-budget 2.00"));
         let small = Limits { budget: Some(Usd(1_500)), ..Limits::default() };
-        check(small, Used { money: Usd(1_600), ..Used::default() }, Some("--add-budget 0.0045"));
+        check(small, LimitUsage { cost: Usd(1_600), ..LimitUsage::default() }, Some("--add-budget 0.0045"));
         let turns = Limits { turns: Some(6), tokens: Some(1_000), ..Limits::default() };
-        let used = Used { turns: 6, tokens: 1_200, ..Used::default() };
+        let used = LimitUsage { turns: 6, tokens: 1_200, ..LimitUsage::default() };
         check(turns, used, Some("--max-tokens 2000 --max-turns 12"));
         let time =
             Limits { time: Some(Span::from_mins(60)), wall: Some(Span::from_mins(90)), ..Limits::default() };
-        check(time, Used { time: Span::from_mins(60), ..Used::default() }, Some("--add-time 1h"));
-        check(time, Used { wall: Span::from_mins(95), ..Used::default() }, Some("--add-time 1h30m"));
+        check(time, LimitUsage { time: Span::from_mins(60), ..LimitUsage::default() }, Some("--add-time 1h"));
+        check(time, LimitUsage { wall: Span::from_mins(95), ..LimitUsage::default() }, Some("--add-time 1h30m"));
     }
 }

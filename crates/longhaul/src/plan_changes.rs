@@ -57,7 +57,7 @@ impl PlanChanges {
         plan.model = self.model.or(plan.model.take());
         plan.permission_mode = self.permission_mode.or(plan.permission_mode.take());
         if let Some(program) = self.program {
-            plan.agent.binary = Binary::of(&program).ok();
+            plan.agent.binary = Binary::new(&program).ok();
             plan.agent.version = None;
             plan.agent.program = program.as_path().into();
         }

@@ -1,14 +1,14 @@
 //! Goes on with a run whose supervisor died: same id, same attempts, clocks and spend. What is there is
 //! looked at before anything is started, so that no work is done twice and none is lost.
 
-use crate::changes::record_beginning;
-use crate::live::{LiveWorld, Mark, Setup, live_agent, marked, seed, stream_of_original};
+use crate::changes::record_start;
+use crate::live::{LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original};
 use crate::next_commands::next_commands;
-use crate::seeding::asked_in;
-use crate::supervisor::{Supervised, dialect_of, guards_of};
-use crate::{Environment, GoingOn, Observer, PlanChanges, Report, RunError, SuperviseError, watchdog};
-use longhaul_agent::{Dialect, GuardError, Network, Order, Program};
-use longhaul_core::{Ask, By, Event, Left, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
+use crate::seeding::follow_ups_in;
+use crate::supervisor::{RunningSupervisor, dialect_from_plan, guards_from_plan};
+use crate::{Environment, ResumeOptions, Observer, PlanChanges, RunReport, RunError, SuperviseError, watchdog};
+use longhaul_agent::{Dialect, GuardError, Network, AgentSpec, Program};
+use longhaul_core::{ResumeRequest, CancelSource, Event, Remaining, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,8 +18,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 // A process that is killed is gone within a few milliseconds; on a machine that swaps, within many.
-pub(crate) const DYING_LOOKS: u32 = 10;
-pub(crate) const DYING_LOOK_EVERY: Duration = Duration::from_millis(25);
+pub(crate) const EXIT_POLLS_MAX: u32 = 10;
+pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Takes over the run of this directory and carries it to its outcome: follows its agent if it lives,
 /// else reads how it ended. `notify` are the commands that are told of it from now on; nothing for those that were.
@@ -35,36 +35,36 @@ pub async fn recover(
     notify: Option<Vec<String>>,
     environment: Environment,
     observer: &mut dyn Observer,
-    cancels: mpsc::Receiver<By>,
-) -> Result<Report, RunError> {
+    cancels: mpsc::Receiver<CancelSource>,
+) -> Result<RunReport, RunError> {
     let changes = PlanChanges { notify, ..PlanChanges::default() };
-    let begun = take_up(home, dir, Going::Recovered(changes), environment, observer, cancels).await;
-    let (supervised, first) = begun.map_err(RunError::Refused)?;
-    supervised.carry(first).await
+    let begun = open_run(home, dir, OpenMode::Recover(changes), environment, observer, cancels).await;
+    let (supervised, first) = begun.map_err(RunError::NotStarted)?;
+    supervised.drive_to_outcome(first).await
 }
 
 /// Why a run goes on.
-pub(crate) enum Going {
+pub(crate) enum OpenMode {
     /// Its supervisor died. Some settings may change.
-    Recovered(PlanChanges),
+    Recover(PlanChanges),
     /// Somebody wants a run that is over to go on, perhaps in another directory.
-    Reopened(GoingOn),
+    Resume(ResumeOptions),
 }
 
 /// The run as it is found, and what its core is told first.
-pub(crate) async fn take_up<'a>(
+pub(crate) async fn open_run<'a>(
     home: &'a Home,
     dir: RunDir,
-    going: Going,
+    going: OpenMode,
     environment: Environment,
     observer: &'a mut dyn Observer,
-    cancels: mpsc::Receiver<By>,
-) -> Result<(Supervised<'a>, Event), SuperviseError> {
+    cancels: mpsc::Receiver<CancelSource>,
+) -> Result<(RunningSupervisor<'a>, Event), SuperviseError> {
     let mut plan = dir.trusted_plan()?;
     let (journal, history) = take_lock(&dir).await?;
     dir.clear_scratch();
     let run = Run::replay(history.records());
-    let mark = Mark::new(dir.id(), &plan);
+    let mark = RunMarker::new(dir.id(), &plan);
     if run.state().outcome().is_none()
         && let Some(stream) = stream_of_original(&mark, &dir)
     {
@@ -72,8 +72,8 @@ pub(crate) async fn take_up<'a>(
     }
     // A person who resumes decides by which variables.
     let missing = match &going {
-        Going::Recovered(_) => environment.missing(&plan),
-        Going::Reopened(_) => Vec::new(),
+        OpenMode::Recover(_) => environment.missing(&plan),
+        OpenMode::Resume(_) => Vec::new(),
     };
     // An agent that lives is followed, and a run that is over or is being cancelled needs none.
     let starts_agent = run.state().outcome().is_none() && cancels.is_empty();
@@ -81,20 +81,20 @@ pub(crate) async fn take_up<'a>(
         return Err(SuperviseError::Variables { run: dir.id().clone(), names: missing });
     }
     let (changes, reopened) = match (going, run.state().outcome()) {
-        (Going::Reopened(GoingOn { ask: Ask::Again | Ask::Prompt(_), .. }), None) => {
-            return Err(SuperviseError::NotOver(dir.id().clone()));
+        (OpenMode::Resume(ResumeOptions { request: ResumeRequest::RepeatTask | ResumeRequest::Prompt(_), .. }), None) => {
+            return Err(SuperviseError::NotFinished(dir.id().clone()));
         }
-        (Going::Recovered(_), Some(outcome)) if is_told(&dir) => {
+        (OpenMode::Recover(_), Some(outcome)) if is_outcome_published(&dir) => {
             let next = next_commands(dir.id(), &run, &plan).into_iter().next();
-            return Err(SuperviseError::Ended { run: dir.id().clone(), outcome, next });
+            return Err(SuperviseError::AlreadyFinished { run: dir.id().clone(), outcome, next });
         }
-        (Going::Reopened(GoingOn { changes, .. }), None)
+        (OpenMode::Resume(ResumeOptions { changes, .. }), None)
             if !changes.suit_live_agent() && !is_without_agent(&run.state().phase) =>
         {
             return Err(SuperviseError::Unfinished(dir.id().clone()));
         }
-        (Going::Recovered(changes), _) => (changes, None),
-        (Going::Reopened(GoingOn { ask, changes }), outcome) => (changes, outcome.map(|_| ask)),
+        (OpenMode::Recover(changes), _) => (changes, None),
+        (OpenMode::Resume(ResumeOptions { request: ask, changes }), outcome) => (changes, outcome.map(|_| ask)),
     };
     let limits = plan.policy.limits;
     let changes = changes.apply(&mut plan)?;
@@ -103,8 +103,8 @@ pub(crate) async fn take_up<'a>(
     }
     // The agent of a finished run learns of it; a live one keeps its count.
     let is_raised = reopened.is_some() && plan.policy.limits != limits;
-    let added = if is_raised { plan.policy.limits.added_to(&limits) } else { Left::default() };
-    let dialect: Arc<dyn Dialect> = Arc::from(dialect_of(&plan)?);
+    let added = if is_raised { plan.policy.limits.added_to(&limits) } else { Remaining::default() };
+    let dialect: Arc<dyn Dialect> = Arc::from(dialect_from_plan(&plan)?);
     let needed = environment.needed(dialect.as_ref());
     if missing.is_empty() && !plan.env.needed().eq(needed.iter().map(String::as_str)) {
         plan.env = plan.env.clone().with_needed(needed.iter().map(String::as_str));
@@ -113,29 +113,29 @@ pub(crate) async fn take_up<'a>(
     check_workspace(plan.cwd.as_path())?;
     if matches!(run.state().phase, Phase::New) && matches!(dir.changes(), Ok(None)) {
         // Nothing was started yet, or nobody would know of it. Else the beginning is what was recorded then, or nothing.
-        record_beginning(home, &dir, plan.cwd.as_path()).await;
+        record_start(home, &dir, plan.cwd.as_path()).await;
     }
-    observer.began(dir.id(), dir.path());
-    history.entries.iter().for_each(|entry| observer.replayed(entry));
+    observer.on_start(dir.id(), dir.path());
+    history.entries.iter().for_each(|entry| observer.on_replay(entry));
 
-    let mut asked = asked_in(history.records());
-    if let Some(Ask::Prompt(text)) = &reopened {
+    let mut asked = follow_ups_in(history.records());
+    if let Some(ResumeRequest::Prompt(text)) = &reopened {
         asked.push(text.clone());
     }
-    let mut order = order(&plan, asked, dir.id())?;
+    let mut order = agent_spec_from_plan(&plan, asked, dir.id())?;
     // The tool is served by whoever supervises the run now: the program that began it may be gone.
-    order.finish = environment.finish.clone().filter(|_| plan.finish_tool);
+    order.finish_tool = environment.finish_tool.clone().filter(|_| plan.finish_tool);
     order.learn = environment.learn(&plan);
-    if reopened.is_some() || marked(&mark).is_empty() {
+    if reopened.is_some() || processes_with(&mark).is_empty() {
         // A copy of its directory may continue at the same time.
-        plan.mark = Some(Mark::draw());
+        plan.mark = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
     }
-    let environment = environment.of_harness(plan.harness, &dir, (&order, &plan.policy));
-    let watchdog = watchdog::wanted(&environment, &plan.policy);
-    let mut world = LiveWorld::new(Setup {
+    let environment = environment.with_harness(plan.harness, &dir, (&order, &plan.policy));
+    let watchdog = watchdog::watchdog_command(&environment, &plan.policy);
+    let mut world = LiveWorld::new(WorldConfig {
         home,
-        mark: Mark::new(dir.id(), &plan),
+        mark: RunMarker::new(dir.id(), &plan),
         dir,
         journal,
         dialect,
@@ -143,7 +143,7 @@ pub(crate) async fn take_up<'a>(
         environment,
         missing,
         memory_limit: plan.policy.limits.memory,
-        surveys: plan.policy.keep_going.is_some(),
+        fingerprints_workspace: plan.policy.keep_going.is_some(),
         diagnostic: plan.diagnostic,
         harness: plan.harness,
         notify: plan.notify,
@@ -151,43 +151,43 @@ pub(crate) async fn take_up<'a>(
         cancels,
         observer,
     });
-    world.hold(sessions_of(&history).into_iter());
+    world.lock_sessions(sessions_of(&history).into_iter());
     if let Some(ask) = reopened {
-        world.recall(run.state().attempts());
+        world.replay_attempts(run.state().attempts());
         world.add_limits(added);
         return Ok((
-            Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream },
+            RunningSupervisor { run, policy: plan.policy, world, keep_stream: plan.keep_stream },
             Event::Reopened(ask, changes),
         ));
     }
     let first = match &run.state().phase {
         // It died before its first step. Plans of older versions do not name the session.
-        Phase::New => Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(seed(), 0)))),
-        Phase::Launching
-        | Phase::Condensing { .. }
-        | Phase::Live
+        Phase::New => Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0)))),
+        Phase::Starting
+        | Phase::Summarizing { .. }
+        | Phase::Running
         | Phase::Closing { .. }
         | Phase::Stopping { .. }
         | Phase::Sweeping { .. }
         | Phase::Checking { .. }
         | Phase::Waiting { .. }
         | Phase::Suspended { .. }
-        | Phase::Over { .. } => world.take_over(&run, history.last_at(), changes).await?,
+        | Phase::Finished { .. } => world.take_over(&run, history.last_step_at(), changes).await?,
     };
-    Ok((Supervised { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
+    Ok((RunningSupervisor { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
 }
 
 /// Whether the next agent of a run in this phase starts with the settings of its plan.
 fn is_without_agent(phase: &Phase) -> bool {
-    matches!(phase, Phase::New | Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Over { .. })
+    matches!(phase, Phase::New | Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Finished { .. })
 }
 
 /// The run's journal, locked. A supervisor that was killed a moment ago has its lock until the kernel is done
 /// with it.
 async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
-    for _ in 0..DYING_LOOKS {
+    for _ in 0..EXIT_POLLS_MAX {
         match Journal::open_append(&dir.journal_path()) {
-            Err(StoreError::JournalLocked { .. }) => tokio::time::sleep(DYING_LOOK_EVERY).await,
+            Err(StoreError::JournalLocked { .. }) => tokio::time::sleep(EXIT_POLL_INTERVAL).await,
             opened => return opened,
         }
     }
@@ -202,40 +202,40 @@ async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
 /// If the home cannot be read.
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
     let looked: Vec<_> = home.runs_newest_first()?.map(|dir| (look(&dir), dir)).collect();
-    if looked.iter().any(|(look, _)| *look == Look::Supervised) {
+    if looked.iter().any(|(look, _)| *look == Supervision::Supervised) {
         // One of these may have been killed a moment ago.
-        std::thread::sleep(DYING_LOOK_EVERY * DYING_LOOKS);
+        std::thread::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX);
     }
-    let is_recoverable = |(first, dir): &(Look, RunDir)| match first {
-        Look::Supervised => look(dir) == Look::Orphaned,
-        Look::Orphaned => true,
-        Look::Over => false,
+    let is_recoverable = |(first, dir): &(Supervision, RunDir)| match first {
+        Supervision::Supervised => look(dir) == Supervision::Orphaned,
+        Supervision::Orphaned => true,
+        Supervision::Over => false,
     };
     Ok(looked.into_iter().filter(is_recoverable).map(|(_, dir)| dir).collect())
 }
 
 /// Who has a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum Supervision {
     Supervised,
     Orphaned,
     /// Nobody needs to have it; or it cannot be read.
     Over,
 }
 
-fn look(dir: &RunDir) -> Look {
+fn look(dir: &RunDir) -> Supervision {
     match Journal::open_append(&dir.journal_path()) {
-        Err(StoreError::JournalLocked { .. }) => Look::Supervised,
-        Ok((_, history)) if Run::replay(history.records()).state().outcome().is_none() || !is_told(dir) => {
-            Look::Orphaned
+        Err(StoreError::JournalLocked { .. }) => Supervision::Supervised,
+        Ok((_, history)) if Run::replay(history.records()).state().outcome().is_none() || !is_outcome_published(dir) => {
+            Supervision::Orphaned
         }
-        Ok(_) | Err(_) => Look::Over,
+        Ok(_) | Err(_) => Supervision::Over,
     }
 }
 
 /// Whether an outcome has reached the files that people read. A supervisor that died just before leaves
 /// that to the next one.
-pub(crate) fn is_told(dir: &RunDir) -> bool {
+pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
     dir.status().is_ok_and(|status| status.returncode.is_some())
 }
 
@@ -250,31 +250,31 @@ fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
     sessions
 }
 
-pub(crate) fn order(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<Order, GuardError> {
-    Ok(Order {
+pub(crate) fn agent_spec_from_plan(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<AgentSpec, GuardError> {
+    Ok(AgentSpec {
         program: Program {
             path: plan.agent.program.as_path().to_owned(),
             leading_args: plan.agent.leading_args.clone(),
         },
         cwd: plan.cwd.as_path().to_owned(),
         prompt: plan.prompt.text.clone(),
-        asked,
+        follow_ups: asked,
         model: plan.model.clone(),
         permission_mode: plan.permission_mode.clone(),
-        guards: guards_of(plan)?,
-        attended: plan.policy.is_attended(),
+        guards: guards_from_plan(plan)?,
+        needs_supervisor: plan.policy.needs_supervisor(),
         checks: plan.checks.clone(),
-        finish: None,
+        finish_tool: None,
         done_when: plan.done_when.clone(),
         wrap_up_prompt: plan.wrap_up_prompt.clone(),
         learn: None,
         network: plan.network.clone().map(Network::new).transpose()?,
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
-        seed_tokens: plan.seed_tokens,
+        handoff_tokens: plan.seed_tokens,
         handoff_summary: plan.handoff_summary.clone(),
         inner_retries: plan.policy.inner_retries,
-        run: run.clone(),
+        run_id: run.clone(),
     })
 }
 

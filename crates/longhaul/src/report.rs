@@ -6,18 +6,18 @@ use crate::next_commands::next_commands;
 use crate::spending::SpendingReader;
 pub use errors::FailedCheck;
 use errors::errors;
-use longhaul_agent::Glance;
+use longhaul_agent::AttemptSnapshot;
 use longhaul_core::{
     Clocks, Fault, Limits, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId, SessionId, Span,
-    StartupError, State, Tally, TurnResult, Verified,
+    StartupError, State, Usage, AgentResult, Verified,
 };
-use longhaul_store::{CostSummary, Harness, Plan, RunDir, SessionSummary, Spending, Status, StoppedTask};
+use longhaul_store::{CostSummary, Harness, Plan, RunDir, SessionSummary, CostBreakdown, Status, StoppedTask};
 use std::path::PathBuf;
 use std::process;
 
 /// A finished run.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct RunReport {
     /// The run.
     pub run: RunId,
     /// Its directory.
@@ -46,11 +46,11 @@ pub struct Report {
     /// Commands that continue the run, the likeliest first; each works as printed.
     pub next: Vec<String>,
     /// The last result in closed words.
-    pub ending: Option<TurnResult>,
+    pub last_result: Option<AgentResult>,
     /// What the run used.
-    pub tally: Tally,
+    pub tally: Usage,
     /// How many tool calls its guards denied.
-    pub denied: u32,
+    pub denied_calls: u32,
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// Background tasks that ended with the agent of the last attempt.
@@ -58,19 +58,19 @@ pub struct Report {
     /// How it spent its time.
     pub clocks: Clocks,
     /// When it ended.
-    pub ended: Moment,
+    pub finished_at: Moment,
 }
 
-impl Report {
+impl RunReport {
     /// The report of a run that ended with `outcome`: its last attempt's stream said `glance`, and there
     /// was this complaint about the agent's start.
     pub(crate) fn new(
         dir: &RunDir,
         run: &Run,
         (outcome, ended): (Outcome, Moment),
-        glance: &Glance,
+        glance: &AttemptSnapshot,
         complaint: Option<&str>,
-    ) -> Report {
+    ) -> RunReport {
         let state = run.state();
         let plan = dir.plan().ok();
         // People learn of a file that cannot be read where they look for it.
@@ -81,14 +81,14 @@ impl Report {
             errors.extend(background_stopped.iter().map(stopped_words));
             errors.extend(plan.as_ref().and_then(|plan| refused_start(state.startup?, plan)));
         }
-        Report {
+        RunReport {
             run: dir.id().clone(),
             dir: dir.path().to_owned(),
             outcome,
             result: glance
                 .result
                 .clone()
-                .or_else(|| Some(glance.said.clone()).filter(|said| !said.is_empty())),
+                .or_else(|| Some(glance.last_text.clone()).filter(|said| !said.is_empty())),
             errors,
             failed_check,
             verified: state.verified(),
@@ -98,13 +98,13 @@ impl Report {
             fault: state.fault,
             startup: state.startup,
             next: plan.map_or_else(Vec::new, |plan| next_commands(dir.id(), run, &plan)),
-            ending: state.result,
+            last_result: state.result,
             tally: state.tally,
-            denied: state.denied,
+            denied_calls: state.denied,
             questions: state.questions,
             background_stopped,
             clocks: state.clocks,
-            ended,
+            finished_at: ended,
         }
     }
 
@@ -115,7 +115,7 @@ impl Report {
 
     /// How long the run took, from its start to its end.
     pub fn wall(&self) -> Span {
-        self.clocks.wall(self.ended)
+        self.clocks.wall(self.finished_at)
     }
 }
 
@@ -152,15 +152,15 @@ fn refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
 
 /// Writes what is derived when a run is over, but for its status. None of it can fail the run: all of it can be derived
 /// again.
-pub(crate) fn settle(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<Harness>, report: &Report) {
+pub(crate) fn write_summaries(dir: &RunDir, run: &Run, policy: &Policy, harness: Option<Harness>, report: &RunReport) {
     let spending = SpendingReader::new().read(dir);
-    let summary = cost_summary(dir, run.state(), policy.limits, spending, report.model.clone(), report.ended);
+    let summary = cost_summary(dir, run.state(), policy.limits, spending, report.model.clone(), report.finished_at);
     let _ = dir.write_cost_summary(&summary);
     if harness.is_some() {
-        let _ = dir.write_metadata(run.state().reopened, report.session.clone());
+        let _ = dir.write_metadata(run.state().reopen_count, report.session.clone());
     }
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
-    let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.ended });
+    let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.finished_at });
 }
 
 /// Returns the costs of the run in `state`, as of `at`, with the costs that its plan inherited.
@@ -168,11 +168,11 @@ pub(crate) fn cost_summary(
     dir: &RunDir,
     state: &State,
     limits: Limits,
-    spending: Spending,
+    spending: CostBreakdown,
     model: Option<String>,
     at: Moment,
 ) -> CostSummary {
-    let summary = CostSummary::of(state, limits, spending, model, at);
+    let summary = CostSummary::new(state, limits, spending, model, at);
     match dir.plan().ok().and_then(|plan| plan.inherited) {
         Some(inherited) => summary.with_inherited(&inherited),
         None => summary,
@@ -180,6 +180,6 @@ pub(crate) fn cost_summary(
 }
 
 /// Says that the run is over. Last: whoever waits for the end of a run looks here, and finds all else.
-pub(crate) fn tell_status(dir: &RunDir, run: &Run, policy: &Policy, report: &Report) {
-    let _ = dir.write_status(&Status::of(dir.id(), run, policy, process::id(), report.ended));
+pub(crate) fn write_final_status(dir: &RunDir, run: &Run, policy: &Policy, report: &RunReport) {
+    let _ = dir.write_status(&Status::new(dir.id(), run, policy, process::id(), report.finished_at));
 }

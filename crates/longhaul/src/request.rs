@@ -1,15 +1,15 @@
 //! A request with all that every one has, and nothing else: what somebody wants besides, they set.
 
-use crate::{Environment, Request, SessionChoice};
+use crate::{Environment, RunRequest, SessionChoice};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX};
+use longhaul_agent::{Guards, AgentSpec, Program, HANDOFF_TOKENS_MAX};
 use longhaul_core::{Policy, RunId};
 use longhaul_store::{Home, Placement};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-impl Request {
+impl RunRequest {
     /// This task for Claude Code (`program`) in a new session, in the absolute directory `cwd`, under this policy, kept
     /// in this home. Nothing else is asked for: no model, no permission, no guard, no check, no watchdog. Whoever wants
     /// more sets the fields.
@@ -22,33 +22,33 @@ impl Request {
         cwd: impl Into<PathBuf>,
         prompt: impl Into<String>,
         policy: Policy,
-    ) -> Request {
+    ) -> RunRequest {
         let program = Program { path: program.into(), leading_args: Vec::new() };
-        Request {
+        RunRequest {
             home,
             placement: Placement::default(),
             dialect: Arc::new(Claude::new()),
-            order: Order {
+            agent: AgentSpec {
                 program,
                 cwd: cwd.into(),
                 prompt: prompt.into(),
-                asked: Vec::new(),
+                follow_ups: Vec::new(),
                 model: None,
                 permission_mode: None,
                 guards: Guards::default(),
-                attended: policy.is_attended(),
+                needs_supervisor: policy.needs_supervisor(),
                 checks: Vec::new(),
-                finish: None,
+                finish_tool: None,
                 done_when: None,
                 wrap_up_prompt: None,
                 network: None,
                 learn: None,
                 extra_args: Vec::new(),
-                seed_tokens: SEED_TOKENS_MAX,
+                handoff_tokens: HANDOFF_TOKENS_MAX,
                 handoff_summary: None,
                 inner_retries: policy.inner_retries,
                 // Given when the run has its directory.
-                run: RunId::from(""),
+                run_id: RunId::from(""),
             },
             environment: Environment::default(),
             session: SessionChoice::New,

@@ -1,20 +1,20 @@
 //! Goes on with a run that is over, or branches off it: the same work in the same session, or a run of its
 //! own that begins with the session's history.
 
-use crate::recover::{Going, order, take_up};
-use crate::supervisor::dialect_of;
-use crate::{Environment, Observer, PlanChanges, Report, Request, RunError, SessionChoice, SuperviseError};
-use longhaul_agent::Order;
-use longhaul_core::{Ask, By, Run};
+use crate::recover::{OpenMode, agent_spec_from_plan, open_run};
+use crate::supervisor::dialect_from_plan;
+use crate::{Environment, Observer, PlanChanges, RunReport, RunRequest, RunError, SessionChoice, SuperviseError};
+use longhaul_agent::AgentSpec;
+use longhaul_core::{ResumeRequest, CancelSource, Run};
 use longhaul_store::{Home, Journal, Placement, Plan, RunDir};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// How a run that is over goes on.
 #[derive(Clone, Debug)]
-pub struct GoingOn {
+pub struct ResumeOptions {
     /// What is to be said.
-    pub ask: Ask,
+    pub request: ResumeRequest,
     /// The settings that change. The journal records them.
     pub changes: PlanChanges,
 }
@@ -28,15 +28,15 @@ pub struct GoingOn {
 pub async fn resume(
     home: &Home,
     dir: RunDir,
-    going_on: GoingOn,
+    going_on: ResumeOptions,
     environment: Environment,
     observer: &mut dyn Observer,
-    cancels: mpsc::Receiver<By>,
-) -> Result<Report, RunError> {
-    let going = Going::Reopened(going_on);
-    let begun = take_up(home, dir, going, environment, observer, cancels).await;
-    let (supervised, first) = begun.map_err(RunError::Refused)?;
-    supervised.carry(first).await
+    cancels: mpsc::Receiver<CancelSource>,
+) -> Result<RunReport, RunError> {
+    let going = OpenMode::Resume(going_on);
+    let begun = open_run(home, dir, going, environment, observer, cancels).await;
+    let (supervised, first) = begun.map_err(RunError::NotStarted)?;
+    supervised.drive_to_outcome(first).await
 }
 
 /// A request for a run like that of this directory, on a fork of its session: the run and its session stay as
@@ -45,18 +45,18 @@ pub async fn resume(
 /// # Errors
 ///
 /// If the run's files cannot be read, or if it never opened a session.
-pub fn branch(
+pub fn fork_request(
     home: Home,
     dir: &RunDir,
     prompt: String,
     changes: PlanChanges,
-) -> Result<Request, SuperviseError> {
+) -> Result<RunRequest, SuperviseError> {
     let mut plan = dir.trusted_plan()?;
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
     let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
     changes.apply(&mut plan)?;
-    let order = Order { prompt, ..order(&plan, Vec::new(), dir.id())? };
+    let order = AgentSpec { prompt, ..agent_spec_from_plan(&plan, Vec::new(), dir.id())? };
     request(home, plan, order, SessionChoice::Fork(session))
 }
 
@@ -66,22 +66,22 @@ pub fn branch(
 /// # Errors
 ///
 /// If the run's plan cannot be read, or carried out by this version.
-pub fn again(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<Request, SuperviseError> {
+pub fn rerun_request(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<RunRequest, SuperviseError> {
     let mut plan = dir.trusted_plan()?;
     changes.apply(&mut plan)?;
-    let order = order(&plan, Vec::new(), dir.id())?;
+    let order = agent_spec_from_plan(&plan, Vec::new(), dir.id())?;
     let name = plan.name.clone();
     let request = request(home, plan, order, SessionChoice::New)?;
-    Ok(Request { placement: Placement { name, ..request.placement }, ..request })
+    Ok(RunRequest { placement: Placement { name, ..request.placement }, ..request })
 }
 
 /// What a plan asks for, to be carried out as a new run.
-fn request(home: Home, plan: Plan, order: Order, session: SessionChoice) -> Result<Request, SuperviseError> {
-    Ok(Request {
+fn request(home: Home, plan: Plan, order: AgentSpec, session: SessionChoice) -> Result<RunRequest, SuperviseError> {
+    Ok(RunRequest {
         home,
         placement: Placement::default(),
-        dialect: Arc::from(dialect_of(&plan)?),
-        order,
+        dialect: Arc::from(dialect_from_plan(&plan)?),
+        agent: order,
         environment: Environment::default(),
         session,
         harness: plan.harness,

@@ -3,17 +3,17 @@
 mod files;
 
 use crate::SuperviseError;
-use crate::supervisor::dialect_of;
+use crate::supervisor::dialect_from_plan;
 use longhaul_agent::{
-    About, CONDENSE_TOKENS_MAX, Dialect, Reason, Recorded, Summary, Transcript, condensing_prompt, seed,
-    summarised_seed, whole_task,
+    HandoffContext, SUMMARY_TOKENS_MAX, Dialect, HandoffReason, RecordedAttempt, Summary, Conversation, summary_prompt, handoff_prompt,
+    handoff_prompt_with_summary, task_with_follow_ups,
 };
-use longhaul_core::{Ask, Fault, Record, Run, Say};
+use longhaul_core::{ResumeRequest, Fault, Record, Run, PromptKind};
 use longhaul_store::{Journal, RunDir, StoreError, open_regular};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-pub use files::SeedError;
+pub use files::HandoffError;
 
 // Of one attempt's stream, from its end: a seed tells of the latest work, and this much is hours of it.
 const STREAM_BYTES_MAX: u64 = 64 << 20;
@@ -23,48 +23,48 @@ const STREAM_BYTES_MAX: u64 = 64 << 20;
 /// # Errors
 ///
 /// If the journal cannot be read.
-pub(crate) fn transcript_of(
+pub(crate) fn conversation_of(
     dir: &RunDir,
     dialect: &dyn Dialect,
     prompt: &str,
     attempts: u32,
-) -> Result<Transcript, StoreError> {
+) -> Result<Conversation, StoreError> {
     let history = Journal::load(&dir.journal_path())?;
     let (mut recorded, mut asked) = (Vec::new(), Vec::new());
     for record in history.records() {
         match record {
-            Record::RunReopened { ask: Ask::Prompt(text), .. } => asked.push(text.clone()),
+            Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => asked.push(text.clone()),
             Record::AttemptStarted { plan, .. } if plan.attempt <= attempts => {
                 let stream = start_and_end_of(&dir.attempt(plan.attempt).stream_path()).unwrap_or_default();
-                let asked = match plan.say {
-                    Say::Task | Say::TaskAgain(_) => Some(whole_task(prompt, &asked).into_owned()),
-                    Say::Asked => asked.last().cloned(),
-                    Say::Continue(_)
-                    | Say::Nudge(_)
-                    | Say::WrapUp(_)
-                    | Say::More(_)
-                    | Say::KeepGoing(_)
-                    | Say::Confirm
-                    | Say::CheckFailed(_) => None,
+                let asked = match plan.prompt {
+                    PromptKind::Task | PromptKind::TaskAfterLoss(_) => Some(task_with_follow_ups(prompt, &asked).into_owned()),
+                    PromptKind::FollowUp => asked.last().cloned(),
+                    PromptKind::Continue(_)
+                    | PromptKind::Nudge(_)
+                    | PromptKind::WrapUp(_)
+                    | PromptKind::LimitRaised(_)
+                    | PromptKind::KeepGoing(_)
+                    | PromptKind::ConfirmDone
+                    | PromptKind::CheckFailed(_) => None,
                 };
-                let wraps_up_after = matches!(plan.say, Say::WrapUp(_)).then_some(0);
-                recorded.push(Recorded { asked, stream, wraps_up_after });
+                let wraps_up_after = matches!(plan.prompt, PromptKind::WrapUp(_)).then_some(0);
+                recorded.push(RecordedAttempt { user_prompt: asked, stream, wrap_up_after_results: wraps_up_after });
             }
-            Record::Said { say: Say::WrapUp(_), turns, .. } => {
+            Record::PromptSent { prompt: PromptKind::WrapUp(_), results: turns, .. } => {
                 if let Some(recorded) = recorded.last_mut() {
-                    recorded.wraps_up_after.get_or_insert(*turns);
+                    recorded.wrap_up_after_results.get_or_insert(*turns);
                 }
             }
             _ => {}
         }
     }
-    Ok(dialect.transcript(&recorded))
+    Ok(dialect.conversation(&recorded))
 }
 
 /// What was asked for since the run began, each time when it went on after it had been over.
-pub(crate) fn asked_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+pub(crate) fn follow_ups_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
     let asked = records.filter_map(|record| match record {
-        Record::RunReopened { ask: Ask::Prompt(text), .. } => Some(text.clone()),
+        Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => Some(text.clone()),
         _ => None,
     });
     asked.collect()
@@ -72,51 +72,51 @@ pub(crate) fn asked_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<Str
 
 /// What is on record of some work, and what it was to be: all that a seed is made of.
 #[derive(Clone, Debug)]
-pub struct WorkOnRecord {
-    transcript: Transcript,
+pub struct RecordedWork {
+    transcript: Conversation,
     task: String,
-    reason: Reason<'static>,
+    reason: HandoffReason<'static>,
 }
 
-impl WorkOnRecord {
+impl RecordedWork {
     /// That of a run, as it is now.
     ///
     /// # Errors
     ///
     /// If the run's files cannot be read.
-    pub fn of_run(dir: &RunDir) -> Result<WorkOnRecord, SuperviseError> {
+    pub fn of_run(dir: &RunDir) -> Result<RecordedWork, SuperviseError> {
         let plan = dir.plan()?;
-        let dialect = dialect_of(&plan)?;
+        let dialect = dialect_from_plan(&plan)?;
         let history = Journal::load(&dir.journal_path())?;
         let run = Run::replay(history.records());
-        let asked = asked_in(history.records());
-        let task = whole_task(&plan.prompt.text, &asked).into_owned();
-        let transcript = transcript_of(dir, &*dialect, &plan.prompt.text, run.state().attempts())?;
-        let reason = Reason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
-        Ok(WorkOnRecord { transcript, task, reason })
+        let asked = follow_ups_in(history.records());
+        let task = task_with_follow_ups(&plan.prompt.text, &asked).into_owned();
+        let transcript = conversation_of(dir, &*dialect, &plan.prompt.text, run.state().attempts())?;
+        let reason = HandoffReason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
+        Ok(RecordedWork { transcript, task, reason })
     }
 
     /// The seed with which a fresh session would go on with it; at most so long, in estimated tokens. With a
     /// summary, that stands in the place of older work.
-    pub fn seed(&self, tokens_max: u64, summary: Option<&Summary>) -> String {
+    pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&Summary>) -> String {
         match summary {
-            Some(summary) => summarised_seed(&self.transcript, &self.about(), tokens_max, summary),
-            None => seed(&self.transcript, &self.about(), tokens_max),
+            Some(summary) => handoff_prompt_with_summary(&self.transcript, &self.about(), tokens_max, summary),
+            None => handoff_prompt(&self.transcript, &self.about(), tokens_max),
         }
     }
 
     /// What a model is to be given that condenses older work for such a seed; nothing if all of it fits.
-    pub fn condensing_prompt(&self, tokens_max: u64) -> Option<String> {
-        condensing_prompt(&self.transcript, &self.about(), tokens_max, CONDENSE_TOKENS_MAX)
+    pub fn summary_prompt(&self, tokens_max: u64) -> Option<String> {
+        summary_prompt(&self.transcript, &self.about(), tokens_max, SUMMARY_TOKENS_MAX)
     }
 
-    fn about(&self) -> About<'_> {
-        About::unlimited(&self.task, self.reason)
+    fn about(&self) -> HandoffContext<'_> {
+        HandoffContext::unlimited(&self.task, self.reason)
     }
 }
 
 /// The end of a file of lines.
-struct End {
+struct FileTail {
     bytes: Vec<u8>,
     /// Where it starts in the file, in bytes.
     start: u64,
@@ -136,7 +136,7 @@ fn start_and_end_of(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The end of a stream or a session file, from the beginning of a line on.
-fn end_of(path: &Path) -> io::Result<End> {
+fn end_of(path: &Path) -> io::Result<FileTail> {
     let mut file = open_regular(path)?;
     let cut = file.metadata()?.len().saturating_sub(STREAM_BYTES_MAX);
     file.seek(SeekFrom::Start(cut))?;
@@ -146,5 +146,5 @@ fn end_of(path: &Path) -> io::Result<End> {
         let whole = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
         bytes.drain(..whole);
     }
-    Ok(End { bytes, start: cut })
+    Ok(FileTail { bytes, start: cut })
 }

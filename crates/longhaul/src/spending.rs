@@ -1,8 +1,8 @@
 //! What the messages of a run used, by its transcript: for those who read what it cost message by message.
 
-use longhaul_agent::message::Message;
+use longhaul_agent::message::TranscriptMessage;
 use longhaul_core::Usd;
-use longhaul_store::{RunDir, Spending, SubagentCost, TurnCost, read_lines_from};
+use longhaul_store::{RunDir, CostBreakdown, SubagentCost, TurnCost, read_lines_from};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ const SUBAGENTS_MAX: usize = 10_000;
 pub(crate) struct SpendingReader {
     /// The offset of the first line that was not read.
     offset: u64,
-    spending: Spending,
+    spending: CostBreakdown,
     /// By all turns so far; nothing once one had no price.
     spent: Option<Usd>,
     /// Sub-agents by the call that began them.
@@ -32,17 +32,17 @@ impl SpendingReader {
     pub(crate) fn new() -> SpendingReader {
         SpendingReader {
             offset: 0,
-            spending: Spending::default(),
+            spending: CostBreakdown::default(),
             spent: Some(Usd::ZERO),
             places: BTreeMap::new(),
         }
     }
 
     /// Returns the spending up to the present end of the transcript.
-    pub(crate) fn read(&mut self, dir: &RunDir) -> Spending {
+    pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
-            if let Ok(message) = serde_json::from_slice::<Message>(line) {
+            if let Ok(message) = serde_json::from_slice::<TranscriptMessage>(line) {
                 self.take(&message);
             }
             ControlFlow::Continue(())
@@ -55,7 +55,7 @@ impl SpendingReader {
         self.spending.clone()
     }
 
-    fn take(&mut self, message: &Message) {
+    fn take(&mut self, message: &TranscriptMessage) {
         if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
             self.begin(call, message);
         }
@@ -65,7 +65,7 @@ impl SpendingReader {
         }
     }
 
-    fn turn(&mut self, message: &Message) {
+    fn turn(&mut self, message: &TranscriptMessage) {
         let Some(usage) = message.usage.filter(|_| self.spending.turns.len() < TURNS_MAX) else { return };
         let cost = message.estimated_cost_usd.and_then(Usd::from_dollars);
         self.spent = self.spent.zip(cost).map(|(spent, cost)| spent + cost);
@@ -85,7 +85,7 @@ impl SpendingReader {
         });
     }
 
-    fn begin(&mut self, call: &str, message: &Message) {
+    fn begin(&mut self, call: &str, message: &TranscriptMessage) {
         if self.places.contains_key(call) || self.places.len() >= SUBAGENTS_MAX {
             return;
         }
@@ -100,7 +100,7 @@ impl SpendingReader {
         });
     }
 
-    fn subagent(&mut self, call: &str, message: &Message) {
+    fn subagent(&mut self, call: &str, message: &TranscriptMessage) {
         // Its beginning may be in a session before this run.
         self.begin(call, message);
         let Some(known) = self.places.get_mut(call) else { return };
@@ -116,17 +116,17 @@ impl SpendingReader {
 #[cfg(test)]
 mod tests {
     use super::SpendingReader;
-    use longhaul_agent::message::{Kind, Message, MessageUsage, Origin};
+    use longhaul_agent::message::{EventKind, TranscriptMessage, MessageUsage, MessageOrigin};
     use longhaul_core::Usd;
     use longhaul_store::RunDir;
     use std::fs;
 
-    fn said(id: &str, cost: Option<f64>) -> Message {
-        Message {
+    fn said(id: &str, cost: Option<f64>) -> TranscriptMessage {
+        TranscriptMessage {
             id: Some(id.to_owned()),
             usage: Some(MessageUsage { output_tokens: 5, ..MessageUsage::default() }),
             estimated_cost_usd: cost,
-            ..Message::new(Kind::Text, Origin::Model, 1)
+            ..TranscriptMessage::new(EventKind::Text, MessageOrigin::Model, 1)
         }
     }
 
@@ -136,12 +136,12 @@ mod tests {
         let dir = RunDir::at(home.path().join("bcdfgh")).expect("an absolute path");
         fs::create_dir_all(dir.logs_path()).expect("it can be made");
         assert!(SpendingReader::new().read(&dir).turns.is_empty(), "there is no transcript");
-        let call = Message {
+        let call = TranscriptMessage {
             subagent: true,
             tool_use_id: Some("t".to_owned()),
-            ..Message::new(Kind::ToolCall, Origin::Model, 1)
+            ..TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, 1)
         };
-        let of_subagent = |id: &str| Message {
+        let of_subagent = |id: &str| TranscriptMessage {
             parent_tool_use_id: Some("t".to_owned()),
             model: Some("haiku".to_owned()),
             usage: None,

@@ -1,23 +1,23 @@
 //! Carries one request to an honest end on the live world. This is the library's front door.
 
-use crate::changes::{record_beginning, record_end};
+use crate::changes::{record_start, record_end};
 use crate::driver::drive;
-use crate::live::{LiveWorld, Mark, Setup, seed};
-use crate::news::News;
+use crate::live::{LiveWorld, RunMarker, WorldConfig, random_seed};
+use crate::news::Notification;
 use crate::observer::Observer;
-use crate::report::{Report, settle, tell_status};
+use crate::report::{RunReport, write_summaries, write_final_status};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
-    Answers, BlockedPaths, Claims, Dialect, GuardError, Guards, Learn, Order, Program, Tables, TablesError,
-    UrlPatternError, dialect_with,
+    Answers, BlockedPaths, DoneSignals, Dialect, GuardError, Guards, LearnSpec, AgentSpec, Program, UserTables, UserTablesError,
+    UrlPatternError, dialect_with_tables,
 };
 use longhaul_core::{
-    By, Checking, Event, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid,
+    CancelSource, CheckPolicy, Event, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid,
 };
 use longhaul_store::{
-    Agent, Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanGuards, PlanLearn,
-    Prompt, RunDir, StoreError,
+    PlanAgent, Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanGuards, PlanLearn,
+    PlanPrompt, RunDir, StoreError,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -28,7 +28,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 /// A request: what to do, with which agent, under which policy.
-pub struct Request {
+pub struct RunRequest {
     /// Where runs are kept.
     pub home: Home,
     /// Where this one goes, and what it is called.
@@ -37,7 +37,7 @@ pub struct Request {
     pub dialect: Arc<dyn Dialect>,
     /// What stays the same over all attempts. Its `run` is filled in here; a `cwd` that is relative is a part of the
     /// workspace that the placement names.
-    pub order: Order,
+    pub agent: AgentSpec,
     /// The agent's environment.
     pub environment: Environment,
     /// Which session to begin with.
@@ -77,7 +77,7 @@ pub struct Environment {
     /// The program, by its absolute path, that serves the tool by which an agent says that its work is finished:
     /// who goes on with a run that offers one puts it in [`Order::finish`]. Nothing: an agent that was offered the
     /// tool is offered none any more.
-    pub finish: Option<Program>,
+    pub finish_tool: Option<Program>,
     /// The program, by its absolute path, that the hooks of an agent call whose sessions are learnt from: see
     /// [`Learn`]. Nothing: a run that is gone on with has none any more.
     pub hook: Option<Program>,
@@ -85,9 +85,9 @@ pub struct Environment {
 
 impl Environment {
     /// How the sessions of a run that was planned so are learnt from.
-    pub fn learn(&self, plan: &Plan) -> Option<Learn> {
+    pub fn learn(&self, plan: &Plan) -> Option<LearnSpec> {
         let PlanLearn { judge, tokens_max } = plan.learn.clone()?;
-        Some(Learn { hook: self.hook.clone()?, judge, tokens_max })
+        Some(LearnSpec { hook: self.hook.clone()?, judge, tokens_max })
     }
 
     /// A variable as an agent that is started in this environment has it.
@@ -116,11 +116,11 @@ impl Environment {
 
     /// With the variables that a harness sets for its agents. Those that were set already stay.
     #[must_use]
-    pub(crate) fn of_harness(
+    pub(crate) fn with_harness(
         mut self,
         harness: Option<Harness>,
         dir: &RunDir,
-        (order, policy): (&Order, &Policy),
+        (order, policy): (&AgentSpec, &Policy),
     ) -> Environment {
         let variables = harness.map(|harness| {
             harness.variables(dir.path(), &order.cwd, (order.model.as_deref(), &policy.limits))
@@ -138,7 +138,7 @@ pub enum SessionChoice {
     /// A new one, its id drawn by chance.
     New,
     /// A new one of this id.
-    Named(SessionId),
+    NewWithId(SessionId),
     /// This one, continued.
     Resume(SessionId),
     /// A new one that begins with the history of this one.
@@ -156,7 +156,7 @@ pub enum SuperviseError {
     UnknownAgent(String),
     /// A table of the plan cannot be read by this version.
     #[error("{0}")]
-    Tables(#[from] TablesError),
+    Tables(#[from] UserTablesError),
     /// A guard of the plan cannot be read by this version: the run must not go on without it.
     #[error("guard the agent: {0}")]
     Guard(#[from] GuardError),
@@ -186,7 +186,7 @@ pub enum SuperviseError {
     },
     /// The run has ended already.
     #[error("go on with run {run}: it has ended as {}", outcome.kind)]
-    Ended {
+    AlreadyFinished {
         /// The run.
         run: RunId,
         /// How it ended.
@@ -199,7 +199,7 @@ pub enum SuperviseError {
     NoSession(RunId),
     /// The run has not ended, and so cannot be asked for more.
     #[error("ask run {0} for more: it has not ended")]
-    NotOver(RunId),
+    NotFinished(RunId),
     /// The run has not ended, and its agent was started with the settings that would change.
     #[error("cannot change how the agent of run {0} is started: the run has not ended")]
     Unfinished(RunId),
@@ -211,7 +211,7 @@ pub enum SuperviseError {
 impl SuperviseError {
     /// Whether there was no room on the disk.
     pub fn is_full(&self) -> bool {
-        matches!(self, SuperviseError::Store(error) if error.is_full())
+        matches!(self, SuperviseError::Store(error) if error.is_disk_full())
     }
 
     /// What a person can do about it.
@@ -232,7 +232,7 @@ impl SuperviseError {
                 "set what is missing and type `longhaul recover {run}`, or continue without it by `longhaul resume {run}`; \
                  the service that `longhaul recover --install` writes reads variables from a file"
             )),
-            SuperviseError::Ended { run, next, .. } => Some(match next {
+            SuperviseError::AlreadyFinished { run, next, .. } => Some(match next {
                 Some(command) => format!("`{command}` goes on with it"),
                 None => {
                     format!(
@@ -241,7 +241,7 @@ impl SuperviseError {
                 }
             }),
             SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` begins one")),
-            SuperviseError::NotOver(run) => Some(format!(
+            SuperviseError::NotFinished(run) => Some(format!(
                 "`longhaul recover {run}` goes on with it as it is, `longhaul cancel {run}` ends it"
             )),
             SuperviseError::Unfinished(run) => {
@@ -264,14 +264,14 @@ fn subject(names: &[String]) -> String {
 }
 
 /// How to speak to the agent of a plan.
-pub(crate) fn dialect_of(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError> {
-    let tables = Tables { prices: plan.prices.clone(), effects: plan.effects.clone() };
-    let dialect = dialect_with(&plan.agent.name, tables)?;
+pub(crate) fn dialect_from_plan(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError> {
+    let tables = UserTables { prices: plan.prices.clone(), effects: plan.effects.clone() };
+    let dialect = dialect_with_tables(&plan.agent.name, tables)?;
     dialect.ok_or_else(|| SuperviseError::UnknownAgent(plan.agent.name.clone()))
 }
 
 /// The guards of a plan.
-pub(crate) fn guards_of(plan: &Plan) -> Result<Guards, GuardError> {
+pub(crate) fn guards_from_plan(plan: &Plan) -> Result<Guards, GuardError> {
     let tools = |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
     let home = plan.guards.home.as_deref().unwrap_or_default();
     let cwd = plan.cwd.as_os_str().to_string_lossy();
@@ -286,8 +286,8 @@ pub(crate) fn guards_of(plan: &Plan) -> Result<Guards, GuardError> {
 }
 
 /// How the agent of a plan may say that its work is finished.
-pub(crate) fn claims_of(plan: &Plan) -> Claims {
-    Claims { by_tool: plan.finish_tool, by_line: plan.done_when.clone() }
+pub(crate) fn done_signals_from_plan(plan: &Plan) -> DoneSignals {
+    DoneSignals { tool: plan.finish_tool, line: plan.done_when.clone() }
 }
 
 /// A run that was never begun, or one that broke off.
@@ -295,10 +295,10 @@ pub(crate) fn claims_of(plan: &Plan) -> Claims {
 pub enum RunError {
     /// Nothing was started and nothing was spent.
     #[error("{0}")]
-    Refused(SuperviseError),
+    NotStarted(SuperviseError),
     /// The agent was ended, because its run could no longer be recorded.
     #[error("run {run} broke off: {source}")]
-    Broken {
+    Aborted {
         /// The run.
         run: RunId,
         /// Why.
@@ -313,24 +313,24 @@ pub enum RunError {
 /// When the run's directory cannot be created (nothing was started), or when its journal can no
 /// longer be written (the agent is ended first). Everything else is an outcome.
 pub async fn supervise(
-    mut request: Request,
+    mut request: RunRequest,
     observer: &mut dyn Observer,
-    cancels: mpsc::Receiver<By>,
-) -> Result<Report, RunError> {
-    request.policy.check = match request.order.checks.is_empty() {
+    cancels: mpsc::Receiver<CancelSource>,
+) -> Result<RunReport, RunError> {
+    request.policy.check = match request.agent.checks.is_empty() {
         true => None,
-        false => request.policy.check.or(Some(Checking::DEFAULT)),
+        false => request.policy.check.or(Some(CheckPolicy::DEFAULT)),
     };
     let session = first_session(&request.session);
     let now = Zoned::now();
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let cwd = settle_workspace(&mut request, &day).map_err(RunError::Refused)?;
+    let cwd = settle_workspace(&mut request, &day).map_err(RunError::NotStarted)?;
     let plan = plan(&request, (&session, &cwd), Moment(now.timestamp().as_millisecond() as u64));
-    let Request {
+    let RunRequest {
         home,
         placement,
         dialect,
-        mut order,
+        agent: mut order,
         environment,
         harness,
         notify,
@@ -339,19 +339,19 @@ pub async fn supervise(
         diagnostic,
         ..
     } = request;
-    let created = home.place_run(&placement, &day, seed(), &plan);
-    let NewRun { dir, journal } = created.map_err(|error| RunError::Refused(error.into()))?;
-    order.run = dir.id().clone();
-    observer.began(dir.id(), dir.path());
-    record_beginning(&home, &dir, &order.cwd).await;
+    let created = home.create_run_at(&placement, &day, random_seed(), &plan);
+    let NewRun { dir, journal } = created.map_err(|error| RunError::NotStarted(error.into()))?;
+    order.run_id = dir.id().clone();
+    observer.on_start(dir.id(), dir.path());
+    record_start(&home, &dir, &order.cwd).await;
 
     let path = dir.path().to_owned();
-    let environment = environment.of_harness(harness, &dir, (&order, &policy));
-    let watchdog = watchdog::wanted(&environment, &policy);
-    order.attended |= policy.is_attended();
-    let setup = Setup {
+    let environment = environment.with_harness(harness, &dir, (&order, &policy));
+    let watchdog = watchdog::watchdog_command(&environment, &policy);
+    order.needs_supervisor |= policy.needs_supervisor();
+    let setup = WorldConfig {
         home: &home,
-        mark: Mark::new(dir.id(), &plan),
+        mark: RunMarker::new(dir.id(), &plan),
         dir,
         journal,
         dialect,
@@ -359,7 +359,7 @@ pub async fn supervise(
         environment,
         missing: Vec::new(),
         memory_limit: policy.limits.memory,
-        surveys: policy.keep_going.is_some(),
+        fingerprints_workspace: policy.keep_going.is_some(),
         diagnostic,
         harness,
         notify,
@@ -367,9 +367,9 @@ pub async fn supervise(
         cancels,
         observer,
     };
-    let supervised = Supervised { run: Run::new(), policy, world: LiveWorld::new(setup), keep_stream };
-    let ended = supervised.carry(Event::Started(session)).await;
-    if matches!(ended, Err(RunError::Refused(_))) {
+    let supervised = RunningSupervisor { run: Run::new(), policy, world: LiveWorld::new(setup), keep_stream };
+    let ended = supervised.drive_to_outcome(Event::Started(session)).await;
+    if matches!(ended, Err(RunError::NotStarted(_))) {
         // Nothing was started, and whoever was told so may begin another: `recover` must not find this one.
         let _ = fs::remove_dir_all(path);
     }
@@ -377,46 +377,46 @@ pub async fn supervise(
 }
 
 /// A run with its world, on its way to an outcome.
-pub(crate) struct Supervised<'a> {
+pub(crate) struct RunningSupervisor<'a> {
     pub(crate) run: Run,
     pub(crate) policy: Policy,
     pub(crate) world: LiveWorld<'a>,
     pub(crate) keep_stream: bool,
 }
 
-impl Supervised<'_> {
+impl RunningSupervisor<'_> {
     /// Carries the run from `first` to its outcome, and leaves its directory in order.
-    pub(crate) async fn carry(mut self, first: Event) -> Result<Report, RunError> {
+    pub(crate) async fn drive_to_outcome(mut self, first: Event) -> Result<RunReport, RunError> {
         let ended = self.drive_on(first).await;
         self.world.dismiss_watchdog().await;
         self.world.finish_calls().await;
         ended
     }
 
-    async fn drive_on(&mut self, first: Event) -> Result<Report, RunError> {
-        let Supervised { run, policy, world, keep_stream } = self;
+    async fn drive_on(&mut self, first: Event) -> Result<RunReport, RunError> {
+        let RunningSupervisor { run, policy, world, keep_stream } = self;
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
                 let ended = crate::World::now(world).at;
-                world.complete_record(run.state().attempts());
+                world.complete_transcript(run.state().attempts());
                 let report =
-                    Report::new(world.dir(), run, (outcome, ended), world.glance(), world.complaint());
-                settle(world.dir(), run, policy, world.harness(), &report);
+                    RunReport::new(world.dir(), run, (outcome, ended), world.glance(), world.startup_message());
+                write_summaries(world.dir(), run, policy, world.harness(), &report);
                 if outcome.kind == OutcomeKind::Suspended {
                     // The system is about to kill us. What else an end needs, the supervisor does that ends the run.
-                    tell_status(world.dir(), run, policy, &report);
-                    world.retire();
+                    write_final_status(world.dir(), run, policy, &report);
+                    world.release();
                     return Ok(report);
                 }
                 // Nobody works in it any more, and nobody knows that yet: what differs from now on is somebody else's. Whoever
                 // is killed here is replaced by a supervisor that does it.
-                record_end(world.home(), world.dir(), world.cwd(), run.state().reopened).await;
-                let news = world.claim(News::of_end(&report, run, &world.task()));
-                tell_status(world.dir(), run, policy, &report);
+                record_end(world.home(), world.dir(), world.cwd(), run.state().reopen_count).await;
+                let news = world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
+                write_final_status(world.dir(), run, policy, &report);
                 // Who is called now finds the run as it is.
                 world.call(news);
                 // Behind all that: it may wait for whoever writes the ledger.
-                world.retire();
+                world.release();
                 if !*keep_stream {
                     world.compact_streams();
                 }
@@ -424,11 +424,11 @@ impl Supervised<'_> {
             }
             Err(source) => {
                 world.abandon().await;
-                let begun = world.has_started() || run.state().proc.is_some() || run.state().attempts() > 1;
+                let begun = world.has_started() || run.state().process.is_some() || run.state().attempts() > 1;
                 Err(if begun {
-                    RunError::Broken { run: world.dir().id().clone(), source }
+                    RunError::Aborted { run: world.dir().id().clone(), source }
                 } else {
-                    RunError::Refused(source)
+                    RunError::NotStarted(source)
                 })
             }
         }
@@ -436,36 +436,36 @@ impl Supervised<'_> {
 }
 
 /// Where a run works that has a workspace of its own is known with its id. Returns the directory as the plan has it.
-fn settle_workspace(request: &mut Request, day: &Day) -> Result<PathBuf, SuperviseError> {
-    let Some(workspace) = &request.placement.workspace else { return Ok(request.order.cwd.clone()) };
+fn settle_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, SuperviseError> {
+    let Some(workspace) = &request.placement.workspace else { return Ok(request.agent.cwd.clone()) };
     // An agent files its sessions under the directory that it finds itself in, links resolved.
     let gone = |source| SuperviseError::Workspace { path: workspace.clone(), source };
-    fs::read_dir(workspace.join(&request.order.cwd)).map_err(gone)?;
-    let id = request.placement.id.clone().map_or_else(|| request.home.free_id(seed()), Ok)?;
-    let run = request.home.place_of(&request.placement, day, &id);
+    fs::read_dir(workspace.join(&request.agent.cwd)).map_err(gone)?;
+    let id = request.placement.id.clone().map_or_else(|| request.home.unused_id(random_seed()), Ok)?;
+    let run = request.home.path_for(&request.placement, day, &id);
     let run = match run.ancestors().nth(2).and_then(|runs| fs::canonicalize(runs).ok()) {
         Some(runs) => runs.join(day.as_str()).join(id.as_str()),
         None => run,
     };
     let run = RunDir::at(run).expect("the place of a run is absolute and ends with its id");
-    request.order.cwd = run.workspace_path().join(&request.order.cwd);
+    request.agent.cwd = run.workspace_path().join(&request.agent.cwd);
     request.placement.id = Some(id);
-    Ok(run.stored_cwd(&request.order.cwd).to_owned())
+    Ok(run.stored_cwd(&request.agent.cwd).to_owned())
 }
 
 fn first_session(choice: &SessionChoice) -> SessionPlan {
     match choice {
         // Salt 0: the first session's id is drawn apart from everything a step draws.
-        SessionChoice::New => SessionPlan::New(draw_uuid(seed(), 0)),
-        SessionChoice::Named(id) => SessionPlan::New(id.clone()),
+        SessionChoice::New => SessionPlan::New(draw_uuid(random_seed(), 0)),
+        SessionChoice::NewWithId(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
-        SessionChoice::Fork(from) => SessionPlan::Fork { from: from.clone(), to: draw_uuid(seed(), 0) },
+        SessionChoice::Fork(from) => SessionPlan::Fork { from: from.clone(), to: draw_uuid(random_seed(), 0) },
     }
 }
 
 /// What is asked for, as it is written down: no secret has a place in it.
-fn plan(request: &Request, (session, cwd): (&SessionPlan, &Path), started_at: Moment) -> Plan {
-    let Request { dialect, order, environment, harness, policy, origins, keep_stream, diagnostic, .. } =
+fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at: Moment) -> Plan {
+    let RunRequest { dialect, agent: order, environment, harness, policy, origins, keep_stream, diagnostic, .. } =
         request;
     // The directory is not known yet, the names are.
     let of_harness = harness.map(|harness| {
@@ -478,23 +478,23 @@ fn plan(request: &Request, (session, cwd): (&SessionPlan, &Path), started_at: Mo
         longhaul: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
         name: request.placement.name.clone(),
-        prompt: Prompt { text: order.prompt.clone(), file: None },
+        prompt: PlanPrompt { text: order.prompt.clone(), file: None },
         cwd: cwd.into(),
         session: Some(session.clone()),
         model: order.model.clone(),
         permission_mode: order.permission_mode.clone(),
-        agent: Agent {
+        agent: PlanAgent {
             name: dialect.name().to_owned(),
             program: order.program.path.as_path().into(),
             leading_args: order.program.leading_args.clone(),
             version: None,
-            binary: Binary::of(&order.program.path).ok(),
+            binary: Binary::new(&order.program.path).ok(),
         },
         argv: order.extra_args.iter().map(|arg| arg.as_str().into()).collect(),
         guards: PlanGuards {
             allow_tools: order.guards.allow_tools.iter().map(ToString::to_string).collect(),
             deny_tools: order.guards.deny_tools.iter().map(ToString::to_string).collect(),
-            answers: order.guards.answers.as_ref().map(|answers| answers.by_key().clone()),
+            answers: order.guards.answers.as_ref().map(|answers| answers.entries().clone()),
             block_urls: order.guards.block_urls.iter().map(ToString::to_string).collect(),
             block_paths: block_paths.texts().to_vec(),
             home: (!block_paths.texts().is_empty()).then(|| block_paths.home().to_owned()),
@@ -510,10 +510,10 @@ fn plan(request: &Request, (session, cwd): (&SessionPlan, &Path), started_at: Mo
         policy: policy.clone(),
         checks: order.checks.clone(),
         notify: request.notify.clone(),
-        finish_tool: order.finish.is_some(),
+        finish_tool: order.finish_tool.is_some(),
         done_when: order.done_when.clone(),
         wrap_up_prompt: order.wrap_up_prompt.clone(),
-        seed_tokens: order.seed_tokens,
+        seed_tokens: order.handoff_tokens,
         handoff_summary: order.handoff_summary.clone(),
         keep_stream: *keep_stream,
         diagnostic: *diagnostic,
@@ -521,7 +521,7 @@ fn plan(request: &Request, (session, cwd): (&SessionPlan, &Path), started_at: Mo
         effects: dialect.tables().effects.clone(),
         origins: origins.clone(),
         imported: None,
-        mark: Some(Mark::draw()),
+        mark: Some(RunMarker::random()),
         inherited: request.inherited.clone(),
     }
 }

@@ -5,15 +5,15 @@
 mod ending;
 mod silence;
 
-use crate::live::{Adopted, Mark, Watch, marked, start_ticks};
-use crate::recover::{DYING_LOOK_EVERY, DYING_LOOKS, is_told};
+use crate::live::{AdoptedProcess, RunMarker, FileWatch, processes_with, start_ticks};
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, is_outcome_published};
 use crate::{Environment, SuperviseError};
 use ending::end;
 use longhaul_agent::Program;
-use longhaul_core::{Policy, Proc, Span};
+use longhaul_core::{Policy, ProcessId, Span};
 use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::process::Pid;
-use silence::{Heard, Silence};
+use silence::{OutputPosition, SilenceTimer};
 use std::io;
 use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
@@ -27,17 +27,17 @@ const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
 
 /// Why a watchdog left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parting {
+pub enum WatchdogExit {
     /// The run's policy wants none.
-    NotWanted,
+    Disabled,
     /// The run is over, and its outcome was told.
-    Told,
+    RunFinished,
     /// Another supervisor has the run.
     Supervised,
     /// No process of the run is left.
-    Deserted,
+    NoProcesses,
     /// Nobody came back: so many processes were ended. The run can be recovered all the same.
-    Ended(u32),
+    Stopped(u32),
 }
 
 /// Waits until `supervisor` is dead, and then until its run is over, has another supervisor or no process any
@@ -47,35 +47,35 @@ pub enum Parting {
 /// # Errors
 ///
 /// If the run's files cannot be read, or if a process of it cannot be ended.
-pub async fn watch(dir: &RunDir, supervisor: Proc) -> Result<Parting, SuperviseError> {
+pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, SuperviseError> {
     let plan = dir.trusted_plan()?;
-    let (mark, policy) = (Mark::new(dir.id(), &plan), plan.policy);
-    let Some(patience) = policy.orphan_timeout else { return Ok(Parting::NotWanted) };
+    let (mark, policy) = (RunMarker::new(dir.id(), &plan), plan.policy);
+    let Some(patience) = policy.orphan_timeout else { return Ok(WatchdogExit::Disabled) };
     death_of(supervisor).await?;
     keep(dir, &mark, patience, policy.stop_grace).await
 }
 
 /// Watches a run whose supervisor is dead.
-async fn keep(dir: &RunDir, mark: &Mark, patience: Span, grace: Span) -> Result<Parting, SuperviseError> {
-    let mut watch = Watch::new();
+async fn keep(dir: &RunDir, mark: &RunMarker, patience: Span, grace: Span) -> Result<WatchdogExit, SuperviseError> {
+    let mut watch = FileWatch::new();
     // Whoever takes over writes to the one and renames into the other.
     watch.file(&dir.journal_path());
     watch.dir(dir.path());
     let look_every = (patience.to_std() / LOOKS).clamp(LOOK_EVERY_MIN, LOOK_EVERY_MAX);
-    let mut silence = Silence::begin(Heard::of(dir));
+    let mut silence = SilenceTimer::begin(OutputPosition::new(dir));
     let mut witness = None;
     loop {
-        if is_told(dir) {
-            return Ok(Parting::Told);
+        if is_outcome_published(dir) {
+            return Ok(WatchdogExit::RunFinished);
         }
         if is_supervised(dir).await? {
-            return Ok(Parting::Supervised);
+            return Ok(WatchdogExit::Supervised);
         }
         let mut living = match witness.take() {
             Some(living) => living,
-            None => match find_witness(mark).await? {
+            None => match find_live_process(mark).await? {
                 Some(living) => living,
-                None => return Ok(Parting::Deserted),
+                None => return Ok(WatchdogExit::NoProcesses),
             },
         };
         let begun = Instant::now();
@@ -87,20 +87,20 @@ async fn keep(dir: &RunDir, mark: &Mark, patience: Span, grace: Span) -> Result<
             }
             gone = living.gone() => gone?,
         }
-        silence.pass(begun.elapsed(), look_every, Heard::of(dir));
+        silence.pass(begun.elapsed(), look_every, OutputPosition::new(dir));
         if silence.lasted() >= patience
             && let Some(ended) = end((dir, mark), &silence, grace).await?
         {
-            return Ok(Parting::Ended(ended));
+            return Ok(WatchdogExit::Stopped(ended));
         }
     }
 }
 
 /// Returns when the process is dead, be it that it died before we came and another has its number.
-async fn death_of(supervisor: Proc) -> io::Result<()> {
+async fn death_of(supervisor: ProcessId) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(supervisor.pid.cast_signed()) else { return Ok(()) };
     // Should it live nevertheless, the journal's lock tells.
-    let Ok(mut process) = Adopted::new(pid) else { return Ok(()) };
+    let Ok(mut process) = AdoptedProcess::new(pid) else { return Ok(()) };
     // Asked when the handle is open: from here on the number means one process.
     if start_ticks(supervisor.pid) != Some(supervisor.start_ticks) {
         return Ok(());
@@ -111,29 +111,29 @@ async fn death_of(supervisor: Proc) -> io::Result<()> {
 /// Whether another supervisor has the run. One that dies has the lock for a moment longer, and whoever only
 /// looks at the run has it for a moment too.
 async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
-    for _ in 0..DYING_LOOKS {
-        if !Journal::is_held(&dir.journal_path())? {
+    for _ in 0..EXIT_POLLS_MAX {
+        if !Journal::is_locked(&dir.journal_path())? {
             return Ok(false);
         }
-        tokio::time::sleep(DYING_LOOK_EVERY).await;
+        tokio::time::sleep(EXIT_POLL_INTERVAL).await;
     }
     Ok(true)
 }
 
 /// A process of the run, the oldest if numbers tell: as long as it lives, nobody needs to look for others.
-async fn find_witness(mark: &Mark) -> io::Result<Option<Adopted>> {
-    let oldest = || marked(mark).into_iter().next();
+async fn find_live_process(mark: &RunMarker) -> io::Result<Option<AdoptedProcess>> {
+    let oldest = || processes_with(mark).into_iter().next();
     let mut found = oldest();
     if found.is_none() {
         // One that was just being started carries its mark a moment later.
-        tokio::time::sleep(DYING_LOOK_EVERY * DYING_LOOKS).await;
+        tokio::time::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX).await;
         found = oldest();
     }
-    found.map(|(_, process)| Adopted::of(process)).transpose()
+    found.map(|(_, process)| AdoptedProcess::from_handle(process)).transpose()
 }
 
 /// The program that is to be the run's watchdog; nothing if there is none, or if the policy wants none.
-pub(crate) fn wanted(environment: &Environment, policy: &Policy) -> Option<Program> {
+pub(crate) fn watchdog_command(environment: &Environment, policy: &Policy) -> Option<Program> {
     environment.watchdog.clone().filter(|_| policy.orphan_timeout.is_some())
 }
 
@@ -159,7 +159,7 @@ impl Watchdog {
     }
 
     /// Ends it: its run is over, and we may live on.
-    pub(crate) async fn dismiss(mut self) {
+    pub(crate) async fn stop(mut self) {
         // One that is gone already needs no more.
         let _ = self.0.kill().await;
     }

@@ -1,7 +1,7 @@
 //! Tells whoever reads a run's files when there may be more to read, by file events where the system has them. It reads
 //! and changes nothing.
 
-use crate::live::Watch;
+use crate::live::FileWatch;
 use longhaul_store::RunDir;
 use std::collections::BTreeSet;
 use std::io;
@@ -12,16 +12,16 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A watch on a run.
-pub struct Watching {
-    watch: Watch,
+pub struct RunWatch {
+    watch: FileWatch,
     watched: BTreeSet<PathBuf>,
 }
 
-impl Watching {
+impl RunWatch {
     /// Watches the journal, the status and the conversation of the run in this directory. It is watched before it is
     /// read, so that what is written in between is seen.
-    pub fn of(dir: &RunDir) -> Watching {
-        let mut watching = Watching { watch: Watch::new(), watched: BTreeSet::new() };
+    pub fn new(dir: &RunDir) -> RunWatch {
+        let mut watching = RunWatch { watch: FileWatch::new(), watched: BTreeSet::new() };
         for dir in [dir.path().to_owned(), dir.logs_path()].into_iter().filter(|dir| dir.is_dir()) {
             watching.watch.dir(&dir);
         }

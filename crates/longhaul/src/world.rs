@@ -15,7 +15,7 @@ pub trait World {
     fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), Self::Error>;
 
     /// Is shown every step after it was taken in; for those who watch.
-    fn stepped(&mut self, _run: &Run, _policy: &Policy, _at: Moment, _step: &Step) {}
+    fn on_step(&mut self, _run: &Run, _policy: &Policy, _at: Moment, _step: &Step) {}
 
     /// Carries out one order. What it leads to comes back as an event.
     fn perform(&mut self, action: Action) -> impl Future<Output = Result<(), Self::Error>>;

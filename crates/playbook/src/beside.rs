@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// What the system says, and of which file. Nothing is left there then.
-pub(crate) fn keep_beside(
+pub(crate) fn write_backup(
     path: &Path,
     suffix: impl Fn(u32) -> String,
     content: &[u8],

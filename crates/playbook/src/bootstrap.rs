@@ -11,8 +11,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use estimate::{Estimate, Estimating};
-pub use past::{PastSession, Place, sessions};
-pub use plan::{CameOf, Passed, Plan, Planned, Wanted, came_of, plan, spent_since};
+pub use estimate::{Estimate, Estimator};
+pub use past::{PastSession, TranscriptSource, sessions};
+pub use plan::{SessionResult, SkipReason, BootstrapPlan, PlannedSession, SessionFilter, result_of, plan, spent_since};
 pub use settings::{BootstrapSettings, SettingError};
 pub use state::{BootstrapState, StateError};

@@ -1,12 +1,12 @@
 //! Texts for people about what a judge was asked and what went wrong, in the places and the lines of the ACE playbook hooks:
 //! a project asks for them by a file `.claude/diagnostic_mode`. Nothing reads them, and what cannot be written is left out.
 
-use crate::judge::{Asking, Witness};
-use crate::judging::Question;
+use crate::judge::{RequestEvent, RequestObserver};
+use crate::judging::JudgeQuestion;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use longhaul_core::{GaveUp, Moment, Span};
-use longhaul_store::leave_note;
+use longhaul_core::{GiveUpReason, Moment, Span};
+use longhaul_store::write_diagnostic;
 use std::path::{Path, PathBuf};
 
 /// Stands between a prompt and its answer.
@@ -61,11 +61,11 @@ pub fn is_name(name: &str) -> bool {
 
 impl Asked {
     /// Who is asked this.
-    pub(crate) fn of(question: Question) -> Asked {
+    pub(crate) fn new(question: JudgeQuestion) -> Asked {
         match question {
-            Question::Reflector => REFLECTOR,
-            Question::Curator => CURATOR,
-            Question::Keypoints => KEYPOINTS,
+            JudgeQuestion::Reflector => REFLECTOR,
+            JudgeQuestion::Curator => CURATOR,
+            JudgeQuestion::Keypoints => KEYPOINTS,
         }
     }
 }
@@ -77,25 +77,25 @@ impl Diagnostics {
     }
 
     /// Leaves a text, if the project asks for texts. Never one in the place of another.
-    pub fn leave(&self, at: Moment, name: &str, text: &str) {
+    pub fn write(&self, at: Moment, name: &str, text: &str) {
         if !self.dir.join("diagnostic_mode").exists() || !is_name(name) {
             return;
         }
         let at = Timestamp::from_millisecond(at.0.cast_signed()).unwrap_or(Timestamp::MAX);
         let stem = format!("{}_{name}", at.to_zoned(self.zone.clone()).strftime("%Y%m%d_%H%M%S"));
         // Nothing fails for its diagnosis.
-        let _ = leave_note(&self.dir.join("diagnostic"), &stem, text);
+        let _ = write_diagnostic(&self.dir.join("diagnostic"), &stem, text);
     }
 
     /// A question was answered so.
     pub fn answered(&self, at: Moment, asked: Asked, name: &str, prompt: &str, answer: &str) {
         let heading = asked.heading;
         let text = format!("# {heading}PROMPT\n{prompt}\n\n{RULE}\n\n# {heading}RESPONSE\n{answer}\n");
-        self.leave(at, name, &text);
+        self.write(at, name, &text);
     }
 
     /// Who tells of requests that failed.
-    pub fn witness(&self, asked: Asked) -> RetryDiagnostics {
+    pub fn request_observer(&self, asked: Asked) -> RetryDiagnostics {
         RetryDiagnostics { diagnostics: self.clone(), asked }
     }
 }
@@ -107,37 +107,37 @@ pub struct RetryDiagnostics {
     asked: Asked,
 }
 
-impl Witness for RetryDiagnostics {
-    fn saw(&self, at: Moment, asking: &Asking<'_>) {
+impl RequestObserver for RetryDiagnostics {
+    fn on_request(&self, at: Moment, asking: &RequestEvent<'_>) {
         if let Some(line) = line(self.asked.function, asking) {
-            self.diagnostics.leave(at, self.asked.retries, &line);
+            self.diagnostics.write(at, self.asked.retries, &line);
         }
     }
 }
 
 /// What the hooks say of it; nothing if all went well.
-fn line(function: &str, asking: &Asking<'_>) -> Option<String> {
+fn line(function: &str, asking: &RequestEvent<'_>) -> Option<String> {
     Some(match *asking {
-        Asking::Answered { request: ..=1 } => return None,
-        Asking::Answered { request } => {
+        RequestEvent::Answered { request: ..=1 } => return None,
+        RequestEvent::Answered { request } => {
             format!("{function}() succeeded on attempt {request} after {} retries.", request - 1)
         }
-        Asking::Again { request, of, error, wait } => format!(
+        RequestEvent::Retrying { request, of, error, wait } => format!(
             "Retry attempt {request}/{of} failed: {}: {error}. Next attempt in {}s",
             error.class(),
             tenths(wait)
         ),
-        Asking::GivenUp { why: GaveUp::Exhausted, of, .. } => {
+        RequestEvent::GivenUp { why: GiveUpReason::RetriesExhausted, of, .. } => {
             format!("All {of} attempts failed for {function}(). Returning empty result.")
         }
-        Asking::GivenUp { why: GaveUp::Pointless, error, .. } => {
+        RequestEvent::GivenUp { why: GiveUpReason::NotRetryable, error, .. } => {
             format!(
                 "Non-retryable error in {function}(): {}: {error}. Returning empty result.",
                 error.class()
             )
         }
         // The hooks know no time budget, and have no line for it.
-        Asking::GivenUp { why: GaveUp::OutOfTime, request, of, error } => format!(
+        RequestEvent::GivenUp { why: GiveUpReason::OutOfTime, request, of, error } => format!(
             "Out of time after attempt {request}/{of} in {function}(): {}: {error}. Returning empty result.",
             error.class()
         ),

@@ -16,9 +16,9 @@ mod tests;
 
 pub use undo::{UndoError, Undoing};
 
-use crate::learning::{Cause, LearningError, NewSave};
-use crate::points::{Learned, Told};
-use crate::{Learning, Playbook};
+use crate::learning::{RevisionCause, LearningError, NewRevision};
+use crate::points::{Applied, ChangeSummary};
+use crate::{LearningDb, Playbook};
 use cut::{Step, pass};
 use longhaul_core::Moment;
 use place::{Lock, Place};
@@ -53,7 +53,7 @@ pub struct Changed {
     /// What came of it.
     pub outcome: Outcome,
     /// What was done and what was skipped.
-    pub told: Told,
+    pub changes: ChangeSummary,
     /// Where a damaged file is kept, from which we did not go on.
     pub set_aside: Option<PathBuf>,
     /// What was odd about the file.
@@ -189,7 +189,7 @@ impl PlaybookFile {
     }
 
     fn place(&self) -> Result<Place, FileError> {
-        Place::of(self.project_dir(), &self.path)
+        Place::new(self.project_dir(), &self.path)
     }
 
     /// The name under which its history is kept: the project's directory, however it was reached.
@@ -219,16 +219,16 @@ impl PlaybookFile {
     /// [`FileError`]; nothing is changed then, and the same change can be made again.
     pub fn change(
         &self,
-        learning: &mut Learning,
-        cause: &Cause,
+        learning: &mut LearningDb,
+        cause: &RevisionCause,
         at: Moment,
-        change: impl FnOnce(&Playbook) -> Learned,
+        change: impl FnOnce(&Playbook) -> Applied,
     ) -> Result<Changed, FileError> {
         self.change_as(learning, at, |learning, state| {
-            if let Cause::Slice(slice) = cause
+            if let RevisionCause::SliceRow(slice) = cause
                 && let Some(save) = learning.save_of_slice(*slice)?
             {
-                return Err(Stopped::Already(save.id, save.told));
+                return Err(Stopped::Already(save.id, save.changes));
             }
             Ok((*cause, change(&state.playbook)))
         })
@@ -247,8 +247,8 @@ impl PlaybookFile {
     ///
     /// # Errors
     /// [`FileError`]; nothing is changed then.
-    pub fn settle(&self, learning: &Learning) -> Result<(), FileError> {
-        if learning.last_saves(&self.project())?.0.is_none_or(|last| last.placed) {
+    pub fn settle(&self, learning: &LearningDb) -> Result<(), FileError> {
+        if learning.last_saves(&self.project())?.0.is_none_or(|last| last.written) {
             return Ok(());
         }
         let (place, lock) = self.locked()?;
@@ -261,7 +261,7 @@ impl PlaybookFile {
     /// [`FileError::Overtaken`] if it is not that any more, and as [`PlaybookFile::change`].
     pub fn replace(
         &self,
-        learning: &mut Learning,
+        learning: &mut LearningDb,
         seen: Option<&[u8]>,
         playbook: Playbook,
         at: Moment,
@@ -270,16 +270,16 @@ impl PlaybookFile {
             if state.bytes.as_deref() != seen {
                 return Err(FileError::Overtaken { path: self.path.clone() }.into());
             }
-            let told = Told::between(&state.playbook, &playbook);
-            Ok((Cause::Edit, Learned { playbook, told }))
+            let told = ChangeSummary::diff(&state.playbook, &playbook);
+            Ok((RevisionCause::Edit, Applied { playbook, changes: told }))
         })
     }
 
     fn change_as(
         &self,
-        learning: &mut Learning,
+        learning: &mut LearningDb,
         at: Moment,
-        change: impl FnOnce(&Learning, &State) -> Result<(Cause, Learned), Stopped>,
+        change: impl FnOnce(&LearningDb, &State) -> Result<(RevisionCause, Applied), Stopped>,
     ) -> Result<Changed, FileError> {
         let (place, lock) = self.locked()?;
         let state = self.state(learning, &place, &lock)?;
@@ -289,7 +289,7 @@ impl PlaybookFile {
             Err(Stopped::Failed(error)) => return Err(error),
         };
         let State { noticed, set_aside, .. } = state;
-        Ok(Changed { save, outcome, told, set_aside, noticed })
+        Ok(Changed { save, outcome, changes: told, set_aside, noticed })
     }
 
     #[expect(
@@ -298,36 +298,36 @@ impl PlaybookFile {
     )]
     fn save(
         &self,
-        learning: &mut Learning,
+        learning: &mut LearningDb,
         place: &Place,
         lock: &Lock,
         state: &State,
-        cause: Cause,
+        cause: RevisionCause,
         at: Moment,
-        learned: Learned,
-    ) -> Result<(Outcome, Option<i64>, Told), FileError> {
-        let Learned { mut playbook, told } = learned;
-        playbook.remember_numbers(&state.playbook);
+        learned: Applied,
+    ) -> Result<(Outcome, Option<i64>, ChangeSummary), FileError> {
+        let Applied { mut playbook, changes: told } = learned;
+        playbook.reserve_ids(&state.playbook);
         let before = state.playbook.last_updated.clone();
-        let found = state.is_found().then(|| NewSave {
+        let found = state.is_found().then(|| NewRevision {
             at,
-            cause: Cause::Found,
+            cause: RevisionCause::External,
             before: state.last.as_ref().map(|last| last.after.clone()),
             after: before.clone().unwrap_or_default(),
             content: state.text.clone(),
             placed: true,
-            told: state.found_since(),
+            changes: state.found_since(),
         });
         // A damaged file is mended by the first change, be it an empty one; never by an empty playbook.
         let is_repaired = state.set_aside.is_some() && !playbook.is_empty();
-        if playbook.says_the_same_as(&state.playbook) && !is_repaired {
+        if playbook.same_content(&state.playbook) && !is_repaired {
             // That a slice brought nothing is known, so that nobody looks for it again.
             let after = before.clone().unwrap_or_default();
             let content = state.text.clone();
-            let save = NewSave { at, cause, before, after, content, placed: true, told: told.clone() };
-            let is_known = matches!(cause, Cause::Slice(_));
-            let saves: Vec<NewSave> = found.into_iter().chain([save]).collect();
-            let save = if is_known { Some(learning.write_down(&self.project(), &saves)?) } else { None };
+            let save = NewRevision { at, cause, before, after, content, placed: true, changes: told.clone() };
+            let is_known = matches!(cause, RevisionCause::SliceRow(_));
+            let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
+            let save = if is_known { Some(learning.insert_revisions(&self.project(), &saves)?) } else { None };
             return Ok((Outcome::Unchanged, save, told));
         }
         let last = state.last.as_ref().map(|last| last.after.as_str());
@@ -335,9 +335,9 @@ impl PlaybookFile {
         playbook.last_updated = Some(after.clone());
         let content = playbook.text();
         let prepared = place.prepare(lock, &content)?;
-        let save = NewSave { at, cause, before, after, content, placed: false, told: told.clone() };
-        let saves: Vec<NewSave> = found.into_iter().chain([save]).collect();
-        let save = learning.write_down(&self.project(), &saves)?;
+        let save = NewRevision { at, cause, before, after, content, placed: false, changes: told.clone() };
+        let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
+        let save = learning.insert_revisions(&self.project(), &saves)?;
         pass(Step::WrittenDown);
         match prepared.put() {
             // What is not noted, the next one finds out.
@@ -356,17 +356,17 @@ impl PlaybookFile {
 
 impl State {
     /// What others changed since our last save.
-    fn found_since(&self) -> Told {
+    fn found_since(&self) -> ChangeSummary {
         let last = self.last.as_ref().and_then(|last| last.content.as_deref());
         let last = last.and_then(|last| Playbook::read(last).ok()).unwrap_or_default().0;
-        Told::between(&last, &self.playbook)
+        ChangeSummary::diff(&last, &self.playbook)
     }
 }
 
 /// Why a change is not made.
 enum Stopped {
     /// It was, before.
-    Already(i64, Told),
+    Already(i64, ChangeSummary),
     Failed(FileError),
 }
 

@@ -4,7 +4,7 @@ mod api;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use api::{ApiJudge, Asking, Clock, Unwitnessed, Witness};
+pub use api::{ApiJudge, RequestEvent, Clock, NoRequestObserver, RequestObserver};
 
 use async_trait::async_trait;
 use longhaul_core::{Fault, Moment, Tokens, Usd};
@@ -23,7 +23,7 @@ pub trait Judge: Send + Sync {
     ///
     /// # Errors
     /// [`JudgeError`].
-    async fn ask_before(&self, prompt: &str, _witness: &dyn Witness) -> Result<Reply, JudgeError> {
+    async fn ask_observed(&self, prompt: &str, _witness: &dyn RequestObserver) -> Result<Reply, JudgeError> {
         self.ask(prompt).await
     }
 
@@ -49,25 +49,25 @@ pub struct Reply {
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{said}")]
+#[error("{message}")]
 pub struct JudgeError {
     /// What it was, in the core's word.
     pub fault: Fault,
     /// What to do about it.
-    pub then: Then,
+    pub retry: RetryAdvice,
     /// What happened, for people.
-    pub said: String,
+    pub message: String,
     /// How many requests were made.
     pub requests: u32,
 }
 
 /// What follows for a question that had no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum RetryAdvice {
     /// The same question may be answered later, not before this if it is known.
     Later(Option<Moment>),
     /// No question will be answered before a person has changed something: no key, a bad one, no money, no such model.
-    Person,
+    NeedsPerson,
     /// This question will never be answered as it stands; others may be.
     Never,
 }

@@ -17,12 +17,12 @@ mod template;
 mod templates;
 
 pub use curate::{Curation, curate};
-pub use question::{JudgingError, Question};
+pub use question::{JudgingError, JudgeQuestion};
 pub(crate) use reflect::PARTS_MAX;
-pub use reflect::{Reflected, reflect};
+pub use reflect::{ReflectionResult, reflect};
 pub use reflection::{Reflection, Tag, Verdict};
 pub use reply::object_with;
-pub use slice::{Message, Role, Slice, SliceError, row_ids};
+pub use slice::{ExcerptMessage, Role, Excerpt, ExcerptError, row_ids};
 pub use template::{TemplateError, TemplateProblem};
 pub use templates::{Template, Templates, TemplatesError};
 

@@ -1,7 +1,7 @@
 //! Transcripts that are in no file of their own. They are kept until they are learnt from, for their owner's eyes only.
 
-use crate::LearningPlace;
-use crate::hash::name_of;
+use crate::LearningPaths;
+use crate::hash::hashed_name;
 use longhaul_store::{Durability, StoreError, replace};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -14,8 +14,8 @@ const NAME_BYTES: usize = 16;
 ///
 /// # Errors
 /// [`StoreError::Io`].
-pub fn keep(place: &LearningPlace, transcript: &[u8]) -> Result<PathBuf, StoreError> {
-    let dir = place.kept();
+pub fn keep(place: &LearningPaths, transcript: &[u8]) -> Result<PathBuf, StoreError> {
+    let dir = place.retained();
     DirBuilder::new().mode(0o700).recursive(true).create(&dir).map_err(|cause| StoreError::Io {
         doing: "create directory",
         path: dir.clone(),
@@ -24,7 +24,7 @@ pub fn keep(place: &LearningPlace, transcript: &[u8]) -> Result<PathBuf, StoreEr
     // Only whole lines of a transcript are learnt from, and this one will not grow.
     let ends = transcript.is_empty() || transcript.ends_with(b"\n");
     let transcript = [transcript, if ends { b"" } else { b"\n" }].concat();
-    let path = dir.join(name_of(&transcript, NAME_BYTES) + ".jsonl");
+    let path = dir.join(hashed_name(&transcript, NAME_BYTES) + ".jsonl");
     replace(&path, &transcript, Durability::Power)?;
     Ok(path)
 }
@@ -32,20 +32,20 @@ pub fn keep(place: &LearningPlace, transcript: &[u8]) -> Result<PathBuf, StoreEr
 #[cfg(test)]
 mod tests {
     use super::keep;
-    use crate::LearningPlace;
+    use crate::LearningPaths;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_same_is_kept_once_and_for_no_other_eyes() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let place = LearningPlace::in_home(home.path());
+        let place = LearningPaths::in_home(home.path());
         let path = keep(&place, b"one\n").expect("it can be kept");
         assert_eq!(keep(&place, b"one\n").expect("it can be kept"), path);
         assert_eq!(keep(&place, b"one").expect("it can be kept"), path);
         assert_ne!(keep(&place, b"two\n").expect("it can be kept"), path);
         assert_eq!(fs::read(&path).expect("it is there"), b"one\n");
         let mode = |path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
-        assert_eq!((mode(path), mode(place.kept()), mode(place.dir().to_owned())), (0o600, 0o700, 0o700));
+        assert_eq!((mode(path), mode(place.retained()), mode(place.dir().to_owned())), (0o600, 0o700, 0o700));
     }
 }

@@ -5,8 +5,8 @@
 
 use crate::Playbook;
 use crate::diagnostics::{Diagnostics, KEYPOINTS};
-use crate::judge::{Clock, Judge, JudgeError, Reply, Then};
-use crate::judging::{Slice, Template, Templates, TemplatesError, object_with};
+use crate::judge::{Clock, Judge, JudgeError, Reply, RetryAdvice};
+use crate::judging::{Excerpt, Template, Templates, TemplatesError, object_with};
 use longhaul_core::Fault;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn text_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D:
 
 /// What came of asking.
 #[derive(Clone, Debug)]
-pub struct Extracted {
+pub struct ExtractionResult {
     /// What was learnt; nothing at all if there is a failure.
     pub extraction: Extraction,
     /// What was answered, for what it cost.
@@ -72,10 +72,10 @@ pub struct Extracted {
     pub failure: Option<JudgeError>,
 }
 
-impl Extracted {
+impl ExtractionResult {
     /// Nothing was asked, or nothing answered.
-    pub fn nothing(failure: JudgeError) -> Extracted {
-        Extracted { extraction: Extraction::default(), reply: None, failure: Some(failure) }
+    pub fn nothing(failure: JudgeError) -> ExtractionResult {
+        ExtractionResult { extraction: Extraction::default(), reply: None, failure: Some(failure) }
     }
 }
 
@@ -83,7 +83,7 @@ impl Extracted {
 ///
 /// # Errors
 /// If the user's own template cannot be used.
-pub fn prompt(templates: &Templates, slice: &Slice, playbook: &Playbook) -> Result<String, TemplatesError> {
+pub fn prompt(templates: &Templates, slice: &Excerpt, playbook: &Playbook) -> Result<String, TemplatesError> {
     let points: BTreeMap<&str, &str> =
         playbook.points().map(|(_, point)| (point.name.as_str(), point.text.as_str())).collect();
     // Two texts are always JSON. What is within cannot close the tag that it stands in.
@@ -98,18 +98,18 @@ pub async fn extract(
     clock: &dyn Clock,
     diagnostics: &Diagnostics,
     name: &str,
-) -> Extracted {
+) -> ExtractionResult {
     let reply = match judge.ask(prompt).await {
         Ok(reply) => reply,
-        Err(error) => return Extracted::nothing(error),
+        Err(error) => return ExtractionResult::nothing(error),
     };
     diagnostics.answered(clock.now().at, KEYPOINTS, name, prompt, &reply.text);
     match parse(&reply.text) {
-        Some(extraction) => Extracted { extraction, reply: Some(reply), failure: None },
+        Some(extraction) => ExtractionResult { extraction, reply: Some(reply), failure: None },
         None => {
             let said = format!("the answer of {} holds no key points that can be read", reply.model);
-            let failure = JudgeError { fault: Fault::Unfinished, then: Then::Never, said, requests: 1 };
-            Extracted { reply: Some(reply), ..Extracted::nothing(failure) }
+            let failure = JudgeError { fault: Fault::Unfinished, retry: RetryAdvice::Never, message: said, requests: 1 };
+            ExtractionResult { reply: Some(reply), ..ExtractionResult::nothing(failure) }
         }
     }
 }

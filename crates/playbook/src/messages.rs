@@ -30,7 +30,7 @@ const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 /// A client of one API.
 #[derive(Clone)]
-pub struct Messages {
+pub struct MessagesClient {
     client: Client,
     url: Url,
     headers: HeaderMap,
@@ -48,26 +48,26 @@ pub struct Answer {
     /// What it used.
     pub tokens: Tokens,
     /// Why it ends.
-    pub end: AnswerEnd,
+    pub end: AnswerStop,
 }
 
 /// Why an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerEnd {
+pub enum AnswerStop {
     /// The model had said all.
     Whole,
     /// It had as many tokens as it may have.
-    Cut,
+    Truncated,
     /// The model will not answer this.
     Refused,
 }
 
-impl Messages {
+impl MessagesClient {
     /// A client of the API at this address. The variables for proxies that `curl` has are heeded.
     ///
     /// # Errors
     /// [`SetupError`]: then no request can be made.
-    pub fn new(base_url: &str, credential: &Credential) -> Result<Messages, SetupError> {
+    pub fn new(base_url: &str, credential: &Credential) -> Result<MessagesClient, SetupError> {
         let url = Url::parse(base_url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let mut url = url.ok_or(SetupError::Address)?;
         url.set_path(&format!("{}/v1/messages", url.path().trim_end_matches('/')));
@@ -93,7 +93,7 @@ impl Messages {
             .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| SetupError::Tls(cause_of(&error)))?;
-        Ok(Messages { client, url, headers, secret: secret.clone() })
+        Ok(MessagesClient { client, url, headers, secret: secret.clone() })
     }
 
     /// Asks once. `timeout` is for all of it, to the last byte of the answer; `now` is what dates in the answer are after.
@@ -108,7 +108,7 @@ impl Messages {
         now: Moment,
     ) -> Result<Answer, MessagesError> {
         match time::timeout(timeout.to_std(), self.exchange(model, prompt, now)).await {
-            Ok(answered) => answered.map_err(|error| error.without(&self.secret)),
+            Ok(answered) => answered.map_err(|error| error.redacted(&self.secret)),
             Err(_) => Err(MessagesError::Timeout { timeout }),
         }
     }
@@ -162,7 +162,7 @@ fn cause_of(error: &reqwest::Error) -> String {
     if cause.is::<reqwest::Error>() { "the request could not be sent".to_owned() } else { cause.to_string() }
 }
 
-impl fmt::Debug for Messages {
+impl fmt::Debug for MessagesClient {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Messages").field("host", &self.url.host_str()).finish_non_exhaustive()
     }

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 /// The directory `playbook` of Longhaul's home.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LearningPlace {
+pub struct LearningPaths {
     dir: PathBuf,
 }
 
-impl LearningPlace {
+impl LearningPaths {
     /// The one of the home at this path.
-    pub fn in_home(home: &Path) -> LearningPlace {
-        LearningPlace { dir: home.join("playbook") }
+    pub fn in_home(home: &Path) -> LearningPaths {
+        LearningPaths { dir: home.join("playbook") }
     }
 
     /// The directory itself, readable by its owner only. Whoever writes there makes it.
@@ -25,7 +25,7 @@ impl LearningPlace {
     }
 
     /// A file a session that the playbook was told to, so that it is told once.
-    pub fn told(&self) -> PathBuf {
+    pub fn injection_markers(&self) -> PathBuf {
         self.dir.join("told")
     }
 
@@ -35,12 +35,12 @@ impl LearningPlace {
     }
 
     /// What hooks could not do, a line of JSON each. They never fail, for their agent's sake.
-    pub fn troubles(&self) -> PathBuf {
+    pub fn hook_errors(&self) -> PathBuf {
         self.dir.join("troubles.jsonl")
     }
 
     /// Transcripts that came over standard input and are still to be learnt from.
-    pub fn kept(&self) -> PathBuf {
+    pub fn retained(&self) -> PathBuf {
         self.dir.join("kept")
     }
 }

@@ -15,14 +15,14 @@ mod writing;
 #[cfg(test)]
 mod tests;
 
-pub use apply::{Learned, learn};
-pub(crate) use inject::listed;
+pub use apply::{Applied, apply};
+pub(crate) use inject::render_points;
 pub use inject::{Injection, inject};
 pub use operation::{NotAnOperation, Operation};
 pub use reading::ReadError;
 pub use section::Section;
-pub use similarity::{Similarity, THRESHOLD, Wording, threshold};
-pub use told::{Done, Skipped, Told};
+pub use similarity::{Similarity, THRESHOLD, WordOverlap, threshold};
+pub use told::{AppliedChange, SkippedChange, ChangeSummary};
 
 use crate::judging::Verdict;
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,9 @@ pub struct Playbook {
     /// The points of each section, in the order of [`Section::ALL`].
     sections: [Vec<Point>; Section::ALL.len()],
     /// Sections that are none of ours. They are kept, and told to nobody.
-    other_sections: Map<String, Value>,
+    unknown_sections: Map<String, Value>,
     /// What the file has besides, which is none of ours and is kept.
-    others: Map<String, Value>,
+    unknown_fields: Map<String, Value>,
 }
 
 /// One thing to know.
@@ -59,7 +59,7 @@ pub struct Point {
     pub harmful: u64,
     /// What the file has besides, which is none of ours and is kept.
     #[serde(flatten)]
-    pub(crate) others: Map<String, Value>,
+    pub(crate) unknown_fields: Map<String, Value>,
 }
 
 /// The name of a point: `pat-001`; those of old playbooks, `kpt_001`, stay as they are.
@@ -96,7 +96,7 @@ impl fmt::Display for PointId {
 impl Point {
     /// A point that nothing is known of but what it says.
     pub(crate) fn new(name: PointId, text: impl Into<String>) -> Point {
-        Point { name, text: text.into(), helpful: 0, harmful: 0, others: Map::new() }
+        Point { name, text: text.into(), helpful: 0, harmful: 0, unknown_fields: Map::new() }
     }
 }
 
@@ -152,12 +152,12 @@ impl Playbook {
     }
 
     /// Whether it says the same as another, whenever the two were written.
-    pub fn says_the_same_as(&self, other: &Playbook) -> bool {
-        let Playbook { last_updated: _, version, sections, other_sections, others } = self;
+    pub fn same_content(&self, other: &Playbook) -> bool {
+        let Playbook { last_updated: _, version, sections, unknown_sections: other_sections, unknown_fields: others } = self;
         *version == other.version
             && *sections == other.sections
-            && *other_sections == other.other_sections
-            && *others == other.others
+            && *other_sections == other.unknown_sections
+            && *others == other.unknown_fields
     }
 
     /// Whether it says nothing.

@@ -13,17 +13,17 @@ mod lock;
 mod steps;
 mod transcript;
 
-pub use lessons::Lessons;
+pub use lessons::LearnSteps;
 pub use lock::WorkerLock;
-pub use steps::{StepError, Steps, Subject};
+pub use steps::{StepError, WorkerSteps, StepInput};
 
-use crate::judge::{Clock, Then};
-use crate::judging::Question;
-use crate::learning::{Item, JudgeKind, Learning, LearningError, Next, Slice, SliceState};
-use crate::{Judge, LearningPlace};
-use counted::Counted;
-use crash::{Point, pass};
-use forgetting::forget;
+use crate::judge::{Clock, RetryAdvice};
+use crate::judging::JudgeQuestion;
+use crate::learning::{Item, JudgeKind, LearningDb, LearningError, NextItem, Slice, SliceState};
+use crate::{Judge, LearningPaths};
+use counted::RecordedJudge;
+use crash::{Failpoint, pass};
+use forgetting::prune;
 use longhaul_core::{Moment, Preset, Span};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,7 +40,7 @@ const LOOK_EVERY: Span = Span::from_secs(1);
 /// One worker.
 pub struct Worker<'a> {
     /// Where everything is.
-    pub place: &'a LearningPlace,
+    pub place: &'a LearningPaths,
     /// Who is asked.
     pub judge: &'a dyn Judge,
     /// By what way.
@@ -51,18 +51,18 @@ pub struct Worker<'a> {
     /// second worker, is then left until the next session is used.
     pub only: Option<&'a Path>,
     /// What is asked and what is made of the answers.
-    pub steps: &'a dyn Steps,
+    pub steps: &'a dyn WorkerSteps,
     /// Time and chance.
     pub clock: &'a dyn Clock,
     /// Whether it stays for what is not due yet, for an hour at most.
-    pub stays: bool,
+    pub linger: bool,
     /// Is told of what happens.
-    pub told: &'a dyn Fn(Happening<'_>),
+    pub on_event: &'a dyn Fn(WorkerEvent<'_>),
 }
 
 /// What a worker has just done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening<'a> {
+pub enum WorkerEvent<'a> {
     /// A slice is judged from now on, or gone on with.
     Began(&'a Item, &'a Slice),
     /// The reflector has answered.
@@ -70,7 +70,7 @@ pub enum Happening<'a> {
     /// The curator has answered.
     Curated(&'a Item),
     /// It is learnt, and this came of it.
-    Learnt(&'a Item, &'a str),
+    Learned(&'a Item, &'a str),
     /// There was nothing to learn, for this reason.
     Empty(&'a Item, &'a str),
     /// Nothing will come of it, for this reason, unless it is tried again by hand.
@@ -90,9 +90,9 @@ pub enum Happening<'a> {
 
 /// What a worker did, and why it left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Worked {
+pub struct WorkerReport {
     /// Slices that were learnt.
-    pub learnt: u32,
+    pub learned: u32,
     /// Items in which there was nothing to learn.
     pub empty: u32,
     /// Items of which nothing came.
@@ -102,11 +102,11 @@ pub struct Worked {
     /// What a person must change first.
     pub person: Option<String>,
     /// Whether another worker does the work.
-    pub another: bool,
+    pub other_worker_active: bool,
 }
 
 /// What follows when an item was tried.
-enum Follows {
+enum AfterItem {
     /// It has come to its end, or a slice of it has.
     Next,
     /// It is tried again later.
@@ -120,12 +120,12 @@ impl Worker<'_> {
     ///
     /// # Errors
     /// [`LearningError`]. What was learnt by then is.
-    pub async fn work(&self) -> Result<Worked, LearningError> {
-        let mut worked = Worked::default();
+    pub async fn work(&self) -> Result<WorkerReport, LearningError> {
+        let mut worked = WorkerReport::default();
         loop {
             let Some(lock) = WorkerLock::take(self.place, self.destination, self.kind, self.clock).await?
             else {
-                return Ok(Worked { another: true, ..worked });
+                return Ok(WorkerReport { other_worker_active: true, ..worked });
             };
             let mut learning = self.open()?;
             let mut is_other = true;
@@ -140,14 +140,14 @@ impl Worker<'_> {
                 }
             }
             let now = self.clock.now().at;
-            forget(&mut learning, now)?;
-            learning.tidy()?;
+            prune(&mut learning, now)?;
+            learning.checkpoint()?;
             drop(lock);
             match self.next(&learning, now)? {
-                Next::Due(_) if worked.person.is_none() => {}
-                Next::Due(_) => return Ok(Worked { waits: Some(now), ..worked }),
-                Next::Waits(until) => return Ok(Worked { waits: Some(until), ..worked }),
-                Next::Nothing => return Ok(worked),
+                NextItem::Due(_) if worked.person.is_none() => {}
+                NextItem::Due(_) => return Ok(WorkerReport { waits: Some(now), ..worked }),
+                NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..worked }),
+                NextItem::Nothing => return Ok(worked),
             }
         }
     }
@@ -156,13 +156,13 @@ impl Worker<'_> {
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn next(&self, learning: &Learning, now: Moment) -> Result<Next, LearningError> {
+    pub fn next(&self, learning: &LearningDb, now: Moment) -> Result<NextItem, LearningError> {
         learning.next_of(self.kind, self.destination, self.only, now)
     }
 
-    fn open(&self) -> Result<Learning, LearningError> {
-        let learning = Learning::open(self.place)?;
-        match learning.examine() {
+    fn open(&self) -> Result<LearningDb, LearningError> {
+        let learning = LearningDb::open(self.place)?;
+        match learning.quick_check() {
             Err(LearningError::Damaged { .. }) => self.opened_anew(),
             Err(error) => Err(error),
             Ok(()) => {
@@ -172,49 +172,49 @@ impl Worker<'_> {
         }
     }
 
-    fn opened_anew(&self) -> Result<Learning, LearningError> {
-        let learning = Learning::open_anew(self.place)?;
+    fn opened_anew(&self) -> Result<LearningDb, LearningError> {
+        let learning = LearningDb::open_anew(self.place)?;
         self.say_set_aside(&learning);
         Ok(learning)
     }
 
-    fn say_set_aside(&self, learning: &Learning) {
+    fn say_set_aside(&self, learning: &LearningDb) {
         if let Some(path) = learning.set_aside() {
-            (self.told)(Happening::SetAside(path));
+            (self.on_event)(WorkerEvent::SetAside(path));
         }
     }
 
-    async fn drain(&self, learning: &mut Learning, worked: &mut Worked) -> Result<(), LearningError> {
+    async fn drain(&self, learning: &mut LearningDb, worked: &mut WorkerReport) -> Result<(), LearningError> {
         let mut idle_since = self.clock.now().at;
         loop {
             let now = self.clock.now().at;
             match self.next(learning, now)? {
-                Next::Due(item) => {
+                NextItem::Due(item) => {
                     match self.item(learning, &item, worked).await? {
-                        Follows::Next => idle_since = self.clock.now().at,
-                        Follows::Waits => {}
-                        Follows::Person(why) => {
+                        AfterItem::Next => idle_since = self.clock.now().at,
+                        AfterItem::Waits => {}
+                        AfterItem::Person(why) => {
                             worked.person = Some(why);
                             return Ok(());
                         }
                     }
                     // Nothing needs the log for long, and hooks only ever write to its end.
-                    learning.tidy()?;
+                    learning.checkpoint()?;
                 }
-                Next::Waits(_) if self.stays && now.since(idle_since) < STAY => {
+                NextItem::Waits(_) if self.linger && now.since(idle_since) < STAY => {
                     self.clock.sleep_until(now + LOOK_EVERY).await;
                 }
-                Next::Waits(_) | Next::Nothing => return Ok(()),
+                NextItem::Waits(_) | NextItem::Nothing => return Ok(()),
             }
         }
     }
 
     async fn item(
         &self,
-        learning: &mut Learning,
+        learning: &mut LearningDb,
         item: &Item,
-        worked: &mut Worked,
-    ) -> Result<Follows, LearningError> {
+        worked: &mut WorkerReport,
+    ) -> Result<AfterItem, LearningError> {
         let slice = match self.slice(learning, item)? {
             Ok(slice) => slice,
             Err(came) => {
@@ -222,64 +222,64 @@ impl Worker<'_> {
                 match came {
                     Ok(why) => {
                         worked.empty += 1;
-                        (self.told)(Happening::Empty(item, &why));
+                        (self.on_event)(WorkerEvent::Empty(item, &why));
                     }
                     Err(why) => {
                         worked.failed += 1;
-                        (self.told)(Happening::Failed(item, &why));
+                        (self.on_event)(WorkerEvent::Failed(item, &why));
                     }
                 }
-                return Ok(Follows::Next);
+                return Ok(AfterItem::Next);
             }
         };
-        pass(Point::Begun);
-        (self.told)(Happening::Began(item, &slice));
+        pass(Failpoint::Begun);
+        (self.on_event)(WorkerEvent::Began(item, &slice));
         let (state, why) = match self.judge(learning, item, slice.clone()).await? {
-            Ok(said) => (SliceState::Learnt, said),
+            Ok(said) => (SliceState::Learned, said),
             Err(StepError::Nothing) => (SliceState::Empty, "nothing was said in it".to_owned()),
             Err(StepError::Never(why)) => (SliceState::Failed, why),
             Err(StepError::Later(why)) => {
                 let until = self.clock.now().at + self.wait(item.tries, None);
                 let until = learning.delay(item, &why, until)?;
-                (self.told)(Happening::Waits(item, until, &why));
-                return Ok(Follows::Waits);
+                (self.on_event)(WorkerEvent::Waits(item, until, &why));
+                return Ok(AfterItem::Waits);
             }
-            Err(StepError::Judge(error)) => match error.then {
-                Then::Never => (SliceState::Failed, error.said),
-                Then::Person => return self.person(learning, item, error.said),
-                Then::Later(at) => {
+            Err(StepError::Judge(error)) => match error.retry {
+                RetryAdvice::Never => (SliceState::Failed, error.message),
+                RetryAdvice::NeedsPerson => return self.person(learning, item, error.message),
+                RetryAdvice::Later(at) => {
                     let now = self.clock.now().at;
                     let hint = at.map(|at| at.since(now).at_most(HINT_MAX));
                     let wait = |number| self.wait(number, hint);
-                    let until = learning.postpone(item, (now, &error.said), wait)?;
-                    (self.told)(Happening::Waits(item, until, &error.said));
-                    return Ok(Follows::Waits);
+                    let until = learning.postpone(item, (now, &error.message), wait)?;
+                    (self.on_event)(WorkerEvent::Waits(item, until, &error.message));
+                    return Ok(AfterItem::Waits);
                 }
             },
         };
         learning.end((item, &slice), self.clock.now().at, (state, &why))?;
-        pass(Point::Ended);
+        pass(Failpoint::Ended);
         match state {
-            SliceState::Learnt => {
-                worked.learnt += 1;
-                (self.told)(Happening::Learnt(item, &why));
+            SliceState::Learned => {
+                worked.learned += 1;
+                (self.on_event)(WorkerEvent::Learned(item, &why));
             }
             SliceState::Failed => {
                 worked.failed += 1;
-                (self.told)(Happening::Failed(item, &why));
+                (self.on_event)(WorkerEvent::Failed(item, &why));
             }
-            SliceState::Empty | SliceState::Begun | SliceState::Reflected | SliceState::Curated => {
+            SliceState::Empty | SliceState::Started | SliceState::Reflected | SliceState::Curated => {
                 worked.empty += 1;
-                (self.told)(Happening::Empty(item, &why));
+                (self.on_event)(WorkerEvent::Empty(item, &why));
             }
         }
-        Ok(Follows::Next)
+        Ok(AfterItem::Next)
     }
 
-    fn person(&self, learning: &mut Learning, item: &Item, why: String) -> Result<Follows, LearningError> {
+    fn person(&self, learning: &mut LearningDb, item: &Item, why: String) -> Result<AfterItem, LearningError> {
         let is_news = learning.needs_person(item, (self.clock.now().at, &why))?;
-        (self.told)(Happening::NeedsPerson { why: &why, is_news });
-        Ok(Follows::Person(why))
+        (self.on_event)(WorkerEvent::NeedsPerson { why: &why, is_news });
+        Ok(AfterItem::Person(why))
     }
 
     /// How long to wait by the policy that is the default of runs, too: for the API it is the same.
@@ -290,14 +290,14 @@ impl Worker<'_> {
     /// The slice of this item that a dead worker left, or else a new one; if there is none, what came of the item.
     fn slice(
         &self,
-        learning: &mut Learning,
+        learning: &mut LearningDb,
         item: &Item,
     ) -> Result<Result<Slice, Result<String, String>>, LearningError> {
         let path = &item.queued.transcript;
         let refused = |cause: std::io::Error| Err(Err(format!("read {}: {cause}", path.display())));
         if let Some(slice) = learning.unfinished(item)? {
             // What was reflected on is not read again.
-            if slice.state != SliceState::Begun {
+            if slice.state != SliceState::Started {
                 return Ok(Ok(slice));
             }
             match transcript::is_there(path, slice.part) {
@@ -328,11 +328,11 @@ impl Worker<'_> {
     /// Takes a slice from where it has come to until the playbook says it. Returns what came of it.
     async fn judge(
         &self,
-        learning: &mut Learning,
+        learning: &mut LearningDb,
         item: &Item,
         slice: Slice,
     ) -> Result<Result<String, StepError>, LearningError> {
-        let is_begun = slice.state == SliceState::Begun;
+        let is_begun = slice.state == SliceState::Started;
         // What was reflected on is not read again: it may be another file by now.
         let bytes = if is_begun {
             match transcript::read(&item.queued.transcript, slice.part) {
@@ -345,14 +345,14 @@ impl Worker<'_> {
         } else {
             Vec::new()
         };
-        let rows = Rows::of(&bytes);
+        let rows = Rows::new(&bytes);
         let judged = learning.judged(&rows.all)?;
         let fresh: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
         if is_begun && rows.has_no_other && fresh.is_empty() {
             return Ok(Err(StepError::Nothing));
         }
         let subject =
-            Subject { item, slice: slice.id, bytes: &bytes, judged: &judged, at: self.clock.now().at };
+            StepInput { item, slice: slice.id, bytes: &bytes, judged: &judged, at: self.clock.now().at };
 
         let reflection = match slice.reflection.clone() {
             Some(reflection) => reflection,
@@ -361,46 +361,46 @@ impl Worker<'_> {
                 return Ok(Err(StepError::Never(why.to_owned())));
             }
             None => {
-                let counted = self.counted(learning, item, slice.id, Question::Reflector)?;
+                let counted = self.counted(learning, item, slice.id, JudgeQuestion::Reflector)?;
                 let reflected = match self.steps.reflect(&subject, &counted).await {
                     Ok(reflected) => reflected,
                     Err(error) => return Ok(Err(error)),
                 };
                 learning.reflected(&slice, &reflected, &fresh)?;
-                pass(Point::Reflected);
-                (self.told)(Happening::Reflected(item));
+                pass(Failpoint::Reflected);
+                (self.on_event)(WorkerEvent::Reflected(item));
                 reflected.reflection
             }
         };
         let operations = match slice.operations.clone() {
             Some(operations) => operations,
             None => {
-                let counted = self.counted(learning, item, slice.id, Question::Curator)?;
+                let counted = self.counted(learning, item, slice.id, JudgeQuestion::Curator)?;
                 let operations = match self.steps.curate(&subject, &reflection, &counted).await {
                     Ok(operations) => operations,
                     Err(error) => return Ok(Err(error)),
                 };
                 learning.curated(&slice, &operations)?;
-                pass(Point::Curated);
-                (self.told)(Happening::Curated(item));
+                pass(Failpoint::Curated);
+                (self.on_event)(WorkerEvent::Curated(item));
                 operations
             }
         };
         let learnt = self.steps.learn(learning, &subject, &reflection, &operations);
-        pass(Point::Saved);
+        pass(Failpoint::Saved);
         Ok(learnt)
     }
 
     fn counted<'b>(
         &'b self,
-        learning: &Learning,
+        learning: &LearningDb,
         item: &'b Item,
         slice: i64,
-        what: Question,
-    ) -> Result<Counted<'b>, LearningError> {
+        what: JudgeQuestion,
+    ) -> Result<RecordedJudge<'b>, LearningError> {
         // A connection of its own: it writes while the worker waits.
-        let learning = Learning::open(learning.place())?;
-        Ok(Counted::new(self, (learning, item), (slice, what)))
+        let learning = LearningDb::open(learning.place())?;
+        Ok(RecordedJudge::new(self, (learning, item), (slice, what)))
     }
 }
 

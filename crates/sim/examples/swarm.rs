@@ -1,7 +1,7 @@
 //! Flies a swarm and prints what it came to. `cargo xtask sim` runs this in release mode.
 #![allow(clippy::print_stdout, reason = "an example is a program: what it finds is for people")]
 
-use longhaul_sim::{Figures, parse_failed, rerun, story, swarm, with_failed};
+use longhaul_sim::{SwarmStats, parse_failed, rerun, trace, swarm, with_failed};
 use std::process::ExitCode;
 use std::time::Instant;
 use std::{fs, thread};
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         }
     };
     if let Some(seed) = args.seed {
-        println!("{}", story(seed));
+        println!("{}", trace(seed));
         return ExitCode::from(u8::from(!rerun(&[seed]).failures.is_empty()));
     }
     let kept = args.failed.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
@@ -73,7 +73,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     Ok(args)
 }
 
-fn print(figures: &Figures, wall: f64, cpu: f64, brief: bool) {
+fn print(figures: &SwarmStats, wall: f64, cpu: f64, brief: bool) {
     if !brief {
         println!("{}", figures.coverage);
         match figures.coverage.missing().as_slice() {
@@ -95,7 +95,7 @@ fn print(figures: &Figures, wall: f64, cpu: f64, brief: bool) {
         println!("    cargo xtask sim --seed {}", failure.seed);
     }
     if let (Some(failure), false) = (figures.failures.first(), brief) {
-        let story = story(failure.seed);
+        let story = trace(failure.seed);
         let lines: Vec<&str> = story.lines().collect();
         let (front, back) = lines.split_at(lines.len().saturating_sub(STORY_LINES_MAX));
         println!("{}{}", if front.is_empty() { "" } else { "...\n" }, back.join("\n"));

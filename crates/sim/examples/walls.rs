@@ -3,19 +3,19 @@
 #![allow(clippy::print_stdout, reason = "an example is a program: what it finds is for people")]
 
 use longhaul_core::{Preset, Span};
-use longhaul_sim::{Objection, walls};
+use longhaul_sim::{Violation, simulate_outages};
 use std::ops::Range;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let words = |objection: Objection| objection.to_string();
+    let words = |objection: Violation| objection.to_string();
     show("30 seeds", 0..30).map_err(words)?;
     show("3 fresh seeds", 1_000_000..1_000_003).map_err(words)?;
     show("100,000 seeds", 0..100_000).map_err(words)?;
     Ok(())
 }
 
-fn show(title: &str, seeds: Range<u64>) -> Result<(), Objection> {
-    let found = walls(&Preset::Default.policy(), seeds, Span::from_secs(10), Span::from_secs(120))?;
+fn show(title: &str, seeds: Range<u64>) -> Result<(), Violation> {
+    let found = simulate_outages(&Preset::Default.policy(), seeds, Span::from_secs(10), Span::from_secs(120))?;
     println!(
         "{title}: median lateness {} (at most 10s), p90 {}, {} % within 30 % of the wall or 10s (at least 90), \
          median {} failed requests (at most 30), most {}",

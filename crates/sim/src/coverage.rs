@@ -4,17 +4,17 @@
 use crate::flight::kill::KillPoint;
 use crate::mix::FAULTS;
 use longhaul_core::{
-    By, Checked, Condensed, Fault, Limit, Nudge, Outcome, OutcomeKind, Phase, Reach, Remedy, Rung, Say,
-    SessionFound, StopLevel, StopWhy, Why,
+    CancelSource, CheckResult, SummaryResult, Fault, Limit, Nudge, Outcome, OutcomeKind, Phase, LimitThreshold, Remedy, ResumeStrategy, PromptKind,
+    SessionFileState, StopLevel, StopCause, DeadlineKind,
 };
 use std::fmt;
 
 /// Where a run stands, without what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum PhaseKind {
     New,
     Launching,
-    Condensing,
+    Summarizing,
     Checking,
     Live,
     Closing,
@@ -25,7 +25,7 @@ pub(crate) enum Standing {
     Over,
 }
 
-impl Standing {
+impl PhaseKind {
     const WORDS: [&'static str; 11] = [
         "new",
         "launching",
@@ -40,19 +40,19 @@ impl Standing {
         "over",
     ];
 
-    pub(crate) fn of(phase: &Phase) -> Standing {
+    pub(crate) fn new(phase: &Phase) -> PhaseKind {
         match phase {
-            Phase::New => Standing::New,
-            Phase::Launching => Standing::Launching,
-            Phase::Condensing { .. } => Standing::Condensing,
-            Phase::Checking { .. } => Standing::Checking,
-            Phase::Live => Standing::Live,
-            Phase::Closing { .. } => Standing::Closing,
-            Phase::Stopping { .. } => Standing::Stopping,
-            Phase::Sweeping { .. } => Standing::Sweeping,
-            Phase::Waiting { .. } => Standing::Waiting,
-            Phase::Suspended { .. } => Standing::Suspended,
-            Phase::Over { .. } => Standing::Over,
+            Phase::New => PhaseKind::New,
+            Phase::Starting => PhaseKind::Launching,
+            Phase::Summarizing { .. } => PhaseKind::Summarizing,
+            Phase::Checking { .. } => PhaseKind::Checking,
+            Phase::Running => PhaseKind::Live,
+            Phase::Closing { .. } => PhaseKind::Closing,
+            Phase::Stopping { .. } => PhaseKind::Stopping,
+            Phase::Sweeping { .. } => PhaseKind::Sweeping,
+            Phase::Waiting { .. } => PhaseKind::Waiting,
+            Phase::Suspended { .. } => PhaseKind::Suspended,
+            Phase::Finished { .. } => PhaseKind::Over,
         }
     }
 }
@@ -116,19 +116,19 @@ pub struct Coverage {
     /// Kills of the supervisor by point.
     pub(crate) kills: [u64; KillPoint::WORDS.len()],
     /// Rungs of the ladder.
-    pub(crate) rungs: [u64; Rung::ALL.len()],
+    pub(crate) strategies: [u64; ResumeStrategy::ALL.len()],
     /// What was found of sessions.
     pub(crate) found: [u64; SESSIONS.len()],
     /// What came of orders to condense.
-    pub(crate) condensed: [u64; CONDENSED.len()],
+    pub(crate) on_summary: [u64; CONDENSED.len()],
     /// What came of checks.
     pub(crate) checked: [u64; CHECKED.len()],
     /// Runs that went on, by how they had ended.
     pub(crate) reopened: [u64; OUTCOMES],
     /// Recoveries by what was found and where the run stood.
-    pub(crate) recoveries: [[u64; Standing::WORDS.len()]; FOUND.len()],
+    pub(crate) recoveries: [[u64; PhaseKind::WORDS.len()]; FOUND.len()],
     /// Cancels by who and where the run stood.
-    pub(crate) cancels: [[u64; Standing::WORDS.len()]; BYS.len()],
+    pub(crate) cancels: [[u64; PhaseKind::WORDS.len()]; BYS.len()],
 }
 
 impl Coverage {
@@ -145,13 +145,13 @@ impl Coverage {
             kept: [0; KEPT.len()],
             excused: 0,
             kills: [0; KillPoint::WORDS.len()],
-            rungs: [0; Rung::ALL.len()],
+            strategies: [0; ResumeStrategy::ALL.len()],
             found: [0; SESSIONS.len()],
-            condensed: [0; CONDENSED.len()],
+            on_summary: [0; CONDENSED.len()],
             checked: [0; CHECKED.len()],
             reopened: [0; OUTCOMES],
-            recoveries: [[0; Standing::WORDS.len()]; FOUND.len()],
-            cancels: [[0; Standing::WORDS.len()]; BYS.len()],
+            recoveries: [[0; PhaseKind::WORDS.len()]; FOUND.len()],
+            cancels: [[0; PhaseKind::WORDS.len()]; BYS.len()],
         }
     }
 
@@ -167,35 +167,35 @@ impl Coverage {
         self.outcomes[kind as usize] += 1;
     }
 
-    pub(crate) fn why(&mut self, why: Why) {
+    pub(crate) fn why(&mut self, why: DeadlineKind) {
         self.whys[why as usize] += 1;
     }
 
-    pub(crate) fn stop(&mut self, why: StopWhy, level: StopLevel) {
+    pub(crate) fn stop(&mut self, why: StopCause, level: StopLevel) {
         self.stops[why as usize] += 1;
         self.levels[level as usize] += 1;
     }
 
-    pub(crate) fn limit(&mut self, limit: Limit, reach: Reach) {
+    pub(crate) fn limit(&mut self, limit: Limit, reach: LimitThreshold) {
         self.limits[reach as usize][limit as usize] += 1;
     }
 
-    pub(crate) fn said(&mut self, say: Say) {
+    pub(crate) fn said(&mut self, say: PromptKind) {
         match say {
-            Say::WrapUp(_) => self.said[0] += 1,
-            Say::KeepGoing(push) => {
+            PromptKind::WrapUp(_) => self.said[0] += 1,
+            PromptKind::KeepGoing(push) => {
                 self.said[1] += 1;
-                self.said[2] += u64::from(push.worked.is_some());
-                self.said[3] += u64::from(push.last);
+                self.said[2] += u64::from(push.active_time.is_some());
+                self.said[3] += u64::from(push.limit_near);
             }
-            Say::Confirm => self.said[4] += 1,
-            Say::Task
-            | Say::TaskAgain(_)
-            | Say::Continue(_)
-            | Say::Asked
-            | Say::Nudge(_)
-            | Say::More(_)
-            | Say::CheckFailed(_) => {}
+            PromptKind::ConfirmDone => self.said[4] += 1,
+            PromptKind::Task
+            | PromptKind::TaskAfterLoss(_)
+            | PromptKind::Continue(_)
+            | PromptKind::FollowUp
+            | PromptKind::Nudge(_)
+            | PromptKind::LimitRaised(_)
+            | PromptKind::CheckFailed(_) => {}
         }
     }
 
@@ -217,24 +217,24 @@ impl Coverage {
         self.kills[point as usize] += 1;
     }
 
-    pub(crate) fn rung(&mut self, rung: Rung) {
-        self.rungs[rung as usize] += 1;
+    pub(crate) fn on_strategy(&mut self, rung: ResumeStrategy) {
+        self.strategies[rung as usize] += 1;
     }
 
-    pub(crate) fn found(&mut self, found: SessionFound) {
+    pub(crate) fn found(&mut self, found: SessionFileState) {
         self.found[found as usize] += 1;
     }
 
-    pub(crate) fn condensed(&mut self, outcome: Condensed) {
+    pub(crate) fn on_summary(&mut self, outcome: SummaryResult) {
         let place = match outcome {
-            Condensed::Written => 0,
-            Condensed::NotNeeded => 1,
-            Condensed::Failed(_) => 2,
+            SummaryResult::Written => 0,
+            SummaryResult::NotNeeded => 1,
+            SummaryResult::Failed(_) => 2,
         };
-        self.condensed[place] += 1;
+        self.on_summary[place] += 1;
     }
 
-    pub(crate) fn checked(&mut self, result: Checked) {
+    pub(crate) fn checked(&mut self, result: CheckResult) {
         self.checked[result as usize] += 1;
     }
 
@@ -242,11 +242,11 @@ impl Coverage {
         self.reopened[kind as usize] += 1;
     }
 
-    pub(crate) fn recovery(&mut self, live: bool, standing: Standing) {
+    pub(crate) fn recovery(&mut self, live: bool, standing: PhaseKind) {
         self.recoveries[usize::from(!live)][standing as usize] += 1;
     }
 
-    pub(crate) fn cancel(&mut self, by: By, standing: Standing) {
+    pub(crate) fn cancel(&mut self, by: CancelSource, standing: PhaseKind) {
         self.cancels[by as usize][standing as usize] += 1;
     }
 
@@ -265,9 +265,9 @@ impl Coverage {
         add(&mut self.kept, &other.kept);
         self.excused += other.excused;
         add(&mut self.kills, &other.kills);
-        add(&mut self.rungs, &other.rungs);
+        add(&mut self.strategies, &other.strategies);
         add(&mut self.found, &other.found);
-        add(&mut self.condensed, &other.condensed);
+        add(&mut self.on_summary, &other.on_summary);
         add(&mut self.checked, &other.checked);
         add(&mut self.reopened, &other.reopened);
         add(self.recoveries.as_flattened_mut(), other.recoveries.as_flattened());
@@ -304,14 +304,14 @@ impl Coverage {
             rows.extend(words.iter().zip(counts).map(|(word, count)| (format!("{kind} {word}"), *count)));
         };
         let faults: Vec<&str> = Fault::ALL.iter().map(|fault| fault.word()).collect();
-        let outcomes: Vec<&str> = OutcomeKind::ALL.iter().map(|kind| kind.word()).collect();
+        let outcomes: Vec<&str> = OutcomeKind::ALL.iter().map(|kind| kind.as_str()).collect();
         add("fault", &faults, &self.faults);
         add("remedy", &REMEDY_WORDS, &self.remedies);
         add("outcome", &outcomes, &self.outcomes);
         add("deadline", &WHYS, &self.whys);
         add("stop", &STOPS, &self.stops);
         add("level", &LEVELS, &self.levels);
-        let limits: Vec<&str> = Limit::ALL.iter().map(|limit| limit.word()).collect();
+        let limits: Vec<&str> = Limit::ALL.iter().map(|limit| limit.as_str()).collect();
         for (reach, counts) in REACHES.iter().zip(&self.limits) {
             add(&format!("{reach} of"), &limits, counts);
         }
@@ -319,16 +319,16 @@ impl Coverage {
         add("kept", &KEPT, &self.kept);
         add("silence", &["excused"], &[self.excused]);
         add("kill", &KillPoint::WORDS, &self.kills);
-        add("rung", &Rung::ALL.iter().map(|rung| rung.word()).collect::<Vec<_>>(), &self.rungs);
+        add("rung", &ResumeStrategy::ALL.iter().map(|rung| rung.as_str()).collect::<Vec<_>>(), &self.strategies);
         add("session", &SESSIONS, &self.found);
-        add("condensed", &CONDENSED, &self.condensed);
+        add("condensed", &CONDENSED, &self.on_summary);
         add("checked", &CHECKED, &self.checked);
         add("reopened", &outcomes, &self.reopened);
         for (found, counts) in FOUND.iter().zip(&self.recoveries) {
-            add(&format!("found {found}"), &Standing::WORDS, counts);
+            add(&format!("found {found}"), &PhaseKind::WORDS, counts);
         }
         for (by, counts) in BYS.iter().zip(&self.cancels) {
-            add(&format!("cancel {by}"), &Standing::WORDS, counts);
+            add(&format!("cancel {by}"), &PhaseKind::WORDS, counts);
         }
         rows
     }
@@ -375,10 +375,10 @@ fn remedy_place(remedy: Remedy) -> usize {
         Remedy::ResumeWhileProgressing => 4,
         Remedy::ResumeWithinLimit => 5,
         Remedy::ResumeExisting => 6,
-        Remedy::NextRung => 7,
-        Remedy::FreshSession => 8,
-        Remedy::OtherSession => 9,
-        Remedy::Nudge(Nudge::Finish) => 10,
+        Remedy::ReplaceLostSession => 7,
+        Remedy::ReplaceFullSession => 8,
+        Remedy::TryFork => 9,
+        Remedy::Nudge(Nudge::Answer) => 10,
         Remedy::Nudge(Nudge::SmallerSteps) => 11,
         Remedy::KeepGoing => 12,
         Remedy::RetryOnce => 13,

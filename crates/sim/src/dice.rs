@@ -1,15 +1,15 @@
 //! The simulator's chance: a small generator that gives the same numbers for the same seed on
 //! every machine. It never reads entropy.
 
-use crate::Reach;
+use crate::Interval;
 
 /// SplitMix64 (Steele, Lea, Flood 2014): 64 bits of state, one multiplication chain a draw.
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct Rng(u64);
 
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+impl Rng {
+    pub(crate) fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
     }
 
     pub(crate) fn bits(&mut self) -> u64 {
@@ -25,12 +25,12 @@ impl Dice {
     }
 
     /// A number in `reach`, each as likely.
-    pub(crate) fn within(&mut self, reach: Reach) -> u64 {
+    pub(crate) fn within(&mut self, reach: Interval) -> u64 {
         reach.least + self.below(reach.most.saturating_sub(reach.least) + 1)
     }
 
     /// A number in `reach`, each order of magnitude as likely: most things last short, few last long.
-    pub(crate) fn magnitude(&mut self, reach: Reach) -> u64 {
+    pub(crate) fn magnitude(&mut self, reach: Interval) -> u64 {
         let (low, high) = (u64::BITS - reach.least.leading_zeros(), u64::BITS - reach.most.leading_zeros());
         let bits = low + self.below(u64::from(high - low) + 1) as u32;
         let floor = if bits == 0 { 0 } else { 1 << (bits - 1) };

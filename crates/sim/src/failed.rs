@@ -21,11 +21,11 @@ pub fn with_failed(text: &str, failures: &[Failure]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Objection, Oracle};
+    use crate::{Violation, Oracle};
 
     #[test]
     fn a_failed_seed_is_kept_once() {
-        let failure = Failure { seed: 7, objection: Objection { oracle: Oracle::Ends, what: String::new() } };
+        let failure = Failure { seed: 7, objection: Violation { oracle: Oracle::Ends, message: String::new() } };
         let text = with_failed("# seeds\n5 # truth\n", std::slice::from_ref(&failure));
         assert_eq!(text, "# seeds\n5 # truth\n7 # ends\n");
         assert_eq!(parse_failed(&text), [5, 7]);

@@ -7,22 +7,22 @@ mod watch;
 
 pub(crate) use trace::Trace;
 
-use crate::coverage::{Coverage, Standing};
-use crate::draw::Plan;
-use crate::mix::Reach;
+use crate::coverage::{Coverage, PhaseKind};
+use crate::draw::SeedPlan;
+use crate::mix::Interval;
 use crate::oracles::{
-    Objection, Oracle, Verdict, check_ending, check_journalled, check_spawn, check_spread, check_stable,
+    Violation, Oracle, OracleResult, check_ending, check_journalled, check_spawn, check_spread, check_stable,
     ensure,
 };
 use crate::world::agent::NEVER;
-use crate::world::{Happening, World};
+use crate::world::{WorldEvent, World};
 use kill::KillPoint;
 use longhaul_core::{
-    Action, Ask, Event, Fault, Found, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run,
+    Action, ResumeRequest, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Policy, Record, Run,
     SessionPlan, Span, Step, Usd,
 };
 use std::mem;
-use watch::Watch;
+use watch::OracleSet;
 
 // A day of work in attempts of a minute each takes half of this: more is a run that does not end.
 const STEPS_MAX: u64 = 100_000;
@@ -39,7 +39,7 @@ pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
 
 /// What a run came to.
 #[derive(Clone, Debug)]
-pub(crate) struct Landing {
+pub(crate) struct SimResult {
     pub(crate) steps: u64,
     pub(crate) attempts: u32,
     pub(crate) outcome: Outcome,
@@ -49,14 +49,14 @@ pub(crate) struct Landing {
 }
 
 /// One run under way. Buffers are kept from run to run.
-pub(crate) struct Flight {
+pub(crate) struct SimRun {
     pub(crate) journal: Vec<Record>,
-    watch: Watch,
+    watch: OracleSet,
     taken: Step,
 }
 
 /// One run and its world, in flight.
-struct Course<'a> {
+struct SimState<'a> {
     policy: &'a Policy,
     session: &'a SessionPlan,
     world: &'a mut World,
@@ -65,7 +65,7 @@ struct Course<'a> {
     /// What the world or a new supervisor has to say before anything else happens.
     pending: Option<Event>,
     /// How much of the stream file is told again.
-    told: usize,
+    prompted_at: usize,
     /// Whether the end of a turn was told, and nobody has looked at the workspace since.
     surveys: bool,
     steps: u64,
@@ -74,32 +74,32 @@ struct Course<'a> {
     stuck: bool,
 }
 
-impl Flight {
-    pub(crate) fn new() -> Flight {
-        Flight { journal: Vec::with_capacity(256), watch: Watch::default(), taken: Step::default() }
+impl SimRun {
+    pub(crate) fn new() -> SimRun {
+        SimRun { journal: Vec::with_capacity(256), watch: OracleSet::default(), taken: Step::default() }
     }
 
     /// Flies one seed's plan to its end.
-    pub(crate) fn fly(
+    pub(crate) fn run(
         &mut self,
-        plan: &Plan,
+        plan: &SeedPlan,
         world: &mut World,
         coverage: &mut Coverage,
         trace: &mut Trace,
-    ) -> Result<Landing, Objection> {
+    ) -> Result<SimResult, Violation> {
         self.journal.clear();
         self.watch.begin();
         if plan.session_exists {
             world.sessions.open(plan.session.id()).spoken = true;
         }
-        let mut course = Course {
+        let mut course = SimState {
             policy: &plan.policy,
             session: &plan.session,
             world,
             run: Run::new(),
             shadow: Run::new(),
             pending: Some(Event::Started(plan.session.clone())),
-            told: 0,
+            prompted_at: 0,
             surveys: false,
             steps: 0,
             kills_left: KILLS_MAX,
@@ -107,7 +107,7 @@ impl Flight {
             stuck: false,
         };
         // A supervisor that died at the very end comes back to find the run over.
-        while course.pending.is_some() || !matches!(course.run.state().phase, Phase::Over { .. }) {
+        while course.pending.is_some() || !matches!(course.run.state().phase, Phase::Finished { .. }) {
             course.check_ends()?;
             let Some(happening) = course.next(coverage) else { continue };
             self.step(&mut course, happening, coverage, trace)?;
@@ -117,22 +117,22 @@ impl Flight {
     }
 
     /// Somebody may let a run go on that is over. Its end is judged before.
-    fn reopen(&mut self, course: &mut Course<'_>, coverage: &mut Coverage) -> Verdict {
+    fn reopen(&mut self, course: &mut SimState<'_>, coverage: &mut Coverage) -> OracleResult {
         let outcome = course.run.state().outcome().filter(|_| course.pending.is_none());
         let Some(outcome) = outcome.filter(|outcome| outcome.kind != OutcomeKind::Bug) else { return Ok(()) };
         let world = &mut *course.world;
         if course.reopens_left == 0 || !world.dice.odds(world.mix.reopen) {
             return Ok(());
         }
-        check_ending(&outcome, world, course.policy, self.watch.cancelled_by(outcome.by))?;
+        check_ending(&outcome, world, course.policy, self.watch.cancelled_by(outcome.cancelled_by))?;
         self.watch.clocks.check(&course.run, world.now)?;
         course.reopens_left -= 1;
-        let after = Span(world.dice.magnitude(Reach::new(1, 86_400_000)));
+        let after = Span(world.dice.magnitude(Interval::new(1, 86_400_000)));
         world.pass(world.now + after);
         let ask = match world.dice.below(3) {
-            0 => Ask::Continue,
-            1 => Ask::Again,
-            _ => Ask::Prompt("Now the docs.".to_owned()),
+            0 => ResumeRequest::Continue,
+            1 => ResumeRequest::RepeatTask,
+            _ => ResumeRequest::Prompt("Now the docs.".to_owned()),
         };
         course.pending = Some(Event::Reopened(ask, Vec::new()));
         coverage.reopened(outcome.kind);
@@ -142,11 +142,11 @@ impl Flight {
     /// One turn of the driver's loop, in buffers that are used again.
     fn step(
         &mut self,
-        course: &mut Course<'_>,
-        happening: Happening,
+        course: &mut SimState<'_>,
+        happening: WorldEvent,
         coverage: &mut Coverage,
         trace: &mut Trace,
-    ) -> Verdict {
+    ) -> OracleResult {
         let mut taken = mem::take(&mut self.taken);
         taken.records.clear();
         taken.actions.clear();
@@ -158,11 +158,11 @@ impl Flight {
     fn step_into(
         &mut self,
         step: &mut Step,
-        course: &mut Course<'_>,
-        happening: Happening,
+        course: &mut SimState<'_>,
+        happening: WorldEvent,
         coverage: &mut Coverage,
         trace: &mut Trace,
-    ) -> Verdict {
+    ) -> OracleResult {
         let event = course.event(happening);
         let kill = course.kill();
         let at = course.world.now;
@@ -172,7 +172,7 @@ impl Flight {
         }
         let now = Now { at, roll: course.world.dice.bits() };
         let ticked = matches!(event, Event::Ticked);
-        let looked = if let Event::Inspected(found) = event { Some(found) } else { None };
+        let looked = if let Event::SessionInspected(found) = event { Some(found) } else { None };
         looked.into_iter().for_each(|found| coverage.found(found));
         cover_cancel(coverage, &event, &course.run);
         self.watch.hear(course.policy, now, &event)?;
@@ -183,7 +183,7 @@ impl Flight {
         course.run.step_into(course.policy, now, event, step);
         trace.step(step);
         self.start_nothing(course, looked.is_some(), step);
-        let decides = !step.records.is_empty() || step.actions == [Action::Examine];
+        let decides = !step.records.is_empty() || step.actions == [Action::ProbeProcesses];
         ensure(!ticked || decides, Oracle::Deadline, || {
             format!("a tick at the deadline decides nothing in {:?}", course.run.state().phase)
         })?;
@@ -201,7 +201,7 @@ impl Flight {
         ensure(course.shadow.state() == course.run.state(), Oracle::Shadow, || {
             format!("live {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
         })?;
-        self.watch.check_heeded(Standing::of(&course.run.state().phase))?;
+        self.watch.check_stop_obeyed(PhaseKind::new(&course.run.state().phase))?;
         self.watch.limits.check(course.policy, &self.watch.clocks, at)?;
         if kill == Some(KillPoint::AfterAppend) {
             return self.crash(course, KillPoint::AfterAppend, coverage, trace);
@@ -233,7 +233,7 @@ impl Flight {
     }
 
     /// A look at the session ended the attempt: the world knows why.
-    fn start_nothing(&self, course: &mut Course<'_>, looked: bool, step: &Step) {
+    fn start_nothing(&self, course: &mut SimState<'_>, looked: bool, step: &Step) {
         let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
         if let (true, true, Some(plan)) = (looked, ended, &course.run.state().plan) {
             // Else somebody had cancelled the run, and it was never started.
@@ -242,29 +242,29 @@ impl Flight {
         }
     }
 
-    fn perform(&mut self, course: &mut Course<'_>, action: &Action) -> Verdict {
+    fn perform(&mut self, course: &mut SimState<'_>, action: &Action) -> OracleResult {
         check_journalled(action, &self.journal)?;
         if let Action::Spawn(plan) = action {
             check_spawn(plan, course.world, &self.journal, course.world.now)?;
             self.watch.sessions.check_spawn(plan)?;
             self.watch.ladder.check_spawn(plan)?;
-            self.watch.condensing.check_spawn(plan, course.policy)?;
+            self.watch.summaries.check_spawn(plan, course.policy)?;
             self.watch.limits.check_spawn(plan)?;
-            course.told = 0;
+            course.prompted_at = 0;
         }
-        if let Action::Check(_) = action {
+        if let Action::StartCheck(_) = action {
             ensure(!course.world.alive(), Oracle::OneTree, || {
                 "work is judged beside a living process".to_owned()
             })?;
         }
-        if let Action::Condense(plan) = action {
+        if let Action::StartSummary(plan) = action {
             ensure(!course.world.alive(), Oracle::OneTree, || {
                 format!("older work is condensed for attempt {} beside a living process", plan.attempt)
             })?;
         }
         course.world.perform(action);
         if matches!(action, Action::Spawn(_)) {
-            course.told = course.world.stream.len();
+            course.prompted_at = course.world.stream.len();
         }
         Ok(())
     }
@@ -272,11 +272,11 @@ impl Flight {
     /// The supervisor dies. Time passes; a new one reads the journal and looks around.
     fn crash(
         &mut self,
-        course: &mut Course<'_>,
+        course: &mut SimState<'_>,
         point: KillPoint,
         coverage: &mut Coverage,
         trace: &mut Trace,
-    ) -> Verdict {
+    ) -> OracleResult {
         coverage.kill(point);
         course.world.lose_supervisor();
         let down = self.take_over(course, coverage)?;
@@ -285,7 +285,7 @@ impl Flight {
     }
 
     /// Time passes; a new supervisor reads the journal and looks around. Returns how long there was none.
-    fn take_over(&mut self, course: &mut Course<'_>, coverage: &mut Coverage) -> Result<Span, Objection> {
+    fn take_over(&mut self, course: &mut SimState<'_>, coverage: &mut Coverage) -> Result<Span, Violation> {
         let world = &mut *course.world;
         let died_at = world.now;
         let down = Span(world.dice.magnitude(world.mix.down));
@@ -296,36 +296,36 @@ impl Flight {
         ensure(course.run.state() == course.shadow.state(), Oracle::Shadow, || {
             format!("replayed {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
         })?;
-        let standing = Standing::of(&course.run.state().phase);
+        let standing = PhaseKind::new(&course.run.state().phase);
         let attempt = course.run.state().attempts();
-        let found = if standing == Standing::Condensing {
-            Found::Gone(world.found_condensing(attempt))
+        let found = if standing == PhaseKind::Summarizing {
+            FoundAttempt::Ended(world.found_summarizing(attempt))
         } else {
             world.found(attempt)
         };
-        let live = matches!(found, Found::Live(_));
+        let live = matches!(found, FoundAttempt::Running(_));
         coverage.recovery(live, standing);
-        course.told = if live { 0 } else { world.stream.len() };
+        course.prompted_at = if live { 0 } else { world.stream.len() };
         course.surveys = false;
-        course.pending = Some(if standing == Standing::New {
+        course.pending = Some(if standing == PhaseKind::New {
             Event::Started(course.session.clone())
         } else {
-            Event::Recovered { found, last_at: Some(died_at), changes: Vec::new() }
+            Event::Recovered { found, last_record_at: Some(died_at), changes: Vec::new() }
         });
         Ok(down)
     }
 
     /// The run is over: what must hold at the end.
-    fn land(&mut self, mut course: Course<'_>, coverage: &mut Coverage) -> Result<Landing, Objection> {
+    fn land(&mut self, mut course: SimState<'_>, coverage: &mut Coverage) -> Result<SimResult, Violation> {
         let at = course.world.now;
         let replayed = Run::replay(&self.journal);
         ensure(replayed.state() == course.run.state(), Oracle::Shadow, || {
             format!("live {:?}\nreplayed {:?}", course.run.state(), replayed.state())
         })?;
         let Some(outcome) = course.run.state().outcome() else {
-            return Err(Objection::new(Oracle::Ends, "no outcome"));
+            return Err(Violation::new(Oracle::Ends, "no outcome"));
         };
-        check_ending(&outcome, course.world, course.policy, self.watch.cancelled_by(outcome.by))?;
+        check_ending(&outcome, course.world, course.policy, self.watch.cancelled_by(outcome.cancelled_by))?;
         let tally = course.run.state().tally;
         // What cannot be ended cannot be accounted for either.
         if outcome.kind != OutcomeKind::Bug {
@@ -337,13 +337,13 @@ impl Flight {
         self.watch.clocks.check(&course.run, at)?;
         self.watch.limits.check_overshoot(course.policy, course.world)?;
         let state = course.run.state();
-        let landing = Landing {
+        let landing = SimResult {
             steps: course.steps,
             attempts: state.attempts(),
             outcome,
             wall: state.clocks.wall(at),
             waiting: state.clocks.waiting,
-            spend: state.tally.cost,
+            spend: state.tally.reported_cost,
         };
         check_stable(&mut course.run, course.policy, at)?;
         coverage.outcome(outcome.kind);
@@ -351,7 +351,7 @@ impl Flight {
     }
 }
 
-impl Course<'_> {
+impl SimState<'_> {
     /// Where the supervisor is killed in this step, if it is.
     fn kill(&mut self) -> Option<KillPoint> {
         if self.kills_left == 0 {
@@ -362,7 +362,7 @@ impl Course<'_> {
         point
     }
 
-    fn check_ends(&self) -> Verdict {
+    fn check_ends(&self) -> OracleResult {
         let elapsed = self.world.now.since(START);
         ensure(self.steps < STEPS_MAX && elapsed < TIME_MAX && !self.stuck, Oracle::Ends, || {
             let words = if self.stuck { "stuck" } else { "still" };
@@ -371,26 +371,26 @@ impl Course<'_> {
     }
 
     /// What happens next; nothing if nobody noticed it.
-    fn next(&mut self, coverage: &mut Coverage) -> Option<Happening> {
+    fn next(&mut self, coverage: &mut Coverage) -> Option<WorldEvent> {
         self.steps += 1;
         if self.pending.is_some() {
-            return Some(Happening::Pending);
+            return Some(WorldEvent::Pending);
         }
         // The supervisor looks by itself; what it sees is in no file.
         if let Some(survey) = self.world.survey().filter(|_| mem::take(&mut self.surveys)) {
-            return Some(Happening::Noticed(survey));
+            return Some(WorldEvent::Noticed(survey));
         }
-        if let Some(notice) = self.world.stream.get(self.told) {
-            self.told += 1;
-            self.surveys = matches!(notice, Notice::TurnEnded(_));
-            return Some(Happening::Noticed(notice.clone()));
+        if let Some(notice) = self.world.stream.get(self.prompted_at) {
+            self.prompted_at += 1;
+            self.surveys = matches!(notice, Notice::ExchangeEnded(_));
+            return Some(WorldEvent::Noticed(notice.clone()));
         }
         let world_at = self.world.next_at();
         let deadline = self.run.deadline(self.policy);
         if let Some(deadline) = deadline.filter(|deadline| deadline.at <= world_at) {
-            coverage.why(deadline.why);
+            coverage.why(deadline.kind);
             self.world.now = self.world.now.max(deadline.at);
-            return Some(Happening::Ticked);
+            return Some(WorldEvent::Ticked);
         }
         if world_at == NEVER {
             // Nothing will ever happen: no run may come to wait for that.
@@ -398,37 +398,37 @@ impl Course<'_> {
             return None;
         }
         let happening = self.world.happen();
-        self.surveys = matches!(happening, Some(Happening::Noticed(Notice::TurnEnded(_))));
-        self.told = self.world.stream.len();
+        self.surveys = matches!(happening, Some(WorldEvent::Noticed(Notice::ExchangeEnded(_))));
+        self.prompted_at = self.world.stream.len();
         self.steps -= u64::from(happening.is_none());
         happening
     }
 
     /// The event that a happening is for the run.
-    fn event(&mut self, happening: Happening) -> Event {
+    fn event(&mut self, happening: WorldEvent) -> Event {
         match happening {
-            Happening::Spawned(proc) => Event::Spawned(proc),
-            Happening::SpawnFailed(error) => Event::SpawnFailed(error),
-            Happening::Noticed(notice) => Event::Noticed(notice),
-            Happening::Exited => {
+            WorldEvent::Spawned(proc) => Event::Spawned(proc),
+            WorldEvent::SpawnFailed(error) => Event::SpawnFailed(error),
+            WorldEvent::Noticed(notice) => Event::Noticed(notice),
+            WorldEvent::Exited => {
                 let ended = self.world.ended.as_ref();
                 Event::Exited(ended.map(|ended| ended.evidence.clone()).expect("what exited has ended"))
             }
-            Happening::Inspected(found) => Event::Inspected(found),
-            Happening::Condensed => Event::Condensed(self.world.condensation()),
-            Happening::Checked(result) => Event::Checked(result),
-            Happening::Examined(signs) => Event::Examined(signs),
-            Happening::Swept(ended) => Event::Swept(ended),
-            Happening::Downtime(span) => Event::Downtime(span),
-            Happening::Cancelled(by) => Event::Cancelled(by),
-            Happening::Ticked => Event::Ticked,
-            Happening::Pending => self.pending.take().unwrap_or(Event::Ticked),
+            WorldEvent::Inspected(found) => Event::SessionInspected(found),
+            WorldEvent::SummaryEnded => Event::SummaryEnded(self.world.summary_report()),
+            WorldEvent::Checked(result) => Event::CheckEnded(result),
+            WorldEvent::Examined(signs) => Event::ProcessesProbed(signs),
+            WorldEvent::Swept(ended) => Event::Swept(ended),
+            WorldEvent::Downtime(span) => Event::Downtime(span),
+            WorldEvent::Cancelled(by) => Event::Cancelled(by),
+            WorldEvent::Ticked => Event::Ticked,
+            WorldEvent::Pending => self.pending.take().unwrap_or(Event::Ticked),
         }
     }
 }
 
 fn cover_cancel(coverage: &mut Coverage, event: &Event, run: &Run) {
     if let Event::Cancelled(by) = event {
-        coverage.cancel(*by, Standing::of(&run.state().phase));
+        coverage.cancel(*by, PhaseKind::new(&run.state().phase));
     }
 }

@@ -2,8 +2,8 @@
 //! ended, how long they took and what they cost.
 
 use crate::coverage::Coverage;
-use crate::draw::Plan;
-use crate::flight::{Flight, Landing, START, Trace};
+use crate::draw::SeedPlan;
+use crate::flight::{SimRun, SimResult, START, Trace};
 use crate::profile::Profile;
 use crate::quantiles::Quantiles;
 use crate::world::World;
@@ -45,18 +45,18 @@ pub struct Forecast {
 /// Simulates so many runs of `policy` in the world of `profile`, from `seed` on.
 pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> Forecast {
     let mut forecast = Forecast { runs, ..Forecast::default() };
-    let mut flight = Flight::new();
+    let mut flight = SimRun::new();
     let mut coverage = Coverage::new();
-    let mut flown: Vec<(Landing, u64, u64)> = Vec::new();
+    let mut flown: Vec<(SimResult, u64, u64)> = Vec::new();
     for seed in (0..runs).map(|run| seed.wrapping_add(run)) {
-        let plan = Plan {
+        let plan = SeedPlan {
             policy: policy.clone(),
             mix: profile.mix(),
             session: SessionPlan::New(draw_uuid(seed, 1)),
             session_exists: false,
         };
         let mut world = World::new(seed, plan.mix.clone(), policy, START);
-        match flight.fly(&plan, &mut world, &mut coverage, &mut Trace::off()) {
+        match flight.run(&plan, &mut world, &mut coverage, &mut Trace::off()) {
             Ok(landing) => flown.push((landing, world.requests, world.failed_requests)),
             Err(objection) => {
                 forecast.broken += 1;
@@ -65,7 +65,7 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
         }
     }
     for (landing, _, _) in &flown {
-        *forecast.outcomes.entry(landing.outcome.kind.word()).or_default() += 1;
+        *forecast.outcomes.entry(landing.outcome.kind.as_str()).or_default() += 1;
         if let Some(fault) = landing.outcome.fault {
             *forecast.decided_by.entry(fault).or_default() += 1;
         }
@@ -85,10 +85,10 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
 }
 
 fn quantiles<T: Copy + Ord + Default>(
-    flown: &[(Landing, u64, u64)],
-    value: impl Fn(&(Landing, u64, u64)) -> T,
+    flown: &[(SimResult, u64, u64)],
+    value: impl Fn(&(SimResult, u64, u64)) -> T,
 ) -> Quantiles<T> {
-    Quantiles::of(flown.iter().map(value).collect())
+    Quantiles::new(flown.iter().map(value).collect())
 }
 
 #[cfg(test)]

@@ -25,10 +25,10 @@ mod world;
 pub use coverage::Coverage;
 pub use failed::{parse_failed, with_failed};
 pub use forecast::{Forecast, forecast};
-pub use oracles::{Objection, Oracle};
+pub use oracles::{Violation, Oracle};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
-pub use swarm::{Failure, Figures, rerun, story, swarm};
-pub use walls::{WallRun, Walls, walls};
+pub use swarm::{Failure, SwarmStats, rerun, trace, swarm};
+pub use walls::{OutageRun, OutageStats, simulate_outages};
 
-use mix::Reach;
+use mix::Interval;

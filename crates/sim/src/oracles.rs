@@ -16,15 +16,15 @@ mod spread;
 mod stops;
 mod waits;
 
-pub(crate) use bounds::{Bounds, Case};
+pub(crate) use bounds::{Bounds, AttemptCase};
 pub(crate) use checks::CheckWatch;
 pub(crate) use clocks::ClockWatch;
-pub(crate) use condensing::CondenseWatch;
+pub(crate) use condensing::SummaryWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
 pub(crate) use keep_going::KeepGoingWatch;
-pub(crate) use ladder::LadderWatch;
+pub(crate) use ladder::StrategyWatch;
 pub(crate) use limits::LimitWatch;
-pub(crate) use patience::Patience;
+pub(crate) use patience::StallWatch;
 pub(crate) use sessions::SessionWatch;
 pub(crate) use spawns::{check_journalled, check_spawn};
 pub(crate) use spread::check_spread;
@@ -115,29 +115,29 @@ impl fmt::Display for Oracle {
 
 /// What an oracle says against a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Objection {
+pub struct Violation {
     /// Who says it.
     pub oracle: Oracle,
     /// What is wrong.
-    pub what: String,
+    pub message: String,
 }
 
-impl Objection {
-    pub(crate) fn new(oracle: Oracle, what: impl Into<String>) -> Objection {
-        Objection { oracle, what: what.into() }
+impl Violation {
+    pub(crate) fn new(oracle: Oracle, what: impl Into<String>) -> Violation {
+        Violation { oracle, message: what.into() }
     }
 }
 
-impl fmt::Display for Objection {
+impl fmt::Display for Violation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.oracle, self.what)
+        write!(out, "{}: {}", self.oracle, self.message)
     }
 }
 
 /// An oracle's verdict.
-pub(crate) type Verdict = Result<(), Objection>;
+pub(crate) type OracleResult = Result<(), Violation>;
 
 /// Objects unless `holds`. The words are made only when needed.
-pub(crate) fn ensure(holds: bool, oracle: Oracle, what: impl FnOnce() -> String) -> Verdict {
-    if holds { Ok(()) } else { Err(Objection::new(oracle, what())) }
+pub(crate) fn ensure(holds: bool, oracle: Oracle, what: impl FnOnce() -> String) -> OracleResult {
+    if holds { Ok(()) } else { Err(Violation::new(oracle, what())) }
 }

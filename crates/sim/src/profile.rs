@@ -1,8 +1,8 @@
 //! Fault profiles: what a user expects to go wrong, as TOML that people write, or counted from the
 //! journals of past runs. A profile says nothing about policy.
 
-use crate::mix::{Mix, Point, Reach};
-use longhaul_core::{Fault, Moment, Next, Record, Remedy, Run, Span, Usd};
+use crate::mix::{FaultMix, FaultPoint, Interval};
+use longhaul_core::{Fault, Moment, AfterAttempt, Record, Remedy, Run, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -134,28 +134,28 @@ impl Profile {
     }
 
     /// The simulator's numbers for this profile.
-    pub(crate) fn mix(&self) -> Mix {
-        let mut mix = Mix::calm();
-        mix.work = Reach::new(self.tool_calls[0].into(), self.tool_calls[1].into());
+    pub(crate) fn mix(&self) -> FaultMix {
+        let mut mix = FaultMix::calm();
+        mix.work = Interval::new(self.tool_calls[0].into(), self.tool_calls[1].into());
         mix.think = reach(self.request_seconds);
         mix.tool = reach(self.tool_seconds);
-        mix.wall = reach(self.wall_seconds);
+        mix.outage = reach(self.wall_seconds);
         mix.reset = reach(self.reset_seconds);
         mix.request_cost = Usd::from_dollars(self.request_usd).unwrap_or_default();
         for (fault, rate) in &self.faults {
-            let each = rate.each + rate.per_hour * self.hours_between(Point::of(*fault));
+            let each = rate.each + rate.per_hour * self.hours_between(FaultPoint::new(*fault));
             mix.strike(*fault, (each * 1e6).clamp(0.0, 1e6) as u32);
         }
         mix
     }
 
     /// Hours of work between two occasions for a fault to strike.
-    fn hours_between(&self, point: Point) -> f64 {
+    fn hours_between(&self, point: FaultPoint) -> f64 {
         let request = mean(self.request_seconds) + mean(self.tool_seconds);
         let requests = match point {
-            Point::Request | Point::Tool => 1.0,
+            FaultPoint::Request | FaultPoint::Tool => 1.0,
             // Once in a whole run, where nothing goes wrong.
-            Point::Spawn | Point::Answer => mean(self.tool_calls.map(f64::from)).max(1.0),
+            FaultPoint::Spawn | FaultPoint::Answer => mean(self.tool_calls.map(f64::from)).max(1.0),
         };
         request * requests / 3600.0
     }
@@ -167,8 +167,8 @@ fn mean([least, most]: [f64; 2]) -> f64 {
     if most <= least { most } else { (most - least) / (most / least).ln() }
 }
 
-fn reach([least, most]: [f64; 2]) -> Reach {
-    Reach::new((least * 1e3) as u64, (most * 1e3) as u64)
+fn reach([least, most]: [f64; 2]) -> Interval {
+    Interval::new((least * 1e3) as u64, (most * 1e3) as u64)
 }
 
 /// What past runs tell.
@@ -195,32 +195,32 @@ impl Observed {
                     }
                     self.wait(*at, next, &mut wall);
                 }
-                Record::Progressed { at, .. } => {
+                Record::ProgressMade { at, .. } => {
                     self.walls.extend(wall.take().map(|began| seconds(at.since(began))));
                 }
                 Record::RunFinished { at, .. } => last = *at,
                 Record::RunStarted { .. }
                 | Record::RunReopened { .. }
-                | Record::RungTaken { .. }
-                | Record::CondenseOrdered { .. }
-                | Record::CondenseStopped { .. }
-                | Record::Condensed { .. }
+                | Record::ResumeStrategyChosen { .. }
+                | Record::SummaryStarted { .. }
+                | Record::SummaryStopOrdered { .. }
+                | Record::SummaryEnded { .. }
                 | Record::AttemptStarted { .. }
                 | Record::AttemptSpawned { .. }
                 | Record::SessionOpened { .. }
                 | Record::LimitReached { .. }
-                | Record::Said { .. }
-                | Record::Stopped { .. }
-                | Record::CheckOrdered { .. }
-                | Record::CheckStopped { .. }
-                | Record::Checked { .. }
-                | Record::InputEnded { .. }
+                | Record::PromptSent { .. }
+                | Record::AgentStopped { .. }
+                | Record::CheckStarted { .. }
+                | Record::CheckStopOrdered { .. }
+                | Record::CheckEnded { .. }
+                | Record::InputClosed { .. }
                 | Record::StopOrdered { .. }
-                | Record::SilenceExcused { .. }
+                | Record::StallDeferred { .. }
                 | Record::Recovered { .. }
                 | Record::Downtime { .. }
                 | Record::Swept { .. }
-                | Record::CancelOrdered { .. }
+                | Record::CancelRequested { .. }
                 | Record::SuspendOrdered { .. }
                 | Record::Suspended { .. } => {}
             }
@@ -228,11 +228,11 @@ impl Observed {
         let run = Run::replay(records);
         self.active = self.active + run.state().clocks.active(last);
         self.messages += u64::from(run.state().tally.messages);
-        self.cost += run.state().tally.cost + run.state().tally.cost_estimated;
+        self.cost += run.state().tally.reported_cost + run.state().tally.estimated_cost;
     }
 
-    fn wait(&mut self, at: Moment, next: &Next, wall: &mut Option<Moment>) {
-        let Next::Attempt { at: until, remedy, .. } = next else { return };
+    fn wait(&mut self, at: Moment, next: &AfterAttempt, wall: &mut Option<Moment>) {
+        let AfterAttempt::Attempt { at: until, remedy, .. } = next else { return };
         if *remedy == Remedy::WaitOut {
             wall.get_or_insert(at);
         }
@@ -256,7 +256,7 @@ impl Observed {
             // Requests and tools together: the journal does not tell them apart.
             request_seconds: [request / 4.0, request * 3.0],
             tool_seconds: [0.0, 0.0],
-            request_usd: self.cost.dollars() / messages,
+            request_usd: self.cost.as_dollars() / messages,
             wall_seconds: extent(&self.walls).unwrap_or(wall_seconds()),
             reset_seconds: extent(&self.resets).unwrap_or(reset_seconds()),
             faults: self.faults.into_iter().map(|(fault, count)| (fault, rate(count))).collect(),

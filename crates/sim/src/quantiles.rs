@@ -18,7 +18,7 @@ pub struct Quantiles<T> {
 
 impl<T: Copy + Ord + Default> Quantiles<T> {
     /// Those of `values`, which it sorts; zeros of none.
-    pub(crate) fn of(mut values: Vec<T>) -> Quantiles<T> {
+    pub(crate) fn new(mut values: Vec<T>) -> Quantiles<T> {
         values.sort_unstable();
         // The smallest value that so many percent do not exceed.
         let at = |percent: usize| {
@@ -35,9 +35,9 @@ mod tests {
 
     #[test]
     fn quantiles_are_values_that_occur() {
-        let of = Quantiles::of((1..=10).rev().collect());
+        let of = Quantiles::new((1..=10).rev().collect());
         assert_eq!(of, Quantiles { p10: 1, p50: 5, p90: 9, max: 10 });
-        assert_eq!(Quantiles::of(vec![7]), Quantiles { p10: 7, p50: 7, p90: 7, max: 7 });
-        assert_eq!(Quantiles::<u64>::of(Vec::new()), Quantiles::default());
+        assert_eq!(Quantiles::new(vec![7]), Quantiles { p10: 7, p50: 7, p90: 7, max: 7 });
+        assert_eq!(Quantiles::<u64>::new(Vec::new()), Quantiles::default());
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::coverage::Coverage;
 use crate::draw;
-use crate::flight::{Flight, Landing, START, Trace};
-use crate::oracles::Objection;
+use crate::flight::{SimRun, SimResult, START, Trace};
+use crate::oracles::Violation;
 use crate::world::World;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +16,7 @@ const FAILURES_MAX: usize = 20;
 
 /// What a swarm came to.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub struct SwarmStats {
     /// Runs flown.
     pub runs: u64,
     /// Steps of the core in them.
@@ -35,15 +35,15 @@ pub struct Failure {
     /// The seed.
     pub seed: u64,
     /// What the oracle says.
-    pub objection: Objection,
+    pub objection: Violation,
 }
 
-impl Figures {
-    fn new() -> Figures {
-        Figures { runs: 0, steps: 0, attempts: 0, coverage: Coverage::new(), failures: Vec::new() }
+impl SwarmStats {
+    fn new() -> SwarmStats {
+        SwarmStats { runs: 0, steps: 0, attempts: 0, coverage: Coverage::new(), failures: Vec::new() }
     }
 
-    fn add(&mut self, other: Figures) {
+    fn add(&mut self, other: SwarmStats) {
         self.runs += other.runs;
         self.steps += other.steps;
         self.attempts += other.attempts;
@@ -54,12 +54,12 @@ impl Figures {
 }
 
 /// Flies all `seeds` on so many threads. Stops early once enough of them failed.
-pub fn swarm(seeds: Range<u64>, threads: usize) -> Figures {
+pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
     let next = AtomicU64::new(seeds.start);
     let broken = AtomicBool::new(false);
     let fly = || {
-        let mut figures = Figures::new();
-        let mut flight = Flight::new();
+        let mut figures = SwarmStats::new();
+        let mut flight = SimRun::new();
         while !broken.load(Ordering::Relaxed) {
             let start = next.fetch_add(CHUNK, Ordering::Relaxed);
             if start >= seeds.end {
@@ -72,7 +72,7 @@ pub fn swarm(seeds: Range<u64>, threads: usize) -> Figures {
         }
         figures
     };
-    let mut figures = Figures::new();
+    let mut figures = SwarmStats::new();
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(fly)).collect();
         figures.add(fly());
@@ -84,16 +84,16 @@ pub fn swarm(seeds: Range<u64>, threads: usize) -> Figures {
 }
 
 /// Flies these seeds alone, in order.
-pub fn rerun(seeds: &[u64]) -> Figures {
-    let mut figures = Figures::new();
-    fly_chunk(seeds.iter().copied(), &mut Flight::new(), &mut figures);
+pub fn rerun(seeds: &[u64]) -> SwarmStats {
+    let mut figures = SwarmStats::new();
+    fly_chunk(seeds.iter().copied(), &mut SimRun::new(), &mut figures);
     figures
 }
 
-fn fly_chunk(seeds: impl Iterator<Item = u64>, flight: &mut Flight, figures: &mut Figures) {
+fn fly_chunk(seeds: impl Iterator<Item = u64>, flight: &mut SimRun, figures: &mut SwarmStats) {
     for seed in seeds {
         figures.runs += 1;
-        match fly(seed, flight, &mut figures.coverage, &mut Trace::off()) {
+        match run(seed, flight, &mut figures.coverage, &mut Trace::off()) {
             Ok(landing) => {
                 figures.steps += landing.steps;
                 figures.attempts += u64::from(landing.attempts);
@@ -103,23 +103,23 @@ fn fly_chunk(seeds: impl Iterator<Item = u64>, flight: &mut Flight, figures: &mu
     }
 }
 
-fn fly(
+fn run(
     seed: u64,
-    flight: &mut Flight,
+    flight: &mut SimRun,
     coverage: &mut Coverage,
     trace: &mut Trace,
-) -> Result<Landing, Objection> {
+) -> Result<SimResult, Violation> {
     let plan = draw::plan(seed);
     let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
-    flight.fly(&plan, &mut world, coverage, trace)
+    flight.run(&plan, &mut world, coverage, trace)
 }
 
 /// The story of one seed, line by line, ending with its outcome or the objection to it.
-pub fn story(seed: u64) -> String {
+pub fn trace(seed: u64) -> String {
     let mut trace = Trace::on();
     let plan = draw::plan(seed);
     trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
-    let landed = fly(seed, &mut Flight::new(), &mut Coverage::new(), &mut trace);
+    let landed = run(seed, &mut SimRun::new(), &mut Coverage::new(), &mut trace);
     trace.line(|| match landed {
         Ok(landing) => format!(
             "{} after {} attempts and {} steps",

@@ -2,20 +2,20 @@
 //! after its end the first request is served.
 
 use crate::coverage::Coverage;
-use crate::draw::Plan;
-use crate::flight::{Flight, START, Trace};
-use crate::mix::{Mix, Reach};
-use crate::oracles::Objection;
+use crate::draw::SeedPlan;
+use crate::flight::{SimRun, START, Trace};
+use crate::mix::{FaultMix, Interval};
+use crate::oracles::Violation;
 use crate::quantiles::Quantiles;
 use crate::world::World;
-use crate::world::server::Wall;
-use longhaul_core::{Ending, Fault, Policy, SessionPlan, Span, StopReason, TurnResult, draw_uuid};
+use crate::world::server::Outage;
+use longhaul_core::{TerminalReason, Fault, Policy, SessionPlan, Span, StopReason, AgentResult, draw_uuid};
 use serde::Serialize;
 use std::ops::Range;
 
 /// One wall and how a run met it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct WallRun {
+pub struct OutageRun {
     /// The seed.
     pub seed: u64,
     /// How long the API refused everything.
@@ -28,9 +28,9 @@ pub struct WallRun {
 
 /// Many walls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Walls {
+pub struct OutageStats {
     /// Each of them.
-    pub runs: Vec<WallRun>,
+    pub runs: Vec<OutageRun>,
     /// Lateness over all.
     pub lateness: Quantiles<Span>,
     /// Refused requests over all.
@@ -43,7 +43,7 @@ pub struct Walls {
 const LATE_PERCENT_MAX: u64 = 30;
 const LATE_MAX: Span = Span::from_secs(10);
 
-impl WallRun {
+impl OutageRun {
     /// Whether the run went on as soon as it should.
     pub fn in_time(&self) -> bool {
         self.lateness <= LATE_MAX.max(Span(self.wall.0 * LATE_PERCENT_MAX / 100))
@@ -51,50 +51,50 @@ impl WallRun {
 }
 
 /// Flies one run of `policy` for each seed into a wall of `least` to `most`, each length as likely.
-pub fn walls(policy: &Policy, seeds: Range<u64>, least: Span, most: Span) -> Result<Walls, Objection> {
-    let mut flight = Flight::new();
-    let runs: Vec<WallRun> =
-        seeds.map(|seed| fly(policy, seed, least, most, &mut flight)).collect::<Result<_, _>>()?;
+pub fn simulate_outages(policy: &Policy, seeds: Range<u64>, least: Span, most: Span) -> Result<OutageStats, Violation> {
+    let mut flight = SimRun::new();
+    let runs: Vec<OutageRun> =
+        seeds.map(|seed| run(policy, seed, least, most, &mut flight)).collect::<Result<_, _>>()?;
     let in_time = runs.iter().filter(|run| run.in_time()).count() as u64;
-    Ok(Walls {
-        lateness: Quantiles::of(runs.iter().map(|run| run.lateness).collect()),
-        failed_requests: Quantiles::of(runs.iter().map(|run| run.failed_requests).collect()),
+    Ok(OutageStats {
+        lateness: Quantiles::new(runs.iter().map(|run| run.lateness).collect()),
+        failed_requests: Quantiles::new(runs.iter().map(|run| run.failed_requests).collect()),
         in_time_percent: in_time * 100 / (runs.len() as u64).max(1),
         runs,
     })
 }
 
-fn fly(
+fn run(
     policy: &Policy,
     seed: u64,
     least: Span,
     most: Span,
-    flight: &mut Flight,
-) -> Result<WallRun, Objection> {
-    let mut mix = Mix::calm();
+    flight: &mut SimRun,
+) -> Result<OutageRun, Violation> {
+    let mut mix = FaultMix::calm();
     // Measured: 0.45 s from a spawn to the first event; a refusal comes back in a tenth of a second.
-    mix.boot = Reach::new(450, 450);
-    mix.think = Reach::new(100, 100);
-    let plan = Plan {
+    mix.boot = Interval::new(450, 450);
+    mix.think = Interval::new(100, 100);
+    let plan = SeedPlan {
         policy: policy.clone(),
         mix,
         session: SessionPlan::New(draw_uuid(seed, 1)),
         session_exists: false,
     };
     let mut world = World::new(seed, plan.mix.clone(), policy, START);
-    let wall = Span(world.dice.within(Reach::new(least.0, most.0)));
+    let wall = Span(world.dice.within(Interval::new(least.0, most.0)));
     let until = START + wall;
-    let refusal = TurnResult {
+    let refusal = AgentResult {
         is_error: true,
-        ending: Ending::ApiError,
+        terminal_reason: TerminalReason::ApiError,
         api_status: Some(529),
         stop_reason: StopReason::Other,
-        ..TurnResult::COMPLETED
+        ..AgentResult::COMPLETED
     };
-    world.server.wall = Some(Wall { fault: Fault::Overloaded, until, result: refusal, hint: None });
-    flight.fly(&plan, &mut world, &mut Coverage::new(), &mut Trace::off())?;
+    world.server.wall = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
+    flight.run(&plan, &mut world, &mut Coverage::new(), &mut Trace::off())?;
     let lateness = world.served_at.map_or(Span(u64::MAX), |at| at.since(until));
-    Ok(WallRun { seed, wall, lateness, failed_requests: world.failed_requests })
+    Ok(OutageRun { seed, wall, lateness, failed_requests: world.failed_requests })
 }
 
 #[cfg(test)]

@@ -11,14 +11,14 @@ mod orders;
 pub(crate) mod server;
 pub(crate) mod sessions;
 
-use crate::Reach;
-use crate::dice::Dice;
-use crate::mix::{Mix, Point};
+use crate::Interval;
+use crate::dice::Rng;
+use crate::mix::{FaultMix, FaultPoint};
 use agent::{Agent, NEVER};
-use condenser::Condenser;
+use condenser::Summarizer;
 use longhaul_core::{
-    By, Checked, Evidence, Fault, Moment, Notice, Policy, Proc, SessionFound, Signs, Span, SpawnError, Tally,
-    TurnResult,
+    CancelSource, CheckResult, Evidence, Fault, Moment, Notice, Policy, ProcessId, SessionFileState, ProcessActivity, Span, SpawnError, Usage,
+    AgentResult,
 };
 use server::Server;
 use sessions::Sessions;
@@ -28,7 +28,7 @@ const FINDS_MAX: u32 = 12;
 
 /// A process that has ended, and what is true of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct EndedAttempt {
     pub(crate) attempt: u32,
     /// Why it failed; nothing if its work was truly done.
     pub(crate) truth: Option<Fault>,
@@ -38,18 +38,18 @@ pub(crate) struct Ended {
 /// Something that happened, small enough to be passed on in no time: the evidence of an ending, ten
 /// times the size of everything else, stays in the world until it is told.
 #[derive(Clone, Debug)]
-pub(crate) enum Happening {
-    Spawned(Proc),
+pub(crate) enum WorldEvent {
+    Spawned(ProcessId),
     SpawnFailed(SpawnError),
     Noticed(Notice),
     Exited,
-    Inspected(SessionFound),
-    Condensed,
-    Checked(Checked),
+    Inspected(SessionFileState),
+    SummaryEnded,
+    Checked(CheckResult),
     Swept(u32),
-    Examined(Option<Signs>),
+    Examined(Option<ProcessActivity>),
     Downtime(Span),
-    Cancelled(By),
+    Cancelled(CancelSource),
     /// Nothing in the world: the run's own deadline has come.
     Ticked,
     /// Told by the driver itself: a start or a recovery.
@@ -60,18 +60,18 @@ pub(crate) enum Happening {
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) now: Moment,
-    pub(crate) dice: Dice,
-    pub(crate) mix: Mix,
+    pub(crate) dice: Rng,
+    pub(crate) mix: FaultMix,
     pub(crate) server: Server,
     pub(crate) sessions: Sessions,
     /// The process that lives.
     pub(crate) agent: Option<Box<Agent>>,
     /// The last process that ended.
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<EndedAttempt>,
     /// The process that condenses older work, while it lives.
-    pub(crate) condenser: Option<Condenser>,
+    pub(crate) summarizer: Option<Summarizer>,
     /// The last one that has ended, or could not be started, since it was ordered.
-    pub(crate) condensed: Option<Ended>,
+    pub(crate) summary: Option<EndedAttempt>,
     /// When it is known that none is needed, or that none could be started.
     fits_at: Moment,
     /// Processes that outlived the agent that started them.
@@ -81,7 +81,7 @@ pub(crate) struct World {
     /// Tool calls that the work still needs.
     pub(crate) work_left: u32,
     /// What all ended processes used.
-    pub(crate) billed: Tally,
+    pub(crate) billed: Usage,
     pub(crate) requests: u64,
     pub(crate) failed_requests: u64,
     /// When the API answered a request for the first time.
@@ -103,30 +103,30 @@ pub(crate) struct World {
     faults_left: u32,
     inner_retries: u32,
     /// An answer of the API that comes once.
-    once: Option<(TurnResult, Fault)>,
+    once: Option<(AgentResult, Fault)>,
     spawn_at: Moment,
     /// What comes of the start: a process, an error, or the refusal that is in `ended`.
-    spawned: Result<Proc, Option<SpawnError>>,
+    spawned: Result<ProcessId, Option<SpawnError>>,
     /// A session is being looked for, and what will be found.
     look_at: Moment,
-    found: SessionFound,
+    found: SessionFileState,
     sweep_at: Moment,
     /// Commands judge the work until then, and this will come of it.
     pub(crate) check_at: Moment,
-    check_result: Checked,
+    check_result: CheckResult,
     /// Somebody looks what a silent agent's processes do.
     examine_at: Moment,
     cancel_at: Moment,
-    cancel_by: By,
+    cancel_by: CancelSource,
     sleep_at: Moment,
     pids: u32,
 }
 
 impl World {
     /// A new world at `start`.
-    pub(crate) fn new(seed: u64, mix: Mix, policy: &Policy, start: Moment) -> World {
-        let mut dice = Dice::new(seed);
-        let incident = |dice: &mut Dice, odds: u32| {
+    pub(crate) fn new(seed: u64, mix: FaultMix, policy: &Policy, start: Moment) -> World {
+        let mut dice = Rng::new(seed);
+        let incident = |dice: &mut Rng, odds: u32| {
             if dice.odds(odds) { start + Span(dice.magnitude(mix.incident)) } else { NEVER }
         };
         let cancel_at = incident(&mut dice, mix.cancel);
@@ -138,17 +138,17 @@ impl World {
             sessions: Sessions::default(),
             agent: None,
             ended: None,
-            condenser: None,
-            condensed: None,
+            summarizer: None,
+            summary: None,
             fits_at: NEVER,
             orphans: 0,
             stream: Vec::with_capacity(64),
             work_left,
-            billed: Tally::default(),
+            billed: Usage::default(),
             requests: 0,
             failed_requests: 0,
             served_at: None,
-            attended: policy.is_attended(),
+            attended: policy.needs_supervisor(),
             alone: false,
             kept: policy.keep_going.is_some(),
             workspace: 0,
@@ -161,13 +161,13 @@ impl World {
             spawn_at: NEVER,
             spawned: Err(None),
             look_at: NEVER,
-            found: SessionFound::Ready,
+            found: SessionFileState::Ready,
             sweep_at: NEVER,
             check_at: NEVER,
-            check_result: Checked::Passed,
+            check_result: CheckResult::Passed,
             examine_at: NEVER,
             cancel_at,
-            cancel_by: dice.pick(&[By::Person, By::Person, By::PersonNow, By::Sigterm, By::Sighup]),
+            cancel_by: dice.pick(&[CancelSource::Person, CancelSource::Person, CancelSource::PersonNow, CancelSource::Sigterm, CancelSource::Sighup]),
             sleep_at,
             pids: 1_000,
             dice,
@@ -178,7 +178,7 @@ impl World {
     /// When something happens next.
     pub(crate) fn next_at(&self) -> Moment {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
-        let condenser = self.condenser.as_ref().map_or(NEVER, |condenser| condenser.at).min(self.fits_at);
+        let condenser = self.summarizer.as_ref().map_or(NEVER, |condenser| condenser.at).min(self.fits_at);
         let agent = agent.min(condenser);
         let agent = agent.min(self.check_at);
         let agent = agent.min(self.examine_at);
@@ -186,39 +186,39 @@ impl World {
     }
 
     /// Lets happen what happens next. What nobody could notice is no event.
-    pub(crate) fn happen(&mut self) -> Option<Happening> {
+    pub(crate) fn happen(&mut self) -> Option<WorldEvent> {
         self.now = self.now.max(self.next_at());
         let now = self.now;
         if self.spawn_at <= now {
             self.spawn_at = NEVER;
             return Some(match self.spawned {
-                Ok(proc) => Happening::Spawned(proc),
-                Err(Some(error)) => Happening::SpawnFailed(error),
-                Err(None) => Happening::Exited,
+                Ok(proc) => WorldEvent::Spawned(proc),
+                Err(Some(error)) => WorldEvent::SpawnFailed(error),
+                Err(None) => WorldEvent::Exited,
             });
         }
         if self.look_at <= now {
             self.look_at = NEVER;
-            return Some(Happening::Inspected(self.found));
+            return Some(WorldEvent::Inspected(self.found));
         }
         if self.fits_at <= now {
             self.fits_at = NEVER;
-            return Some(Happening::Condensed);
+            return Some(WorldEvent::SummaryEnded);
         }
-        if self.condenser.as_ref().is_some_and(|condenser| condenser.at <= now) {
-            return self.condenser_ends();
+        if self.summarizer.as_ref().is_some_and(|condenser| condenser.at <= now) {
+            return self.on_summarizer_end();
         }
         if self.check_at <= now {
             self.check_at = NEVER;
-            return Some(Happening::Checked(self.check_result));
+            return Some(WorldEvent::Checked(self.check_result));
         }
         if self.sweep_at <= now {
             self.sweep_at = NEVER;
-            return Some(Happening::Swept(std::mem::take(&mut self.orphans)));
+            return Some(WorldEvent::Swept(std::mem::take(&mut self.orphans)));
         }
         if self.examine_at <= now {
             self.examine_at = NEVER;
-            return Some(Happening::Examined(self.signs()));
+            return Some(WorldEvent::Examined(self.signs()));
         }
         if self.cancel_at <= now {
             return Some(self.cancels());
@@ -231,26 +231,26 @@ impl World {
     }
 
     /// Somebody wants the run to end; impatient people say so twice.
-    fn cancels(&mut self) -> Happening {
+    fn cancels(&mut self) -> WorldEvent {
         let by = self.cancel_by;
         self.cancel_at = NEVER;
-        if by == By::Person && self.dice.one_in(2) {
-            self.cancel_at = self.now + Span(self.dice.magnitude(Reach::new(100, 60_000)));
-            self.cancel_by = By::PersonNow;
+        if by == CancelSource::Person && self.dice.one_in(2) {
+            self.cancel_at = self.now + Span(self.dice.magnitude(Interval::new(100, 60_000)));
+            self.cancel_by = CancelSource::PersonNow;
         }
         // Systems send a signal again, and a run that was suspended may be suspended once more.
-        let from_system = matches!(by, By::Sigterm | By::Sighup);
+        let from_system = matches!(by, CancelSource::Sigterm | CancelSource::Sighup);
         if from_system && self.dice.one_in(2) {
-            self.cancel_at = self.now + Span(self.dice.magnitude(Reach::new(100, 36_000_000)));
-            self.cancel_by = self.dice.pick(&[By::Person, By::Sigterm, By::Sighup]);
+            self.cancel_at = self.now + Span(self.dice.magnitude(Interval::new(100, 36_000_000)));
+            self.cancel_by = self.dice.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
         }
-        Happening::Cancelled(by)
+        WorldEvent::Cancelled(by)
     }
 
     /// The machine sleeps: what runs on it stands still, servers and people go on.
-    fn sleeps(&mut self) -> Happening {
+    fn sleeps(&mut self) -> WorldEvent {
         self.sleep_at = NEVER;
-        let span = Span(self.dice.magnitude(Reach::new(1_000, 36_000_000)));
+        let span = Span(self.dice.magnitude(Interval::new(1_000, 36_000_000)));
         self.now = self.now + span;
         let later = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
         later(&mut self.spawn_at);
@@ -259,7 +259,7 @@ impl World {
         later(&mut self.examine_at);
         later(&mut self.fits_at);
         later(&mut self.check_at);
-        if let Some(condenser) = &mut self.condenser {
+        if let Some(condenser) = &mut self.summarizer {
             later(&mut condenser.at);
         }
         if let Some(agent) = &mut self.agent {
@@ -268,11 +268,11 @@ impl World {
             later(&mut agent.stop_at);
             later(&mut agent.shells_until);
         }
-        Happening::Downtime(span)
+        WorldEvent::Downtime(span)
     }
 
     /// Whether a fault of the mix strikes at this point.
-    fn struck(&mut self, point: Point) -> Option<Fault> {
+    fn struck(&mut self, point: FaultPoint) -> Option<Fault> {
         if self.faults_left == 0 {
             return None;
         }
@@ -291,6 +291,6 @@ impl World {
 
     /// Whether anything of the run lives.
     pub(crate) fn alive(&self) -> bool {
-        self.agent.is_some() || self.condenser.is_some() || self.check_at != NEVER || self.orphans > 0
+        self.agent.is_some() || self.summarizer.is_some() || self.check_at != NEVER || self.orphans > 0
     }
 }

@@ -1,8 +1,8 @@
 //! What durability costs on this disk: `cargo run --release -p longhaul-store --example durable_cost [DIR]`.
 #![allow(clippy::print_stdout)]
 
-use longhaul_core::{Moment, Preset, Proc, Record, RunId, SessionId};
-use longhaul_store::{Agent, Day, EnvNames, Home, Journal, Plan, PlanGuards, Prompt, SessionLock, compact};
+use longhaul_core::{Moment, Preset, ProcessId, Record, RunId, SessionId};
+use longhaul_store::{PlanAgent, Day, EnvNames, Home, Journal, Plan, PlanGuards, PlanPrompt, SessionLock, compact};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};
@@ -89,7 +89,7 @@ fn whole_run(home: &Home, day: &Day, roll: u64) -> Result<(), Box<dyn Error>> {
 fn step() -> Vec<Record> {
     vec![Record::AttemptSpawned {
         at: Moment(1_763_775_245_120),
-        proc: Proc { pid: 4711, start_ticks: 123_456 },
+        process: ProcessId { pid: 4711, start_ticks: 123_456 },
     }]
 }
 
@@ -98,9 +98,9 @@ fn plan() -> Plan {
         longhaul: "0.1.0".to_owned(),
         started_at: Moment(0),
         name: None,
-        prompt: Prompt { text: "fix the failing tests ".repeat(20), file: None },
+        prompt: PlanPrompt { text: "fix the failing tests ".repeat(20), file: None },
         cwd: "/home/me/project".into(),
-        agent: Agent {
+        agent: PlanAgent {
             name: "claude".to_owned(),
             program: "claude".into(),
             leading_args: Vec::new(),

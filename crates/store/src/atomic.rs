@@ -25,7 +25,7 @@ pub enum Durability {
 /// # Errors
 /// [`StoreError::Io`]; the old file is then as it was.
 pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<(), StoreError> {
-    let scratch = Scratch::beside(path);
+    let scratch = TempFile::beside(path);
     scratch
         .create()
         .and_then(|file| {
@@ -35,7 +35,7 @@ pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<()
                 Durability::Power => disk::sync_all(&file, path),
             }
         })
-        .and_then(|()| scratch.put(path))
+        .and_then(|()| scratch.persist(path))
         .map_err(StoreError::io("write", path))?;
     match (durability, path.parent()) {
         (Durability::Power, Some(dir)) => sync_dir(dir),
@@ -65,19 +65,19 @@ pub(crate) fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, St
 /// A name beside a file or directory in the making. What is there is removed unless it was put in
 /// its place.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(crate) struct TempFile {
     pub(crate) path: PathBuf,
 }
 
-impl Scratch {
+impl TempFile {
     /// A name that no other writer uses: hidden, with our process id and a count.
-    pub(crate) fn beside(path: &Path) -> Scratch {
+    pub(crate) fn beside(path: &Path) -> TempFile {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
         name.push(format!(".{}-{count}.new", std::process::id()));
-        Scratch { path: path.with_file_name(name) }
+        TempFile { path: path.with_file_name(name) }
     }
 
     pub(crate) fn create(&self) -> io::Result<File> {
@@ -86,12 +86,12 @@ impl Scratch {
     }
 
     /// Gives what was made its final name.
-    pub(crate) fn put(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn persist(&self, path: &Path) -> io::Result<()> {
         disk::rename(&self.path, path)
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TempFile {
     fn drop(&mut self) {
         // After `put` there is nothing under this name. A failure leaves a hidden file, no more.
         match fs::symlink_metadata(&self.path) {

@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceRecord {
     /// Before anything of the run was started.
-    pub began: WorkspaceState,
+    pub start: WorkspaceState,
     /// When the run was over; nothing while it goes on for the first time.
-    pub ended: Option<WorkspaceEnd>,
+    pub end: Option<WorkspaceEnd>,
 }
 
 impl WorkspaceRecord {
     /// The state in which a run was over that somebody had let go on so often; nothing if that is not recorded.
     pub fn end(&self, resume_generation: u32) -> Option<&WorkspaceEnd> {
-        let ended = self.ended.as_ref().filter(|ended| ended.resume_generation == resume_generation);
+        let ended = self.end.as_ref().filter(|ended| ended.resume_generation == resume_generation);
         ended.filter(|ended| ended.state.tree.is_some())
     }
 }
@@ -45,11 +45,11 @@ pub struct WorkspaceState {
     pub tree: Option<String>,
     /// Files that are in the tree as they were committed or not at all, whatever they were.
     #[serde(default)]
-    pub left_out: Vec<OsText>,
+    pub omitted: Vec<OsText>,
     /// Why there is no tree.
-    pub unrecorded: Option<Unrecorded>,
+    pub unrecorded: Option<UnrecordedReason>,
     /// What git said to that.
-    pub said: Option<String>,
+    pub git_error: Option<String>,
 }
 
 /// The workspace of a run that is over.
@@ -62,13 +62,13 @@ pub struct WorkspaceEnd {
     /// How often somebody had let the run go on by then: once it goes on again, this is not its end.
     pub resume_generation: u32,
     /// What changed in between; nothing if that could not be told.
-    pub changed: Option<ChangedFigures>,
+    pub changed: Option<DiffStat>,
 }
 
 /// Changes in figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ChangedFigures {
+pub struct DiffStat {
     /// Files that came, went, changed, or have another name.
     pub files: u64,
     /// Lines of text that came.
@@ -81,7 +81,7 @@ pub struct ChangedFigures {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Unrecorded {
+pub enum UnrecordedReason {
     /// It is in no git repository, or in one that ignores it.
     NotInGit,
     /// There is no git on this machine.
@@ -98,20 +98,20 @@ pub enum Unrecorded {
 
 impl WorkspaceState {
     /// A workspace of which nothing is known.
-    pub fn unrecorded(at: Moment, why: Unrecorded, said: Option<String>) -> WorkspaceState {
+    pub fn unrecorded(at: Moment, why: UnrecordedReason, said: Option<String>) -> WorkspaceState {
         WorkspaceState {
             at,
             head: None,
             branch: None,
             tree: None,
-            left_out: Vec::new(),
+            omitted: Vec::new(),
             unrecorded: Some(why),
-            said,
+            git_error: said,
         }
     }
 
     /// Whether all that it names can be an object of git's: a record may have been brought from elsewhere.
-    pub fn is_sound(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         let is_object = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         self.head.iter().chain(&self.tree).all(is_object)
     }
@@ -119,9 +119,9 @@ impl WorkspaceState {
 
 /// Which of the two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateOf {
+pub enum RunBoundary {
     /// The one before anything of the run was started.
-    Beginning,
+    Start,
     /// The one when it was over.
     End,
 }
@@ -147,10 +147,10 @@ impl RunDir {
     }
 
     /// Where the git objects of a state are that no commit has; there only if there are any.
-    pub fn objects_path(&self, of: StateOf) -> PathBuf {
+    pub fn objects_path(&self, of: RunBoundary) -> PathBuf {
         let name = match of {
-            StateOf::Beginning => "began",
-            StateOf::End => "ended",
+            RunBoundary::Start => "began",
+            RunBoundary::End => "ended",
         };
         self.path().join("changes").join(name)
     }
@@ -159,7 +159,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn keep_objects(&self, of: StateOf, objects: &Path) -> Result<(), StoreError> {
+    pub fn store_objects(&self, of: RunBoundary, objects: &Path) -> Result<(), StoreError> {
         let kept = self.objects_path(of);
         make_private(objects).map_err(StoreError::io("protect", objects))?;
         let above = kept.parent().unwrap_or(self.path());

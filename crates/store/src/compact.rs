@@ -2,7 +2,7 @@
 //! left out. Memory is bounded whatever a line's length, and any failure leaves the file as it was.
 
 use crate::StoreError;
-use crate::atomic::Scratch;
+use crate::atomic::TempFile;
 use crate::open_regular;
 use std::fs::{File, FileTimes};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -17,7 +17,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// What a compaction did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compacted {
+pub struct CompactionStats {
     /// Lines that were left out.
     pub dropped_lines: u64,
     /// The size before, in bytes.
@@ -33,9 +33,9 @@ pub struct Compacted {
 /// # Errors
 /// [`StoreError::Io`], and [`StoreError::StreamBusy`] if the file grew meanwhile; the file is then
 /// as it was.
-pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compacted, StoreError> {
-    let scratch = Scratch::beside(path);
-    let settle = || -> io::Result<Option<Compacted>> {
+pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<CompactionStats, StoreError> {
+    let scratch = TempFile::beside(path);
+    let settle = || -> io::Result<Option<CompactionStats>> {
         let source = open_regular(path)?;
         let before = source.metadata()?;
         let target = scratch.create()?;
@@ -48,20 +48,20 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compacted
             target.set_times(FileTimes::new().set_modified(before.modified()?))?;
             // A name that points at unwritten data after a power cut would have lost the original.
             target.sync_data()?;
-            scratch.put(path)?;
+            scratch.persist(path)?;
         }
         compacted.bytes_after = target.metadata()?.len();
         Ok(Some(compacted))
     };
     let compacted = settle().map_err(StoreError::io("compact", path))?;
-    compacted.ok_or_else(|| StoreError::StreamBusy { path: path.to_owned() })
+    compacted.ok_or_else(|| StoreError::StreamStillGrowing { path: path.to_owned() })
 }
 
 /// Copies the lines to keep.
-fn copy(source: impl Read, target: &File, mut keep: impl FnMut(&[u8]) -> bool) -> io::Result<Compacted> {
+fn copy(source: impl Read, target: &File, mut keep: impl FnMut(&[u8]) -> bool) -> io::Result<CompactionStats> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, source);
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, target);
-    let mut compacted = Compacted::default();
+    let mut compacted = CompactionStats::default();
     let mut piece = Vec::new();
     // Whether the last piece began a line that it did not end.
     let mut inside = false;

@@ -1,7 +1,7 @@
 //! Making a run's directory. It is built under a hidden name and gets its own when its plan and its
 //! journal are there, so that a run is there as a whole or not at all. Nothing is started here.
 
-use crate::atomic::{Scratch, to_json};
+use crate::atomic::{TempFile, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
 use crate::find::taken_in;
 use crate::run_name::ids;
@@ -41,7 +41,7 @@ impl Home {
     /// # Errors
     /// [`StoreError::Io`]; nothing of the run is then left.
     pub fn create_run(&self, day: &Day, roll: u64, plan: &Plan) -> Result<NewRun, StoreError> {
-        self.place_run(&Placement::default(), day, roll, plan)
+        self.create_run_at(&Placement::default(), day, roll, plan)
     }
 
     /// The same where it was asked for. The home has a link to a run that is put elsewhere, so that it is found by its
@@ -50,7 +50,7 @@ impl Home {
     /// # Errors
     /// [`StoreError::IdTaken`] if the home, or that place, has a run of the id that was asked for;
     /// [`StoreError::Io`]. Nothing of the run is then left; its workspace may be.
-    pub fn place_run(
+    pub fn create_run_at(
         &self,
         placement: &Placement,
         day: &Day,
@@ -65,10 +65,10 @@ impl Home {
         if let Some(id) = &placement.id
             && let Some(dir) = self.taken_at(&runs, id)?
         {
-            return Err(StoreError::IdTaken { run: id.clone(), dir });
+            return Err(StoreError::RunIdInUse { run: id.clone(), dir });
         }
         let (day_path, first_of_day) = open_day(&runs, day)?;
-        let scratch = Scratch::beside(&day_path.join("run"));
+        let scratch = TempFile::beside(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
         let unnamed = RunDir::new(scratch.path.clone(), RunId::from(""));
         let mut journal = fill(&unnamed, plan)?;
@@ -76,10 +76,10 @@ impl Home {
             disk::rename(workspace, &unnamed.workspace_path())
                 .map_err(StoreError::io("take in workspace", workspace))?;
         }
-        let Some(dir) = self.settle(&scratch, &day_path, &wanted)? else {
+        let Some(dir) = self.commit(&scratch, &day_path, &wanted)? else {
             return Err(none_free(placement, day_path));
         };
-        journal.moved_to(dir.journal_path());
+        journal.set_path(dir.journal_path());
 
         if placement.runs_dir.is_none() {
             self.keep(&dir, &day_path, first_of_day)?;
@@ -91,7 +91,7 @@ impl Home {
     }
 
     /// Where a run of this id would go. It is not reserved.
-    pub fn place_of(&self, placement: &Placement, day: &Day, id: &RunId) -> PathBuf {
+    pub fn path_for(&self, placement: &Placement, day: &Day, id: &RunId) -> PathBuf {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
         runs.join(day.as_str()).join(id.as_str())
     }
@@ -100,9 +100,9 @@ impl Home {
     ///
     /// # Errors
     /// [`StoreError::Io`] if the home cannot be read.
-    pub fn free_id(&self, roll: u64) -> Result<RunId, StoreError> {
+    pub fn unused_id(&self, roll: u64) -> Result<RunId, StoreError> {
         for id in ids(roll) {
-            if self.taken(&id)?.is_none() {
+            if self.find_exact(&id)?.is_none() {
                 return Ok(id);
             }
         }
@@ -132,9 +132,9 @@ impl Home {
     }
 
     /// Gives the directory in the making the first of these ids that is free; nothing if none is.
-    fn settle(
+    fn commit(
         &self,
-        scratch: &Scratch,
+        scratch: &TempFile,
         day_path: &Path,
         wanted: &[RunId],
     ) -> Result<Option<RunDir>, StoreError> {
@@ -144,7 +144,7 @@ impl Home {
                 continue;
             }
             let path = day_path.join(id.as_str());
-            match scratch.put(&path) {
+            match scratch.persist(&path) {
                 Ok(()) => return Ok(Some(RunDir::new(path, id.clone()))),
                 // Another process took the same id since we looked.
                 Err(cause) if is_occupied(cause.kind()) => {}
@@ -156,7 +156,7 @@ impl Home {
 
     /// The directory that has this id, here or among these runs.
     fn taken_at(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
-        Ok(self.taken(id)?.or(taken_in(runs, id)?))
+        Ok(self.find_exact(id)?.or(taken_in(runs, id)?))
     }
 
     /// The same for a run that is not here: what is above its day is its owner's. Notes here where it is.
@@ -190,7 +190,7 @@ fn locked(dir: &Path) -> Option<File> {
 
 fn none_free(placement: &Placement, day_path: PathBuf) -> StoreError {
     match &placement.id {
-        Some(id) => StoreError::IdTaken { run: id.clone(), dir: day_path.join(id.as_str()) },
+        Some(id) => StoreError::RunIdInUse { run: id.clone(), dir: day_path.join(id.as_str()) },
         None => {
             let cause = io::Error::other("every id that was drawn is taken");
             StoreError::Io { doing: "create run directory", path: day_path, cause }

@@ -6,7 +6,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
 pub(crate) fn serialize<S: Serializer>(amount: &Usd, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_f64(amount.dollars())
+    out.serialize_f64(amount.as_dollars())
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Usd, D::Error> {

@@ -92,7 +92,7 @@ pub enum StoreError {
     },
     /// An earlier write failed in a way that cannot be undone, so nothing more may be promised.
     #[error("write journal {}: an earlier write to it failed", path.display())]
-    JournalBroken {
+    JournalWriteFailed {
         /// The journal.
         path: PathBuf,
     },
@@ -134,13 +134,13 @@ pub enum StoreError {
     },
     /// What should become a run's directory has no run's id.
     #[error("take in run `{id}`: that is no run's id")]
-    ForeignId {
+    InvalidRunId {
         /// What stands in its place.
         id: String,
     },
     /// A run of this id is here already.
     #[error("take in run {run}: a run of this id is in {}", dir.display())]
-    RunTaken {
+    RunExists {
         /// The id.
         run: RunId,
         /// The directory that has it.
@@ -148,7 +148,7 @@ pub enum StoreError {
     },
     /// A run is to have an id that another one has.
     #[error("begin run {run}: a run of this id is in {}", dir.display())]
-    IdTaken {
+    RunIdInUse {
         /// The id.
         run: RunId,
         /// The directory that has it.
@@ -156,7 +156,7 @@ pub enum StoreError {
     },
     /// A stream was written to while it was being compacted; it was left as it is.
     #[error("compact {}: it is still being written to", path.display())]
-    StreamBusy {
+    StreamStillGrowing {
         /// The stream.
         path: PathBuf,
     },
@@ -169,19 +169,19 @@ impl StoreError {
     }
 
     /// Whether there is no room: disk, quota or a file size limit. Nothing half-written was left.
-    pub fn is_full(&self) -> bool {
-        matches!(self, StoreError::Io { cause, .. } if is_full(cause.kind()))
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, StoreError::Io { cause, .. } if is_disk_full(cause.kind()))
     }
 
     /// The directory of the run whose plan or journal is missing or cannot be understood. What its agent
     /// wrote may still be there.
-    pub fn broken_run(&self) -> Option<&Path> {
+    pub fn unreadable_run_dir(&self) -> Option<&Path> {
         let path = match self {
             StoreError::JournalDamaged { path, .. }
             | StoreError::JournalNewer { path, .. }
             | StoreError::JournalGap { path, .. }
             | StoreError::Unreadable { path, .. } => path,
-            StoreError::Io { path, cause, .. } if !is_full(cause.kind()) => path,
+            StoreError::Io { path, cause, .. } if !is_disk_full(cause.kind()) => path,
             StoreError::Io { .. }
             | StoreError::HomeUnknown
             | StoreError::HomeNotDirectory { .. }
@@ -189,14 +189,14 @@ impl StoreError {
             | StoreError::AmbiguousRun { .. }
             | StoreError::MalformedRun { .. }
             | StoreError::JournalLocked { .. }
-            | StoreError::JournalBroken { .. }
+            | StoreError::JournalWriteFailed { .. }
             | StoreError::SessionBusy { .. }
             | StoreError::SessionOrphaned { .. }
-            | StoreError::ForeignId { .. }
+            | StoreError::InvalidRunId { .. }
             | StoreError::Untrusted { .. }
-            | StoreError::RunTaken { .. }
-            | StoreError::IdTaken { .. }
-            | StoreError::StreamBusy { .. } => return None,
+            | StoreError::RunExists { .. }
+            | StoreError::RunIdInUse { .. }
+            | StoreError::StreamStillGrowing { .. } => return None,
         };
         let is_ours = path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
         path.parent().filter(|_| is_ours)
@@ -220,7 +220,7 @@ impl StoreError {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
             }
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
-            StoreError::JournalBroken { .. } => {
+            StoreError::JournalWriteFailed { .. } => {
                 "see the first error; its session can still be resumed by its id".to_owned()
             }
             StoreError::Untrusted { path, .. } => format!(
@@ -238,17 +238,17 @@ impl StoreError {
                 format!("go on with it by `longhaul recover {run}`, or end it by `longhaul cancel {run}`")
             }
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
-            StoreError::RunTaken { run, .. } => {
+            StoreError::RunExists { run, .. } => {
                 format!("go on with it by `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
             }
-            StoreError::IdTaken { dir, .. } => format!(
+            StoreError::RunIdInUse { dir, .. } => format!(
                 "choose another --run-id, or go on with that one by `longhaul resume {}`",
                 dir.display()
             ),
-            StoreError::ForeignId { .. } => {
+            StoreError::InvalidRunId { .. } => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
             }
-            StoreError::StreamBusy { .. } => return None,
+            StoreError::StreamStillGrowing { .. } => return None,
         };
         Some(hint)
     }
@@ -256,7 +256,7 @@ impl StoreError {
 
 fn io_hint(kind: io::ErrorKind) -> Option<String> {
     let hint = match kind {
-        kind if is_full(kind) => "free some space, or set LONGHAUL_HOME to a directory on another disk",
+        kind if is_disk_full(kind) => "free some space, or set LONGHAUL_HOME to a directory on another disk",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "set LONGHAUL_HOME to a directory you can write to"
         }
@@ -268,7 +268,7 @@ fn io_hint(kind: io::ErrorKind) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn is_full(kind: io::ErrorKind) -> bool {
+fn is_disk_full(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }

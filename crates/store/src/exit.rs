@@ -2,7 +2,7 @@
 //! it. What the ending means is not said here: the core classifies it.
 
 use crate::stamp;
-use longhaul_core::{Exit, Moment, Proc};
+use longhaul_core::{Exit, Moment, ProcessId};
 use serde::{Deserialize, Serialize};
 
 /// The ending of one process.
@@ -17,7 +17,7 @@ pub struct AttemptExit {
     pub ended_at: Moment,
     /// Which process it was; nothing if it was never started.
     #[serde(default)]
-    pub proc: Option<Proc>,
+    pub proc: Option<ProcessId>,
     /// Whether there was evidence that the kernel or a limit of ours killed it for its memory.
     #[serde(default)]
     pub memory_kill: bool,

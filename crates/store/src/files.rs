@@ -48,8 +48,8 @@ pub(crate) fn read_json<T: DeserializeOwned>(what: &'static str, path: &Path) ->
 /// The version that a file says wrote it, even if nothing else of it is understood.
 fn writer(text: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Signed {
+    struct WrittenBy {
         longhaul: String,
     }
-    serde_json::from_slice::<Signed>(text).ok().map(|signed| signed.longhaul)
+    serde_json::from_slice::<WrittenBy>(text).ok().map(|signed| signed.longhaul)
 }

@@ -62,7 +62,7 @@ impl Home {
     }
 
     /// The directory that has this id, whatever is in it. A link to one that is gone has none.
-    pub(crate) fn taken(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
+    pub(crate) fn find_exact(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
         taken_in(&self.runs_path(), id)
     }
 
@@ -99,7 +99,7 @@ fn steps_back(rest: &str) -> Option<usize> {
 
 /// Whether the run did not finish as not started.
 fn has_started(run: &RunDir) -> bool {
-    let not_started = Outcome { kind: OutcomeKind::Refused, ..Outcome::DONE }.exit_code();
+    let not_started = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE }.exit_code();
     run.status().map_or(true, |status| status.returncode != Some(not_started))
 }
 

@@ -35,7 +35,7 @@ impl Harness {
             ("RG_LOG_DIR", dir.join("logs")),
         ];
         let model = model.map(|model| ("RG_MODEL", model.to_owned()));
-        let budget = limits.budget.map(|usd| ("RG_BUDGET_LIMIT", usd.dollars().to_string()));
+        let budget = limits.budget.map(|usd| ("RG_BUDGET_LIMIT", usd.as_dollars().to_string()));
         let hours = |span: Span| span.millis() as f64 / 3_600_000.0;
         let time = limits.time.map(|time| ("RG_TIME_HOURS", hours(time).to_string()));
         paths.map(|(name, path)| (name, text(path))).into_iter().chain(model).chain(budget).chain(time)

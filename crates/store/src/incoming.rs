@@ -2,7 +2,7 @@
 //! under a hidden name and gets its own at the end, so that it is there as a whole or not at all. What its
 //! files hold is the caller's to check.
 
-use crate::atomic::{Durability, Scratch, replace_json};
+use crate::atomic::{Durability, TempFile, replace_json};
 use crate::create::is_occupied;
 use crate::files::{make_dir, make_dirs, private};
 use crate::run_name::is_run_id;
@@ -14,9 +14,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// A run's directory in the making. Dropped, it is gone.
 #[derive(Debug)]
-pub struct IncomingRun {
+pub struct ImportedRunDir {
     home: Home,
-    scratch: Scratch,
+    scratch: TempFile,
     day_path: PathBuf,
     first_of_day: bool,
     id: RunId,
@@ -28,21 +28,21 @@ impl Home {
     /// # Errors
     /// [`StoreError::ForeignId`], [`StoreError::RunTaken`] if this home has a run of that id, and
     /// [`StoreError::Io`].
-    pub fn take_in(&self, day: &Day, id: &RunId) -> Result<IncomingRun, StoreError> {
+    pub fn begin_import(&self, day: &Day, id: &RunId) -> Result<ImportedRunDir, StoreError> {
         if !is_run_id(id.as_str()) {
-            return Err(StoreError::ForeignId { id: id.to_string() });
+            return Err(StoreError::InvalidRunId { id: id.to_string() });
         }
-        if let Some(dir) = self.taken(id)? {
-            return Err(StoreError::RunTaken { run: id.clone(), dir });
+        if let Some(dir) = self.find_exact(id)? {
+            return Err(StoreError::RunExists { run: id.clone(), dir });
         }
         let (day_path, first_of_day) = self.open_day(day)?;
-        let scratch = Scratch::beside(&day_path.join("run"));
+        let scratch = TempFile::beside(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
-        Ok(IncomingRun { home: self.clone(), scratch, day_path, first_of_day, id: id.clone() })
+        Ok(ImportedRunDir { home: self.clone(), scratch, day_path, first_of_day, id: id.clone() })
     }
 }
 
-impl IncomingRun {
+impl ImportedRunDir {
     /// The directory under its hidden name, to look at what was written.
     pub fn dir(&self) -> RunDir {
         RunDir::new(self.scratch.path.clone(), self.id.clone())
@@ -69,17 +69,17 @@ impl IncomingRun {
     /// # Errors
     /// [`StoreError::Io`], and [`StoreError::RunTaken`] if the id was taken meanwhile; nothing of the run is
     /// then left.
-    pub fn settle(self, plan: &Plan) -> Result<RunDir, StoreError> {
+    pub fn commit(self, plan: &Plan) -> Result<RunDir, StoreError> {
         let dir = self.dir();
         for path in [dir.attempts_path(), dir.logs_path(), dir.requests_path()] {
             make_dirs(&path).map_err(StoreError::io("create run directory", &path))?;
         }
         replace_json(&dir.plan_path(), plan, Durability::Power)?;
         let path = self.day_path.join(self.id.as_str());
-        match self.scratch.put(&path) {
+        match self.scratch.persist(&path) {
             Ok(()) => {}
             Err(cause) if is_occupied(cause.kind()) => {
-                return Err(StoreError::RunTaken { run: self.id.clone(), dir: path });
+                return Err(StoreError::RunExists { run: self.id.clone(), dir: path });
             }
             Err(cause) => return Err(StoreError::io("create run directory", &path)(cause)),
         }

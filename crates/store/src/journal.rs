@@ -8,7 +8,7 @@ mod follower;
 mod history;
 
 pub use follower::JournalFollower;
-pub use history::{Entry, History};
+pub use history::{JournalEntry, History};
 
 use crate::files::private;
 use crate::regular::open_regular_with;
@@ -39,7 +39,7 @@ pub struct Journal {
 
 /// A step on its way to the disk.
 #[derive(Serialize)]
-struct Line<'a> {
+struct JournalLine<'a> {
     seq: u64,
     at: Moment,
     records: &'a [Record],
@@ -79,7 +79,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn is_held(path: &Path) -> Result<bool, StoreError> {
+    pub fn is_locked(path: &Path) -> Result<bool, StoreError> {
         let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         match file.try_lock_shared() {
             Ok(()) => Ok(false),
@@ -93,7 +93,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`StoreError::JournalLocked`] if another process has it, else [`StoreError::Io`].
-    pub fn hold(path: &Path) -> Result<JournalLock, StoreError> {
+    pub fn lock(path: &Path) -> Result<JournalLock, StoreError> {
         // Some file systems lock only for those who may write.
         let file = open_regular_with(private().read(true).append(true), path)
             .map_err(StoreError::io("open journal", path))?;
@@ -124,7 +124,7 @@ impl Journal {
             return Ok(());
         }
         self.line.clear();
-        serde_json::to_writer(&mut self.line, &Line { seq: self.next_seq, at, records })
+        serde_json::to_writer(&mut self.line, &JournalLine { seq: self.next_seq, at, records })
             .map_err(|cause| StoreError::io("write journal", &self.path)(cause.into()))?;
         self.line.push(b'\n');
         if let Err(cause) = disk::write_all(&self.file, &self.path, &self.line) {
@@ -155,7 +155,7 @@ impl Journal {
     }
 
     /// The run's directory got its final name.
-    pub(crate) fn moved_to(&mut self, path: PathBuf) {
+    pub(crate) fn set_path(&mut self, path: PathBuf) {
         self.path = path;
     }
 
@@ -174,7 +174,7 @@ impl Journal {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        if self.broken { Err(StoreError::JournalBroken { path: self.path.clone() }) } else { Ok(()) }
+        if self.broken { Err(StoreError::JournalWriteFailed { path: self.path.clone() }) } else { Ok(()) }
     }
 }
 

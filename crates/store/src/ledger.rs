@@ -17,12 +17,12 @@ mod row;
 mod verify;
 mod write;
 
-pub use catch_up::CaughtUp;
+pub use catch_up::CatchUpStats;
 pub use costs::{CostBy, CostRow};
-pub use entry::{JournalMark, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, RunState, spent_in};
+pub use entry::{JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, RunState, model_usage_of};
 pub use open::{Ledger, LedgerError};
 pub use query::RunFilter;
-pub use verify::{Difference, Differing};
+pub use verify::{Difference, DifferenceKind};
 
 #[cfg(test)]
 mod tests;

@@ -52,9 +52,9 @@ mod told;
 pub use answered::AnsweredQuestion;
 pub use argv::{Argv, EnvNames};
 pub use atomic::{Durability, replace, replace_json};
-pub use attempt_session::AttemptSession;
-pub use changes::{ChangedFigures, StateOf, Unrecorded, WorkspaceEnd, WorkspaceRecord, WorkspaceState};
-pub use compact::{Compacted, compact};
+pub use attempt_session::SessionBaseline;
+pub use changes::{DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState};
+pub use compact::{CompactionStats, compact};
 pub use create::{NewRun, Placement};
 pub use database::empty_database;
 pub use day::Day;
@@ -62,26 +62,26 @@ pub use error::StoreError;
 pub use exit::AttemptExit;
 pub use harness::{BlockedUrl, Harness, Metadata};
 pub use home::Home;
-pub use incoming::IncomingRun;
-pub use journal::{Entry, History, Journal, JournalFollower, JournalLock};
+pub use incoming::ImportedRunDir;
+pub use journal::{JournalEntry, History, Journal, JournalFollower, JournalLock};
 pub use ledger::{
-    CaughtUp, CostBy, CostRow, Difference, Differing, JournalMark, Ledger, LedgerAttempt, LedgerEntry,
-    LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, spent_in,
+    CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt, LedgerEntry,
+    LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, model_usage_of,
 };
-pub use lines::{ArrayFile, LinesFile, read_lines, read_lines_from};
-pub use note::leave_note;
-pub use orphaned::Orphaned;
+pub use lines::{ArrayFile, LineLog, read_lines, read_lines_from};
+pub use note::write_diagnostic;
+pub use orphaned::WatchdogStop;
 pub use os_text::OsText;
-pub use plan::{Agent, Binary, Imported, Inherited, Plan, PlanGuards, PlanLearn, Prompt};
+pub use plan::{PlanAgent, Binary, Imported, Inherited, Plan, PlanGuards, PlanLearn, PlanPrompt};
 pub use regular::{open_regular, read_regular, read_regular_to_string};
 pub use remove::OUTSIDE;
-pub use requests::RunRequest;
+pub use requests::SupervisorRequest;
 pub use run_name::is_run_id;
 pub use rundir::{AttemptDir, RunDir};
 pub use sections::add_section;
 pub use session_lock::SessionLock;
-pub use spent::ModelSpent;
+pub use spent::ModelUsage;
 pub use stamp::rfc3339;
 pub use status::{Status, StatusPhase};
 pub use stopped_task::StoppedTask;
-pub use summary::{CostSummary, SessionSummary, Spending, SubagentCost, TimeSummary, TotalTokens, TurnCost};
+pub use summary::{CostSummary, SessionSummary, CostBreakdown, SubagentCost, TimeSummary, TotalTokens, TurnCost};

@@ -1,7 +1,7 @@
 //! A derived file of lines that is only ever added to, such as `logs/transcript.jsonl`. Nothing is flushed to the disk:
 //! whoever finds it behind brings it up to date.
 
-use crate::atomic::Scratch;
+use crate::atomic::TempFile;
 use crate::files::private;
 use crate::{StoreError, disk, open_regular};
 use std::fs::File;
@@ -15,18 +15,18 @@ const EMPTY_BYTES: u64 = 3;
 
 /// An open file of lines.
 #[derive(Debug)]
-pub struct LinesFile {
+pub struct LineLog {
     file: File,
     path: PathBuf,
 }
 
-impl LinesFile {
+impl LineLog {
     /// Opens the file for adding to it, makes it if it is not there, and shows each line that it has. A line that a
     /// writer did not live to finish is cut off.
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn open(path: &Path, mut each: impl FnMut(&[u8])) -> Result<LinesFile, StoreError> {
+    pub fn open(path: &Path, mut each: impl FnMut(&[u8])) -> Result<LineLog, StoreError> {
         let file = disk::open(private().read(true).append(true).create(true), path)
             .map_err(StoreError::io("open", path))?;
         let mut settle = || -> io::Result<()> {
@@ -37,7 +37,7 @@ impl LinesFile {
             if file.metadata()?.len() > whole { file.set_len(whole) } else { Ok(()) }
         };
         settle().map_err(StoreError::io("read", path))?;
-        Ok(LinesFile { file, path: path.to_owned() })
+        Ok(LineLog { file, path: path.to_owned() })
     }
 
     /// Adds whole lines.
@@ -130,7 +130,7 @@ impl ArrayFile {
 /// # Errors
 /// [`StoreError::Io`]; what was there is then as it was.
 fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
-    let scratch = Scratch::beside(to);
+    let scratch = TempFile::beside(to);
     let written = scratch.create().and_then(|file| {
         let mut out = BufWriter::new(file);
         let (mut before, mut failed) = ("[\n", None);
@@ -154,7 +154,7 @@ fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
         }
         out.write_all(if before == "[\n" { b"[]\n" } else { END })?;
         out.flush()?;
-        scratch.put(to)
+        scratch.persist(to)
     });
     written.map_err(StoreError::io("write", to))
 }
@@ -176,7 +176,7 @@ fn whole_lines(file: &File, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) -> i
 
 #[cfg(test)]
 mod tests {
-    use super::{ArrayFile, LinesFile, read_lines, read_lines_from, write_array};
+    use super::{ArrayFile, LineLog, read_lines, read_lines_from, write_array};
     use crate::StoreError;
     use std::fs;
     use std::ops::ControlFlow;
@@ -187,7 +187,7 @@ mod tests {
         let path = dir.path().join("lines");
         let open = || {
             let mut seen = Vec::new();
-            let file = LinesFile::open(&path, |line| seen.push(String::from_utf8_lossy(line).into_owned()));
+            let file = LineLog::open(&path, |line| seen.push(String::from_utf8_lossy(line).into_owned()));
             (file.expect("it can be opened"), seen)
         };
         let (mut file, seen) = open();
@@ -260,7 +260,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let (path, array) = (dir.path().join("lines"), dir.path().join("array"));
         let whole = dir.path().join("whole");
-        let mut lines = LinesFile::open(&path, |_| {}).expect("it can be opened");
+        let mut lines = LineLog::open(&path, |_| {}).expect("it can be opened");
         let mut file = ArrayFile::create(&path, &array).expect("it can be made");
         for added in ["{}\n", "[1]\n[2]\n", "3\n"] {
             lines.add(added.as_bytes()).expect("added");
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn what_cannot_be_opened_is_named() {
         let dir = tempfile::tempdir().expect("a directory");
-        let refused = LinesFile::open(&dir.path().join("missing/lines"), |_| {});
+        let refused = LineLog::open(&dir.path().join("missing/lines"), |_| {});
         assert!(matches!(refused, Err(StoreError::Io { doing: "open", .. })));
     }
 }

@@ -16,7 +16,7 @@ const SAME_SECOND_MAX: u32 = 1_000;
 ///
 /// # Errors
 /// [`StoreError::Io`]; also if the directory is a symbolic link, by which somebody else chooses where it is.
-pub fn leave_note(dir: &Path, stem: &str, text: &str) -> Result<PathBuf, StoreError> {
+pub fn write_diagnostic(dir: &Path, stem: &str, text: &str) -> Result<PathBuf, StoreError> {
     make_real_dir(dir).map_err(StoreError::io("create directory", dir))?;
     for number in 1..=SAME_SECOND_MAX {
         let name = if number == 1 { format!("{stem}.txt") } else { format!("{stem}_{number}.txt") };

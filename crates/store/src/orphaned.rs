@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// An ending that nobody saw but the watchdog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Orphaned {
+pub struct WatchdogStop {
     /// When the watchdog began to end it.
     #[serde(with = "stamp")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]

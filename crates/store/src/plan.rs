@@ -24,7 +24,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The request.
-    pub prompt: Prompt,
+    pub prompt: PlanPrompt,
     /// Where the agent works. In the file, a directory in the run's own directory is relative to that, because the run
     /// can move; every other path is absolute.
     pub cwd: OsText,
@@ -38,7 +38,7 @@ pub struct Plan {
     #[serde(default)]
     pub permission_mode: Option<String>,
     /// Who works.
-    pub agent: Agent,
+    pub agent: PlanAgent,
     /// The agent's arguments that are the same in every attempt, the user's own included. What
     /// differs from attempt to attempt (session, prompt) is in `attempts/NNN/argv.json`.
     pub argv: Vec<OsText>,
@@ -156,7 +156,7 @@ fn seed_tokens() -> u64 {
 /// changed when the run is recovered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Prompt {
+pub struct PlanPrompt {
     /// The words.
     pub text: String,
     /// The file they came from, absolute.
@@ -193,7 +193,7 @@ pub struct Inherited {
 /// The agent CLI that carries the run out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Agent {
+pub struct PlanAgent {
     /// Its name here: `claude`.
     pub name: String,
     /// The program as it is called.
@@ -231,7 +231,7 @@ impl Binary {
     ///
     /// # Errors
     /// What the system says if the file cannot be looked at.
-    pub fn of(program: &Path) -> io::Result<Binary> {
+    pub fn new(program: &Path) -> io::Result<Binary> {
         let path = fs::canonicalize(program)?;
         let found = fs::metadata(&path)?;
         let modified = found.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -21,7 +21,7 @@ impl Home {
     /// # Errors
     /// [`StoreError::JournalLocked`] if somebody has the run; [`StoreError::Io`].
     pub fn remove_run(&self, run: &RunDir) -> Result<u64, StoreError> {
-        let _lock = Journal::hold(&run.journal_path())?;
+        let _lock = Journal::lock(&run.journal_path())?;
         let bytes = run.disk_bytes();
         let day = run.path().parent().unwrap_or(run.path());
         let hidden = day.join(format!("{LEFT}{}", run.id()));
@@ -37,7 +37,7 @@ impl Home {
     ///
     /// # Errors
     /// [`StoreError::Io`] if the home cannot be read.
-    pub fn remove_left(&self) -> Result<u64, StoreError> {
+    pub fn remove_leftovers(&self) -> Result<u64, StoreError> {
         let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
         let days = match fs::read_dir(self.runs_path()) {
             Ok(days) => Some(days),
@@ -129,9 +129,9 @@ mod tests {
         let left = home.runs_path().join("2026-01-01/.removed-bcd");
         fs::create_dir_all(&left).expect("it is made");
         fs::write(left.join("stream"), vec![b'x'; 5_000]).expect("it is written");
-        assert!(home.remove_left().expect("the home can be read") >= 5_000);
+        assert!(home.remove_leftovers().expect("the home can be read") >= 5_000);
         assert!(!left.exists());
-        assert_eq!(home.remove_left().expect("the home can be read"), 0);
+        assert_eq!(home.remove_leftovers().expect("the home can be read"), 0);
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
             fs::write(file, "half of it").expect("it is written");
             std::os::unix::fs::symlink(file, scratch.join(OUTSIDE)).expect("it is made");
         }
-        assert!(home.remove_left().expect("the home can be read") > 0);
+        assert!(home.remove_leftovers().expect("the home can be read") > 0);
         let is_there = |path: &&std::path::PathBuf| path.exists();
         assert_eq!([&moving, &incoming, &outside[0]].iter().copied().filter(is_there).count(), 0);
         assert_eq!([&alive[0], &alive[1], &outside[1]].iter().copied().filter(is_there).count(), 3);

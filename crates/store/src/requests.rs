@@ -8,21 +8,21 @@ use std::path::PathBuf;
 
 /// A wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunRequest {
+pub enum SupervisorRequest {
     /// End the run: interrupt the agent, so that its result and cost are kept.
     Cancel,
     /// End the run without waiting for the agent.
     CancelNow,
 }
 
-impl RunRequest {
+impl SupervisorRequest {
     // The stronger one first: it is taken in place of both.
-    const ALL: [RunRequest; 2] = [RunRequest::CancelNow, RunRequest::Cancel];
+    const ALL: [SupervisorRequest; 2] = [SupervisorRequest::CancelNow, SupervisorRequest::Cancel];
 
     fn file_name(self) -> &'static str {
         match self {
-            RunRequest::Cancel => "cancel",
-            RunRequest::CancelNow => "cancel-now",
+            SupervisorRequest::Cancel => "cancel",
+            SupervisorRequest::CancelNow => "cancel-now",
         }
     }
 }
@@ -32,7 +32,7 @@ impl RunDir {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn ask(&self, request: RunRequest) -> Result<(), StoreError> {
+    pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
         // Runs of older versions have no such directory.
         let dir = self.open_requests()?;
         let path = dir.join(request.file_name());
@@ -41,9 +41,9 @@ impl RunDir {
     }
 
     /// Takes away the strongest wish that is there.
-    pub fn take_request(&self) -> Option<RunRequest> {
+    pub fn take_request(&self) -> Option<SupervisorRequest> {
         let dir = self.requests_path();
-        RunRequest::ALL.into_iter().find(|request| fs::remove_file(dir.join(request.file_name())).is_ok())
+        SupervisorRequest::ALL.into_iter().find(|request| fs::remove_file(dir.join(request.file_name())).is_ok())
     }
 
     /// The directory of wishes, made if it is not there.

@@ -26,10 +26,10 @@
 use crate::atomic::{Durability, replace, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{
-    AnsweredQuestion, Argv, AttemptExit, AttemptSession, CostSummary, ModelSpent, Orphaned, Plan,
+    AnsweredQuestion, Argv, AttemptExit, SessionBaseline, CostSummary, ModelUsage, WatchdogStop, Plan,
     SessionSummary, Status, StoppedTask, StoreError, disk, read_regular_to_string,
 };
-use longhaul_core::{RunId, State, Tally};
+use longhaul_core::{RunId, State, Usage};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -200,7 +200,7 @@ impl RunDir {
     }
 
     /// Returns the usage of the run in `state`, as its supervisor published it last.
-    pub fn usage(&self, state: &State) -> Tally {
+    pub fn usage(&self, state: &State) -> Usage {
         self.status().map_or(state.tally, |status| status.usage_of(state))
     }
 
@@ -412,7 +412,7 @@ impl AttemptDir {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn write_session(&self, session: &AttemptSession) -> Result<(), StoreError> {
+    pub fn write_session(&self, session: &SessionBaseline) -> Result<(), StoreError> {
         replace_json(&self.session_path(), session, Durability::Process)
     }
 
@@ -420,7 +420,7 @@ impl AttemptDir {
     ///
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
-    pub fn session(&self) -> Result<Option<AttemptSession>, StoreError> {
+    pub fn session(&self) -> Result<Option<SessionBaseline>, StoreError> {
         let path = self.session_path();
         if path.exists() { read_json("session", &path).map(Some) } else { Ok(None) }
     }
@@ -489,7 +489,7 @@ impl AttemptDir {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn write_spent(&self, spent: &[ModelSpent]) -> Result<(), StoreError> {
+    pub fn write_model_usage(&self, spent: &[ModelUsage]) -> Result<(), StoreError> {
         replace_json(&self.spent_path(), &spent, Durability::Process)
     }
 
@@ -497,7 +497,7 @@ impl AttemptDir {
     ///
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
-    pub fn spent(&self) -> Result<Vec<ModelSpent>, StoreError> {
+    pub fn model_usage(&self) -> Result<Vec<ModelUsage>, StoreError> {
         match read_json("spending", &self.spent_path()) {
             Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             read => read,
@@ -508,7 +508,7 @@ impl AttemptDir {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn write_orphaned(&self, orphaned: &Orphaned) -> Result<(), StoreError> {
+    pub fn write_watchdog_stop(&self, orphaned: &WatchdogStop) -> Result<(), StoreError> {
         replace_json(&self.orphaned_path(), orphaned, Durability::Power)
     }
 
@@ -516,7 +516,7 @@ impl AttemptDir {
     ///
     /// # Errors
     /// [`StoreError::Io`] and [`StoreError::Unreadable`].
-    pub fn orphaned(&self) -> Result<Option<Orphaned>, StoreError> {
+    pub fn watchdog_stop(&self) -> Result<Option<WatchdogStop>, StoreError> {
         let path = self.orphaned_path();
         if path.exists() { read_json("orphaned", &path).map(Some) } else { Ok(None) }
     }

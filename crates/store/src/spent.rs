@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What was used with one model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ModelSpent {
+pub struct ModelUsage {
     /// The model as the agent names it; empty where nobody said which one.
     pub model: String,
     /// What the vendor stated.

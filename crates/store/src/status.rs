@@ -4,7 +4,7 @@
 
 use crate::{dollars, stamp};
 use longhaul_core::{
-    Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, State, Tally, Tokens, Usd, Why,
+    Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, State, Usage, Tokens, Usd, DeadlineKind,
 };
 use serde::{Deserialize, Serialize};
 
@@ -87,8 +87,8 @@ pub struct StatusUsage {
 }
 
 impl StatusUsage {
-    fn new(tally: Tally) -> StatusUsage {
-        let Tally { tokens, cut_tokens, messages, cut_messages, turns, cost, cost_estimated, unpriced } =
+    fn new(tally: Usage) -> StatusUsage {
+        let Usage { tokens, truncated_tokens: cut_tokens, messages, truncated_messages: cut_messages, turns, reported_cost: cost, estimated_cost: cost_estimated, unpriced } =
             tally;
         let (stated_cost_usd, estimated_cost_usd) = (cost, cost_estimated);
         StatusUsage {
@@ -103,10 +103,10 @@ impl StatusUsage {
         }
     }
 
-    fn tally(&self) -> Tally {
+    fn tally(&self) -> Usage {
         let StatusUsage { stated_cost_usd: cost, estimated_cost_usd: cost_estimated, .. } = *self;
         let StatusUsage { unpriced, tokens, cut_tokens, messages, cut_messages, turns, .. } = *self;
-        Tally { tokens, cut_tokens, messages, cut_messages, turns, cost, cost_estimated, unpriced }
+        Usage { tokens, truncated_tokens: cut_tokens, messages, truncated_messages: cut_messages, turns, reported_cost: cost, estimated_cost: cost_estimated, unpriced }
     }
 }
 
@@ -118,11 +118,11 @@ pub enum StatusPhase {
     /// Not started.
     New,
     /// An attempt is ordered.
-    Launching,
+    Starting,
     /// A model condenses older work for it.
-    Condensing,
+    Summarizing,
     /// The agent works.
-    Live,
+    Running,
     /// The agent should end by itself.
     Closing,
     /// We are making the agent end.
@@ -136,12 +136,12 @@ pub enum StatusPhase {
     /// SIGTERM or SIGHUP stopped the run; the next supervisor continues it.
     Suspended,
     /// The run is over.
-    Over,
+    Finished,
 }
 
 impl Status {
     /// The status of `run` at `at`, driven by process `supervisor_pid`.
-    pub fn of(run_id: &RunId, run: &Run, policy: &Policy, supervisor_pid: u32, at: Moment) -> Status {
+    pub fn new(run_id: &RunId, run: &Run, policy: &Policy, supervisor_pid: u32, at: Moment) -> Status {
         let state = run.state();
         let phase = phase(&state.phase);
         let outcome = state.outcome();
@@ -153,15 +153,15 @@ impl Status {
             phase,
             fault: outcome.map_or(state.fault, |outcome| outcome.fault),
             until: deadline.map(|deadline| deadline.at),
-            then: deadline.map(|deadline| why_word(deadline.why).to_owned()),
+            then: deadline.map(|deadline| why_word(deadline.kind).to_owned()),
             retry_at: outcome.and_then(|outcome| outcome.retry_at),
             attempt: state.attempts(),
-            resume_generation: state.reopened,
+            resume_generation: state.reopen_count,
             session_id: state.session.clone(),
             background: Vec::new(),
-            total_cost_usd: state.tally.money(),
+            total_cost_usd: state.tally.total_cost(),
             usage: StatusUsage::new(state.tally),
-            pid: state.proc.map(|proc| proc.pid),
+            pid: state.process.map(|proc| proc.pid),
             supervisor_pid,
             updated_at: at,
         }
@@ -171,34 +171,34 @@ impl Status {
 impl Status {
     /// Returns the status with this usage of the run, as of `at`.
     #[must_use]
-    pub fn with_usage(self, usage: Tally, at: Moment) -> Status {
-        Status { total_cost_usd: usage.money(), usage: StatusUsage::new(usage), updated_at: at, ..self }
+    pub fn with_usage(self, usage: Usage, at: Moment) -> Status {
+        Status { total_cost_usd: usage.total_cost(), usage: StatusUsage::new(usage), updated_at: at, ..self }
     }
 
     /// Returns the usage of the run in `state`. While an attempt runs, or if its supervisor died, this status knows more
     /// than the journal; once the journal has the attempt's end, the journal counts.
-    pub fn usage_of(&self, state: &State) -> Tally {
-        let is_live = self.attempt == state.attempts() && self.resume_generation == state.reopened;
+    pub fn usage_of(&self, state: &State) -> Usage {
+        let is_live = self.attempt == state.attempts() && self.resume_generation == state.reopen_count;
         match state.phase {
-            Phase::Live | Phase::Closing { .. } | Phase::Stopping { .. } if is_live => self.usage.tally(),
+            Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. } if is_live => self.usage.tally(),
             Phase::New
-            | Phase::Launching
-            | Phase::Condensing { .. }
-            | Phase::Live
+            | Phase::Starting
+            | Phase::Summarizing { .. }
+            | Phase::Running
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
             | Phase::Waiting { .. }
             | Phase::Suspended { .. }
-            | Phase::Over { .. } => state.tally,
+            | Phase::Finished { .. } => state.tally,
         }
     }
 }
 
 fn status_word(phase: StatusPhase, outcome: Option<OutcomeKind>) -> &'static str {
     match (outcome, phase) {
-        (Some(kind), _) => kind.word(),
+        (Some(kind), _) => kind.as_str(),
         (None, StatusPhase::Waiting) => "waiting",
         (None, StatusPhase::Suspended) => "suspended",
         (None, _) => "running",
@@ -208,32 +208,32 @@ fn status_word(phase: StatusPhase, outcome: Option<OutcomeKind>) -> &'static str
 fn phase(phase: &Phase) -> StatusPhase {
     match phase {
         Phase::New => StatusPhase::New,
-        Phase::Launching => StatusPhase::Launching,
-        Phase::Condensing { .. } => StatusPhase::Condensing,
-        Phase::Live => StatusPhase::Live,
+        Phase::Starting => StatusPhase::Starting,
+        Phase::Summarizing { .. } => StatusPhase::Summarizing,
+        Phase::Running => StatusPhase::Running,
         Phase::Closing { .. } => StatusPhase::Closing,
         Phase::Stopping { .. } => StatusPhase::Stopping,
         Phase::Sweeping { .. } => StatusPhase::Sweeping,
         Phase::Checking { .. } => StatusPhase::Checking,
         Phase::Waiting { .. } => StatusPhase::Waiting,
         Phase::Suspended { .. } => StatusPhase::Suspended,
-        Phase::Over { .. } => StatusPhase::Over,
+        Phase::Finished { .. } => StatusPhase::Finished,
     }
 }
 
-fn why_word(why: Why) -> &'static str {
+fn why_word(why: DeadlineKind) -> &'static str {
     match why {
-        Why::NextAttempt => "next_attempt",
-        Why::CondenseTimeout => "condense_timeout",
-        Why::CheckTimeout => "check_timeout",
-        Why::Stall => "stall",
-        Why::NoProgress => "no_progress",
-        Why::AttemptTimeout => "attempt_timeout",
-        Why::Limit => "limit",
-        Why::BackgroundOver => "background_over",
-        Why::Settle => "settle",
-        Why::Linger => "linger",
-        Why::StopHarder => "stop_harder",
+        DeadlineKind::NextAttempt => "next_attempt",
+        DeadlineKind::SummaryTimeout => "condense_timeout",
+        DeadlineKind::CheckTimeout => "check_timeout",
+        DeadlineKind::Stall => "stall",
+        DeadlineKind::NoProgress => "no_progress",
+        DeadlineKind::AttemptTimeout => "attempt_timeout",
+        DeadlineKind::Limit => "limit",
+        DeadlineKind::BackgroundTimeout => "background_over",
+        DeadlineKind::IdleAfterResult => "settle",
+        DeadlineKind::ExitTimeout => "linger",
+        DeadlineKind::EscalateStop => "stop_harder",
     }
 }
 

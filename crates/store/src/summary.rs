@@ -153,7 +153,7 @@ pub struct SubagentCost {
 
 /// What the transcript tells of a run's messages.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spending {
+pub struct CostBreakdown {
     /// Those of the main conversation.
     pub turns: Vec<TurnCost>,
     /// The sub-agents.
@@ -162,32 +162,32 @@ pub struct Spending {
 
 impl CostSummary {
     /// The costs of the run in `state`, as of `at`.
-    pub fn of(
+    pub fn new(
         state: &State,
         limits: Limits,
-        spending: Spending,
+        spending: CostBreakdown,
         model: Option<String>,
         at: Moment,
     ) -> CostSummary {
-        let (tally, before) = (state.tally, state.used_before);
-        let (total, inherited) = (tally.cost + tally.cost_estimated, before.cost + before.cost_estimated);
+        let (tally, before) = (state.tally, state.usage_before_reopen);
+        let (total, inherited) = (tally.reported_cost + tally.estimated_cost, before.reported_cost + before.estimated_cost);
         let is_alone = spending.subagents.is_empty();
         CostSummary {
             budget_limit_usd: limits.budget,
             total_cost_usd: total,
-            session_cost_usd: total.less(inherited),
+            session_cost_usd: total.saturating_sub(inherited),
             inherited_cost_usd: inherited,
-            pending_estimated_cost_usd: tally.cost_estimated,
+            pending_estimated_cost_usd: tally.estimated_cost,
             main_agent_cost_usd: is_alone.then_some(total),
             subagent_cost_usd: is_alone.then_some(Usd::ZERO),
-            remaining_budget_usd: limits.budget.map(|limit| limit.less(total)),
+            remaining_budget_usd: limits.budget.map(|limit| limit.saturating_sub(total)),
             unpriced: tally.unpriced,
             total_turns: tally.messages,
-            cut_turns: tally.cut_messages,
+            cut_turns: tally.truncated_messages,
             total_subagent_calls: spending.subagents.len() as u64,
             model,
             total_tokens: TotalTokens { tokens: tally.tokens, reasoning: None },
-            estimated_tokens: tally.cut_tokens,
+            estimated_tokens: tally.truncated_tokens,
             time: time(&state.clocks, limits, at),
             turns: spending.turns,
             subagent_costs: spending.subagents,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 impl RunDir {
     /// Where it is kept what the commands of this name were told.
-    pub fn told_path(&self, name: &str) -> PathBuf {
+    pub fn notification_path(&self, name: &str) -> PathBuf {
         self.path().join("told").join(format!("{name}.json"))
     }
 
@@ -18,8 +18,8 @@ impl RunDir {
     ///
     /// # Errors
     /// [`StoreError::Io`]: it may have been told, and must not be told now.
-    pub fn claim_telling(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
-        let path = self.told_path(name);
+    pub fn claim_notification(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
+        let path = self.notification_path(name);
         let folder = self.path().join("told");
         make_dirs(&folder).map_err(StoreError::io("create directory", &folder))?;
         let file = match disk::open(private().write(true).create_new(true), &path) {
@@ -58,14 +58,14 @@ mod tests {
     fn what_is_told_is_told_once() {
         let home = tempfile::tempdir().expect("a directory");
         let dir = RunDir::at(home.path().to_owned()).expect("an absolute path");
-        let claim = |name: &str, text: &str| dir.claim_telling(name, text.as_bytes()).expect("claimed");
+        let claim = |name: &str, text: &str| dir.claim_notification(name, text.as_bytes()).expect("claimed");
         assert!(claim("outcome-0", "one"));
         assert!(!claim("outcome-0", "two"));
         assert!(claim("outcome-1", "three"));
-        assert_eq!(fs::read_to_string(dir.told_path("outcome-0")).expect("text"), "one");
+        assert_eq!(fs::read_to_string(dir.notification_path("outcome-0")).expect("text"), "one");
         fs::remove_dir_all(home.path()).expect("it is there");
         fs::write(home.path(), "").expect("written");
-        assert!(dir.claim_telling("outcome-0", b"").is_err());
+        assert!(dir.claim_notification("outcome-0", b"").is_err());
         fs::remove_file(home.path()).expect("it is there");
     }
 }

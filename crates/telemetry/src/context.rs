@@ -34,18 +34,18 @@ struct Parent {
 
 impl Trace {
     /// That of this run: as it was begun, else part of what `traceparent` names, else its own.
-    pub(crate) fn of(dir: &RunDir, traceparent: Option<&str>) -> Trace {
+    pub(crate) fn new(dir: &RunDir, traceparent: Option<&str>) -> Trace {
         let path = dir.trace_path();
         let known = fs::read(&path).ok().and_then(|bytes| serde_json_of(&bytes));
         known.unwrap_or_else(|| {
-            let trace = traceparent.and_then(Trace::within).unwrap_or_else(Trace::new);
+            let trace = traceparent.and_then(Trace::within).unwrap_or_else(Trace::random);
             // One that cannot be kept serves as long as this supervisor lives.
             let _ = replace_json(&path, &trace, Durability::Process);
             trace
         })
     }
 
-    fn new() -> Trace {
+    fn random() -> Trace {
         Trace { trace_id: RandomIdGenerator::default().new_trace_id().to_string(), parent: None }
     }
 
@@ -83,7 +83,7 @@ impl Trace {
     }
 
     /// What the run is a part of.
-    pub(crate) fn outside(&self) -> Context {
+    pub(crate) fn parent_context(&self) -> Context {
         let sampled = self.parent.as_ref().is_some_and(|parent| parent.sampled);
         match (self.id(), self.parent()) {
             (Some(trace), Some(span)) => within(trace, span, sampled, true),
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_run_is_a_part_of_what_began_it() {
         let trace = Trace::within(PARENT).expect("it is one");
-        let outside = trace.outside();
+        let outside = trace.parent_context();
         let context = outside.span().span_context().clone();
         assert_eq!(context.span_id().to_string(), "b7ad6b7169203331");
         assert!(context.is_sampled() && context.is_remote());

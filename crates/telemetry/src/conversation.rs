@@ -4,42 +4,42 @@
 //! the results of its calls) and ends with the last part of the message. Times are the agent's own, where it says them.
 
 use crate::moments::parsed;
-use longhaul_agent::Scribe;
-use longhaul_agent::message::{Kind, Message, MessageUsage, Origin};
+use longhaul_agent::TranscriptDecoder;
+use longhaul_agent::message::{EventKind, TranscriptMessage, MessageUsage, MessageOrigin};
 use longhaul_core::Moment;
 use std::collections::BTreeMap;
 
 /// The conversation of one attempt.
-pub(crate) struct Conversation {
-    scribe: Box<dyn Scribe>,
+pub(crate) struct ConversationSpans {
+    scribe: Box<dyn TranscriptDecoder>,
     /// Since when the model has all that it answers to, in the main conversation and in each sub-agent's, by the call that
     /// began it.
-    asked: BTreeMap<Speaker, Moment>,
+    asked: BTreeMap<Thread, Moment>,
     /// Messages whose last part may still come.
-    turns: BTreeMap<Speaker, Turn>,
-    calls: BTreeMap<String, Call>,
+    turns: BTreeMap<Thread, TurnSpan>,
+    calls: BTreeMap<String, ToolCallSpan>,
     /// How many of the messages to come an earlier supervisor has told of.
     known: usize,
 }
 
 /// Whose conversation: nothing for the main one, else the call that began the sub-agent.
-type Speaker = Option<String>;
+type Thread = Option<String>;
 
 /// Something that is over.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum CompletedSpan {
     /// A turn.
-    Turn(Turn),
+    Turn(TurnSpan),
     /// A tool call.
-    Call(Call),
+    Call(ToolCallSpan),
 }
 
 /// A message of the model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Turn {
+pub(crate) struct TurnSpan {
     /// The API's id of it.
     pub(crate) id: String,
-    pub(crate) within: Speaker,
+    pub(crate) parent: Thread,
     pub(crate) session: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) began: Moment,
@@ -48,23 +48,23 @@ pub(crate) struct Turn {
     /// What it used; nothing for a sub-agent's, of which the stream does not say so, and for one that was cut.
     pub(crate) usage: Option<MessageUsage>,
     /// Whether an earlier supervisor has told of it.
-    pub(crate) is_known: bool,
+    pub(crate) is_already_sent: bool,
 }
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
+pub(crate) struct ToolCallSpan {
     pub(crate) id: String,
-    pub(crate) within: Speaker,
+    pub(crate) within: Thread,
     pub(crate) tool: String,
     pub(crate) began: Moment,
     pub(crate) ended: Moment,
-    pub(crate) ending: Ending,
+    pub(crate) ending: ToolOutcome,
 }
 
 /// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ToolOutcome {
     Returned,
     Failed,
     Denied,
@@ -72,108 +72,108 @@ pub(crate) enum Ending {
     Interrupted,
 }
 
-impl Conversation {
+impl ConversationSpans {
     /// One that begins at `at`, and of which an earlier supervisor has told the first `known` messages.
-    pub(crate) fn new(scribe: Box<dyn Scribe>, at: Moment, known: usize) -> Conversation {
+    pub(crate) fn new(scribe: Box<dyn TranscriptDecoder>, at: Moment, known: usize) -> ConversationSpans {
         let asked = BTreeMap::from([(None, at)]);
-        Conversation { scribe, asked, turns: BTreeMap::new(), calls: BTreeMap::new(), known }
+        ConversationSpans { scribe, asked, turns: BTreeMap::new(), calls: BTreeMap::new(), known }
     }
 
     /// The agent was told something more.
-    pub(crate) fn told(&mut self, at: Moment) {
+    pub(crate) fn on_prompt(&mut self, at: Moment) {
         self.asked.insert(None, at);
     }
 
     /// Takes in some bytes of the stream, which came at `now`.
-    pub(crate) fn feed(&mut self, bytes: &[u8], now: Moment) -> Vec<Told> {
+    pub(crate) fn feed(&mut self, bytes: &[u8], now: Moment) -> Vec<CompletedSpan> {
         let mut messages = Vec::new();
         self.scribe.feed(bytes, &mut messages);
         messages.into_iter().flat_map(|message| self.take(message, now)).collect()
     }
 
     /// The attempt ended at `at`, and with it all that was under way.
-    pub(crate) fn end(&mut self, at: Moment) -> Vec<Told> {
+    pub(crate) fn end(&mut self, at: Moment) -> Vec<CompletedSpan> {
         let mut messages = Vec::new();
         self.scribe.finish(&mut messages);
-        let mut told: Vec<Told> = messages.into_iter().flat_map(|message| self.take(message, at)).collect();
-        told.extend(std::mem::take(&mut self.turns).into_values().map(Told::Turn));
+        let mut told: Vec<CompletedSpan> = messages.into_iter().flat_map(|message| self.take(message, at)).collect();
+        told.extend(std::mem::take(&mut self.turns).into_values().map(CompletedSpan::Turn));
         let cut = std::mem::take(&mut self.calls).into_values();
-        told.extend(cut.map(|call| Told::Call(call.ended(at, Ending::Interrupted))));
+        told.extend(cut.map(|call| CompletedSpan::Call(call.ended(at, ToolOutcome::Interrupted))));
         told
     }
 
-    fn take(&mut self, message: Message, now: Moment) -> Vec<Told> {
+    fn take(&mut self, message: TranscriptMessage, now: Moment) -> Vec<CompletedSpan> {
         let is_known = self.known > 0;
         self.known = self.known.saturating_sub(1);
         let at = message.timestamp.as_deref().and_then(parsed).unwrap_or(now);
         match message.kind {
-            Kind::Text | Kind::Thinking => self.part(message, at, is_known),
-            Kind::ToolCall => {
+            EventKind::Text | EventKind::Thinking => self.part(message, at, is_known),
+            EventKind::ToolCall => {
                 if let (Some(id), Some(tool)) = (message.tool_use_id.clone(), message.tool.clone()) {
                     let within = message.parent_tool_use_id.clone();
                     // What a sub-agent answers to is what its call says.
                     self.asked.insert(Some(id.clone()), at);
-                    let ending = Ending::Interrupted;
-                    self.calls.insert(id.clone(), Call { id, within, tool, began: at, ended: at, ending });
+                    let ending = ToolOutcome::Interrupted;
+                    self.calls.insert(id.clone(), ToolCallSpan { id, within, tool, began: at, ended: at, ending });
                 }
                 self.part(message, at, is_known)
             }
-            Kind::ToolResult => {
+            EventKind::ToolResult => {
                 let speaker = message.parent_tool_use_id;
-                let mut told: Vec<Told> = self.turns.remove(&speaker).map(Told::Turn).into_iter().collect();
+                let mut told: Vec<CompletedSpan> = self.turns.remove(&speaker).map(CompletedSpan::Turn).into_iter().collect();
                 self.asked.insert(speaker, at);
                 let Some(call) = message.tool_use_id.and_then(|id| self.calls.remove(&id)) else {
                     return told;
                 };
                 // With a sub-agent's call ends its conversation.
                 self.asked.remove(&Some(call.id.clone()));
-                told.extend(self.turns.remove(&Some(call.id.clone())).map(Told::Turn));
+                told.extend(self.turns.remove(&Some(call.id.clone())).map(CompletedSpan::Turn));
                 let ending = match (message.denied, message.interrupted, message.is_error) {
-                    (true, _, _) => Ending::Denied,
-                    (false, true, _) => Ending::Interrupted,
-                    (false, false, Some(true)) => Ending::Failed,
-                    (false, false, Some(false) | None) => Ending::Returned,
+                    (true, _, _) => ToolOutcome::Denied,
+                    (false, true, _) => ToolOutcome::Interrupted,
+                    (false, false, Some(true)) => ToolOutcome::Failed,
+                    (false, false, Some(false) | None) => ToolOutcome::Returned,
                 };
-                told.push(Told::Call(call.ended(at, ending)));
+                told.push(CompletedSpan::Call(call.ended(at, ending)));
                 told
             }
-            Kind::Prompt | Kind::Note | Kind::Summary => Vec::new(),
-            Kind::Result => self.turns.remove(&None).map(Told::Turn).into_iter().collect(),
+            EventKind::Prompt | EventKind::Note | EventKind::Summary => Vec::new(),
+            EventKind::Result => self.turns.remove(&None).map(CompletedSpan::Turn).into_iter().collect(),
         }
     }
 
     /// A part of the model's message. Returns the message before it, if that was still open, and this one if that was its
     /// last part.
-    fn part(&mut self, message: Message, at: Moment, is_known: bool) -> Vec<Told> {
+    fn part(&mut self, message: TranscriptMessage, at: Moment, is_known: bool) -> Vec<CompletedSpan> {
         // What the agent's program says in the model's place is no turn.
-        let Some(id) = message.id.filter(|_| message.origin == Origin::Model) else { return Vec::new() };
+        let Some(id) = message.id.filter(|_| message.origin == MessageOrigin::Model) else { return Vec::new() };
         let within = message.parent_tool_use_id;
         let began = self.asked.get(&within).copied().unwrap_or(at).min(at);
         let (open, before) = match self.turns.remove(&within) {
             Some(turn) if turn.id == id => (Some(turn), None),
             before => (None, before),
         };
-        let turn = open.unwrap_or(Turn {
+        let turn = open.unwrap_or(TurnSpan {
             id,
-            within: within.clone(),
+            parent: within.clone(),
             session: None,
             model: None,
             began,
             ended: at,
             stop_reason: None,
             usage: None,
-            is_known,
+            is_already_sent: is_known,
         });
-        let turn = Turn {
+        let turn = TurnSpan {
             session: message.session_id.or(turn.session),
             model: message.model.or(turn.model),
             ended: at.max(turn.ended),
             stop_reason: message.stop_reason,
             usage: message.usage,
-            is_known,
+            is_already_sent: is_known,
             ..turn
         };
-        let mut over: Vec<Turn> = before.into_iter().collect();
+        let mut over: Vec<TurnSpan> = before.into_iter().collect();
         if turn.stop_reason.is_some() {
             over.push(turn);
         } else {
@@ -182,13 +182,13 @@ impl Conversation {
         if let Some(last) = over.last() {
             self.asked.insert(within, last.ended);
         }
-        over.into_iter().map(Told::Turn).collect()
+        over.into_iter().map(CompletedSpan::Turn).collect()
     }
 }
 
-impl Call {
-    fn ended(self, at: Moment, ending: Ending) -> Call {
-        Call { ended: at.max(self.began), ending, ..self }
+impl ToolCallSpan {
+    fn ended(self, at: Moment, ending: ToolOutcome) -> ToolCallSpan {
+        ToolCallSpan { ended: at.max(self.began), ending, ..self }
     }
 }
 

@@ -1,9 +1,9 @@
 //! What runs use, as metrics: those of the semantic conventions for model calls, and ours for runs.
 
-use crate::conversation::Turn;
+use crate::conversation::TurnSpan;
 use crate::moments::seconds;
 use crate::names::{self, metrics};
-use longhaul_core::{Fault, Outcome, Span, Tally};
+use longhaul_core::{Fault, Outcome, Span, Usage};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
@@ -30,7 +30,7 @@ const SECOND_BOUNDS: &[f64] =
 
 /// The instruments.
 #[derive(Clone)]
-pub(crate) struct Figures {
+pub(crate) struct Metrics {
     tokens: Histogram<u64>,
     duration: Histogram<f64>,
     runs: Counter<u64>,
@@ -39,9 +39,9 @@ pub(crate) struct Figures {
     cost: Counter<f64>,
 }
 
-impl Figures {
-    pub(crate) fn new(meter: &Meter) -> Figures {
-        Figures {
+impl Metrics {
+    pub(crate) fn new(meter: &Meter) -> Metrics {
+        Metrics {
             tokens: meter
                 .u64_histogram(metrics::TOKENS)
                 .with_unit("{token}")
@@ -79,7 +79,7 @@ impl Figures {
         }
     }
 
-    pub(crate) fn turn(&self, turn: &Turn, common: &[KeyValue]) {
+    pub(crate) fn turn(&self, turn: &TurnSpan, common: &[KeyValue]) {
         let model = turn.model.clone().unwrap_or_default();
         let mut attributes = common.to_vec();
         attributes.push(KeyValue::new(names::OPERATION, "chat"));
@@ -94,18 +94,18 @@ impl Figures {
         }
     }
 
-    pub(crate) fn attempt(&self, fault: Option<Fault>, tally: &Tally, common: &[KeyValue]) {
+    pub(crate) fn attempt(&self, fault: Option<Fault>, tally: &Usage, common: &[KeyValue]) {
         self.attempts.add(1, &with_fault(common, fault));
         self.spent(tally, common);
     }
 
     /// What was spent, by an attempt or for one.
-    pub(crate) fn spent(&self, tally: &Tally, common: &[KeyValue]) {
-        for (kind, cost) in [("stated", tally.cost), ("estimated", tally.cost_estimated)] {
+    pub(crate) fn spent(&self, tally: &Usage, common: &[KeyValue]) {
+        for (kind, cost) in [("stated", tally.reported_cost), ("estimated", tally.estimated_cost)] {
             if cost.0 > 0 {
                 let mut attributes = common.to_vec();
                 attributes.push(KeyValue::new(names::COST_KIND, kind));
-                self.cost.add(cost.dollars(), &attributes);
+                self.cost.add(cost.as_dollars(), &attributes);
             }
         }
     }
@@ -116,7 +116,7 @@ impl Figures {
 
     pub(crate) fn run(&self, outcome: &Outcome, common: &[KeyValue]) {
         let mut attributes = with_fault(common, outcome.fault);
-        attributes.push(KeyValue::new(names::OUTCOME, outcome.kind.word()));
+        attributes.push(KeyValue::new(names::OUTCOME, outcome.kind.as_str()));
         self.runs.add(1, &attributes);
     }
 }

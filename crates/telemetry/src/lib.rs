@@ -19,6 +19,6 @@ mod spans;
 mod telling;
 
 pub use context::Trace;
-pub use pipeline::{Telemetry, TelemetryError, Voice};
+pub use pipeline::{Telemetry, TelemetryError, Exporter};
 pub use settings::{Protocol, Settings, Target};
-pub use telling::Telling;
+pub use telling::TelemetryObserver;

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::context::Ids;
-use crate::figures::Figures;
+use crate::figures::Metrics;
 use crate::settings::{Protocol, Settings, Target};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
@@ -47,23 +47,23 @@ pub enum TelemetryError {
 pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
     metrics: Option<SdkMeterProvider>,
-    voice: Voice,
-    missed: Arc<Mutex<Missed>>,
+    voice: Exporter,
+    missed: Arc<Mutex<DroppedData>>,
     // Last: what is above uses it until it is gone.
     runtime: Runtime,
 }
 
 /// Tells of runs. Each one has a copy.
 #[derive(Clone)]
-pub struct Voice {
+pub struct Exporter {
     tracer: Option<SdkTracer>,
-    figures: Option<Figures>,
+    figures: Option<Metrics>,
     ids: Ids,
 }
 
 /// What did not get to the collector.
 #[derive(Debug, Default)]
-struct Missed {
+struct DroppedData {
     spans: usize,
     /// Exports of metrics in a row; what they had is in the next one that gets through.
     metrics: usize,
@@ -76,31 +76,31 @@ impl Telemetry {
     /// # Errors
     /// [`TelemetryError`]. No run fails for it: whoever asked for telemetry is told.
     pub fn start(settings: &Settings) -> Result<Option<Telemetry>, TelemetryError> {
-        if settings.is_silent() {
+        if settings.is_disabled() {
             return Ok(None);
         }
         // The exporters wait on threads of their own, which this one serves.
         let runtime =
             Builder::new_multi_thread().worker_threads(1).thread_name("telemetry").enable_all().build()?;
         let inside = runtime.enter();
-        let missed: Arc<Mutex<Missed>> = Arc::default();
+        let missed: Arc<Mutex<DroppedData>> = Arc::default();
         let ids = Ids::default();
         let traces = settings.traces.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let exporter = Counted { inner: spans_by(target, &runtime)?, missed: Arc::clone(&missed) };
+            let exporter = CountingExporter { inner: spans_by(target, &runtime)?, missed: Arc::clone(&missed) };
             let provider =
                 SdkTracerProvider::builder().with_id_generator(ids.clone()).with_resource(resource());
             Ok(provider.with_batch_exporter(exporter).build())
         });
         let traces = traces.transpose()?;
         let metrics = settings.metrics.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let exporter = Counted { inner: metrics_by(target, &runtime)?, missed: Arc::clone(&missed) };
+            let exporter = CountingExporter { inner: metrics_by(target, &runtime)?, missed: Arc::clone(&missed) };
             let reader = PeriodicReader::builder(exporter).build();
             Ok(SdkMeterProvider::builder().with_reader(reader).with_resource(resource()).build())
         });
         let metrics = metrics.transpose()?;
-        let voice = Voice {
+        let voice = Exporter {
             tracer: traces.as_ref().map(|provider| provider.tracer(SCOPE)),
-            figures: metrics.as_ref().map(|provider| Figures::new(&provider.meter(SCOPE))),
+            figures: metrics.as_ref().map(|provider| Metrics::new(&provider.meter(SCOPE))),
             ids,
         };
         drop(inside);
@@ -108,7 +108,7 @@ impl Telemetry {
     }
 
     /// For a run of this process.
-    pub fn voice(&self) -> Voice {
+    pub fn exporter(&self) -> Exporter {
         self.voice.clone()
     }
 
@@ -123,12 +123,12 @@ impl Telemetry {
         let late =
             [traces, metrics].into_iter().flatten().find_map(Result::err).map(|error| error.to_string());
         let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
-        missed.told(late)
+        missed.message(late)
     }
 }
 
-impl Missed {
-    fn told(&self, late: Option<String>) -> Option<String> {
+impl DroppedData {
+    fn message(&self, late: Option<String>) -> Option<String> {
         let what = match (self.spans, self.metrics) {
             (0, 0) => late.as_ref().map(|_| "the last of the telemetry".to_owned()),
             (0, _) => Some("the run's metrics".to_owned()),
@@ -140,22 +140,22 @@ impl Missed {
     }
 }
 
-impl Voice {
+impl Exporter {
     /// One that nobody hears.
-    pub(crate) fn silent() -> Voice {
-        Voice { tracer: None, figures: None, ids: Ids::default() }
+    pub(crate) fn disabled() -> Exporter {
+        Exporter { tracer: None, figures: None, ids: Ids::default() }
     }
 
     pub(crate) fn tracer(&self) -> Option<&SdkTracer> {
         self.tracer.as_ref()
     }
 
-    pub(crate) fn figures(&self) -> Option<&Figures> {
+    pub(crate) fn figures(&self) -> Option<&Metrics> {
         self.figures.as_ref()
     }
 
     /// The span that is begun next has these ids.
-    pub(crate) fn settle(&self, ids: (TraceId, SpanId)) {
+    pub(crate) fn set_next_ids(&self, ids: (TraceId, SpanId)) {
         self.ids.settle(ids);
     }
 }
@@ -210,13 +210,13 @@ fn carried(protocol: Protocol) -> Option<Carried> {
 
 /// An exporter that remembers what it could not send: the library tells nobody.
 #[derive(Debug)]
-struct Counted<E> {
+struct CountingExporter<E> {
     inner: E,
-    missed: Arc<Mutex<Missed>>,
+    missed: Arc<Mutex<DroppedData>>,
 }
 
-impl<E> Counted<E> {
-    fn note(&self, result: &OTelSdkResult, count: impl FnOnce(&mut Missed, bool)) {
+impl<E> CountingExporter<E> {
+    fn note(&self, result: &OTelSdkResult, count: impl FnOnce(&mut DroppedData, bool)) {
         let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         count(&mut missed, result.is_err());
         if let Err(error) = result {
@@ -225,7 +225,7 @@ impl<E> Counted<E> {
     }
 }
 
-impl trace::SpanExporter for Counted<SpanExporter> {
+impl trace::SpanExporter for CountingExporter<SpanExporter> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
         let result = self.inner.export(batch).await;
@@ -246,7 +246,7 @@ impl trace::SpanExporter for Counted<SpanExporter> {
     }
 }
 
-impl PushMetricExporter for Counted<MetricExporter> {
+impl PushMetricExporter for CountingExporter<MetricExporter> {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
         let result = self.inner.export(metrics).await;
         self.note(&result, |missed, failed| missed.metrics = if failed { missed.metrics + 1 } else { 0 });

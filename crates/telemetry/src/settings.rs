@@ -61,7 +61,7 @@ impl Settings {
     }
 
     /// Whether nothing is wanted.
-    pub fn is_silent(&self) -> bool {
+    pub fn is_disabled(&self) -> bool {
         self.traces.is_none() && self.metrics.is_none()
     }
 }
@@ -136,11 +136,11 @@ impl Protocol {
     fn named(word: &str) -> Option<Protocol> {
         [Protocol::Grpc, Protocol::HttpProtobuf, Protocol::HttpJson]
             .into_iter()
-            .find(|protocol| protocol.word().eq_ignore_ascii_case(word))
+            .find(|protocol| protocol.as_str().eq_ignore_ascii_case(word))
     }
 
     /// The word in variables.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Protocol::Grpc => "grpc",
             Protocol::HttpProtobuf => "http/protobuf",
@@ -159,7 +159,7 @@ impl Protocol {
 
 impl fmt::Display for Protocol {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.word())
+        out.write_str(self.as_str())
     }
 }
 

@@ -6,14 +6,14 @@
 mod done;
 
 use crate::context::{Trace, within};
-use crate::conversation::{Conversation, Told};
+use crate::conversation::{ConversationSpans, CompletedSpan};
 use crate::moments::system_time;
 use crate::names;
-use crate::pipeline::Voice;
-use done::{About, Done, EndedAttempt, Note, called, called_call, used, word};
+use crate::pipeline::Exporter;
+use done::{RunInfo, SpanData, AttemptSpan, SpanEvent, called, called_call, used, strategy_name};
 use longhaul_agent::Dialect;
 use longhaul_core::{
-    Fault, Moment, Next, Outcome, OutcomeKind, Phase, Record, Run, RunId, Rung, SessionId, Tally,
+    Fault, Moment, AfterAttempt, Outcome, OutcomeKind, Phase, Record, Run, RunId, ResumeStrategy, SessionId, Usage,
 };
 use longhaul_store::Plan;
 use opentelemetry::trace::{
@@ -24,11 +24,11 @@ use opentelemetry_sdk::trace::Span;
 use std::collections::BTreeMap;
 
 /// A run that is being told.
-pub(crate) struct Spans {
-    voice: Voice,
+pub(crate) struct SpanRecorder {
+    voice: Exporter,
     trace: Trace,
     dialect: Box<dyn Dialect>,
-    about: About,
+    about: RunInfo,
     state: Run,
     /// When the run began, or was last let go on.
     began: Moment,
@@ -36,42 +36,42 @@ pub(crate) struct Spans {
     reopened: u32,
     /// Its span, begun with the first of it that is to be told.
     run: Option<Span>,
-    attempt: Option<Attempt>,
-    pause: Option<Pause>,
+    attempt: Option<OpenAttempt>,
+    pause: Option<OpenInterval>,
     /// How many messages of each attempt an earlier supervisor has told of.
     known: BTreeMap<u32, usize>,
-    used: Tally,
+    used: Usage,
 }
 
 /// An attempt that is under way.
-struct Attempt {
+struct OpenAttempt {
     number: u32,
     began: Moment,
     session: SessionId,
-    rung: Option<Rung>,
-    conversation: Conversation,
+    strategy: Option<ResumeStrategy>,
+    conversation: ConversationSpans,
     /// Whether this supervisor reads its stream.
     is_heard: bool,
-    notes: Vec<Note>,
+    notes: Vec<SpanEvent>,
 }
 
 /// A time without an agent.
-enum Pause {
+enum OpenInterval {
     Wait { since: Moment, until: Moment, after: Option<Fault> },
     Check { since: Moment },
 }
 
-impl Spans {
+impl SpanRecorder {
     /// The run of this plan. Of its attempts so many messages are `known`: an earlier supervisor has told of them.
     pub(crate) fn new(
-        voice: Voice,
+        voice: Exporter,
         trace: Trace,
         (run, plan): (&RunId, &Plan),
         dialect: Box<dyn Dialect>,
         known: BTreeMap<u32, usize>,
-    ) -> Spans {
-        let about = About::of(run.to_string(), plan);
-        Spans {
+    ) -> SpanRecorder {
+        let about = RunInfo::new(run.to_string(), plan);
+        SpanRecorder {
             voice,
             trace,
             dialect,
@@ -83,24 +83,24 @@ impl Spans {
             attempt: None,
             pause: None,
             known,
-            used: Tally::default(),
+            used: Usage::default(),
         }
     }
 
     /// Takes in what an earlier supervisor decided at `at`.
-    pub(crate) fn know(&mut self, at: Moment, records: &[Record]) {
-        let voice = std::mem::replace(&mut self.voice, Voice::silent());
+    pub(crate) fn replay(&mut self, at: Moment, records: &[Record]) {
+        let voice = std::mem::replace(&mut self.voice, Exporter::disabled());
         records.iter().for_each(|record| self.take(at, record));
         self.voice = voice;
     }
 
     /// Tells what was decided at `at`.
-    pub(crate) fn tell(&mut self, at: Moment, records: &[Record]) {
+    pub(crate) fn record(&mut self, at: Moment, records: &[Record]) {
         records.iter().for_each(|record| self.take(at, record));
     }
 
     /// Tells what the agent's stream says, at `now`.
-    pub(crate) fn hear(&mut self, bytes: &[u8], now: Moment) {
+    pub(crate) fn on_output(&mut self, bytes: &[u8], now: Moment) {
         let Some(mut attempt) = self.attempt.take() else { return };
         attempt.is_heard = true;
         let told = attempt.conversation.feed(bytes, now);
@@ -109,7 +109,7 @@ impl Spans {
     }
 
     /// The attempt under way, if nothing was heard of it.
-    pub(crate) fn unheard(&self) -> Option<u32> {
+    pub(crate) fn attempt_without_output(&self) -> Option<u32> {
         self.attempt.as_ref().filter(|attempt| !attempt.is_heard).map(|attempt| attempt.number)
     }
 
@@ -120,30 +120,30 @@ impl Spans {
             Record::RunReopened { at, .. } => {
                 self.began = *at;
                 self.reopened += 1;
-                self.used = Tally::default();
+                self.used = Usage::default();
                 self.run = None;
             }
             Record::AttemptStarted { at, plan } => {
                 self.resume(*at);
                 let known = self.known.get(&plan.attempt).copied().unwrap_or_default();
-                self.attempt = Some(Attempt {
+                self.attempt = Some(OpenAttempt {
                     number: plan.attempt,
                     began: *at,
                     session: plan.session.id().clone(),
-                    rung: plan.rung,
-                    conversation: Conversation::new(self.dialect.scribe(plan.attempt), *at, known),
+                    strategy: plan.strategy,
+                    conversation: ConversationSpans::new(self.dialect.transcript_decoder(plan.attempt), *at, known),
                     is_heard: false,
                     notes: Vec::new(),
                 });
             }
-            Record::RungTaken { rung, .. } => {
+            Record::ResumeStrategyChosen { strategy: rung, .. } => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.rung = Some(*rung);
+                    attempt.strategy = Some(*rung);
                 }
             }
-            Record::AttemptSpawned { at, .. } | Record::Said { at, .. } => {
+            Record::AttemptSpawned { at, .. } | Record::PromptSent { at, .. } => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.conversation.told(*at);
+                    attempt.conversation.on_prompt(*at);
                 }
             }
             Record::SessionOpened { session, .. } => {
@@ -151,45 +151,45 @@ impl Spans {
                     attempt.session = session.clone();
                 }
             }
-            Record::StopOrdered { at, why, level, .. } => {
-                let why = [KeyValue::new(names::WHY, word(why)), KeyValue::new(names::LEVEL, word(level))];
+            Record::StopOrdered { at, cause: why, level, .. } => {
+                let why = [KeyValue::new(names::WHY, strategy_name(why)), KeyValue::new(names::LEVEL, strategy_name(level))];
                 self.note("longhaul.stop", *at, why.to_vec());
             }
-            Record::Recovered { at, remains, .. } => {
-                self.note("longhaul.recovered", *at, vec![KeyValue::new(names::WHY, word(remains))]);
+            Record::Recovered { at, finding: remains, .. } => {
+                self.note("longhaul.recovered", *at, vec![KeyValue::new(names::WHY, strategy_name(remains))]);
             }
-            Record::SilenceExcused { at, .. } => self.note("longhaul.silence_excused", *at, Vec::new()),
+            Record::StallDeferred { at, .. } => self.note("longhaul.silence_excused", *at, Vec::new()),
             Record::LimitReached { at, limit, .. } => {
-                self.note("longhaul.limit", *at, vec![KeyValue::new(names::WHY, limit.word())]);
+                self.note("longhaul.limit", *at, vec![KeyValue::new(names::WHY, limit.as_str())]);
             }
             Record::Downtime { .. } => self.note("longhaul.downtime", at, Vec::new()),
-            Record::CancelOrdered { at, .. } => self.note("longhaul.cancel", *at, Vec::new()),
+            Record::CancelRequested { at, .. } => self.note("longhaul.cancel", *at, Vec::new()),
             Record::SuspendOrdered { at, .. } => self.note("longhaul.suspend", *at, Vec::new()),
-            Record::Condensed { tally, .. } => self.spend(tally),
-            Record::AttemptEnded { at, fault, tally, next, .. } => self.end_attempt(*at, *fault, tally, next),
-            Record::CheckOrdered { at } => self.pause = Some(Pause::Check { since: *at }),
-            Record::Checked { at, result } => self.end_check(*at, word(result)),
+            Record::SummaryEnded { usage: tally, .. } => self.spend(tally),
+            Record::AttemptEnded { at, fault, usage: tally, next, .. } => self.end_attempt(*at, *fault, tally, next),
+            Record::CheckStarted { at } => self.pause = Some(OpenInterval::Check { since: *at }),
+            Record::CheckEnded { at, result } => self.end_check(*at, strategy_name(result)),
             Record::RunFinished { at, outcome } => self.end_run(*at, outcome),
             Record::Swept { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Progressed { .. }
-            | Record::Stopped { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::ProgressMade { .. }
+            | Record::AgentStopped { .. }
             | Record::Suspended { .. }
-            | Record::InputEnded { .. }
-            | Record::CheckStopped { .. } => {}
+            | Record::InputClosed { .. }
+            | Record::CheckStopOrdered { .. } => {}
         }
         if let Phase::Waiting { since, until, .. } = self.state.state().phase
             && self.pause.is_none()
         {
-            self.pause = Some(Pause::Wait { since, until, after: self.state.state().fault });
+            self.pause = Some(OpenInterval::Wait { since, until, after: self.state.state().fault });
         }
     }
 
     /// Something happened in the attempt, or in the run.
     fn note(&mut self, name: &'static str, at: Moment, attributes: Vec<KeyValue>) {
         match &mut self.attempt {
-            Some(attempt) => attempt.notes.push(Note { name, at, attributes }),
+            Some(attempt) => attempt.notes.push(SpanEvent { name, at, attributes }),
             None => {
                 if let Some(run) = self.run() {
                     run.add_event_with_timestamp(name, system_time(at), attributes);
@@ -198,25 +198,25 @@ impl Spans {
         }
     }
 
-    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, tally: &Tally, next: &Next) {
+    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, tally: &Usage, next: &AfterAttempt) {
         let Some(mut attempt) = self.attempt.take() else { return };
         let told = attempt.conversation.end(at);
         self.converse(attempt.number, &told);
         let remedy = match next {
-            Next::Attempt { remedy, .. } => Some(remedy),
-            Next::Check | Next::Finish(_) => None,
+            AfterAttempt::Attempt { remedy, .. } => Some(remedy),
+            AfterAttempt::Check | AfterAttempt::Finish(_) => None,
         };
-        let ended = EndedAttempt {
+        let ended = AttemptSpan {
             number: attempt.number,
             began: attempt.began,
             ended: at,
             session: &attempt.session,
-            rung: attempt.rung,
+            strategy: attempt.strategy,
             fault,
             tally,
             remedy,
         };
-        self.over(Done::attempt(&self.about, &ended, attempt.notes));
+        self.over(SpanData::attempt(&self.about, &ended, attempt.notes));
         let common = self.about.common();
         if let Some(figures) = self.voice.figures() {
             figures.attempt(fault, tally, &common);
@@ -225,7 +225,7 @@ impl Spans {
     }
 
     /// What was used between attempts.
-    fn spend(&mut self, tally: &Tally) {
+    fn spend(&mut self, tally: &Usage) {
         let common = self.about.common();
         if let Some(figures) = self.voice.figures() {
             figures.spent(tally, &common);
@@ -235,8 +235,8 @@ impl Spans {
 
     /// A wait is over, if there was one.
     fn resume(&mut self, at: Moment) {
-        let Some(Pause::Wait { since, until, after }) = self.pause.take() else { return };
-        self.over(Done::wait((since, at), until, after));
+        let Some(OpenInterval::Wait { since, until, after }) = self.pause.take() else { return };
+        self.over(SpanData::wait((since, at), until, after));
         let common = self.about.common();
         if let Some(figures) = self.voice.figures() {
             figures.waited(after, at.since(since), &common);
@@ -244,21 +244,21 @@ impl Spans {
     }
 
     fn end_check(&mut self, at: Moment, result: String) {
-        let Some(Pause::Check { since }) = self.pause.take() else { return };
-        self.over(Done::check((since, at), result));
+        let Some(OpenInterval::Check { since }) = self.pause.take() else { return };
+        self.over(SpanData::check((since, at), result));
     }
 
     fn end_run(&mut self, at: Moment, outcome: &Outcome) {
         self.resume(at);
         let attempts = self.state.state().plan.as_ref().map_or(0, |plan| plan.attempt);
         let mut attributes = used(&self.used);
-        attributes.push(KeyValue::new(names::OUTCOME, outcome.kind.word()));
+        attributes.push(KeyValue::new(names::OUTCOME, outcome.kind.as_str()));
         attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(attempts)));
         attributes.extend(outcome.fault.map(|fault| KeyValue::new(names::FAULT, fault.word())));
         if let Some(run) = self.run() {
             run.set_attributes(attributes);
             if outcome.kind != OutcomeKind::Done {
-                let kind = outcome.kind.word();
+                let kind = outcome.kind.as_str();
                 let error = outcome.fault.map_or(kind, Fault::word);
                 run.set_attribute(KeyValue::new(names::ERROR, error));
                 run.set_status(Status::error(kind));
@@ -271,37 +271,37 @@ impl Spans {
         }
     }
 
-    fn converse(&mut self, attempt: u32, told: &[Told]) {
+    fn converse(&mut self, attempt: u32, told: &[CompletedSpan]) {
         for told in told {
             match told {
-                Told::Turn(turn) => {
+                CompletedSpan::Turn(turn) => {
                     let common = self.about.common();
-                    if let Some(figures) = self.voice.figures().filter(|_| !turn.is_known) {
+                    if let Some(figures) = self.voice.figures().filter(|_| !turn.is_already_sent) {
                         figures.turn(turn, &common);
                     }
-                    let done = Done::turn(&self.about, attempt, turn);
-                    self.over_within(attempt, turn.within.as_deref(), done);
+                    let done = SpanData::turn(&self.about, attempt, turn);
+                    self.over_within(attempt, turn.parent.as_deref(), done);
                 }
-                Told::Call(call) => {
-                    self.over_within(attempt, call.within.as_deref(), Done::call(attempt, call));
+                CompletedSpan::Call(call) => {
+                    self.over_within(attempt, call.within.as_deref(), SpanData::call(attempt, call));
                 }
             }
         }
     }
 
     /// A part of an attempt, or of a sub-agent in it.
-    fn over_within(&mut self, attempt: u32, call: Option<&str>, done: Done) {
+    fn over_within(&mut self, attempt: u32, call: Option<&str>, done: SpanData) {
         let parent = call.map_or_else(|| called(attempt), |call| called_call(attempt, call));
         let ids = self.trace.span(&parent);
         self.end(Some(ids), done);
     }
 
     /// A part of the run.
-    fn over(&mut self, done: Done) {
+    fn over(&mut self, done: SpanData) {
         self.end(None, done);
     }
 
-    fn end(&mut self, parent: Option<(TraceId, SpanId)>, done: Done) {
+    fn end(&mut self, parent: Option<(TraceId, SpanId)>, done: SpanData) {
         let Some(run) = self.run().map(|run| run.span_context().clone()) else { return };
         let Some(tracer) = self.voice.tracer() else { return };
         let mut attributes = done.attributes;
@@ -312,9 +312,9 @@ impl Spans {
             .with_kind(done.kind)
             .with_start_time(system_time(done.began))
             .with_attributes(attributes);
-        self.voice.settle(self.trace.span(&done.called));
+        self.voice.set_next_ids(self.trace.span(&done.called));
         let mut span = tracer.build_with_context(builder, &context(&run, parent));
-        for Note { name, at, attributes } in done.notes {
+        for SpanEvent { name, at, attributes } in done.notes {
             span.add_event_with_timestamp(name, system_time(at), attributes);
         }
         if let Some(error) = done.error {
@@ -349,8 +349,8 @@ impl Spans {
                 .with_kind(SpanKind::Internal)
                 .with_start_time(system_time(self.began))
                 .with_attributes(attributes);
-            self.voice.settle(self.trace.span(&called));
-            tracer.build_with_context(builder, &self.trace.outside())
+            self.voice.set_next_ids(self.trace.span(&called));
+            tracer.build_with_context(builder, &self.trace.parent_context())
         }))
     }
 }

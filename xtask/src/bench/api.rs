@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 /// A running API. Its threads end with the process.
 pub struct Api {
     address: SocketAddr,
-    asked: Arc<Mutex<Asked>>,
+    asked: Arc<Mutex<RequestStats>>,
 }
 
 /// What it has been asked so far.
 #[derive(Clone, Default)]
-pub struct Asked {
+pub struct RequestStats {
     /// The first request for a message: a wall begins with it.
     pub first: Option<Instant>,
     /// Requests refused by the wall.
@@ -30,7 +30,7 @@ impl Api {
     pub fn start(wall: Duration) -> io::Result<Api> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
-        let asked = Arc::new(Mutex::new(Asked::default()));
+        let asked = Arc::new(Mutex::new(RequestStats::default()));
         let shared = Arc::clone(&asked);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -46,12 +46,12 @@ impl Api {
         format!("http://{}", self.address)
     }
 
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> RequestStats {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-fn serve(stream: TcpStream, wall: Duration, asked: &Mutex<Asked>) -> io::Result<()> {
+fn serve(stream: TcpStream, wall: Duration, asked: &Mutex<RequestStats>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
@@ -71,7 +71,7 @@ fn serve(stream: TcpStream, wall: Duration, asked: &Mutex<Asked>) -> io::Result<
     Ok(())
 }
 
-fn refused(wall: Duration, asked: &Mutex<Asked>) -> bool {
+fn refused(wall: Duration, asked: &Mutex<RequestStats>) -> bool {
     let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
     let refused = now - *asked.first.get_or_insert(now) < wall;

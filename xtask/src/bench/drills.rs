@@ -1,7 +1,7 @@
 //! Every scenario with both agents: what each must end as, and what it did end as.
 
 use super::Bench;
-use super::place::Place;
+use super::place::Sandbox;
 use super::section::{Row, Section};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         (&["scripted", "claude"], &["all"])
     };
     for agent in agents {
-        let cards = drill(bench, &Place::new()?, agent, scenarios)?;
+        let cards = drill(bench, &Sandbox::new()?, agent, scenarios)?;
         for card in &cards {
             let _ = writeln!(table, "{}", line(card));
         }
@@ -40,7 +40,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
 }
 
 /// The scorecards of some drills; their directories are in the place, if `args` says to keep them.
-pub fn drill(bench: &Bench, place: &Place, agent: &str, args: &[&str]) -> io::Result<Vec<Value>> {
+pub fn drill(bench: &Bench, place: &Sandbox, agent: &str, args: &[&str]) -> io::Result<Vec<Value>> {
     let mut command = place.command(&bench.longhaul);
     command.arg("drill").args(args).args(["--output-format", "json", "--quiet", "--agent", agent]);
     command.arg("--agent-path").arg(&bench.claude);
@@ -58,18 +58,18 @@ fn line(card: &Value) -> String {
         .filter_map(|one| one["fault"].as_str())
         .collect();
     let cells = [
-        word(&card["scenario"]),
-        word(&card["agent"]),
+        scenario_word(&card["scenario"]),
+        scenario_word(&card["agent"]),
         compared(&card["outcome"]),
         compared(&card["fault"]),
         compared(&card["exit_code"]),
         if survived.is_empty() { "–".to_owned() } else { survived.join(", ") },
-        word(&card["attempts"]),
-        word(&card["requests"]),
+        scenario_word(&card["attempts"]),
+        scenario_word(&card["requests"]),
         off(&card["tokens"]["all"]),
         off(&card["cost_micro_usd"]),
         format!("{:.1}", card["wall_ms"].as_f64().unwrap_or(f64::NAN) / 1e3),
-        word(&card["processes_left"]),
+        scenario_word(&card["processes_left"]),
         if card["agrees"] == true { "yes".to_owned() } else { "**no**".to_owned() },
     ];
     format!("| {} |", cells.join(" | "))
@@ -84,13 +84,13 @@ fn off(totals: &Value) -> String {
 
 fn compared(pair: &Value) -> String {
     if pair["expected"] == pair["actual"] {
-        word(&pair["actual"])
+        scenario_word(&pair["actual"])
     } else {
-        format!("{} → {}", word(&pair["expected"]), word(&pair["actual"]))
+        format!("{} → {}", scenario_word(&pair["expected"]), scenario_word(&pair["actual"]))
     }
 }
 
-fn word(value: &Value) -> String {
+fn scenario_word(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
         Value::String(text) => text.clone(),

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::drills::drill;
-use super::place::{Place, newest};
+use super::place::{Sandbox, newest};
 use super::section::{Row, Section};
 use serde_json::Value;
 use std::path::Path;
@@ -21,16 +21,16 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         stall_s.ok_or_else(|| io::Error::other(format!("scenario {HANG} names no stall timeout")))?;
     let mut rows = Vec::new();
     for agent in ["scripted", "claude"] {
-        let whole = wall_s(&drill(bench, &Place::new()?, agent, &[HOPELESS])?);
+        let whole = wall_s(&drill(bench, &Sandbox::new()?, agent, &[HOPELESS])?);
         rows.push(Row::at_most(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", whole));
-        let place = Place::new()?;
+        let place = Sandbox::new()?;
         let whole = wall_s(&drill(bench, &place, agent, &[HANG, "--keep"])?);
         let hung = hung_s(&newest(&newest(&place.temporary(), 1)?.join("longhaul/runs"), 2)?)?;
         rows.push(
             Row::at_most(format!("a hang, {agent}"), stall_s + OVER_STALL_BAR_S, "s", hung)
                 .because(&format!("stall timeout {stall_s} s + 8 s")),
         );
-        rows.push(Row::told(format!("the whole run with the hang in it, {agent}"), "s", whole));
+        rows.push(Row::render(format!("the whole run with the hang in it, {agent}"), "s", whole));
     }
     Ok(Section {
         about: "The drills `auth-401`, whole, and `silent-pings`, from the last progress before the hang to the end of \

@@ -1,6 +1,6 @@
 //! A hundred live runs in one process of the library; the process itself is an example of it.
 
-use super::place::Place;
+use super::place::Sandbox;
 use super::section::{Row, Section};
 use super::{Bench, build};
 use serde_json::Value;
@@ -13,7 +13,7 @@ const LINES_PER_SECOND: usize = 20;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let example = build(&bench.root, &["--package", "longhaul", "--example", "fleet"], "examples/fleet")?;
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let (runs, seconds) = (bench.count(100, 10), bench.count(25, 3));
     let mut command = place.command(&example);
     command.arg(&bench.longhaul).args([runs, LINES_PER_SECOND, seconds].map(|number| number.to_string()));
@@ -35,7 +35,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 "% of a core",
                 percent,
             ),
-            Row::told("CPU a line", "µs", percent * 1e4 / lines),
+            Row::render("CPU a line", "µs", percent * 1e4 / lines),
             Row::at_most(format!("peak memory, {runs} runs"), MEMORY_BAR_MB, "MB", number("peak_mb")),
             Row::must(
                 "no run began or ended in the window",
@@ -43,7 +43,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 found["steady"].to_string(),
                 found["steady"] == true,
             ),
-            Row::told("lines read", "a second", lines),
+            Row::render("lines read", "a second", lines),
             Row::must("runs that ended as done", runs.to_string(), done.to_string(), done == runs),
         ],
         appendix: String::new(),

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::disk::Disk;
-use super::place::Place;
+use super::place::Sandbox;
 use super::sample::{median, ms};
 use super::section::{Row, Section};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const QUEUE_BAR_MS: f64 = 8.0;
 const POINTS: usize = 200;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     put_playbook(&place)?;
     let transcript = place.path().join("session.jsonl");
     fs::write(&transcript, "{}\n")?;
@@ -55,11 +55,11 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let mut rows = vec![
         Row::at_most("a session is told all of 200 points", TELL_BAR_MS, "ms", median(&told)),
         Row::at_most("the same, the best of them in 2000 tokens", TELL_BAR_MS, "ms", median(&some)),
-        Row::told("a prompt of a session that was told", "ms", median(&again)),
+        Row::render("a prompt of a session that was told", "ms", median(&again)),
         Row::at_most("what a session teaches is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
             .because("8 ms and one sync")
             .against(median(&queued) / sync, "the append"),
-        Row::told("append and fdatasync of 4 KiB", "ms", sync),
+        Row::render("append and fdatasync of 4 KiB", "ms", sync),
     ];
     if let Some(count) = flushes(&hook("SessionEnd"), &ended, &place)? {
         rows.push(Row::must("flushes to the disk to queue it", "1", count.to_string(), count == 1));
@@ -86,7 +86,7 @@ fn called(command: &mut Command, input: &Value) -> io::Result<Duration> {
 }
 
 /// How often the hook flushes to the disk, as strace counts it; nothing without strace.
-fn flushes(hook: &Command, input: &Value, place: &Place) -> io::Result<Option<usize>> {
+fn flushes(hook: &Command, input: &Value, place: &Sandbox) -> io::Result<Option<usize>> {
     let trace = place.path().join("strace");
     let mut strace = place.command("strace");
     strace.args(["-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o"]).arg(&trace);
@@ -99,7 +99,7 @@ fn flushes(hook: &Command, input: &Value, place: &Place) -> io::Result<Option<us
     Ok(Some(text.lines().filter(|line| line.contains("sync(")).count()))
 }
 
-fn put_playbook(place: &Place) -> io::Result<()> {
+fn put_playbook(place: &Sandbox) -> io::Result<()> {
     let text =
         "is built with `make release` after `make check`; it takes some minutes and needs the network once";
     let point = |number: usize| {

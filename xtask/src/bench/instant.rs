@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::disk::Disk;
-use super::place::Place;
+use super::place::Sandbox;
 use super::process::timed;
 use super::sample::{median, ms};
 use super::section::{Row, Section};
@@ -13,7 +13,7 @@ const BAR_MS: f64 = 25.0;
 const BAR_SYNCS: f64 = 6.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let mut disk = Disk::at(place.path())?;
     let run = || -> io::Result<Duration> {
         timed(place.scripted_run(&bench.longhaul, "json")?.env("LONGHAUL_SCRIPTED_INSTANT", "1"))
@@ -36,8 +36,8 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             Row::at_most("a whole run", BAR_MS + BAR_SYNCS * sync, "ms", run)
                 .because("25 ms and six syncs")
                 .against(run / agent, "the agent alone"),
-            Row::told("the agent alone", "ms", agent),
-            Row::told("append and fdatasync of 4 KiB", "ms", sync),
+            Row::render("the agent alone", "ms", agent),
+            Row::render("append and fdatasync of 4 KiB", "ms", sync),
         ],
         appendix: String::new(),
     })

@@ -3,7 +3,7 @@
 use super::Bench;
 use super::api::Api;
 use super::disk::Disk;
-use super::place::{Place, newest};
+use super::place::{Sandbox, newest};
 use super::process::timed;
 use super::sample::{median, ms};
 use super::section::{Row, Section};
@@ -19,7 +19,7 @@ const PROMPT: &str = "Say that you are done.";
 const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let api = Api::start(Duration::ZERO)?;
     let mut disk = Disk::at(place.path())?;
     let bare = || {
@@ -68,12 +68,12 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         rows: vec![
             Row::at_most("`longhaul run` over bare `claude -p`, difference of medians", BAR_MS, "ms", more)
                 .against(supervised / alone, "bare"),
-            Row::told("the same, median of the pairs' differences", "ms", median(&added)),
-            Row::told("`longhaul run` before its agent's start and after its end", "ms", median(&own)),
-            Row::told("`longhaul run`", "ms", supervised),
-            Row::told("bare `claude -p`", "ms", alone),
-            Row::told("`sh -c claude -p` over bare", "ms", shell - alone),
-            Row::told("append and fdatasync of 4 KiB", "ms", median(&syncs)),
+            Row::render("the same, median of the pairs' differences", "ms", median(&added)),
+            Row::render("`longhaul run` before its agent's start and after its end", "ms", median(&own)),
+            Row::render("`longhaul run`", "ms", supervised),
+            Row::render("bare `claude -p`", "ms", alone),
+            Row::render("`sh -c claude -p` over bare", "ms", shell - alone),
+            Row::render("append and fdatasync of 4 KiB", "ms", median(&syncs)),
         ],
         appendix: String::new(),
     })

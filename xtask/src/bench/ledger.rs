@@ -1,7 +1,7 @@
 //! The commands that read the ledger, over a home as it is after years: a hundred thousand runs of ten attempts each.
 
 use super::Bench;
-use super::place::Place;
+use super::place::Sandbox;
 use super::process::{metered, timed};
 use super::runs;
 use super::sample::{median, ms};
@@ -18,7 +18,7 @@ const REBUILD_BAR: f64 = 2_000.0;
 const MEMORY_BAR_MIB: f64 = 100.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let count = bench.count(100_000, 1_000);
     let begun = Instant::now();
     let some_run = runs::make(&place.longhaul_home(), count, ATTEMPTS)?;
@@ -72,13 +72,13 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let median = took(args)?;
         let row = match bar {
             Some(bar) => Row::at_most(what, bar, "ms", median),
-            None => Row::told(what, "ms", median),
+            None => Row::render(what, "ms", median),
         };
         rows.push(row.against(median / bare, "`--version`"));
     }
     rows.push(Row::at_most("the most memory of any of them", MEMORY_BAR_MIB, "MiB", peak_mib));
-    rows.push(Row::told("`ledger verify`", "s", verified.as_secs_f64()));
-    rows.push(Row::told("making the runs, by this bench", "s", made.as_secs_f64()));
+    rows.push(Row::render("`ledger verify`", "s", verified.as_secs_f64()));
+    rows.push(Row::render("making the runs, by this bench", "s", made.as_secs_f64()));
     Ok(Section {
         about: "A home of 100,000 runs in 365 days, 10 attempts each, every one with its journal and what it spent by model. \
                 Commands are timed from launch to exit, medians; the page cache is warm.",

@@ -1,9 +1,9 @@
 //! `longhaul logs` of a run that said much: how soon there is something to read, and how much memory all of it takes.
 
 use super::Bench;
-use super::place::Place;
-use super::process::{Guarded, metered, timed};
-use super::runs::{self, Story, Try};
+use super::place::Sandbox;
+use super::process::{KillOnDrop, metered, timed};
+use super::runs::{self, RunFixture, AttemptFixture};
 use super::sample::{median, ms};
 use super::section::{Row, Section};
 use longhaul_core::Outcome;
@@ -18,11 +18,11 @@ const FIRST_BAR_MS: f64 = 100.0;
 const MEMORY_BAR_MIB: f64 = 32.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let bytes = bench.count(100_000_000, 2_000_000) as u64;
     // Two attempts, each of which said half of it.
-    let half = Try { works_seconds: 40_000, fault: None, waits_seconds: 1 };
-    let story = Story {
+    let half = AttemptFixture { works_seconds: 40_000, fault: None, waits_seconds: 1 };
+    let story = RunFixture {
         number: 1,
         began: 1_767_225_600_000,
         name: None,
@@ -55,7 +55,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let (what, median) = (format!("{what}: to the first byte"), median(&samples));
         // What lies before the part that is wanted has to be read.
         rows.push(if number == 1 {
-            Row::told(what, "ms", median)
+            Row::render(what, "ms", median)
         } else {
             Row::at_most(what, FIRST_BAR_MS, "ms", median)
         });
@@ -63,7 +63,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     }
     let mut whole: Command = place.command(&bench.longhaul);
     let whole = timed(whole.args(["logs", &run]))?;
-    rows.push(Row::told("`logs RUN`: all of it", "s", whole.as_secs_f64()));
+    rows.push(Row::render("`logs RUN`: all of it", "s", whole.as_secs_f64()));
     rows.push(Row::at_most(
         "the most memory of any of them, to the end",
         MEMORY_BAR_MIB,
@@ -87,7 +87,7 @@ fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
         let (mut written, mut call, mut said) = (0, 0, Vec::new());
         while written < bytes / 2 {
             said.clear();
-            runs::said(&mut said, attempt, call, began + call * 1_000)?;
+            runs::transcript_line(&mut said, attempt, call, began + call * 1_000)?;
             transcript.write_all(&said)?;
             let event = json!({ "type": "user", "message": { "role": "user", "content": String::from_utf8_lossy(&said) } });
             let line = format!("{event}\n");
@@ -103,7 +103,7 @@ fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
 /// How long it takes until something is printed. Nobody reads the rest.
 fn first_byte(command: &mut Command) -> io::Result<Duration> {
     let begun = Instant::now();
-    let mut child = Guarded(command.stdout(Stdio::piped()).spawn()?);
+    let mut child = KillOnDrop(command.stdout(Stdio::piped()).spawn()?);
     let stdout = child.0.stdout.as_mut().ok_or_else(|| io::Error::other("stdout is piped"))?;
     let mut first = [0];
     stdout.read_exact(&mut first)?;

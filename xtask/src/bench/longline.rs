@@ -1,7 +1,7 @@
 //! A line of 64 MB: agents write whole files and images into one.
 
 use super::Bench;
-use super::place::Place;
+use super::place::Sandbox;
 use super::process::metered;
 use super::sample::ms;
 use super::section::{Row, Section};
@@ -21,7 +21,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     };
     let mut rows = Vec::new();
     for (name, bytes) in sizes {
-        let place = Place::new()?;
+        let place = Sandbox::new()?;
         let recording = place.path().join("recording.jsonl");
         record(&bench.root, &recording, *bytes)?;
         let mut command = place.scripted_run(&bench.longhaul, "json")?;
@@ -32,7 +32,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         rows.push(
             Row::at_most(format!("{name}: peak memory"), PEAK_BAR_MB, "MB", peak).against(times, "the line"),
         );
-        rows.push(Row::told(format!("{name}: CPU of the supervisor"), "ms", ms(run.cpu)));
+        rows.push(Row::render(format!("{name}: CPU of the supervisor"), "ms", ms(run.cpu)));
     }
     Ok(Section {
         about: "A run whose stream has one very long line, a tool's result, in front of the answer.",

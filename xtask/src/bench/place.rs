@@ -9,17 +9,17 @@ use std::{env, fs, io};
 use tempfile::TempDir;
 
 /// The place; gone when dropped.
-pub struct Place {
+pub struct Sandbox {
     dir: TempDir,
 }
 
-impl Place {
-    pub fn new() -> io::Result<Place> {
+impl Sandbox {
+    pub fn new() -> io::Result<Sandbox> {
         let dir = tempfile::Builder::new().prefix("longhaul-bench-").tempdir()?;
         for name in ["home", "work", "longhaul", "tmp"] {
             fs::create_dir(dir.path().join(name))?;
         }
-        Ok(Place { dir })
+        Ok(Sandbox { dir })
     }
 
     pub fn path(&self) -> &Path {

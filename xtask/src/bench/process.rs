@@ -74,9 +74,9 @@ pub fn sleeps(pid: u32) -> u64 {
 }
 
 /// A child that is killed when dropped, so that a failing bench leaves nothing behind.
-pub struct Guarded(pub Child);
+pub struct KillOnDrop(pub Child);
 
-impl Drop for Guarded {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         // Gone already in every good case.
         let _ = self.0.kill();

@@ -2,8 +2,8 @@
 
 use super::Bench;
 use super::api::Api;
-use super::place::Place;
-use super::process::{Guarded, timed};
+use super::place::Sandbox;
+use super::process::{KillOnDrop, timed};
 use super::sample::{median, ms};
 use super::section::{Row, Section};
 use crate::faults::{journal, processes};
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let (mut recovered, mut bare) = (Vec::new(), Vec::new());
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     // The first start writes the agent's configuration and fills the page cache.
     asked_first(&place, bench, None)?;
     for _ in 0..bench.count(10, 2) {
@@ -47,26 +47,26 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 recovered - bare,
             )
             .against(recovered / bare, "bare"),
-            Row::told("`longhaul recover` to the first request", "ms", recovered),
-            Row::told("bare `claude -p --resume` to its first request", "ms", bare),
+            Row::render("`longhaul recover` to the first request", "ms", recovered),
+            Row::render("bare `claude -p --resume` to its first request", "ms", bare),
         ],
         appendix: String::new(),
     })
 }
 
 /// Kills a run in its first request and recovers it: its session, and the time to the next request.
-fn recover(place: &Place, bench: &Bench) -> io::Result<(String, Duration)> {
+fn recover(place: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
     let api = Api::start(WALL)?;
     let mut run = place.agent_command(&bench.longhaul, &api);
     run.args(["run", PROMPT, "--output-format", "json", "--agent-path"]).arg(&bench.claude).args(PERMISSION);
-    let run = Guarded(run.spawn()?);
+    let run = KillOnDrop(run.spawn()?);
     let first = until("the first request", || api.asked().first)?;
     let agent = until("the agent is known", || journal::agent(place))?;
     sleep(WRITES_WITHIN);
     // Kills longhaul, and waits for its end.
     drop(run);
     processes::signal(agent, Signal::KILL, place);
-    until("the agent is gone", || processes::of(place).is_empty().then_some(()))?;
+    until("the agent is gone", || processes::matching(place).is_empty().then_some(()))?;
     sleep(WALL.saturating_sub(first.elapsed()) + LOOK_EVERY);
 
     let begun = Instant::now();
@@ -80,7 +80,7 @@ fn recover(place: &Place, bench: &Bench) -> io::Result<(String, Duration)> {
 }
 
 /// How long the agent alone takes to its first request, on this session or a new one.
-fn asked_first(place: &Place, bench: &Bench, session: Option<&str>) -> io::Result<Duration> {
+fn asked_first(place: &Sandbox, bench: &Bench, session: Option<&str>) -> io::Result<Duration> {
     let api = Api::start(Duration::ZERO)?;
     let mut bare: Command = place.agent_command(&bench.claude, &api);
     bare.args(["-p", "Go on.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);

@@ -3,7 +3,7 @@
 mod stories;
 
 use super::Bench;
-use super::place::Place;
+use super::place::Sandbox;
 use super::process::{metered, timed};
 use super::runs;
 use super::sample::median;
@@ -20,7 +20,7 @@ const WEEK_MS: u64 = 7 * 86_400_000;
 const LONGEST_MS: u64 = 8 * 3_600_000;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let count = bench.count(500, 24) as u64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_millis();
     let first = now as u64 - WEEK_MS + 60_000;
@@ -56,24 +56,24 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             Row::at_most("the page", PAGE_BAR_S, "s", html),
             Row::at_most("the page, of runs that the ledger does not know yet", PAGE_BAR_S, "s", first),
             Row::at_most("the page: its size", SIZE_BAR_MB, "MB", megabytes),
-            Row::told("as text", "s", text),
-            Row::told("as JSON", "s", json),
-            Row::told("the page: peak memory", "MiB", peak),
-            Row::told("attempts that it tells of", "", told.attempts),
-            Row::told("tool calls that it tells of", "", told.calls),
+            Row::render("as text", "s", text),
+            Row::render("as JSON", "s", json),
+            Row::render("the page: peak memory", "MiB", peak),
+            Row::render("attempts that it tells of", "", told.attempts),
+            Row::render("tool calls that it tells of", "", told.calls),
         ],
         appendix: String::new(),
     })
 }
 
 /// How much a report tells of.
-struct Told {
+struct ReportCounts {
     attempts: f64,
     calls: f64,
 }
 
 /// Reads the report as JSON: a fast report of nothing would prove nothing.
-fn told(command: &mut Command, count: u64) -> io::Result<Told> {
+fn told(command: &mut Command, count: u64) -> io::Result<ReportCounts> {
     let report: Value = serde_json::from_slice(&command.stdout(Stdio::piped()).output()?.stdout)?;
     let runs = report["runs"].as_array().map(Vec::as_slice).unwrap_or_default();
     if runs.len() as u64 != count || runs.iter().any(|run| run["calls"]["last"][0]["tool"].is_null()) {
@@ -83,7 +83,7 @@ fn told(command: &mut Command, count: u64) -> io::Result<Told> {
         )));
     }
     let sum = |of: &dyn Fn(&Value) -> Option<usize>| runs.iter().filter_map(of).sum::<usize>() as f64;
-    Ok(Told {
+    Ok(ReportCounts {
         attempts: sum(&|run| run["attempts"].as_array().map(Vec::len)),
         calls: sum(&|run| run["calls"]["last"].as_array().map(Vec::len)),
     })

@@ -2,10 +2,10 @@
 //! agents.
 
 use jiff::Timestamp;
-use longhaul_agent::message::{Kind, Message, Origin};
+use longhaul_agent::message::{EventKind, TranscriptMessage, MessageOrigin};
 use longhaul_core::{
-    Fault, Moment, Next, Outcome, OutcomeKind, Preset, Proc, Record, Remedy, Say, SessionPlan, SpawnPlan,
-    Tally, Tokens, Usd,
+    Fault, Moment, AfterAttempt, Outcome, OutcomeKind, Preset, ProcessId, Record, Remedy, PromptKind, SessionPlan, AttemptPlan,
+    Usage, Tokens, Usd,
 };
 use serde_json::json;
 use std::fs::{self, File};
@@ -20,14 +20,14 @@ const LETTERS: &[u8; 19] = b"bcdfghjkmnpqrstvwxz";
 pub const MODELS: [&str; 3] = ["claude-opus-5-5", "claude-sonnet-4-5", "claude-haiku-5-5"];
 
 /// A run that is to be made.
-pub struct Story {
+pub struct RunFixture {
     /// Its number: everything that is of no interest follows from it.
     pub number: u64,
     /// When it was begun, in milliseconds since 1970.
     pub began: u64,
     pub name: Option<&'static str>,
     pub task: String,
-    pub attempts: Vec<Try>,
+    pub attempts: Vec<AttemptFixture>,
     /// How it ended; nothing for one that broke off.
     pub outcome: Option<Outcome>,
     /// How many tool calls each attempt made. Without any there is no transcript.
@@ -36,7 +36,7 @@ pub struct Story {
 
 /// An attempt of it.
 #[derive(Clone, Copy)]
-pub struct Try {
+pub struct AttemptFixture {
     pub works_seconds: u64,
     pub fault: Option<Fault>,
     /// How long the run waits then.
@@ -48,12 +48,12 @@ pub struct Try {
 pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
     for number in 0..count as u64 {
         let kind = if number.is_multiple_of(10) { OutcomeKind::Failed } else { OutcomeKind::Done };
-        let overloaded = Try { works_seconds: 400, fault: Some(Fault::Overloaded), waits_seconds: 200 };
+        let overloaded = AttemptFixture { works_seconds: 400, fault: Some(Fault::Overloaded), waits_seconds: 200 };
         let mut tries = vec![overloaded; attempts as usize];
         if let Some(last) = tries.last_mut() {
             last.fault = None;
         }
-        let story = Story {
+        let story = RunFixture {
             number,
             began: FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000,
             name: None,
@@ -68,7 +68,7 @@ pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
 }
 
 /// Makes a run, and returns its directory.
-pub fn write(home: &Path, story: &Story) -> io::Result<PathBuf> {
+pub fn write(home: &Path, story: &RunFixture) -> io::Result<PathBuf> {
     let number = story.number;
     let dir = home.join("runs").join(&stamp(story.began)[..10]).join(id(number));
     fs::create_dir_all(dir.join("attempts"))?;
@@ -101,7 +101,7 @@ pub fn write(home: &Path, story: &Story) -> io::Result<PathBuf> {
         for attempt in 1..=story.attempts.len() as u32 {
             let began = began(story, attempt);
             for call in 0..u64::from(story.calls) {
-                said(&mut transcript, attempt, call, began + call * 3_000)?;
+                transcript_line(&mut transcript, attempt, call, began + call * 3_000)?;
             }
         }
         transcript.flush()?;
@@ -116,7 +116,7 @@ pub fn transcript(dir: &Path) -> io::Result<BufWriter<File>> {
 }
 
 /// Writes what was said about one tool call: the model's words, the call, and what it brought. Some three kilobytes.
-pub fn said(out: &mut impl Write, attempt: u32, call: u64, at: u64) -> io::Result<()> {
+pub fn transcript_line(out: &mut impl Write, attempt: u32, call: u64, at: u64) -> io::Result<()> {
     // In turn; what is called most comes most often.
     let (tool, input) = match call % 5 {
         0 => ("Read", json!({ "file_path": format!("/home/me/projects/src/part_{call}.rs") })),
@@ -129,24 +129,24 @@ pub fn said(out: &mut impl Write, attempt: u32, call: u64, at: u64) -> io::Resul
     };
     let id = format!("toolu_{attempt}_{call}");
     let timestamp = Some(stamp(at));
-    let text = Message {
+    let text = TranscriptMessage {
         timestamp: timestamp.clone(),
         content: Some(format!("Next I look at part {call}; the test before it passes now.")),
-        ..Message::new(Kind::Text, Origin::Model, attempt)
+        ..TranscriptMessage::new(EventKind::Text, MessageOrigin::Model, attempt)
     };
-    let called = Message {
+    let called = TranscriptMessage {
         timestamp: timestamp.clone(),
         tool: Some(tool.to_owned()),
         tool_use_id: Some(id.clone()),
         input: Some(serde_json::value::to_raw_value(&input)?),
-        ..Message::new(Kind::ToolCall, Origin::Model, attempt)
+        ..TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, attempt)
     };
-    let brought = Message {
+    let brought = TranscriptMessage {
         timestamp,
         content: Some("test parts::a_part_does_what_it_says ... ok\n".repeat(50)),
         tool_use_id: Some(id),
         is_error: Some(call % 9 == 7),
-        ..Message::new(Kind::ToolResult, Origin::Tool, attempt)
+        ..TranscriptMessage::new(EventKind::ToolResult, MessageOrigin::Tool, attempt)
     };
     for message in [text, called, brought] {
         serde_json::to_writer(&mut *out, &message)?;
@@ -196,56 +196,56 @@ fn spent(number: u64) -> serde_json::Value {
 }
 
 /// When an attempt began.
-fn began(story: &Story, attempt: u32) -> u64 {
+fn began(story: &RunFixture, attempt: u32) -> u64 {
     let before = &story.attempts[..attempt as usize - 1];
     // It took the first a moment to be there.
     let seconds: u64 = before.iter().map(|each| each.works_seconds + each.waits_seconds).sum();
     story.began + (1 + seconds) * 1_000
 }
 
-fn steps(story: &Story) -> Vec<(Moment, Vec<Record>)> {
+fn steps(story: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
     let session = format!("{:08x}-0000-4000-8000-000000000000", story.number);
     let plan = |attempt: u32, after: Option<Fault>| {
         let session = session.as_str().into();
         let plan = if attempt == 1 { SessionPlan::New(session) } else { SessionPlan::Resume(session) };
-        SpawnPlan::new(attempt, plan, after.map_or(Say::Task, Say::Continue))
+        AttemptPlan::new(attempt, plan, after.map_or(PromptKind::Task, PromptKind::Continue))
     };
     let mut steps = Vec::new();
     let mut after = None;
     for (attempt, tried) in (1..).zip(&story.attempts) {
-        let Try { works_seconds, fault, waits_seconds } = *tried;
+        let AttemptFixture { works_seconds, fault, waits_seconds } = *tried;
         let at = |seconds: u64| Moment(began(story, attempt) + seconds * 1_000);
         let ended = at(works_seconds);
         let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, after) };
         let first = (attempt == 1).then_some(Record::RunStarted { at: at(0) });
         steps.push((at(0), first.into_iter().chain([started]).collect()));
-        let proc = Proc { pid: 4_711, start_ticks: 123_456 };
-        steps.push((at(0), vec![Record::AttemptSpawned { at: at(0), proc }]));
+        let proc = ProcessId { pid: 4_711, start_ticks: 123_456 };
+        steps.push((at(0), vec![Record::AttemptSpawned { at: at(0), process: proc }]));
         steps.push((at(1), vec![Record::SessionOpened { at: at(1), session: session.as_str().into() }]));
         if works_seconds >= 20 {
-            steps.push((at(20), vec![Record::Progressed { at: at(20), forgives: true }]));
+            steps.push((at(20), vec![Record::ProgressMade { at: at(20), resets_retries: true }]));
         }
         let is_last = attempt as usize == story.attempts.len();
         let next = match (is_last, story.outcome) {
             (true, None) => break,
-            (true, Some(outcome)) => Next::Finish(outcome),
+            (true, Some(outcome)) => AfterAttempt::Finish(outcome),
             (false, _) => {
                 let at = at(works_seconds + waits_seconds);
-                Next::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
+                AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
             }
         };
         let record = Record::AttemptEnded {
             at: ended,
             fault,
-            tally: Tally {
+            usage: Usage {
                 tokens: tokens(),
                 messages: 12,
                 turns: 12,
-                cost: Usd(cost(story.number)),
-                ..Tally::default()
+                reported_cost: Usd(cost(story.number)),
+                ..Usage::default()
             },
             result: None,
-            denied: 0,
+            denied_calls: 0,
             questions: Default::default(),
             background: 0,
             continuity: None,
@@ -253,7 +253,7 @@ fn steps(story: &Story) -> Vec<(Moment, Vec<Record>)> {
             next,
         };
         steps.push((ended, vec![record]));
-        let swept = Record::Swept { at: ended, ended: 0 };
+        let swept = Record::Swept { at: ended, stopped_processes: 0 };
         let finished = story.outcome.filter(|_| is_last);
         let finished = finished.map(|outcome| Record::RunFinished { at: ended, outcome });
         steps.push((ended, [swept].into_iter().chain(finished).collect()));

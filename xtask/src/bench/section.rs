@@ -55,7 +55,7 @@ impl Row {
     }
 
     /// A figure without a bar.
-    pub fn told(what: impl Into<String>, unit: &str, measured: f64) -> Row {
+    pub fn render(what: impl Into<String>, unit: &str, measured: f64) -> Row {
         let measured = quantity(measured, unit);
         Row { what: what.into(), bar: String::new(), measured, ratio: String::new(), met: None }
     }

@@ -5,7 +5,7 @@
 //! come from the scripted agent, and only the supervisor's own time and memory are counted.
 
 use super::Bench;
-use super::place::Place;
+use super::place::Sandbox;
 use super::process::{Metered, metered};
 use super::section::{Row, Section};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             let cpu_row = if largest {
                 Row::at_most(what, CPU_BAR_US, "µs", cpu)
             } else {
-                Row::told(what, "µs", cpu)
+                Row::render(what, "µs", cpu)
             };
             rows.push(cpu_row.against(times, "the agent's own"));
             rows.push(Row::at_most(format!("{name}, {events} events: peak memory"), PEAK_BAR_MB, "MB", peak));
@@ -51,7 +51,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let events = bench.count(100_000, 1_000);
     let run = run(bench, Kind::Partial, events, "stream-json")?;
     let cpu = us_per_event(&run, events);
-    rows.push(Row::told(
+    rows.push(Row::render(
         format!("partial messages, {events} events, `--output-format stream-json`: CPU an event"),
         "µs",
         cpu,
@@ -75,7 +75,7 @@ enum Kind {
 }
 
 fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<Metered> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let mut command = place.scripted_run(&bench.longhaul, format)?;
     match kind {
         Kind::Partial => command.env("LONGHAUL_SCRIPTED_FLOOD", format!("{events}:{EVENT_BYTES}")),

@@ -1,7 +1,7 @@
 //! What it costs to start the program at all.
 
 use super::Bench;
-use super::place::Place;
+use super::place::Sandbox;
 use super::process::timed;
 use super::sample::{median, ms};
 use super::section::{Row, Section};
@@ -10,7 +10,7 @@ use std::io;
 const BAR_MS: f64 = 5.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..bench.count(30, 10) {
         ours.push(ms(timed(place.command(&bench.longhaul).arg("--version"))?));
@@ -21,7 +21,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         about: "`longhaul --version` from launch to exit, median, taken in turn with `/bin/true`.",
         rows: vec![
             Row::at_most("`longhaul --version`", BAR_MS, "ms", ours).against(ours / bare, "`/bin/true`"),
-            Row::told("`/bin/true`", "ms", bare),
+            Row::render("`/bin/true`", "ms", bare),
         ],
         appendix: String::new(),
     })

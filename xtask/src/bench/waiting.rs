@@ -1,8 +1,8 @@
 //! What a run costs that waits for a usage window's reset, and whether it lets itself be stopped.
 
 use super::Bench;
-use super::place::Place;
-use super::process::{Guarded, fine_cpu, peak_kib_of, sleeps};
+use super::place::Sandbox;
+use super::process::{KillOnDrop, fine_cpu, peak_kib_of, sleeps};
 use super::section::{Row, Section};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -16,12 +16,12 @@ const TERMINATED: i32 = 143;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Place::new()?;
+    let place = Sandbox::new()?;
     let recording = place.path().join("recording.jsonl");
     record(&bench.root, &recording)?;
     let mut command = place.scripted_run(&bench.longhaul, "json")?;
     command.env("LONGHAUL_SCRIPTED_REPLAY", &recording).env("LONGHAUL_SCRIPTED_EXIT", "1");
-    let mut run = Guarded(command.spawn()?);
+    let mut run = KillOnDrop(command.spawn()?);
     let pid = run.0.id();
     await_waiting(&place)?;
     // What follows the decision is written by now.
@@ -45,15 +45,15 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 stopped by SIGTERM.",
         rows: vec![
             Row::at_most("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share),
-            Row::told("wake-ups", "a second", wakes),
-            Row::told("peak memory", "MB", peak),
+            Row::render("wake-ups", "a second", wakes),
+            Row::render("peak memory", "MB", peak),
             Row::must(
                 "exit after SIGTERM",
                 format!("code {TERMINATED}"),
                 status.to_string(),
                 status.code() == Some(TERMINATED),
             ),
-            Row::told("from SIGTERM to the exit", "ms", stop),
+            Row::render("from SIGTERM to the exit", "ms", stop),
         ],
         appendix: String::new(),
     })
@@ -72,7 +72,7 @@ fn record(root: &Path, file: &Path) -> io::Result<()> {
     )
 }
 
-fn await_waiting(place: &Place) -> io::Result<()> {
+fn await_waiting(place: &Sandbox) -> io::Result<()> {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
         if status_of(&place.longhaul_home().join("runs")).as_deref() == Some("waiting") {

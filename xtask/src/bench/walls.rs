@@ -3,13 +3,13 @@
 //! through by the real agent in real time, all at once.
 
 use super::Bench;
-use super::api::{Api, Asked};
-use super::place::Place;
-use super::process::Guarded;
+use super::api::{Api, RequestStats};
+use super::place::Sandbox;
+use super::process::KillOnDrop;
 use super::sample::{median, percentile};
 use super::section::{Row, Section};
 use longhaul_core::{Preset, Span};
-use longhaul_sim::walls;
+use longhaul_sim::simulate_outages;
 use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const REFUSED_BAR: f64 = 30.0;
 const PATIENCE: Duration = Duration::from_secs(400);
 
 /// One wall and what became of the run behind it.
-struct Wall {
+struct OutageResult {
     seed: u64,
     wall_s: f64,
     /// From the wall's end to the first request that was answered.
@@ -53,10 +53,10 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-fn tell(kind: &str, walls: &[Wall], rows: &mut Vec<Row>, appendix: &mut String) {
+fn tell(kind: &str, walls: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut String) {
     let late: Vec<f64> = walls.iter().map(|wall| wall.lateness_s).collect();
     let refused: Vec<f64> = walls.iter().map(|wall| wall.refused).collect();
-    let allowed = |wall: &Wall| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall.wall_s);
+    let allowed = |wall: &OutageResult| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall.wall_s);
     let shares: Vec<f64> = walls.iter().map(|wall| wall.lateness_s / allowed(wall)).collect();
     let (count, done) = (walls.len(), walls.iter().filter(|wall| wall.done).count());
     rows.extend([
@@ -68,7 +68,7 @@ fn tell(kind: &str, walls: &[Wall], rows: &mut Vec<Row>, appendix: &mut String) 
             percentile(&shares, 90.0),
         )
         .because("10 s, or 30 % of the wall"),
-        Row::told(format!("{kind}: lateness, 90th percentile"), "s", percentile(&late, 90.0)),
+        Row::render(format!("{kind}: lateness, 90th percentile"), "s", percentile(&late, 90.0)),
         Row::at_most(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused)),
         Row::must(
             format!("{kind}: runs that ended as done"),
@@ -76,19 +76,19 @@ fn tell(kind: &str, walls: &[Wall], rows: &mut Vec<Row>, appendix: &mut String) 
             done.to_string(),
             done == count,
         ),
-        Row::told(format!("{kind}: failed requests, most"), "", percentile(&refused, 100.0)),
+        Row::render(format!("{kind}: failed requests, most"), "", percentile(&refused, 100.0)),
     ]);
     for wall in walls {
-        let Wall { seed, wall_s, lateness_s, refused, done: _ } = wall;
+        let OutageResult { seed, wall_s, lateness_s, refused, done: _ } = wall;
         *appendix += &format!("| {seed} | {kind} | {wall_s:.1} s | {lateness_s:.1} s | {refused:.0} |\n");
     }
 }
 
-fn simulated() -> io::Result<Vec<Wall>> {
-    let found = walls(&Preset::Default.policy(), SEEDS, WALL_LEAST, WALL_MOST);
+fn simulated() -> io::Result<Vec<OutageResult>> {
+    let found = simulate_outages(&Preset::Default.policy(), SEEDS, WALL_LEAST, WALL_MOST);
     let found = found.map_err(|objection| io::Error::other(format!("a simulated wall: {objection}")))?;
     let seconds = |span: Span| span.to_std().as_secs_f64();
-    let wall = |run: longhaul_sim::WallRun| Wall {
+    let wall = |run: longhaul_sim::OutageRun| OutageResult {
         seed: run.seed,
         wall_s: seconds(run.wall),
         lateness_s: seconds(run.lateness),
@@ -99,15 +99,15 @@ fn simulated() -> io::Result<Vec<Wall>> {
 }
 
 /// Walls stood by the real agent, all at once.
-fn real(bench: &Bench, simulated: &[Wall]) -> io::Result<Vec<Wall>> {
+fn real(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {
     let mut standing = Vec::new();
-    for Wall { seed, wall_s, .. } in simulated.iter().take(REAL) {
+    for OutageResult { seed, wall_s, .. } in simulated.iter().take(REAL) {
         let (seed, wall) = (*seed, Duration::from_secs_f64(*wall_s));
-        let (place, api) = (Place::new()?, Api::start(wall)?);
+        let (place, api) = (Sandbox::new()?, Api::start(wall)?);
         let mut command = place.agent_command(&bench.longhaul, &api);
         command.args(["run", "Say that you are done.", "--permission-mode", "bypassPermissions"]);
         command.args(["--output-format", "json", "--agent-path"]).arg(&bench.claude);
-        let run = Guarded(command.spawn()?);
+        let run = KillOnDrop(command.spawn()?);
         standing.push((seed, wall, place, api, run));
     }
     let begun = Instant::now();
@@ -122,12 +122,12 @@ fn real(bench: &Bench, simulated: &[Wall]) -> io::Result<Vec<Wall>> {
     Ok(walls)
 }
 
-fn stood(seed: u64, wall: Duration, asked: &Asked, done: bool) -> Wall {
+fn stood(seed: u64, wall: Duration, asked: &RequestStats, done: bool) -> OutageResult {
     let late = asked
         .first
         .zip(asked.answered)
         .map(|(first, answered)| answered.saturating_duration_since(first + wall));
-    Wall {
+    OutageResult {
         seed,
         wall_s: wall.as_secs_f64(),
         // Never answered: late beyond any bar.

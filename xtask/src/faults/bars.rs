@@ -1,6 +1,6 @@
 //! The bars: what is promised of all scenarios together, and what was measured. A missed bar is shown with its figure.
 
-use super::figures::Figures;
+use super::figures::CaseMetrics;
 use crate::bench::section::Row;
 use longhaul_core::Preset;
 
@@ -14,10 +14,10 @@ const TOKENS_BAR: f64 = 1.05;
 const TOKENS_BAR_KILLED: f64 = 1.3;
 
 /// Every bar over these rows; `ideal` tells the row's ideal tokens and seconds.
-pub fn bars(rows: &[Figures], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) -> Vec<Row> {
+pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> Vec<Row> {
     let all = rows.len();
-    let count = |holds: &dyn Fn(&Figures) -> bool| rows.iter().filter(|row| holds(row)).count();
-    let every = |what: &str, holds: &dyn Fn(&Figures) -> bool| {
+    let count = |holds: &dyn Fn(&CaseMetrics) -> bool| rows.iter().filter(|row| holds(row)).count();
+    let every = |what: &str, holds: &dyn Fn(&CaseMetrics) -> bool| {
         let held = count(holds);
         Row::must(what, format!("{all} of {all}"), format!("{held} of {all}"), held == all && all > 0)
     };
@@ -26,13 +26,13 @@ pub fn bars(rows: &[Figures], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) ->
     let mut bars = vec![
         every("faults that struck", &|row| row.struck),
         every("ended as done, the work complete", &|row| row.success && row.completed()),
-        every("clean", &Figures::clean),
+        every("clean", &CaseMetrics::clean),
         none("false successes", false_successes),
-        every("verdicts that are honest", &Figures::honest),
+        every("verdicts that are honest", &CaseMetrics::honest),
         every("tokens of completed messages reported as billed", &|row| row.ledger == Some(true)),
     ];
     bars.extend(cost(rows));
-    let tokens = |row: &Figures| ideal(row).map(|(tokens, _)| row.tokens as f64 / tokens as f64);
+    let tokens = |row: &CaseMetrics| ideal(row).map(|(tokens, _)| row.tokens as f64 / tokens as f64);
     let measured = [
         worst("tokens against ideal, nothing killed", TOKENS_BAR, "", rows, |row| {
             tokens(row).filter(|_| !row.case.killed)
@@ -58,7 +58,7 @@ pub fn bars(rows: &[Figures], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) ->
     bars
 }
 
-fn cost(rows: &[Figures]) -> Option<Row> {
+fn cost(rows: &[CaseMetrics]) -> Option<Row> {
     let shares = || rows.iter().filter_map(|row| Some((row.cost?, row.case.name.as_str())));
     let (least, least_of) = shares().min_by(|left, right| left.0.total_cmp(&right.0))?;
     let (most, most_of) = shares().max_by(|left, right| left.0.total_cmp(&right.0))?;
@@ -70,14 +70,14 @@ fn cost(rows: &[Figures]) -> Option<Row> {
     ))
 }
 
-fn lateness(rows: &[Figures], name: &str, wall_s: f64) -> Option<Row> {
+fn lateness(rows: &[CaseMetrics], name: &str, wall_s: f64) -> Option<Row> {
     let bar = LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall_s);
     worst(&format!("lateness after a wall of {wall_s} s"), bar, "s", rows, |row| {
         (row.case.name == name).then(|| row.late_s.unwrap_or(f64::INFINITY))
     })
 }
 
-fn usage_limit(rows: &[Figures]) -> Option<Row> {
+fn usage_limit(rows: &[CaseMetrics]) -> Option<Row> {
     let jitter_s = Preset::Default.policy().reset_jitter.to_std().as_secs_f64();
     let what = "resumed after the reset of a usage limit";
     let row = worst(what, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
@@ -91,8 +91,8 @@ fn worst(
     what: &str,
     bar: f64,
     unit: &str,
-    rows: &[Figures],
-    figure: impl Fn(&Figures) -> Option<f64>,
+    rows: &[CaseMetrics],
+    figure: impl Fn(&CaseMetrics) -> Option<f64>,
 ) -> Option<Row> {
     let figures = rows.iter().filter_map(|row| Some((figure(row)?, row.case.name.as_str())));
     let (figure, name) = figures.max_by(|left, right| left.0.total_cmp(&right.0))?;

@@ -154,7 +154,7 @@ fn add_background_work(table: &mut Table) -> io::Result<()> {
 pub fn wall(scenario: &Scenario) -> Option<Duration> {
     scenario.faults.iter().find_map(|fault| match (&fault.kind, fault.times) {
         (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
-        (_, Times::Wall(lasting)) => Some(lasting),
+        (_, Times::Outage(lasting)) => Some(lasting),
         _ => None,
     })
 }

@@ -2,13 +2,13 @@
 
 use super::case::{Case, wall};
 use super::journal;
-use super::play::Played;
+use super::play::CaseRun;
 use longhaul_drill::Scenario;
 use longhaul_drill::api::{Billed, RequestKind};
 use serde_json::Value;
 
 /// One row of the table.
-pub struct Figures {
+pub struct CaseMetrics {
     pub case: Case,
     pub seed: u64,
     /// The outcome as the envelope words it; nothing if no end was told.
@@ -37,10 +37,10 @@ pub struct Figures {
     pub struck: bool,
 }
 
-impl Figures {
-    pub fn new(case: &Case, scenario: &Scenario, seed: u64, played: &Played) -> Figures {
+impl CaseMetrics {
+    pub fn new(case: &Case, scenario: &Scenario, seed: u64, played: &CaseRun) -> CaseMetrics {
         let run = played.envelope.as_ref().map(|envelope| &envelope["run"]);
-        Figures {
+        CaseMetrics {
             case: case.clone(),
             seed,
             outcome: run.and_then(|run| run["outcome"].as_str()).map(str::to_owned),
@@ -76,7 +76,7 @@ impl Figures {
 }
 
 /// Whether every fault found its moment, every signal its process, and every false claim somebody who looked.
-fn struck(case: &Case, scenario: &Scenario, played: &Played) -> bool {
+fn struck(case: &Case, scenario: &Scenario, played: &CaseRun) -> bool {
     let signals = scenario.faults.iter().any(|fault| fault.kind.name() == "kill");
     let seen_through = case.claim.is_none() || journal::checks_failed(&played.records) > 0;
     played.account.injected.len() >= scenario.faults.len()
@@ -84,7 +84,7 @@ fn struck(case: &Case, scenario: &Scenario, played: &Played) -> bool {
         && seen_through
 }
 
-fn unclean(played: &Played) -> Vec<String> {
+fn unclean(played: &CaseRun) -> Vec<String> {
     let mut unclean = played.effects_amiss.clone();
     if played.left > 0 {
         unclean.push(format!("processes left: {}", played.left));
@@ -98,7 +98,7 @@ fn unclean(played: &Played) -> Vec<String> {
     unclean
 }
 
-fn usage(played: &Played) -> Option<&Value> {
+fn usage(played: &CaseRun) -> Option<&Value> {
     played.envelope.as_ref().map(|envelope| &envelope["usage"])
 }
 
@@ -108,18 +108,18 @@ fn reported_tokens(usage: &Value) -> u64 {
 }
 
 /// Of the messages that the agent's streams hold whole: those that both sides can know exactly.
-fn billed_tokens(played: &Played) -> u64 {
+fn billed_tokens(played: &CaseRun) -> u64 {
     let known = |message: &&Billed| message.complete && played.announced.contains(&message.id);
     played.account.billed().filter(known).map(|message| message.tokens.total()).sum()
 }
 
-fn late_s(scenario: &Scenario, played: &Played) -> Option<f64> {
+fn late_s(scenario: &Scenario, played: &CaseRun) -> Option<f64> {
     let wall_ms = wall(scenario)?.as_millis() as u64;
     let began_ms = played.account.injected.first()?.at_ms;
     let mut over_ms = began_ms + wall_ms;
     if scenario.faults.iter().any(|fault| fault.kind.name() == "usage_limit") {
         // A reset is told in whole seconds of the clock, rounded up.
-        over_ms = (played.begun_ms + over_ms).div_ceil(1000) * 1000 - played.begun_ms;
+        over_ms = (played.started_ms + over_ms).div_ceil(1000) * 1000 - played.started_ms;
     }
     let served = played.account.requests.iter().find(|request| {
         request.kind == RequestKind::Model && request.status == 200 && request.at_ms > began_ms
@@ -127,13 +127,13 @@ fn late_s(scenario: &Scenario, played: &Played) -> Option<f64> {
     Some((served.at_ms as f64 - over_ms as f64) / 1e3)
 }
 
-fn hung_s(played: &Played) -> Option<f64> {
+fn hung_s(played: &CaseRun) -> Option<f64> {
     let account = &played.account;
     let last_injected = account.injected.last().map(|injected| injected.at_ms);
     let last_billed = || account.messages.last().map(|message| message.at_ms);
     let began_ms = match played.struck_ms {
         Some(struck_ms) => struck_ms,
-        None => played.begun_ms + last_injected.or_else(last_billed)?,
+        None => played.started_ms + last_injected.or_else(last_billed)?,
     };
     let ended_ms = journal::attempt_ended_after(&played.records, began_ms)?;
     Some((ended_ms - began_ms) as f64 / 1e3)

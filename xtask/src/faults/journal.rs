@@ -1,18 +1,18 @@
 //! What a run's journal says from outside: which process is the agent, and what became of each attempt.
 
-use crate::bench::place::{Place, newest};
+use crate::bench::place::{Sandbox, newest};
 use rustix::process::Pid;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
 /// The directory of the place's one run, once there is one.
-pub fn run_dir(place: &Place) -> Option<PathBuf> {
+pub fn run_dir(place: &Sandbox) -> Option<PathBuf> {
     newest(&place.longhaul_home().join("runs"), 2).ok()
 }
 
 /// Its records so far; a line that is still being written is left out.
-pub fn records(place: &Place) -> Vec<Value> {
+pub fn records(place: &Sandbox) -> Vec<Value> {
     let journal = run_dir(place).and_then(|dir| fs::read_to_string(dir.join("journal.jsonl")).ok());
     let steps = journal.unwrap_or_default();
     let steps = steps.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -20,7 +20,7 @@ pub fn records(place: &Place) -> Vec<Value> {
 }
 
 /// The process of the attempt that was begun last.
-pub fn agent(place: &Place) -> Option<Pid> {
+pub fn agent(place: &Sandbox) -> Option<Pid> {
     let records = records(place);
     let spawned = records.iter().rev().find(|record| record["record"] == "attempt_spawned")?;
     Pid::from_raw(spawned["proc"]["pid"].as_i64()?.try_into().ok()?)

@@ -4,9 +4,9 @@
 use super::case::{Case, Victim};
 use super::sessions::Sessions;
 use super::{journal, processes, sessions};
-use crate::bench::place::Place;
+use crate::bench::place::Sandbox;
 use longhaul_core::draw;
-use longhaul_drill::{Account, Api, Moment, Scenario, announced, workspace};
+use longhaul_drill::{RequestLog, Api, SignalPoint, Scenario, announced, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ const RECOVER_WAIT_LEAST_MS: u64 = 500;
 const RECOVER_WAIT_ROOM_MS: u64 = 3500;
 
 /// What plays the cases.
-pub struct Rig {
+pub struct TestRig {
     pub longhaul: PathBuf,
     /// The agent's program; the scripted one if there is none.
     pub claude: Option<PathBuf>,
@@ -34,12 +34,12 @@ pub struct Rig {
 }
 
 /// What became of one case.
-pub struct Played {
+pub struct CaseRun {
     /// What `longhaul` printed when it had finished the run, if it did.
     pub envelope: Option<Value>,
-    pub account: Account,
+    pub account: RequestLog,
     /// When the API started, in milliseconds since 1970; its account counts from there.
-    pub begun_ms: u64,
+    pub started_ms: u64,
     pub wall: Duration,
     /// When a signal was sent, in milliseconds since 1970.
     pub struck_ms: Option<u64>,
@@ -58,12 +58,12 @@ pub struct Played {
 }
 
 /// Plays the case to its end, or until patience is out.
-pub async fn play(rig: &Rig, case: &Case, scenario: &Scenario, seed: u64) -> io::Result<Played> {
-    let place = Place::new()?;
+pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) -> io::Result<CaseRun> {
+    let place = Sandbox::new()?;
     let api = Api::start(scenario, seed).await.map_err(io::Error::other)?;
     let (begun_ms, begun) = (now_ms(), Instant::now());
     let mut hand =
-        Hand { moments: api.moments(), victim: case.strikes, place: &place, struck_ms: None, strikes: 0 };
+        SignalSender { moments: api.signal_points(), victim: case.strikes, place: &place, struck_ms: None, strikes: 0 };
     let mut run = rig.run(case, scenario, &api, &place)?;
     let mut others = Vec::new();
     for _ in 1..case.calls.unwrap_or(1) {
@@ -86,12 +86,12 @@ pub async fn play(rig: &Rig, case: &Case, scenario: &Scenario, seed: u64) -> io:
     let (wall, struck_ms) = (begun.elapsed(), hand.struck_ms);
 
     let mut files = workspace::read(&place.work()).map_err(io::Error::other)?;
-    let effects_amiss = workspace::take_amiss(&mut files, scenario.expected_effects());
-    let played = Played {
-        left: processes::of(&place).len(),
+    let effects_amiss = workspace::effect_errors(&mut files, scenario.expected_effects());
+    let played = CaseRun {
+        left: processes::matching(&place).len(),
         envelope: envelope(&place),
         account: api.account(),
-        begun_ms,
+        started_ms: begun_ms,
         wall,
         struck_ms,
         differences: workspace::differences(&scenario.expected_files().unwrap_or_default(), &files),
@@ -102,11 +102,11 @@ pub async fn play(rig: &Rig, case: &Case, scenario: &Scenario, seed: u64) -> io:
         kept: None,
     };
     processes::end(&place);
-    Ok(Played { kept: rig.keep.then(|| place.keep()), ..played })
+    Ok(CaseRun { kept: rig.keep.then(|| place.keep()), ..played })
 }
 
-impl Rig {
-    fn run(&self, case: &Case, scenario: &Scenario, api: &Api, place: &Place) -> io::Result<Child> {
+impl TestRig {
+    fn run(&self, case: &Case, scenario: &Scenario, api: &Api, place: &Sandbox) -> io::Result<Child> {
         let mut command = self.longhaul(api, place)?;
         command.args(["run", &scenario.prompt, "--model", &scenario.model]);
         command.args(["--permission-mode", "bypassPermissions", "--keep-stream"]);
@@ -130,12 +130,12 @@ impl Rig {
         command.spawn()
     }
 
-    fn recover(&self, api: &Api, place: &Place) -> io::Result<Child> {
+    fn recover(&self, api: &Api, place: &Sandbox) -> io::Result<Child> {
         self.longhaul(api, place)?.arg("recover").spawn()
     }
 
     /// A command that finds nothing of the user's, and of the network only this API.
-    fn longhaul(&self, api: &Api, place: &Place) -> io::Result<Command> {
+    fn longhaul(&self, api: &Api, place: &Sandbox) -> io::Result<Command> {
         let log = |name: &str| File::options().create(true).append(true).open(place.path().join(name));
         let mut command = place.command(&self.longhaul);
         command.args(["--output-format", "json", "--verbose"]).envs(api.environment());
@@ -150,7 +150,7 @@ impl Rig {
 const STDOUT: &str = "stdout";
 
 /// The envelope that was printed last: `recover` may print one for each run, in an array or one after the other.
-fn envelope(place: &Place) -> Option<Value> {
+fn envelope(place: &Sandbox) -> Option<Value> {
     let printed = fs::read(place.path().join(STDOUT)).ok()?;
     let values = serde_json::Deserializer::from_slice(&printed).into_iter::<Value>().map_while(Result::ok);
     let envelopes = values.flat_map(|value| match value {
@@ -161,15 +161,15 @@ fn envelope(place: &Place) -> Option<Value> {
 }
 
 /// Waits for `longhaul`, and meanwhile sends the signals that the scenario asks for.
-struct Hand<'a> {
-    moments: Receiver<Moment>,
+struct SignalSender<'a> {
+    moments: Receiver<SignalPoint>,
     victim: Victim,
-    place: &'a Place,
+    place: &'a Sandbox,
     struck_ms: Option<u64>,
     strikes: u32,
 }
 
-impl Hand<'_> {
+impl SignalSender<'_> {
     async fn follow(&mut self, longhaul: &mut Child) -> io::Result<()> {
         let patience_ends = Instant::now() + PATIENCE;
         loop {
@@ -182,11 +182,11 @@ impl Hand<'_> {
         }
     }
 
-    fn strike(&mut self, moment: Moment, longhaul: &mut Child) -> io::Result<()> {
+    fn strike(&mut self, moment: SignalPoint, longhaul: &mut Child) -> io::Result<()> {
         match self.victim {
             Victim::Longhaul => signal(longhaul, moment.signal.into()),
             Victim::All => {
-                for pid in processes::of(self.place) {
+                for pid in processes::matching(self.place) {
                     processes::signal(pid, moment.signal.into(), self.place);
                 }
                 signal(longhaul, moment.signal.into());

@@ -1,7 +1,7 @@
 //! The processes of one place: those that carry a run's mark and the place's own home in their environment. Nothing
 //! else is ever looked at or sent a signal.
 
-use crate::bench::place::Place;
+use crate::bench::place::Sandbox;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
 use std::thread::sleep;
@@ -11,7 +11,7 @@ const ROUNDS_MAX: u32 = 50;
 const ROUND: Duration = Duration::from_millis(50);
 
 /// The live processes of the place that belong to a run.
-pub fn of(place: &Place) -> Vec<Pid> {
+pub fn matching(place: &Sandbox) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
@@ -20,7 +20,7 @@ pub fn of(place: &Place) -> Vec<Pid> {
 }
 
 /// Sends the signal, if the process is one of the place's.
-pub fn signal(pid: Pid, signal: Signal, place: &Place) {
+pub fn signal(pid: Pid, signal: Signal, place: &Sandbox) {
     // Asked after the handle was opened, so that a number that changed hands is not hit.
     if let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
         && is_of(pid, place)
@@ -31,9 +31,9 @@ pub fn signal(pid: Pid, signal: Signal, place: &Place) {
 }
 
 /// Ends whatever is left, after it was counted.
-pub fn end(place: &Place) {
+pub fn end(place: &Sandbox) {
     for _ in 0..ROUNDS_MAX {
-        let left = of(place);
+        let left = matching(place);
         if left.is_empty() {
             return;
         }
@@ -44,7 +44,7 @@ pub fn end(place: &Place) {
     }
 }
 
-fn is_of(pid: Pid, place: &Place) -> bool {
+fn is_of(pid: Pid, place: &Sandbox) -> bool {
     let Ok(environment) = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())) else { return false };
     let home = format!("HOME={}", place.home().display());
     let mut variables = environment.split(|byte| *byte == 0);

@@ -1,6 +1,6 @@
 //! The table of all scenarios in Markdown, and what is to be said about single rows of it.
 
-use super::figures::Figures;
+use super::figures::CaseMetrics;
 use std::fmt::Write as _;
 
 const HEAD: &str = "| scenario | seed | what goes wrong | outcome | completed | clean | verdict honest | attempts | \
@@ -8,7 +8,7 @@ const HEAD: &str = "| scenario | seed | what goes wrong | outcome | completed | 
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
 /// The rows, and below them what is amiss in words.
-pub fn table(parts: &[&[Figures]], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)>) -> String {
+pub fn table(parts: &[&[CaseMetrics]], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> String {
     let mut out = HEAD.to_owned();
     let rows = || parts.iter().copied().flatten();
     for row in rows() {
@@ -19,7 +19,7 @@ pub fn table(parts: &[&[Figures]], ideal: &dyn Fn(&Figures) -> Option<(u64, f64)
 }
 
 /// One row.
-pub fn line(row: &Figures, ideal: Option<(u64, f64)>) -> String {
+pub fn line(row: &CaseMetrics, ideal: Option<(u64, f64)>) -> String {
     let figure = |value: Option<f64>, digits: usize| match value {
         Some(value) => format!("{value:.digits$}"),
         None => "–".to_owned(),
@@ -48,7 +48,7 @@ fn yes(holds: bool) -> String {
     if holds { "yes" } else { "**no**" }.to_owned()
 }
 
-fn remark(row: &Figures) -> Option<String> {
+fn remark(row: &CaseMetrics) -> Option<String> {
     let mut amiss = Vec::new();
     if !row.struck {
         amiss.push("the fault did not strike".to_owned());
@@ -59,6 +59,6 @@ fn remark(row: &Figures) -> Option<String> {
     if !row.clean() {
         amiss.push(format!("not clean: {}", row.unclean.join("; ")));
     }
-    let Figures { case, seed, .. } = row;
+    let CaseMetrics { case, seed, .. } = row;
     (!amiss.is_empty()).then(|| format!("- {} (seed {seed}): {}\n", case.name, amiss.join(". ")))
 }

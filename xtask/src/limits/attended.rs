@@ -1,7 +1,7 @@
 //! What it costs that an agent with limits asks before each call of a tool: the time from one request to the next, with
 //! limits that are never reached and without any, told by the API's own clock.
 
-use super::play::{Played, Rig};
+use super::play::{CaseRun, TestRig};
 use super::story::scenario;
 use crate::bench::section::Row;
 use longhaul_drill::api::RequestKind;
@@ -14,7 +14,7 @@ const PAIRS: usize = 3;
 const LEFT_OUT: usize = 2;
 
 /// The rows of the bars.
-pub fn rows(rig: &Rig) -> io::Result<Vec<Row>> {
+pub fn rows(rig: &TestRig) -> io::Result<Vec<Row>> {
     let work = scenario(&[":"; CALLS]);
     let (mut alone, mut attended) = (Vec::new(), Vec::new());
     for pair in 1..=PAIRS {
@@ -24,14 +24,14 @@ pub fn rows(rig: &Rig) -> io::Result<Vec<Row>> {
     }
     let (alone, attended) = (median(alone), median(attended));
     Ok(vec![
-        Row::told("from one request to the next, without limits, median", "ms", alone),
-        Row::told("the same of an agent that asks before each call", "ms", attended)
+        Row::render("from one request to the next, without limits, median", "ms", alone),
+        Row::render("the same of an agent that asks before each call", "ms", attended)
             .against(attended / alone, "without limits"),
     ])
 }
 
 /// Milliseconds between requests of the conversation.
-fn gaps(played: &Played) -> Vec<u64> {
+fn gaps(played: &CaseRun) -> Vec<u64> {
     let requests = played.account.requests.iter().filter(|request| request.kind == RequestKind::Model);
     let at_ms: Vec<u64> = requests.map(|request| request.at_ms).skip(LEFT_OUT).collect();
     at_ms.windows(2).map(|pair| pair[1] - pair[0]).collect()

@@ -1,10 +1,10 @@
 //! Plays one run in a place of its own with a git repository and an API on loopback. What is left is counted, and ended.
 
 use super::story::Unit;
-use crate::bench::place::Place;
+use crate::bench::place::Sandbox;
 use crate::faults::{journal, processes};
 use longhaul_drill::api::Billed;
-use longhaul_drill::{Account, Api, Scenario};
+use longhaul_drill::{RequestLog, Api, Scenario};
 use rustix::param::page_size;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -19,16 +19,16 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What plays them.
-pub struct Rig {
+pub struct TestRig {
     pub longhaul: PathBuf,
     pub claude: PathBuf,
 }
 
 /// What became of one run.
-pub struct Played {
+pub struct CaseRun {
     envelope: Value,
     pub code: Option<i32>,
-    pub account: Account,
+    pub account: RequestLog,
     pub wall: Duration,
     /// What the run's processes had resident at most, together, in bytes.
     pub resident: u64,
@@ -38,20 +38,20 @@ pub struct Played {
     pub left: usize,
 }
 
-impl Rig {
+impl TestRig {
     /// Plays the scenario to its end, or until patience is out.
-    pub fn play(&self, scenario: &io::Result<Scenario>, flags: &[&str]) -> io::Result<Played> {
+    pub fn play(&self, scenario: &io::Result<Scenario>, flags: &[&str]) -> io::Result<CaseRun> {
         let scenario = scenario.as_ref().map_err(|error| io::Error::other(error.to_string()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let api = runtime.block_on(Api::start(scenario, 1)).map_err(io::Error::other)?;
-        let place = Place::new()?;
+        let place = Sandbox::new()?;
         let played = self.played(scenario, flags, &api, &place);
-        let left = processes::of(&place).len();
+        let left = processes::matching(&place).len();
         processes::end(&place);
-        played.map(|played| Played { left, ..played })
+        played.map(|played| CaseRun { left, ..played })
     }
 
-    fn played(&self, scenario: &Scenario, flags: &[&str], api: &Api, place: &Place) -> io::Result<Played> {
+    fn played(&self, scenario: &Scenario, flags: &[&str], api: &Api, place: &Sandbox) -> io::Result<CaseRun> {
         let identity = "[user]\n\tname = Story\n\temail = story@localhost\n[init]\n\tdefaultBranch = main\n";
         fs::write(place.home().join(".gitconfig"), identity)?;
         git(place, &["init", "-q"])?;
@@ -76,7 +76,7 @@ impl Rig {
             resident = resident.max(resident_now(place));
             sleep(LOOK_EVERY);
         };
-        Ok(Played {
+        Ok(CaseRun {
             wall: begun.elapsed(),
             envelope: serde_json::from_slice(&fs::read(told)?).unwrap_or_default(),
             code: ended.code(),
@@ -89,7 +89,7 @@ impl Rig {
     }
 }
 
-impl Played {
+impl CaseRun {
     pub fn outcome(&self) -> &str {
         self.envelope["run"]["outcome"].as_str().unwrap_or("none")
     }
@@ -125,15 +125,15 @@ impl Played {
 }
 
 /// Pages that several processes share count for each of them, as they do for a limit.
-fn resident_now(place: &Place) -> u64 {
-    let pages = processes::of(place).into_iter().filter_map(|pid| {
+fn resident_now(place: &Sandbox) -> u64 {
+    let pages = processes::matching(place).into_iter().filter_map(|pid| {
         let statm = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;
         statm.split_whitespace().nth(1)?.parse::<u64>().ok()
     });
     pages.sum::<u64>() * page_size() as u64
 }
 
-fn git(place: &Place, args: &[&str]) -> io::Result<String> {
+fn git(place: &Sandbox, args: &[&str]) -> io::Result<String> {
     let output = place.command("git").args(args).stdout(Stdio::piped()).output()?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,11 +1,11 @@
 //! Which limits are reached, by what work, and how far a run went beyond them.
 
-use super::play::Played;
+use super::play::CaseRun;
 use longhaul_drill::Scenario;
 use std::io;
 
 /// One limit, and work that reaches it.
-pub struct Story {
+pub struct LimitCase {
     pub flags: &'static [&'static str],
     pub work: Work,
     pub unit: Unit,
@@ -39,17 +39,17 @@ const OVER_BUDGET: i32 = 21;
 const OUT_OF_TIME: i32 = 22;
 
 #[rustfmt::skip]
-pub const STORIES: &[Story] = &[
-    Story { flags: &["--budget", "0.15"], work: Work::Steps, unit: Unit::Dollars, most: 0.15, code: OVER_BUDGET, saves: true },
-    Story { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: Unit::Tokens, most: 150e3, code: OVER_BUDGET, saves: true },
-    Story { flags: &["--max-turns", "8"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: true },
-    Story { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::Steps, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    Story { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    Story { flags: &["--wall-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    Story { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: false },
-    Story { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: Unit::Seconds, most: 6.0, code: OUT_OF_TIME, saves: false },
+pub const STORIES: &[LimitCase] = &[
+    LimitCase { flags: &["--budget", "0.15"], work: Work::Steps, unit: Unit::Dollars, most: 0.15, code: OVER_BUDGET, saves: true },
+    LimitCase { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: Unit::Tokens, most: 150e3, code: OVER_BUDGET, saves: true },
+    LimitCase { flags: &["--max-turns", "8"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::Steps, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    LimitCase { flags: &["--wall-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    LimitCase { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: false },
+    LimitCase { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: Unit::Seconds, most: 6.0, code: OUT_OF_TIME, saves: false },
     // It is ended at once and goes on once, in the same session.
-    Story { flags: &["--memory-limit", "1100M"], work: Work::Hungry, unit: Unit::Mebibytes, most: 1100.0, code: 0, saves: false },
+    LimitCase { flags: &["--memory-limit", "1100M"], work: Work::Hungry, unit: Unit::Mebibytes, most: 1100.0, code: 0, saves: false },
 ];
 
 const HEAD: &str = "name = \"limited\"\nsummary = \"work that reaches a limit\"\nprompt = \"Take all the steps.\"\n\
@@ -102,9 +102,9 @@ pub fn scenario(commands: &[&str]) -> io::Result<Scenario> {
     Scenario::parse("limits", &text).map_err(io::Error::other)
 }
 
-impl Story {
+impl LimitCase {
     /// How much was used of what is limited.
-    pub fn used(&self, played: &Played) -> f64 {
+    pub fn used(&self, played: &CaseRun) -> f64 {
         match self.unit {
             Unit::Dollars => played.account.cost().dollars(),
             Unit::Tokens => played.account.tokens().total() as f64,
@@ -115,7 +115,7 @@ impl Story {
     }
 
     /// How much of that is more than may be used.
-    pub fn beyond(&self, played: &Played) -> f64 {
+    pub fn beyond(&self, played: &CaseRun) -> f64 {
         (self.used(played) - self.most).max(0.0)
     }
 }

@@ -1,6 +1,6 @@
 //! Where a story is played: a place of its own with a git repository, an API on loopback, and a shell that types.
 
-use crate::bench::place::Place;
+use crate::bench::place::Sandbox;
 use crate::faults::{journal, processes};
 use longhaul_drill::{Api, Scenario};
 use serde_json::Value;
@@ -47,7 +47,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const TYPING: Duration = Duration::from_secs(1);
 
 /// How a story ended.
-pub struct Played {
+pub struct WalkthroughRun {
     /// The envelope, indented, with neutral paths.
     pub envelope: String,
     pub commits: Vec<String>,
@@ -57,20 +57,20 @@ pub struct Played {
 }
 
 /// The place of one story.
-pub struct Stage {
-    place: Place,
+pub struct WalkthroughRig {
+    place: Sandbox,
     api: Api,
     path: OsString,
     /// Serves the API as long as it is there.
     _runtime: tokio::runtime::Runtime,
 }
 
-impl Stage {
-    pub fn new(longhaul: &Path, claude: &Path) -> io::Result<Stage> {
+impl WalkthroughRig {
+    pub fn new(longhaul: &Path, claude: &Path) -> io::Result<WalkthroughRig> {
         let scenario = Scenario::parse("the story", WORK).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let api = runtime.block_on(Api::start(&scenario, 1)).map_err(io::Error::other)?;
-        let place = Place::new()?;
+        let place = Sandbox::new()?;
         // Both are found by their names, as a person types them.
         let bin = place.path().join("bin");
         fs::create_dir(&bin)?;
@@ -81,15 +81,15 @@ impl Stage {
         path.push(std::env::var_os("PATH").unwrap_or_default());
         let identity = "[user]\n\tname = Story\n\temail = story@localhost\n[init]\n\tdefaultBranch = main\n";
         fs::write(place.home().join(".gitconfig"), identity)?;
-        let stage = Stage { place, api, path, _runtime: runtime };
+        let stage = WalkthroughRig { place, api, path, _runtime: runtime };
         stage.typed("git init -q && git commit -q --allow-empty -m Begin", &[])?;
         Ok(stage)
     }
 
     /// Plays the story to its end; nothing of it is left.
-    pub fn play(self, lines: &[&str], ends_in: &str) -> io::Result<Played> {
+    pub fn play(self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
         let played = self.played(lines, ends_in);
-        let left = processes::of(&self.place).len();
+        let left = processes::matching(&self.place).len();
         processes::end(&self.place);
         let mut played = played?;
         if left > 0 {
@@ -98,7 +98,7 @@ impl Stage {
         Ok(played)
     }
 
-    fn played(&self, lines: &[&str], ends_in: &str) -> io::Result<Played> {
+    fn played(&self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
         let told = self.place.path().join("told");
         // The shell becomes longhaul: its number is the child's.
         let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&told)?).spawn()?;
@@ -138,7 +138,7 @@ impl Stage {
         }
         let shown = serde_json::to_string_pretty(&envelope).unwrap_or_default();
         let envelope = shown.replace(&*self.place.path().to_string_lossy(), "/story");
-        Ok(Played { envelope, commits, steps, amiss })
+        Ok(WalkthroughRun { envelope, commits, steps, amiss })
     }
 
     /// Types a line and returns what it prints.

@@ -1,6 +1,6 @@
 //! The table of a sweep, its bars, and the points that failed.
 
-use super::told::{Figures, Told};
+use super::told::{CaseMetrics, PointResult};
 use crate::bench::section::Row;
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ const HEAD: &str = "| agent | strike | seeds | points / of | struck | workspace 
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
 /// A row for each thing that struck, in the order in which they came.
-pub fn table(told: &[Told], seeds_played: &[u64]) -> String {
+pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
     let mut strikes: Vec<&str> = Vec::new();
     for one in told {
         if !strikes.contains(&one.strike.as_str()) {
@@ -32,10 +32,10 @@ pub fn table(told: &[Told], seeds_played: &[u64]) -> String {
     strikes.sort_unstable();
     let mut out = HEAD.to_owned();
     for strike in strikes {
-        let points: Vec<&Told> = told.iter().filter(|one| one.strike == strike).collect();
+        let points: Vec<&PointResult> = told.iter().filter(|one| one.strike == strike).collect();
         let (all, of) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
         let figures = figures(&points);
-        let sum = |figure: &dyn Fn(&Figures) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
+        let sum = |figure: &dyn Fn(&CaseMetrics) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
         let cells = [
             points.first().map_or_else(String::new, |one| one.agent.clone()),
             strike.to_owned(),
@@ -62,13 +62,13 @@ pub fn table(told: &[Told], seeds_played: &[u64]) -> String {
 }
 
 /// What is promised of all points together.
-pub fn bars(told: &[Told], is_real: bool) -> Vec<Row> {
-    let all: Vec<&Told> = told.iter().collect();
-    let killed: Vec<&Told> = all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
-    let (alone, others): (Vec<&Told>, Vec<&Told>) =
+pub fn bars(told: &[PointResult], is_real: bool) -> Vec<Row> {
+    let all: Vec<&PointResult> = told.iter().collect();
+    let killed: Vec<&PointResult> = all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
+    let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
         all.iter().partition(|one| one.strike.starts_with("SIGKILL of the supervisor"));
     let whole = figures(&all);
-    let none = |what: &str, figure: &dyn Fn(&Figures) -> u64| {
+    let none = |what: &str, figure: &dyn Fn(&CaseMetrics) -> u64| {
         let found: u64 = whole.iter().map(|one| figure(one)).sum();
         Row::must(what, "0", found.to_string(), found == 0)
     };
@@ -106,12 +106,12 @@ pub fn bars(told: &[Told], is_real: bool) -> Vec<Row> {
 }
 
 /// The points that failed, each with its reason.
-pub fn failed(told: &[Told], broken: &[String]) -> String {
+pub fn failed(told: &[PointResult], broken: &[String]) -> String {
     let mut out = String::new();
     for one in told.iter().filter(|one| !one.failed.is_empty()) {
         // A reason may be a whole report; its first line tells enough.
         let reasons: Vec<&str> = one.failed.iter().filter_map(|reason| reason.lines().next()).collect();
-        let Told { strike, point, seed, .. } = one;
+        let PointResult { strike, point, seed, .. } = one;
         let _ = writeln!(out, "- **{strike} at point {point}** (seed {seed}): {}", reasons.join("; "));
     }
     for reason in broken {
@@ -125,19 +125,19 @@ pub fn seeds(seeds: &[u64]) -> String {
     seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn figures<'a>(points: &[&'a Told]) -> Vec<&'a Figures> {
+fn figures<'a>(points: &[&'a PointResult]) -> Vec<&'a CaseMetrics> {
     points.iter().filter_map(|one| one.figures.as_ref()).collect()
 }
 
-fn wasted(figures: &[&Figures]) -> u64 {
+fn wasted(figures: &[&CaseMetrics]) -> u64 {
     figures.iter().map(|one| one.wasted).max().unwrap_or(0)
 }
 
-fn off_completed(figures: &[&Figures]) -> f64 {
+fn off_completed(figures: &[&CaseMetrics]) -> f64 {
     off(figures.iter().map(|one| (one.reported, one.billed)))
 }
 
-fn off_in_all(figures: &[&Figures]) -> f64 {
+fn off_in_all(figures: &[&CaseMetrics]) -> f64 {
     off(figures.iter().map(|one| (one.reported_in_all, one.billed_in_all)))
 }
 

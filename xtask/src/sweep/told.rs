@@ -5,7 +5,7 @@ use std::io;
 
 /// One point.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Told {
+pub struct PointResult {
     pub agent: String,
     pub seed: u64,
     /// What struck: `SIGKILL of the agent`.
@@ -16,12 +16,12 @@ pub struct Told {
     /// What did not hold.
     pub failed: Vec<String>,
     /// Nothing where it could not be played to its end.
-    pub figures: Option<Figures>,
+    pub figures: Option<CaseMetrics>,
 }
 
 /// What was measured.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Figures {
+pub struct CaseMetrics {
     pub struck: bool,
     pub workspace: String,
     pub reached: bool,
@@ -46,6 +46,6 @@ pub struct Repeated {
 }
 
 /// The points of a report.
-pub fn read(report: &str) -> io::Result<Vec<Told>> {
+pub fn read(report: &str) -> io::Result<Vec<PointResult>> {
     report.lines().map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
 }

@@ -9,7 +9,7 @@ use std::{fs, io};
 
 /// Something that was not tried.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub struct LeftOut {
+pub struct SkippedTest {
     /// What.
     pub what: String,
     /// What there is not.
@@ -22,7 +22,7 @@ pub struct LeftOut {
 ///
 /// # Errors
 /// That the file cannot be read, or holds something else: then nobody knows what was left out.
-pub fn collected(file: &Path) -> io::Result<Vec<LeftOut>> {
+pub fn collected(file: &Path) -> io::Result<Vec<SkippedTest>> {
     let mut notes = BTreeSet::new();
     for line in fs::read_to_string(file)?.lines() {
         let note = serde_json::from_str(line);
@@ -34,12 +34,12 @@ pub fn collected(file: &Path) -> io::Result<Vec<LeftOut>> {
 }
 
 /// All of it for people: for each thing that is wanting what to do, and what was not tried for it.
-pub fn told(left_out: &[LeftOut]) -> String {
+pub fn told(left_out: &[SkippedTest]) -> String {
     if left_out.is_empty() {
         return "nothing was left out\n".to_owned();
     }
     let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for LeftOut { what, why, remedy } in left_out {
+    for SkippedTest { what, why, remedy } in left_out {
         reasons.entry((why, remedy)).or_default().push(what);
     }
     let mut text = format!("left out: {}\n", left_out.len());
@@ -54,7 +54,7 @@ pub fn told(left_out: &[LeftOut]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LeftOut, collected, told};
+    use super::{SkippedTest, collected, told};
     use std::fs;
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         fs::write(file.path(), "{\"what\":\"cut o").expect("it is ours");
         let told =
-            collected(file.path()).map(|notes: Vec<LeftOut>| notes.len()).map_err(|error| error.to_string());
+            collected(file.path()).map(|notes: Vec<SkippedTest>| notes.len()).map_err(|error| error.to_string());
         assert!(told.expect_err("it is cut").starts_with("read what was left out: "));
     }
 }

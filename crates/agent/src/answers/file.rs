@@ -17,11 +17,11 @@ pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 /// An object as it is written: a map would keep only the last of two answers.
-struct Pairs(Vec<(String, Written)>);
+struct Pairs(Vec<(String, AnswerValue)>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum AnswerValue {
     Text(String),
     Whole(i64),
     Number(f64),
@@ -29,14 +29,14 @@ enum Written {
     Other(serde::de::IgnoredAny),
 }
 
-impl Written {
+impl AnswerValue {
     fn text(self, key: &str) -> Result<String, String> {
         match self {
-            Written::Text(text) => Ok(text),
-            Written::Whole(number) => Ok(number.to_string()),
-            Written::Number(number) => Ok(number.to_string()),
-            Written::Choices(choices) => Ok(choices.join(", ")),
-            Written::Other(_) => {
+            AnswerValue::Text(text) => Ok(text),
+            AnswerValue::Whole(number) => Ok(number.to_string()),
+            AnswerValue::Number(number) => Ok(number.to_string()),
+            AnswerValue::Choices(choices) => Ok(choices.join(", ")),
+            AnswerValue::Other(_) => {
                 Err(format!("the answer to `{key}` is neither a text, a number nor a list of texts"))
             }
         }
@@ -45,8 +45,8 @@ impl Written {
 
 impl<'de> Deserialize<'de> for Pairs {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct OfPairs;
-        impl<'de> Visitor<'de> for OfPairs {
+        struct PairsVisitor;
+        impl<'de> Visitor<'de> for PairsVisitor {
             type Value = Pairs;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("an object of keys and answers")
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Pairs {
                 Ok(Pairs(pairs))
             }
         }
-        input.deserialize_map(OfPairs)
+        input.deserialize_map(PairsVisitor)
     }
 }
 

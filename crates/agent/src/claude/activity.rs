@@ -1,7 +1,7 @@
 //! What the agent is doing, in a few words on one line. For people only.
 
 use super::wire::{Block, ToolInput};
-use crate::glance::beginning;
+use crate::glance::truncate_to_bytes;
 
 const CHARS_MAX: usize = 80;
 // Enough for as many characters, and for what is left out of them.
@@ -52,5 +52,5 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 fn first_line(text: &str) -> &str {
-    beginning(text.trim_start(), BYTES_MAX).lines().next().unwrap_or_default().trim_end()
+    truncate_to_bytes(text.trim_start(), BYTES_MAX).lines().next().unwrap_or_default().trim_end()
 }

@@ -3,7 +3,7 @@
 
 use super::finish::FINISH;
 use super::wire::Block;
-use crate::Claims;
+use crate::DoneSignals;
 use std::collections::BTreeSet;
 
 // An agent says it once. More open calls of it than this are a stream gone wrong.
@@ -11,17 +11,17 @@ const CALLS_MAX: usize = 64;
 
 /// What of it was said in the turn under way, or in the last one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Claim {
-    claims: Claims,
+pub(super) struct DoneClaim {
+    claims: DoneSignals,
     /// Calls of the tool that have brought no result yet.
     open: BTreeSet<String>,
     /// Whether it was said.
     pub(super) made: bool,
 }
 
-impl Claim {
-    pub(super) fn new(claims: Claims) -> Claim {
-        Claim { claims, ..Claim::default() }
+impl DoneClaim {
+    pub(super) fn new(claims: DoneSignals) -> DoneClaim {
+        DoneClaim { claims, ..DoneClaim::default() }
     }
 
     /// A turn begins: what was said before it is not the last word.
@@ -32,7 +32,7 @@ impl Claim {
 
     /// The model calls a tool. A sub-agent that has finished has finished its part.
     pub(super) fn called(&mut self, call: &Block<'_>, thread: &str) {
-        let counts = self.claims.by_tool && thread.is_empty() && call.name.is(FINISH);
+        let counts = self.claims.tool && thread.is_empty() && call.name.is(FINISH);
         if counts && self.open.len() < CALLS_MAX {
             self.open.insert(call.id.as_str().to_owned());
         }
@@ -49,7 +49,7 @@ impl Claim {
     /// A turn ended well with this answer; whether its last line says that the work is finished.
     pub(super) fn concluded(&mut self, answer: &str) -> bool {
         let last = answer.trim_end().lines().next_back().map(str::trim);
-        let says = self.claims.by_line.as_deref().is_some_and(|line| last == Some(line.trim()));
+        let says = self.claims.line.as_deref().is_some_and(|line| last == Some(line.trim()));
         self.made |= says;
         says
     }

@@ -11,11 +11,11 @@ const CUT_MESSAGES_MAX: usize = 65_536;
 /// The messages that were cut: their deltas are all that is left of them, and what they used is
 /// estimated from these.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cut {
+pub(super) struct CompactionFilter {
     ids: BTreeSet<u64>,
 }
 
-impl Cut {
+impl CompactionFilter {
     pub(super) fn remember(&mut self, message: u64) {
         if self.ids.len() < CUT_MESSAGES_MAX {
             self.ids.insert(message);

@@ -7,20 +7,20 @@ use super::SYNTHETIC;
 use super::activity;
 use super::background::Background;
 use super::calls;
-use super::claim::Claim;
-use super::guarding::Guarding;
+use super::claim::DoneClaim;
+use super::guarding::GuardHooks;
 use super::kinds::Kind;
-use super::spend::Spend;
+use super::spend::UsageMeter;
 use super::startup;
-use super::tools::Tools;
-use super::turn::Turn;
+use super::tools::ToolCalls;
+use super::turn::ExchangeState;
 use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, parse};
 use super::words;
-use crate::lines::{Line, Lines};
-use crate::{Claims, Decoder, Deeds, Effects, Glance, Guards, Prices};
+use crate::lines::{Line, LineSplitter};
+use crate::{DoneSignals, Decoder, SideEffects, EffectRules, AttemptSnapshot, Guards, Prices};
 use longhaul_core::{
-    Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, Tally,
-    TurnResult,
+    Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError, Usage,
+    AgentResult,
 };
 use std::mem;
 use std::sync::Arc;
@@ -30,27 +30,27 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 /// A decoder of Claude Code's stream.
 #[derive(Debug)]
 pub(super) struct ClaudeDecoder {
-    lines: Lines,
-    glance: Glance,
-    spend: Spend,
-    tools: Tools,
-    effects: Arc<Effects>,
-    deeds: Deeds,
-    turn: Turn,
+    lines: LineSplitter,
+    glance: AttemptSnapshot,
+    spend: UsageMeter,
+    tools: ToolCalls,
+    effects: Arc<EffectRules>,
+    deeds: SideEffects,
+    turn: ExchangeState,
     /// The last result.
-    result: Option<TurnResult>,
+    result: Option<AgentResult>,
     /// Whether a turn is open: one began, and no result followed.
     turn_open: bool,
     rate_limit: Option<RateLimit>,
     startup: Option<StartupError>,
-    guarding: Guarding,
+    guarding: GuardHooks,
     /// Whether a hook gave no verdict.
     guard_lapsed: bool,
     /// Whether a turn or a tool call was completed.
     progressed: bool,
     /// How many turns ended with a result.
     turns: u32,
-    claim: Claim,
+    claim: DoneClaim,
     background: Background,
 }
 
@@ -62,19 +62,19 @@ impl Decoder for ClaudeDecoder {
         self.glance.tally = self.spend.tally();
     }
 
-    fn glance(&self) -> &Glance {
+    fn snapshot(&self) -> &AttemptSnapshot {
         &self.glance
     }
 
-    fn deeds(&self) -> &Deeds {
+    fn side_effects(&self) -> &SideEffects {
         &self.deeds
     }
 
-    fn take_answers(&mut self) -> Vec<Vec<u8>> {
+    fn take_replies(&mut self) -> Vec<Vec<u8>> {
         self.guarding.take_answers()
     }
 
-    fn by_model(&self) -> Vec<(String, Tally)> {
+    fn usage_by_model(&self) -> Vec<(String, Usage)> {
         self.spend.by_model()
     }
 
@@ -87,26 +87,26 @@ impl Decoder for ClaudeDecoder {
         Evidence {
             startup: self.startup.or_else(|| self.startup_by_stderr(exit, stderr_tail)),
             result: self.result,
-            turn_open: self.result.is_some() && self.turn_open,
+            exchange_open: self.result.is_some() && self.turn_open,
             rate_limit: self.rate_limit,
-            guard_lapsed: self.guard_lapsed || self.guarding.lapsed() || self.hides_a_lapse(),
-            denied: self.guarding.denied,
+            guard_lapsed: self.guard_lapsed || self.guarding.has_lapsed() || self.hides_a_lapse(),
+            denied_calls: self.guarding.denied,
             questions: self.guarding.questions,
             session: self.glance.session.clone(),
-            progressed: self.progressed,
-            claimed: self.claim.made,
-            turns: self.turns,
+            made_progress: self.progressed,
+            claimed_done: self.claim.made,
+            results: self.turns,
             background: self.background.count(),
-            tally: self.glance.tally,
+            usage: self.glance.tally,
             ..Evidence::of_exit(exit)
         }
     }
 
     fn is_compactable(&self) -> bool {
-        self.glance.events.of(Kind::StreamEvent.word()) > 0
+        self.glance.events.new(Kind::StreamEvent.word()) > 0
     }
 
-    fn keeps(&self, line: &[u8]) -> bool {
+    fn keeps_line(&self, line: &[u8]) -> bool {
         self.spend.cut.keeps(line)
     }
 }
@@ -114,27 +114,27 @@ impl Decoder for ClaudeDecoder {
 impl ClaudeDecoder {
     pub(super) fn new(
         prices: Prices,
-        effects: Arc<Effects>,
+        effects: Arc<EffectRules>,
         guards: Guards,
-        claims: Claims,
+        claims: DoneSignals,
     ) -> ClaudeDecoder {
         ClaudeDecoder {
-            lines: Lines::default(),
-            glance: Glance::default(),
-            spend: Spend::new(prices),
-            tools: Tools::default(),
+            lines: LineSplitter::default(),
+            glance: AttemptSnapshot::default(),
+            spend: UsageMeter::new(prices),
+            tools: ToolCalls::default(),
             effects,
-            deeds: Deeds::default(),
-            turn: Turn::default(),
+            deeds: SideEffects::default(),
+            turn: ExchangeState::default(),
             result: None,
             turn_open: false,
             rate_limit: None,
             startup: None,
-            guarding: Guarding::new(guards, claims.by_tool),
+            guarding: GuardHooks::new(guards, claims.tool),
             guard_lapsed: false,
             progressed: false,
             turns: 0,
-            claim: Claim::new(claims),
+            claim: DoneClaim::new(claims),
             background: Background::default(),
         }
     }
@@ -155,13 +155,13 @@ impl ClaudeDecoder {
     }
 
     fn bad(&mut self, out: &mut Vec<Notice>) {
-        self.glance.bad += 1;
+        self.glance.invalid_lines += 1;
         stir(out);
     }
 
     fn event(&mut self, head: &Head<'_>, line: &[u8], out: &mut Vec<Notice>) {
-        let Some(kind) = Kind::of(head.kind.as_str(), head.subtype.as_str()) else {
-            self.glance.unknown += 1;
+        let Some(kind) = Kind::from_name(head.kind.as_str(), head.subtype.as_str()) else {
+            self.glance.unknown_events += 1;
             let subtype = head.subtype.stated().map_or_else(String::new, |subtype| format!("/{subtype}"));
             self.glance.events.count_unknown(&format!("{}{subtype}", head.kind.as_str()));
             stir(out);
@@ -196,7 +196,7 @@ impl ClaudeDecoder {
                 own.guarding.blocked.take().into_iter().for_each(|call| own.glance.blocked(call));
             }),
             Kind::ControlCancel => self.with(line, |own, note: Note<'_>| {
-                own.guarding.called_off(note.request_id.as_str());
+                own.guarding.on_withdrawn(note.request_id.as_str());
             }),
             Kind::ControlResponse => self.with(line, |own, answered| own.guarding.answered(&answered)),
             Kind::HookResponse => self.with(line, |own, note: Note<'_>| own.guarding.hook_responded(&note)),
@@ -215,8 +215,8 @@ impl ClaudeDecoder {
             | Kind::KeepAlive => {}
         }
         // What was used is known before a turn is seen to end by it.
-        if let Some(tally) = self.spend.take_news() {
-            out.insert(said, Notice::Used(tally));
+        if let Some(tally) = self.spend.take_update() {
+            out.insert(said, Notice::UsageUpdated(tally));
         }
         if out.len() == said && !is_ping(head) {
             stir(out);
@@ -234,7 +234,7 @@ impl ClaudeDecoder {
         self.spend.stream_event(head);
         match head.event.kind.as_str() {
             "message_start" if head.event.message.id.stated().is_some() => {
-                self.spoken(head.parent_tool_use_id.as_str(), out);
+                self.clear_errors(head.parent_tool_use_id.as_str(), out);
                 self.act("thinking");
             }
             "content_block_start" => match head.event.content_block.kind.as_str() {
@@ -259,7 +259,7 @@ impl ClaudeDecoder {
         self.glance.permission_mode = text(init.permission_mode.stated());
         let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
         self.glance.unmatched_tools = self.guarding.unmatched(&tools);
-        self.turn = Turn::default();
+        self.turn = ExchangeState::default();
         self.continued();
         self.begin_turn(out);
     }
@@ -276,14 +276,14 @@ impl ClaudeDecoder {
     fn begin_turn(&mut self, out: &mut Vec<Notice>) {
         if !mem::replace(&mut self.turn_open, true) {
             self.claim.turn_began();
-            out.push(Notice::TurnBegan);
+            out.push(Notice::ExchangeStarted);
         }
     }
 
     /// The model speaks. A sub-agent in the background does so between turns, too.
-    fn spoken(&mut self, thread: &str, out: &mut Vec<Notice>) {
+    fn clear_errors(&mut self, thread: &str, out: &mut Vec<Notice>) {
         if thread.is_empty() {
-            self.turn.spoken();
+            self.turn.clear_errors();
             self.begin_turn(out);
         }
         // A request has passed, so the window that was said to be closed is open again.
@@ -306,10 +306,10 @@ impl ClaudeDecoder {
             return;
         }
         self.continued();
-        self.spoken(thread, out);
+        self.clear_errors(thread, out);
         self.spend.row(&row.message, thread);
         for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
-            self.glance.say(block.text.as_str());
+            self.glance.set_last_text(block.text.as_str());
         }
         for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
             calls::began(&mut self.deeds, &self.effects, call, row);
@@ -320,11 +320,11 @@ impl ClaudeDecoder {
                 self.glance.tool = Some(label.clone());
                 self.glance.activity = label;
                 self.claim.called(call, thread);
-                out.push(Notice::ToolBegan);
+                out.push(Notice::ToolStarted);
             }
         }
         // One row is one block; that of a call is told by its beginning.
-        if out.last() != Some(&Notice::ToolBegan) {
+        if out.last() != Some(&Notice::ToolStarted) {
             out.push(Notice::MessageEnded);
         }
     }
@@ -343,7 +343,7 @@ impl ClaudeDecoder {
                 self.glance.tool = self.tools.open_label().map(str::to_owned);
                 out.push(Notice::ToolEnded);
                 if self.claim.answered(block) {
-                    out.push(Notice::Claimed);
+                    out.push(Notice::ClaimedDone);
                 }
             }
         }
@@ -364,27 +364,27 @@ impl ClaudeDecoder {
             // The plain `json` format has no `init`.
             self.glance.session = Some(session);
         }
-        self.glance.conclude(line.result.stated().filter(|_| !result.is_error));
+        self.glance.set_result(line.result.stated().filter(|_| !result.is_error));
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
-            self.glance.error(error.as_str());
+            self.glance.push_error(error.as_str());
         }
         for denial in &line.permission_denials.0 {
-            self.deeds.never_ran(denial.tool_use_id.as_str());
+            self.deeds.on_never_ran(denial.tool_use_id.as_str());
         }
-        self.glance.turns += 1;
+        self.glance.results += 1;
         self.rest();
         self.tools.end_all();
         self.glance.tool = None;
         self.guarding.turn_ended();
-        self.turn = Turn::default();
+        self.turn = ExchangeState::default();
         self.turn_open = false;
         self.progressed |= result.is_progress();
         self.result = Some(result);
         self.turns += 1;
         if result.is_progress() && self.claim.concluded(line.result.as_str()) {
-            out.push(Notice::Claimed);
+            out.push(Notice::ClaimedDone);
         }
-        out.push(Notice::TurnEnded(result));
+        out.push(Notice::ExchangeEnded(result));
     }
 
     fn refused_start(&mut self, line: &ResultLine<'_>) {
@@ -402,7 +402,7 @@ impl ClaudeDecoder {
     fn startup_by_stderr(&self, exit: Exit, stderr_tail: &str) -> Option<StartupError> {
         let failed = match exit {
             Exit::Code(code) => code != 0,
-            Exit::Unseen => true,
+            Exit::Unobserved => true,
             Exit::Signal(_) | Exit::NeverSpawned => false,
         };
         if self.glance.session.is_some() {
@@ -411,7 +411,7 @@ impl ClaudeDecoder {
         let refused = failed.then(|| startup::by_text(stderr_tail)).flatten();
         // It speaks another language, or exited by itself without a word. An agent exits so with 0 after SIGINT, with 143 after
         // SIGTERM and with 129 after SIGHUP.
-        let speaks_otherwise = self.glance.bad > 0;
+        let speaks_otherwise = self.glance.invalid_lines > 0;
         let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || speaks_otherwise);
         let is_silent = stderr_tail.trim().is_empty() || speaks_otherwise;
         let is_other = exited && is_silent && self.glance.events.is_empty();
@@ -444,7 +444,7 @@ impl ClaudeDecoder {
 
     fn session_state(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
         match note.state.as_str() {
-            "idle" => out.push(Notice::Idled),
+            "idle" => out.push(Notice::Idle),
             "running" => self.begin_turn(out),
             _ => {}
         }
@@ -453,21 +453,21 @@ impl ClaudeDecoder {
     fn informational(&mut self, note: &Note<'_>) {
         self.guard_lapsed |= note.tag.is("hook_no_verdict") || note.tag.is("hook_callback_failed");
         if note.tag.stated().is_some() {
-            self.glance.error(note.content.as_str());
+            self.glance.push_error(note.content.as_str());
         }
     }
 
     fn notification(&mut self, note: &Note<'_>) {
         if note.key.is("stop-hook-block-cap") {
             self.turn.stop_hook_capped = true;
-            self.glance.error(note.text.as_str());
+            self.glance.push_error(note.text.as_str());
         }
     }
 
     fn permission_denied(&mut self, note: &Note<'_>) {
         self.tools.deny(note.tool_use_id.as_str());
-        self.deeds.never_ran(note.tool_use_id.as_str());
-        self.glance.error(note.message.as_str());
+        self.deeds.on_never_ran(note.tool_use_id.as_str());
+        self.glance.push_error(note.message.as_str());
     }
 
     fn background_changed(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
@@ -494,7 +494,7 @@ impl ClaudeDecoder {
         self.background.started(note);
         self.glance.background = self.background.seen();
         if note.is_backgrounded.0 {
-            self.deeds.left_running(note.tool_use_id.as_str());
+            self.deeds.on_backgrounded(note.tool_use_id.as_str());
         }
     }
 
@@ -504,7 +504,7 @@ impl ClaudeDecoder {
         self.glance.background = self.background.seen();
         let failed = note.status.is("failed");
         if failed || note.status.is("completed") {
-            self.deeds.ended(note.tool_use_id.as_str(), failed, None);
+            self.deeds.on_end(note.tool_use_id.as_str(), failed, None);
         }
     }
 
@@ -544,8 +544,8 @@ fn is_ping(head: &Head<'_>) -> bool {
 
 /// A sign of life; one says as much as many.
 fn stir(out: &mut Vec<Notice>) {
-    if out.last() != Some(&Notice::Stirred) {
-        out.push(Notice::Stirred);
+    if out.last() != Some(&Notice::Activity) {
+        out.push(Notice::Activity);
     }
 }
 

@@ -6,8 +6,8 @@ use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::finish::FINISH;
 use super::questions::{self, ASK};
 use super::wire::{ControlResponse, HookInput, Note, Request};
-use crate::glance::{BlockedCall, beginning};
-use crate::{Answered, Call, Guards, Verdict};
+use crate::glance::{BlockedCall, truncate_to_bytes};
+use crate::{GivenAnswer, GuardedCall, Guards, Verdict};
 use longhaul_core::Questions;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ pub(super) fn register() -> Vec<u8> {
 
 /// What the agent asked, and what it is answered.
 #[derive(Debug, Default)]
-pub(super) struct Guarding {
+pub(super) struct GuardHooks {
     guards: Guards,
     /// Whether our tool is offered: it does nothing, and the run may depend on it.
     offers_finish: bool,
@@ -77,9 +77,9 @@ struct Open {
     answer: Option<Vec<u8>>,
 }
 
-impl Guarding {
-    pub(super) fn new(guards: Guards, offers_finish: bool) -> Guarding {
-        Guarding { guards, offers_finish, ..Guarding::default() }
+impl GuardHooks {
+    pub(super) fn new(guards: Guards, offers_finish: bool) -> GuardHooks {
+        GuardHooks { guards, offers_finish, ..GuardHooks::default() }
     }
 
     /// Returns the guards' patterns that match none of these tools.
@@ -88,7 +88,7 @@ impl Guarding {
     }
 
     /// The agent asks. What it would have asked a person, and what that was answered.
-    pub(super) fn asked(&mut self, id: &str, request: &Request<'_>) -> Vec<Answered> {
+    pub(super) fn asked(&mut self, id: &str, request: &Request<'_>) -> Vec<GivenAnswer> {
         let call = fingerprint(request.tool_use_id.as_str());
         let is_guard = request.subtype.is("hook_callback");
         let (answer, answered) = match request.subtype.as_str() {
@@ -117,11 +117,11 @@ impl Guarding {
     }
 
     /// What is said to a call, with what it asked a person.
-    fn judge(&mut self, id: &str, call: &Call<'_>) -> (Vec<u8>, Vec<Answered>) {
+    fn judge(&mut self, id: &str, call: &GuardedCall<'_>) -> (Vec<u8>, Vec<GivenAnswer>) {
         let (verdict, answered) = match (self.verdict(call), &self.guards.answers) {
-            (Verdict::Pass, Some(answers)) if call.tool == ASK => {
+            (Verdict::Allow, Some(answers)) if call.tool == ASK => {
                 match call.input().and_then(|input| questions::answer(answers, input)) {
-                    Some((input, answered)) => (Verdict::Amend(input), answered),
+                    Some((input, answered)) => (Verdict::Modify(input), answered),
                     None => (Verdict::Deny(UNREADABLE.to_owned()), Vec::new()),
                 }
             }
@@ -132,22 +132,22 @@ impl Guarding {
             self.denied += 1;
             return (line, Vec::new());
         }
-        self.questions.count(answered.iter().map(|answered| answered.key.is_none()));
+        self.questions.record(answered.iter().map(|answered| answered.key.is_none()));
         (line, answered)
     }
 
-    fn verdict(&self, call: &Call<'_>) -> Verdict {
-        if self.offers_finish && call.tool == FINISH { Verdict::Pass } else { self.guards.verdict(call) }
+    fn verdict(&self, call: &GuardedCall<'_>) -> Verdict {
+        if self.offers_finish && call.tool == FINISH { Verdict::Allow } else { self.guards.verdict(call) }
     }
 
     /// The agent no longer waits for an answer.
-    pub(super) fn called_off(&mut self, id: &str) {
+    pub(super) fn on_withdrawn(&mut self, id: &str) {
         let asked = self.open.remove(id).filter(|open| open.is_guard);
         self.taken_back.extend(asked.map(|open| open.call));
     }
 
     /// Whether a call was made, or refused, without a verdict.
-    pub(super) fn lapsed(&self) -> bool {
+    pub(super) fn has_lapsed(&self) -> bool {
         self.lapsed || !self.taken_back.is_empty()
     }
 
@@ -160,7 +160,7 @@ impl Guarding {
     /// guard was asked about: the verdict on it must be the same as on an allowed call (2.1.330).
     pub(super) fn hook_responded(&mut self, note: &Note<'_>) {
         let Some(tool) =
-            note.hook_name.as_str().strip_prefix("PreToolUse:").filter(|_| self.guards.are_set())
+            note.hook_name.as_str().strip_prefix("PreToolUse:").filter(|_| !self.guards.is_empty())
         else {
             return;
         };
@@ -168,8 +168,8 @@ impl Guarding {
         let Some(input) = answer["hookSpecificOutput"].get("updatedInput") else { return };
         let input = input.to_string();
         let (cwd, is_free) = &self.context;
-        let call = Call::new(tool, &input).within(cwd).freely(*is_free);
-        self.lapsed |= self.verdict(&call) != Verdict::Pass;
+        let call = GuardedCall::new(tool, &input).in_dir(cwd).in_free_mode(*is_free);
+        self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
     /// A call brought a result.
@@ -180,7 +180,7 @@ impl Guarding {
         self.lapsed |= self.taken_back.contains(&call);
         // Of an agent that does ask, one that failed was refused before anybody was asked.
         let refused = self.registered && is_error;
-        self.lapsed |= self.guards.are_set() && !judged && !refused;
+        self.lapsed |= !self.guards.is_empty() && !judged && !refused;
     }
 
     /// The turn is over. Nobody waits any more but sub-agents in the background: what was asked and has no answer
@@ -207,19 +207,19 @@ impl Guarding {
 }
 
 /// The call that a question is about.
-fn asked_about<'a>(input: &'a HookInput<'_>) -> Call<'a> {
-    let call = Call::new(input.tool_name.as_str(), input.tool_input.json()).within(input.cwd.as_str());
-    call.freely(input.permission_mode.is("bypassPermissions"))
+fn asked_about<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
+    let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json()).in_dir(input.cwd.as_str());
+    call.in_free_mode(input.permission_mode.is("bypassPermissions"))
 }
 
 /// What a denied call was about, if it names a blocked URL.
-fn blocked(guards: &Guards, call: &Call<'_>) -> Option<BlockedCall> {
+fn blocked(guards: &Guards, call: &GuardedCall<'_>) -> Option<BlockedCall> {
     let pattern = guards.blocked_url_of(call)?;
     let field = |name: &&str| call.input()?.get(*name)?.as_str();
     let target = TARGET_FIELDS.iter().find_map(field).unwrap_or_default();
     Some(BlockedCall {
-        tool: beginning(call.tool, TARGET_BYTES_MAX).to_owned(),
-        target: beginning(target, TARGET_BYTES_MAX).to_owned(),
+        tool: truncate_to_bytes(call.tool, TARGET_BYTES_MAX).to_owned(),
+        target: truncate_to_bytes(target, TARGET_BYTES_MAX).to_owned(),
         pattern,
     })
 }
@@ -239,14 +239,14 @@ fn said(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
 /// A verdict as the agent understands it.
 fn response(verdict: &Verdict) -> Value {
     match verdict {
-        Verdict::Pass => json!({}),
+        Verdict::Allow => json!({}),
         Verdict::Deny(reason) => json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny",
             "permissionDecisionReason": reason,
         }}),
         // Another input comes with the permission to make the call.
-        Verdict::Amend(input) => json!({ "hookSpecificOutput": {
+        Verdict::Modify(input) => json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
             "updatedInput": input,
@@ -256,7 +256,7 @@ fn response(verdict: &Verdict) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{ANSWER_BYTES_MAX, Guarding, register, said};
+    use super::{ANSWER_BYTES_MAX, GuardHooks, register, said};
     use crate::claude::wire::{ControlResponse, Note, parse};
     use crate::{Answers, Guards, ToolPattern, Verdict};
     use expect_test::expect;
@@ -268,14 +268,14 @@ mod tests {
     const INTERRUPTED: &[u8] =
         br#"{"type":"control_response","response":{"request_id":"longhaul-interrupt","response":{}}}"#;
 
-    fn guarded() -> Guarding {
+    fn guarded() -> GuardHooks {
         let tools: ToolPattern = "Web*".parse().expect("a pattern");
-        let mut guarding = Guarding::new(Guards { deny_tools: vec![tools], ..Guards::default() }, false);
+        let mut guarding = GuardHooks::new(Guards { deny_tools: vec![tools], ..Guards::default() }, false);
         guarding.answered(&parse::<ControlResponse<'_>>(REGISTERED).expect("an answer"));
         guarding
     }
 
-    fn ask(guarding: &mut Guarding, id: &str, tool: &str) {
+    fn ask(guarding: &mut GuardHooks, id: &str, tool: &str) {
         let line = format!(
             r#"{{"type":"control_request","request_id":"{id}","request":{{"subtype":"hook_callback",
             "callback_id":"longhaul-guard","tool_use_id":"call-{id}","input":{{"tool_name":"{tool}"}}}}}}"#
@@ -288,10 +288,10 @@ mod tests {
         "options":[{"label":"Postgres","description":""},{"label":"SQLite","description":""}]}]}"#;
 
     /// An agent that may ask, and calls this tool with this input.
-    fn asking(tool: &str, input: &str) -> Guarding {
+    fn asking(tool: &str, input: &str) -> GuardHooks {
         let answers = Answers::new([("features".to_owned(), "Logs".to_owned())]).expect("they agree");
         let deny = "Web*".parse().expect("a pattern");
-        let mut guarding = Guarding::new(
+        let mut guarding = GuardHooks::new(
             Guards { answers: Some(answers), deny_tools: vec![deny], ..Guards::default() },
             false,
         );
@@ -304,7 +304,7 @@ mod tests {
         guarding
     }
 
-    fn answers(guarding: &mut Guarding) -> String {
+    fn answers(guarding: &mut GuardHooks) -> String {
         String::from_utf8(guarding.take_answers().concat()).expect("JSON is UTF-8")
     }
 
@@ -313,7 +313,7 @@ mod tests {
         let check = |offered: bool, denied: u32| {
             let guards =
                 Guards { allow_tools: vec!["Read".parse().expect("a pattern")], ..Guards::default() };
-            let mut guarding = Guarding::new(guards, offered);
+            let mut guarding = GuardHooks::new(guards, offered);
             ask(&mut guarding, "1", "mcp__longhaul__finish");
             assert_eq!(guarding.denied, denied, "offered: {offered}");
             ask(&mut guarding, "2", "mcp__longhaul__other");
@@ -341,7 +341,7 @@ mod tests {
             {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run. Continue without it: no person is there to allow it."}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&answers(&mut guarding));
         assert_eq!(answers(&mut guarding), "");
-        assert_eq!((guarding.denied, guarding.lapsed()), (1, false));
+        assert_eq!((guarding.denied, guarding.has_lapsed()), (1, false));
     }
 
     #[test]
@@ -354,13 +354,13 @@ mod tests {
 
     #[test]
     fn another_input_is_passed_on_whole_or_the_call_is_denied() {
-        let (verdict, answer) = said("1", Verdict::Amend(json!({ "command": "ls" })));
-        assert_eq!(verdict, Verdict::Amend(json!({ "command": "ls" })));
+        let (verdict, answer) = said("1", Verdict::Modify(json!({ "command": "ls" })));
+        assert_eq!(verdict, Verdict::Modify(json!({ "command": "ls" })));
         expect![[r#"
             {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls"}}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&String::from_utf8(answer).expect("JSON is UTF-8"));
 
-        let long = Verdict::Amend(json!({ "command": "x".repeat(ANSWER_BYTES_MAX) }));
+        let long = Verdict::Modify(json!({ "command": "x".repeat(ANSWER_BYTES_MAX) }));
         let (verdict, answer) = said("1", long);
         assert!(matches!(verdict, Verdict::Deny(_)));
         expect![[r#"
@@ -412,7 +412,7 @@ mod tests {
         guarding.ended("call-1", false);
         assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
         guarding.ended("call-2", false);
-        assert!(!guarding.lapsed());
+        assert!(!guarding.has_lapsed());
     }
 
     #[test]
@@ -425,16 +425,16 @@ mod tests {
         guarding.turn_ended();
         assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
         guarding.turn_ended();
-        guarding.called_off("2");
-        assert!(!guarding.lapsed());
+        guarding.on_withdrawn("2");
+        assert!(!guarding.has_lapsed());
     }
 
     #[test]
     fn a_call_without_a_verdict_is_a_lapse() {
-        let lapses = |then: fn(&mut Guarding)| {
+        let lapses = |then: fn(&mut GuardHooks)| {
             let mut guarding = guarded();
             then(&mut guarding);
-            guarding.lapsed()
+            guarding.has_lapsed()
         };
         // It was made without a question.
         assert!(lapses(|guarding| guarding.ended("call-1", false)));
@@ -443,23 +443,23 @@ mod tests {
         // Nobody answered in time.
         assert!(lapses(|guarding| {
             ask(guarding, "1", "Bash");
-            guarding.called_off("1");
+            guarding.on_withdrawn("1");
         }));
         // What an interrupt of ours takes back is not made; if it is, nobody had judged it.
         let interrupted = |is_error: bool| {
             let mut guarding = guarded();
             ask(&mut guarding, "1", "Bash");
-            guarding.called_off("1");
+            guarding.on_withdrawn("1");
             guarding.answered(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
             guarding.ended("call-1", is_error);
-            guarding.lapsed()
+            guarding.has_lapsed()
         };
         assert!(!interrupted(true));
         assert!(interrupted(false));
         // The agent had given up waiting before.
         assert!(lapses(|guarding| {
             ask(guarding, "1", "Bash");
-            guarding.called_off("1");
+            guarding.on_withdrawn("1");
             guarding.ended("call-1", true);
             guarding.answered(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
         }));
@@ -473,9 +473,9 @@ mod tests {
             guarding.registered = false;
             guarding.turn_ended();
         }));
-        let mut unguarded = Guarding::default();
+        let mut unguarded = GuardHooks::default();
         unguarded.ended("call-1", false);
         unguarded.turn_ended();
-        assert!(!unguarded.lapsed());
+        assert!(!unguarded.has_lapsed());
     }
 }

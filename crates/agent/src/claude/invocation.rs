@@ -8,8 +8,8 @@ use super::network;
 use super::prompts::prompt;
 use super::questions::OFFERED;
 use super::surroundings::{MAX_RETRIES, RETRY_WATCHDOG};
-use crate::{Invocation, Order, Past};
-use longhaul_core::{SessionPlan, SpawnPlan};
+use crate::{Invocation, AgentSpec, PriorAttempts};
+use longhaul_core::{SessionPlan, AttemptPlan};
 use serde_json::{Map, Value};
 
 /// Variables by which a Claude Code notices that it was started inside another one, and would then
@@ -52,9 +52,9 @@ pub const RESERVED: &[&str] = &[
 /// be done is in the prompt.
 const CONDENSER: &str = "You write summaries of records.";
 
-pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invocation {
+pub(super) fn invocation(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Invocation {
     // An agent that asks before each call waits where nobody is there to answer.
-    let asks = order.guards.are_set() || order.attended;
+    let asks = !order.guards.is_empty() || order.needs_supervisor;
     let guards = if asks { register() } else { Vec::new() };
     let prompt = prompt(order, plan, past);
     Invocation {
@@ -65,13 +65,13 @@ pub(super) fn invocation(order: &Order, plan: &SpawnPlan, past: &Past) -> Invoca
         env_remove: ENV_REMOVED.to_vec(),
         stdin: [guards, user_line(&prompt)].concat(),
         prompt,
-        waits: asks,
+        input_outlives_supervisor: asks,
     }
 }
 
 /// One answer of a model, for older work that is to be condensed. The user's own arguments are for the work, and
 /// are not among these.
-pub(super) fn condensing(order: &Order, attempt: u32, model: &str, prompt: &str) -> Invocation {
+pub(super) fn summary_args(order: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
     let mut args = order.program.leading_args.clone();
     let ours = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         .into_iter()
@@ -88,11 +88,11 @@ pub(super) fn condensing(order: &Order, attempt: u32, model: &str, prompt: &str)
         env_remove: ENV_REMOVED.to_vec(),
         stdin: user_line(prompt),
         prompt: prompt.to_owned(),
-        waits: false,
+        input_outlives_supervisor: false,
     }
 }
 
-fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
+fn args(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Vec<String> {
     let mut args = order.program.leading_args.clone();
     let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
@@ -118,21 +118,21 @@ fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
         add(&["--permission-mode", mode]);
     }
     // Our count comes first; this is a second fence, for a moment in which nobody counts. It is one process's.
-    if let Some(money) = plan.left.money {
-        add(&["--max-budget-usd", &format!("{:.6}", money.dollars())]);
+    if let Some(money) = plan.remaining.budget {
+        add(&["--max-budget-usd", &format!("{:.6}", money.as_dollars())]);
     }
     // Else the agent sends its next request before our stop reaches it. It counts for each of our messages again.
-    if let Some(turns) = plan.left.turns {
+    if let Some(turns) = plan.remaining.turns {
         add(&["--max-turns", &turns.to_string()]);
     }
     if order.guards.answers.is_some() {
         add(&OFFERED);
     }
     // A hook of the project can rewrite a call after our verdict; its event shows the rewrite.
-    if order.guards.are_set() {
+    if !order.guards.is_empty() {
         add(&["--include-hook-events"]);
     }
-    args.extend(order.finish.iter().flat_map(finish::args));
+    args.extend(order.finish_tool.iter().flat_map(finish::args));
     args.extend(settings(order));
     args.extend(order.network.as_ref().map(|_| network::NOT_OFFERED.to_owned()));
     args.extend(order.extra_args.iter().cloned());
@@ -140,7 +140,7 @@ fn args(order: &Order, plan: &SpawnPlan, past: &Past) -> Vec<String> {
 }
 
 /// What we set over the user's own settings. Of two such flags the agent takes the later one alone (2.1.330).
-fn settings(order: &Order) -> Vec<String> {
+fn settings(order: &AgentSpec) -> Vec<String> {
     let sandbox = order.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
     let hooks = order.learn.as_ref().map(|learn| ("hooks".to_owned(), learning::hooks(learn)));
     // The agent runs the commands inside of skills without asking a hook (2.1.330).
@@ -153,7 +153,7 @@ fn settings(order: &Order) -> Vec<String> {
     vec!["--settings".to_owned(), Value::Object(settings).to_string()]
 }
 
-fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
+fn env_set(order: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
     [
         // A refused start then says so in the stream, with a typed reason.
         ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
@@ -161,7 +161,7 @@ fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
         ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1".to_owned()),
         (MAX_RETRIES, order.inner_retries.to_string()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
-        ("LONGHAUL_RUN", order.run.to_string()),
+        ("LONGHAUL_RUN", order.run_id.to_string()),
         ("LONGHAUL_ATTEMPT", attempt.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
@@ -170,37 +170,37 @@ fn env_set(order: &Order, attempt: u32) -> Vec<(String, String)> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{condensing, invocation};
-    use crate::{Answers, Guards, Network, Order, Past, Program};
+    use super::{summary_args, invocation};
+    use crate::{Answers, Guards, Network, AgentSpec, PriorAttempts, Program};
     use expect_test::{Expect, expect};
-    use longhaul_core::{Fault, Limit, RunId, Say, SessionId, SessionPlan, SpawnPlan};
+    use longhaul_core::{Fault, Limit, RunId, PromptKind, SessionId, SessionPlan, AttemptPlan};
 
-    pub(in crate::claude) fn order() -> Order {
-        Order {
+    pub(in crate::claude) fn order() -> AgentSpec {
+        AgentSpec {
             program: Program { path: "/bin/claude".into(), leading_args: Vec::new() },
             cwd: "/home/demo/project".into(),
             prompt: "Fix the tests.".to_owned(),
-            asked: Vec::new(),
+            follow_ups: Vec::new(),
             model: None,
             permission_mode: None,
             guards: Guards::default(),
-            attended: false,
+            needs_supervisor: false,
             checks: Vec::new(),
-            finish: None,
+            finish_tool: None,
             done_when: None,
             wrap_up_prompt: None,
             network: None,
             learn: None,
             extra_args: Vec::new(),
-            seed_tokens: 12_000,
+            handoff_tokens: 12_000,
             handoff_summary: None,
             inner_retries: 4,
-            run: RunId::from("kqzr"),
+            run_id: RunId::from("kqzr"),
         }
     }
 
-    fn check(order: &Order, session: SessionPlan, say: Say, expected: Expect) {
-        let found = invocation(order, &SpawnPlan::new(2, session, say), &Past::default());
+    fn check(order: &AgentSpec, session: SessionPlan, say: PromptKind, expected: Expect) {
+        let found = invocation(order, &AttemptPlan::new(2, session, say), &PriorAttempts::default());
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
     }
@@ -211,7 +211,7 @@ pub(super) mod tests {
         check(
             &order(),
             SessionPlan::New(new.clone()),
-            Say::Task,
+            PromptKind::Task,
             expect![[r#"
             /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new
             {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
@@ -220,13 +220,13 @@ pub(super) mod tests {
         check(
             &order(),
             SessionPlan::Resume(old.clone()),
-            Say::Continue(Fault::Overloaded),
+            PromptKind::Continue(Fault::Overloaded),
             expect![[r#"
             /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old
             {"message":{"content":"The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, look whether it has taken effect already: the last commands may have run in full, in part or not at all.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         "#]],
         );
-        let all = Order {
+        let all = AgentSpec {
             program: Program { path: "/bin/longhaul".into(), leading_args: vec!["drill-agent".to_owned()] },
             model: Some("opus".to_owned()),
             permission_mode: Some("acceptEdits".to_owned()),
@@ -236,7 +236,7 @@ pub(super) mod tests {
         check(
             &all,
             SessionPlan::Fork { from: old, to: new },
-            Say::Task,
+            PromptKind::Task,
             expect![[r#"
             /bin/longhaul drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old --fork-session --session-id 22222222-new --model opus --permission-mode acceptEdits --max-turns 9
             {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
@@ -246,8 +246,8 @@ pub(super) mod tests {
 
     #[test]
     fn an_agent_goes_on_from_before_it_saved_its_work() {
-        let plan = SpawnPlan::new(2, SessionPlan::Resume("11111111-old".into()), Say::More(Limit::Time));
-        let past = Past { resume_at: Some("33333333-message".to_owned()), ..Past::default() };
+        let plan = AttemptPlan::new(2, SessionPlan::Resume("11111111-old".into()), PromptKind::LimitRaised(Limit::Time));
+        let past = PriorAttempts { resume_at: Some("33333333-message".to_owned()), ..PriorAttempts::default() };
         let found = invocation(&order(), &plan, &past);
         let at = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
         assert!(found.args.ends_with(&at.map(str::to_owned)), "{:?}", found.args);
@@ -258,9 +258,9 @@ pub(super) mod tests {
     fn an_agent_that_is_answered_may_ask() {
         let guards = Guards { answers: Some(Answers::default()), ..Guards::default() };
         check(
-            &Order { guards, permission_mode: Some("acceptEdits".to_owned()), ..order() },
+            &AgentSpec { guards, permission_mode: Some("acceptEdits".to_owned()), ..order() },
             SessionPlan::New(SessionId::from("22222222-new")),
-            Say::Task,
+            PromptKind::Task,
             expect![[r#"
                 /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --permission-mode acceptEdits --permission-prompt-tool stdio --disallowedTools=EnterPlanMode,ExitPlanMode --include-hook-events
                 {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
@@ -273,13 +273,13 @@ pub(super) mod tests {
     fn an_agent_is_offered_a_tool_to_finish_with() {
         let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
         check(
-            &Order {
-                finish: Some(finish),
+            &AgentSpec {
+                finish_tool: Some(finish),
                 extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
                 ..order()
             },
             SessionPlan::New(SessionId::from("22222222-new")),
-            Say::Task,
+            PromptKind::Task,
             expect![[r#"
                 /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --mcp-config={"mcpServers":{"longhaul":{"alwaysLoad":true,"args":["finish-tool"],"command":"/bin/longhaul","type":"stdio"}}} --allowedTools=mcp__longhaul__finish --max-turns 9
                 {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
@@ -292,7 +292,7 @@ pub(super) mod tests {
         let check = |hosts: &[&str], expected: Expect| {
             let network = Network::new(hosts.iter().map(ToString::to_string)).expect("these are hosts");
             let session = SessionPlan::New(SessionId::from("22222222-new"));
-            check(&Order { network: Some(network), ..order() }, session, Say::Task, expected);
+            check(&AgentSpec { network: Some(network), ..order() }, session, PromptKind::Task, expected);
         };
         check(
             &[],
@@ -312,14 +312,14 @@ pub(super) mod tests {
 
     #[test]
     fn a_summary_is_asked_for() {
-        let all = Order {
+        let all = AgentSpec {
             program: Program { path: "/bin/longhaul".into(), leading_args: vec!["drill-agent".to_owned()] },
             model: Some("opus".to_owned()),
             permission_mode: Some("acceptEdits".to_owned()),
             extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
             ..order()
         };
-        let found = condensing(&all, 3, "haiku", "Condense this.");
+        let found = summary_args(&all, 3, "haiku", "Condense this.");
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         let marks = found.env_set.iter().filter(|(name, _)| name.starts_with("LONGHAUL_"));
         let marks: Vec<_> = marks.map(|(name, value)| format!("{name}={value}")).collect();
@@ -332,8 +332,8 @@ pub(super) mod tests {
 
     #[test]
     fn environment() {
-        let plan = SpawnPlan::new(2, SessionPlan::New(SessionId::from("a")), Say::Task);
-        let found = invocation(&order(), &plan, &Past::default());
+        let plan = AttemptPlan::new(2, SessionPlan::New(SessionId::from("a")), PromptKind::Task);
+        let found = invocation(&order(), &plan, &PriorAttempts::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"
             CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1

@@ -57,7 +57,7 @@ kinds! {
 
 impl Kind {
     /// The type of an event; nothing if we do not know it.
-    pub(super) fn of(kind: &str, subtype: &str) -> Option<Kind> {
+    pub(super) fn from_name(kind: &str, subtype: &str) -> Option<Kind> {
         let is = |word: &str| match word.strip_prefix("system/") {
             Some(of_system) => kind == "system" && subtype == of_system,
             None => kind == word,

@@ -1,7 +1,7 @@
 //! Our hooks: by them a session is told what earlier ones taught, and says when there is something to learn from it. Who is
 //! called is not for this module to say.
 
-use crate::Learn;
+use crate::LearnSpec;
 use serde_json::{Map, Value, json};
 
 /// The events, each with what of them is meant. A conversation that is compacted in the middle of a turn goes on without a
@@ -17,7 +17,7 @@ const EVENTS: [(&str, Option<&str>); 5] = [
 const TIMEOUT_S: u32 = 10;
 
 /// What stands behind `hooks` in settings. The user's own hooks stay: those of all settings are called (2.1.330).
-pub(super) fn hooks(learn: &Learn) -> Value {
+pub(super) fn hooks(learn: &LearnSpec) -> Value {
     let hook = |(event, matcher): (&str, Option<&str>)| {
         let hook = json!({ "type": "command", "command": command(learn, event), "timeout": TIMEOUT_S });
         let group = match matcher {
@@ -30,7 +30,7 @@ pub(super) fn hooks(learn: &Learn) -> Value {
 }
 
 /// The hook as a shell takes it: the agent has no other form.
-fn command(learn: &Learn, event: &str) -> String {
+fn command(learn: &LearnSpec, event: &str) -> String {
     let path = learn.hook.path.to_string_lossy();
     let words = [quoted(&path)].into_iter().chain(learn.hook.leading_args.iter().map(|arg| quoted(arg)));
     let judge = format!("--judge={}", learn.judge);
@@ -46,13 +46,13 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::hooks;
-    use crate::{Learn, Program};
+    use crate::{LearnSpec, Program};
 
     #[test]
     fn a_path_is_one_word_whatever_is_in_it() {
         let hook =
             Program { path: "/o'brien/my tools/longhaul".into(), leading_args: vec!["hook".to_owned()] };
-        let hooks = hooks(&Learn { hook, judge: "api".to_owned(), tokens_max: Some(900) });
+        let hooks = hooks(&LearnSpec { hook, judge: "api".to_owned(), tokens_max: Some(900) });
         assert_eq!(
             hooks["SessionEnd"][0]["hooks"][0]["command"],
             r"'/o'\''brien/my tools/longhaul' 'hook' SessionEnd '--judge=api' --max-tokens=900"

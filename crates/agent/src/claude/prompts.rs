@@ -3,11 +3,11 @@
 
 mod keep_going;
 
-use super::reminder::{Listener, is_reminder, reminder, stopped};
-use crate::seed::BEHIND_TASK;
+use super::reminder::{Recipient, is_reminder, reminder, stopped};
+use crate::seed::AFTER_TASK;
 use crate::seed::quote::{fenced, inline};
-use crate::{About, BackgroundTask, Order, Past, Reason, researchgym, seed, summarised_seed};
-use longhaul_core::{Fault, Left, Limit, Nudge, Rung, Say, SpawnPlan};
+use crate::{HandoffContext, BackgroundTask, AgentSpec, PriorAttempts, HandoffReason, researchgym, handoff_prompt, handoff_prompt_with_summary};
+use longhaul_core::{Fault, Remaining, Limit, Nudge, ResumeStrategy, PromptKind, AttemptPlan};
 
 const COMMAND_CHARS_MAX: usize = 200;
 
@@ -16,7 +16,7 @@ const WRAP_UP: &str = "This run is about to end: ";
 /// How the words begin for an agent whose work did not pass.
 const CHECK_FAILED: &str = "The check of your work failed.";
 /// How they begin for one that goes on with more than it had.
-const STOPPED: &str = "The work had been stopped because ";
+const LIMIT_RAISED: &str = "The work had been stopped because ";
 
 /// How the sentence starts that names what a person added to the limits.
 const RAISED: &str = " The limits were raised: ";
@@ -24,57 +24,57 @@ const RAISED: &str = " The limits were raised: ";
 const TIME_LIMIT: &str = "Time limit reached.";
 
 /// What stands between the task and the rest where nothing is on record.
-const AGAIN: &str = "\n\n(An earlier session worked on this and could not be continued: ";
+const AFTER_LOSS: &str = "\n\n(An earlier session worked on this and could not be continued: ";
 
 /// The words for what is to be said. An agent that goes on is reminded of the deeds so far; one that does
 /// not remember the work is given a seed, if anything is on record.
-pub fn prompt(order: &Order, plan: &SpawnPlan, past: &Past) -> String {
+pub fn prompt(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> String {
     let task = &order.task();
     // Journals of older versions name no rung.
-    let seeds = plan.rung.is_none_or(|rung| rung == Rung::Seed) && !past.transcript.entries.is_empty();
-    match plan.say {
-        Say::TaskAgain(fault) if seeds => {
-            let (money_left, time_left) = (plan.left.money, plan.left.time);
-            let about = About { money_left, time_left, ..About::unlimited(task, Reason::Fault(fault)) };
-            let seed = match past.summary.as_ref().filter(|_| plan.condensed) {
-                Some(summary) => summarised_seed(&past.transcript, &about, order.seed_tokens, summary),
-                None => seed(&past.transcript, &about, order.seed_tokens),
+    let seeds = plan.strategy.is_none_or(|rung| rung == ResumeStrategy::Handoff) && !past.conversation.entries.is_empty();
+    match plan.prompt {
+        PromptKind::TaskAfterLoss(fault) if seeds => {
+            let (money_left, time_left) = (plan.remaining.budget, plan.remaining.time);
+            let about = HandoffContext { money_left, time_left, ..HandoffContext::unlimited(task, HandoffReason::Fault(fault)) };
+            let seed = match past.summary.as_ref().filter(|_| plan.with_summary) {
+                Some(summary) => handoff_prompt_with_summary(&past.conversation, &about, order.handoff_tokens, summary),
+                None => handoff_prompt(&past.conversation, &about, order.handoff_tokens),
             };
-            seed + &reminder(past, Listener::Stranger)
+            seed + &reminder(past, Recipient::NewSession)
         }
         // The task comes first: it may begin with a slash command.
-        Say::TaskAgain(fault) => format!(
-            "{task}{AGAIN}{}. Parts of the work may be done already. Look at the state of the workspace first, \
+        PromptKind::TaskAfterLoss(fault) => format!(
+            "{task}{AFTER_LOSS}{}. Parts of the work may be done already. Look at the state of the workspace first, \
              keep what is good, and do not repeat what has taken effect.){}",
             interruption(fault),
-            reminder(past, Listener::Stranger)
+            reminder(past, Recipient::NewSession)
         ),
-        Say::Nudge(_) | Say::KeepGoing(_) | Say::Confirm => {
-            words(order, plan.say, plan.left) + &stopped(past)
+        PromptKind::Nudge(_) | PromptKind::KeepGoing(_) | PromptKind::ConfirmDone => {
+            words(order, plan.prompt, plan.remaining) + &stopped(past)
         }
-        Say::CheckFailed(_) => check_failed(past.check.as_deref()) + &stopped(past),
-        Say::Continue(_) | Say::More(_) => {
-            words(order, plan.say, plan.left) + &raised(past.added) + &reminder(past, Listener::Itself)
+        PromptKind::CheckFailed(_) => check_failed(past.check_output.as_deref()) + &stopped(past),
+        PromptKind::Continue(_) | PromptKind::LimitRaised(_) => {
+            words(order, plan.prompt, plan.remaining) + &raised(past.added) + &reminder(past, Recipient::SameSession)
         }
-        Say::Task | Say::Asked | Say::WrapUp(_) => {
-            words(order, plan.say, plan.left) + &reminder(past, Listener::Itself)
+        PromptKind::Task | PromptKind::FollowUp | PromptKind::WrapUp(_) => {
+            words(order, plan.prompt, plan.remaining) + &reminder(past, Recipient::SameSession)
         }
     }
 }
 
 /// What is said to an agent that remembers the work, or has none yet.
-pub fn words(order: &Order, say: Say, left: Left) -> String {
+pub fn words(order: &AgentSpec, say: PromptKind, left: Remaining) -> String {
     match say {
-        Say::Task | Say::TaskAgain(_) => order.task().into_owned(),
-        Say::Asked => order.asked.last().cloned().unwrap_or_else(|| order.task().into_owned()),
-        Say::Continue(fault) => interrupted(fault),
-        Say::Nudge(nudge) => nudged(nudge).to_owned(),
-        Say::More(limit) => there_is_more(limit),
-        Say::KeepGoing(push) => keep_going::go_on(order, push, left),
-        Say::Confirm => keep_going::confirm(order),
+        PromptKind::Task | PromptKind::TaskAfterLoss(_) => order.task().into_owned(),
+        PromptKind::FollowUp => order.follow_ups.last().cloned().unwrap_or_else(|| order.task().into_owned()),
+        PromptKind::Continue(fault) => interrupted(fault),
+        PromptKind::Nudge(nudge) => nudged(nudge).to_owned(),
+        PromptKind::LimitRaised(limit) => there_is_more(limit),
+        PromptKind::KeepGoing(push) => keep_going::go_on(order, push, left),
+        PromptKind::ConfirmDone => keep_going::confirm(order),
         // What it said is told at the start of an attempt.
-        Say::CheckFailed(_) => check_failed(None),
-        Say::WrapUp(limit) => {
+        PromptKind::CheckFailed(_) => check_failed(None),
+        PromptKind::WrapUp(limit) => {
             let is_time = matches!(limit, Limit::Time | Limit::Wall);
             let custom = order.wrap_up_prompt.clone().filter(|text| is_time || !text.starts_with(TIME_LIMIT));
             custom.unwrap_or_else(|| wrapping_up(limit, left))
@@ -83,23 +83,23 @@ pub fn words(order: &Order, say: Say, left: Left) -> String {
 }
 
 /// What follows a prompt in an open session while background tasks run.
-pub fn running(say: Say, tasks: &[BackgroundTask]) -> String {
+pub fn running(say: PromptKind, tasks: &[BackgroundTask]) -> String {
     let advice = match say {
-        Say::WrapUp(_) => "It is stopped when the run ends: save what you need of it.",
-        Say::KeepGoing(_) => {
+        PromptKind::WrapUp(_) => "It is stopped when the run ends: save what you need of it.",
+        PromptKind::KeepGoing(_) => {
             "You are notified when it ends; to wait for it, end your turn again. Stop it if the task does not need it."
         }
-        Say::Confirm => {
+        PromptKind::ConfirmDone => {
             "It is stopped when the work is finished. If the task needs its result, end your turn without that statement: \
              you are notified when it ends."
         }
-        Say::Task
-        | Say::Asked
-        | Say::TaskAgain(_)
-        | Say::Continue(_)
-        | Say::Nudge(_)
-        | Say::More(_)
-        | Say::CheckFailed(_) => return String::new(),
+        PromptKind::Task
+        | PromptKind::FollowUp
+        | PromptKind::TaskAfterLoss(_)
+        | PromptKind::Continue(_)
+        | PromptKind::Nudge(_)
+        | PromptKind::LimitRaised(_)
+        | PromptKind::CheckFailed(_) => return String::new(),
     };
     if tasks.is_empty() {
         return String::new();
@@ -133,15 +133,15 @@ fn there_is_more(limit: Limit) -> String {
         Limit::Attempts => "the attempts that it might make were used up",
     };
     format!(
-        "{STOPPED}{what}. Now there is more. Continue with the task: look at the state of the workspace first, since the \
+        "{LIMIT_RAISED}{what}. Now there is more. Continue with the task: look at the state of the workspace first, since the \
          last commands may have run in full, in part or not at all."
     )
 }
 
 /// Returns the sentence on what a person added to the limits; empty if nothing was added.
-fn raised(added: Left) -> String {
+fn raised(added: Remaining) -> String {
     let amounts = [
-        added.money.map(|usd| usd.to_string()),
+        added.budget.map(|usd| usd.to_string()),
         added.time.map(|time| format!("{time} of time")),
         added.turns.map(|turns| format!("{turns} turns")),
     ];
@@ -150,11 +150,11 @@ fn raised(added: Left) -> String {
 }
 
 /// What an agent is told when only what was held back of a limit is left.
-fn wrapping_up(limit: Limit, left: Left) -> String {
+fn wrapping_up(limit: Limit, left: Remaining) -> String {
     let rest = |rest: Option<String>| rest.map_or_else(String::new, |rest| format!(" ({rest} left)"));
     let cause = match limit {
         Limit::Budget => {
-            format!("its budget is nearly used up{}", rest(left.money.map(|usd| usd.to_string())))
+            format!("its budget is nearly used up{}", rest(left.budget.map(|usd| usd.to_string())))
         }
         Limit::Tokens => "the tokens that it may use are nearly used up".to_owned(),
         Limit::Time | Limit::Wall => {
@@ -184,7 +184,7 @@ fn interrupted(fault: Fault) -> String {
 
 fn nudged(nudge: Nudge) -> &'static str {
     match nudge {
-        Nudge::Finish => {
+        Nudge::Answer => {
             "The last turn ended, and the task is not reported as done. If the task is done, say what was done and with what \
              result; if it is not, continue with it until it is."
         }
@@ -197,8 +197,8 @@ fn nudged(nudge: Nudge) -> &'static str {
 
 /// Whether a prompt of a session is one that we sent on our own behalf: one of our texts as a whole, with or
 /// without a reminder behind it.
-pub(super) fn is_ours(text: &str) -> bool {
-    let nudges = [Nudge::Finish, Nudge::SmallerSteps].map(|nudge| nudged(nudge).to_owned());
+pub(super) fn is_longhaul_prompt(text: &str) -> bool {
+    let nudges = [Nudge::Answer, Nudge::SmallerSteps].map(|nudge| nudged(nudge).to_owned());
     let is_one = Fault::ALL.iter().map(|fault| interrupted(*fault)).chain(nudges).any(|ours| {
         let behind = text.strip_prefix(ours.as_str());
         behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(RAISED) || is_reminder(behind))
@@ -206,7 +206,7 @@ pub(super) fn is_ours(text: &str) -> bool {
     is_one
         || is_wrap_up(text)
         || text.starts_with(CHECK_FAILED)
-        || text.starts_with(STOPPED)
+        || text.starts_with(LIMIT_RAISED)
         || keep_going::is_one(text)
 }
 
@@ -216,8 +216,8 @@ pub(super) fn is_wrap_up(text: &str) -> bool {
 }
 
 /// The task, and what we told of the work on it, where a prompt of a session is a task that was told again.
-pub(super) fn parted(text: &str) -> Option<(&str, &str)> {
-    let behind_task = BEHIND_TASK.into_iter().chain([AGAIN]);
+pub(super) fn split_task(text: &str) -> Option<(&str, &str)> {
+    let behind_task = AFTER_TASK.into_iter().chain([AFTER_LOSS]);
     let at = behind_task.filter_map(|opening| text.find(opening)).min()?;
     Some((&text[..at], text[at..].trim_start()))
 }
@@ -262,11 +262,11 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_ours, prompt, running};
+    use super::{is_longhaul_prompt, prompt, running};
     use crate::claude::invocation::tests::order;
-    use crate::{BackgroundTask, Order, Past};
+    use crate::{BackgroundTask, AgentSpec, PriorAttempts};
     use expect_test::expect;
-    use longhaul_core::{Fault, Left, Limit, Nudge, Push, Say, SessionId, SessionPlan, Span, SpawnPlan, Usd};
+    use longhaul_core::{Fault, Remaining, Limit, Nudge, KeepGoingPrompt, PromptKind, SessionId, SessionPlan, Span, AttemptPlan, Usd};
 
     fn training() -> BackgroundTask {
         BackgroundTask {
@@ -280,9 +280,9 @@ mod tests {
     #[test]
     fn running_background_tasks_are_named() {
         let says = [
-            Say::WrapUp(Limit::Time),
-            Say::KeepGoing(Push { stop: 1, extended: false, worked: None, last: false }),
-            Say::Confirm,
+            PromptKind::WrapUp(Limit::Time),
+            PromptKind::KeepGoing(KeepGoingPrompt { stop_number: 1, keep_improving: false, active_time: None, limit_near: false }),
+            PromptKind::ConfirmDone,
         ];
         assert!(says.iter().all(|say| running(*say, &[]).is_empty()));
         let texts: Vec<String> =
@@ -296,19 +296,19 @@ mod tests {
     #[test]
     fn stopped_background_tasks_are_named_with_their_last_lines() {
         let sleep = BackgroundTask { command: "sleep 9".to_owned(), ..BackgroundTask::default() };
-        let past = Past { stopped: vec![training(), sleep], ..Past::default() };
+        let past = PriorAttempts { stopped: vec![training(), sleep], ..PriorAttempts::default() };
         let says = [
-            Say::Nudge(Nudge::Finish),
-            Say::CheckFailed(1),
-            Say::WrapUp(Limit::Time),
-            Say::More(Limit::Time),
-            Say::Continue(Fault::Crashed),
-            Say::TaskAgain(Fault::ContextFull),
-            Say::Confirm,
+            PromptKind::Nudge(Nudge::Answer),
+            PromptKind::CheckFailed(1),
+            PromptKind::WrapUp(Limit::Time),
+            PromptKind::LimitRaised(Limit::Time),
+            PromptKind::Continue(Fault::Crashed),
+            PromptKind::TaskAfterLoss(Fault::ContextFull),
+            PromptKind::ConfirmDone,
         ];
         let mut ends = Vec::new();
         for say in says {
-            let plan = SpawnPlan::new(2, SessionPlan::Resume(SessionId::from("a")), say);
+            let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), say);
             let text = prompt(&order(), &plan, &past);
             let (_, end) = text.split_once("\n\nStopped with").expect("it names what was stopped");
             ends.push(end.to_owned());
@@ -324,30 +324,30 @@ mod tests {
             ```
             - `sleep 9`"#]]
         .assert_eq(&ends.join("\n---\n"));
-        let plan = SpawnPlan::new(2, SessionPlan::Resume(SessionId::from("a")), Say::Nudge(Nudge::Finish));
-        assert!(is_ours(&prompt(&order(), &plan, &past)));
+        let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), PromptKind::Nudge(Nudge::Answer));
+        assert!(is_longhaul_prompt(&prompt(&order(), &plan, &past)));
     }
 
     #[test]
     fn every_prompt() {
         let says = [
-            Say::Task,
-            Say::Asked,
-            Say::TaskAgain(Fault::ContextFull),
-            Say::Continue(Fault::Crashed),
-            Say::Nudge(Nudge::Finish),
-            Say::Nudge(Nudge::SmallerSteps),
+            PromptKind::Task,
+            PromptKind::FollowUp,
+            PromptKind::TaskAfterLoss(Fault::ContextFull),
+            PromptKind::Continue(Fault::Crashed),
+            PromptKind::Nudge(Nudge::Answer),
+            PromptKind::Nudge(Nudge::SmallerSteps),
         ];
         let (prompt_text, asked) = ("/review the code".to_owned(), Vec::new());
-        let order = Order { prompt: prompt_text, asked, ..order() };
+        let order = AgentSpec { prompt: prompt_text, follow_ups: asked, ..order() };
         let session = SessionPlan::New(SessionId::from("a"));
-        let said = |order: &Order, say| {
-            let plan = SpawnPlan::new(2, session.clone(), say);
-            prompt(order, &plan, &Past::default())
+        let said = |order: &AgentSpec, say| {
+            let plan = AttemptPlan::new(2, session.clone(), say);
+            prompt(order, &plan, &PriorAttempts::default())
         };
         let mut all: Vec<String> = says.into_iter().map(|say| said(&order, say)).collect();
-        let reopened = Order { asked: vec!["Now the docs.".to_owned()], ..order };
-        all.extend([Say::Asked, Say::Task].map(|say| said(&reopened, say)));
+        let reopened = AgentSpec { follow_ups: vec!["Now the docs.".to_owned()], ..order };
+        all.extend([PromptKind::FollowUp, PromptKind::Task].map(|say| said(&reopened, say)));
         expect![[r#"
             /review the code
             ---
@@ -406,9 +406,9 @@ mod tests {
     #[test]
     fn time_limit_is_named_only_at_a_time_limit() {
         let text = "Time limit reached. Commit any uncommitted changes and stop.";
-        let order = Order { wrap_up_prompt: Some(text.to_owned()), ..order() };
+        let order = AgentSpec { wrap_up_prompt: Some(text.to_owned()), ..order() };
         let check = |limit, expected: &str| {
-            let words = super::words(&order, Say::WrapUp(limit), Left::default());
+            let words = super::words(&order, PromptKind::WrapUp(limit), Remaining::default());
             assert!(words.starts_with(expected), "{words}");
         };
         check(Limit::Time, text);
@@ -419,13 +419,13 @@ mod tests {
 
     #[test]
     fn resumed_agent_learns_what_was_added() {
-        let added = Left { money: Some(Usd(2_500_000)), turns: None, time: Some(Span::from_mins(90)) };
-        let past = Past { added, ..Past::default() };
-        for say in [Say::More(Limit::Budget), Say::Continue(Fault::Crashed)] {
-            let plan = SpawnPlan::new(2, SessionPlan::Resume(SessionId::from("a")), say);
+        let added = Remaining { budget: Some(Usd(2_500_000)), turns: None, time: Some(Span::from_mins(90)) };
+        let past = PriorAttempts { added, ..PriorAttempts::default() };
+        for say in [PromptKind::LimitRaised(Limit::Budget), PromptKind::Continue(Fault::Crashed)] {
+            let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), say);
             let text = prompt(&order(), &plan, &past);
             assert!(text.ends_with(" The limits were raised: $2.5000 and 1h 30m of time added."), "{text}");
-            assert!(is_ours(&text), "{text}");
+            assert!(is_longhaul_prompt(&text), "{text}");
         }
     }
 }

@@ -7,13 +7,13 @@ const MESSAGES_MAX: usize = 4096;
 
 /// Fingerprints of messages, the oldest forgotten for the next.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct RecentMessages {
     order: VecDeque<u64>,
     /// The same, to be asked on every row of the stream.
     known: BTreeSet<u64>,
 }
 
-impl Recent {
+impl RecentMessages {
     pub(super) fn remember(&mut self, message: u64) {
         if !self.known.insert(message) {
             return;
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn the_oldest_is_forgotten() {
-        let mut recent = Recent::default();
+        let mut recent = RecentMessages::default();
         for message in 0..=MESSAGES_MAX as u64 {
             recent.remember(message);
             recent.remember(message);

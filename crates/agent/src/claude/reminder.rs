@@ -2,7 +2,7 @@
 //! look at first. A short list, whose lines no command can leave.
 
 use crate::seed::quote::{fenced, inline};
-use crate::{BackgroundTask, Deeds, Done, Ended, Past};
+use crate::{BackgroundTask, SideEffects, CompletedEffect, EndedCall, PriorAttempts};
 use std::fmt::Write;
 
 // With a heading and a line for the rest, two lists of so many are 20 lines.
@@ -29,29 +29,29 @@ pub(super) fn is_reminder(text: &str) -> bool {
 
 /// Whom the reminder is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Listener {
+pub(super) enum Recipient {
     /// The agent in its own session: it has seen which calls ended with an error.
-    Itself,
+    SameSession,
     /// An agent in a new session, who has seen nothing.
-    Stranger,
+    NewSession,
 }
 
 /// The lists, with an empty line before each; nothing if there is nothing to say.
-pub(super) fn reminder(past: &Past, listener: Listener) -> String {
-    let deeds = &past.deeds;
-    let done = Lines { all: done_lines(deeds), dropped: deeds.done.dropped };
+pub(super) fn reminder(past: &PriorAttempts, listener: Recipient) -> String {
+    let deeds = &past.side_effects;
+    let done = Lines { all: done_lines(deeds), dropped: deeds.completed.dropped };
     let failed = match listener {
-        Listener::Itself => Vec::new(),
-        Listener::Stranger => failed_lines(deeds),
+        Recipient::SameSession => Vec::new(),
+        Recipient::NewSession => failed_lines(deeds),
     };
-    let unsure = Lines { all: [failed, unknown_lines(past)].concat(), dropped: deeds.unknown.dropped };
+    let unsure = Lines { all: [failed, unknown_lines(past)].concat(), dropped: deeds.unresolved.dropped };
     let unshown = Lines { all: unshown_lines(past), dropped: 0 };
     let saved = past.resume_at.as_ref().map_or_else(String::new, |_| format!("\n\n{SAVED}"));
     saved + &done.under(DONE) + &unshown.under(UNSHOWN) + &unsure.under(UNSURE) + &stopped(past)
 }
 
 /// The background tasks that ended with an earlier process, with the last lines of their output.
-pub(super) fn stopped(past: &Past) -> String {
+pub(super) fn stopped(past: &PriorAttempts) -> String {
     Lines { all: past.stopped.iter().map(stopped_line).collect(), dropped: 0 }.under(STOPPED)
 }
 
@@ -96,10 +96,10 @@ impl Lines {
 }
 
 /// One line for all calls of the same words, where the last of them is.
-fn done_lines(deeds: &Deeds) -> Vec<String> {
-    let succeeded: Vec<&Done> = deeds.done.iter().filter(|done| !done.is_error).collect();
-    let line = |(at, done): (usize, &&Done)| {
-        let is_same = |other: &&&Done| other.what == done.what;
+fn done_lines(deeds: &SideEffects) -> Vec<String> {
+    let succeeded: Vec<&CompletedEffect> = deeds.completed.iter().filter(|done| !done.is_error).collect();
+    let line = |(at, done): (usize, &&CompletedEffect)| {
+        let is_same = |other: &&&CompletedEffect| other.what == done.what;
         let is_last = !succeeded[at + 1..].iter().any(|other| is_same(&other));
         let times = succeeded.iter().filter(is_same).count();
         let often = if times > 1 { format!("{times} times, last ") } else { String::new() };
@@ -114,9 +114,9 @@ fn done_lines(deeds: &Deeds) -> Vec<String> {
 }
 
 /// Calls that ended with an error and were not made again.
-fn failed_lines(deeds: &Deeds) -> Vec<String> {
-    let calls: Vec<&Done> = deeds.done.iter().collect();
-    let line = |(at, done): (usize, &&Done)| {
+fn failed_lines(deeds: &SideEffects) -> Vec<String> {
+    let calls: Vec<&CompletedEffect> = deeds.completed.iter().collect();
+    let line = |(at, done): (usize, &&CompletedEffect)| {
         let is_repeated = calls[at + 1..].iter().any(|later| later.what == done.what);
         let when = done.when.as_ref().map_or_else(String::new, |when| format!(" at {when}"));
         (done.is_error && !is_repeated).then(|| format!("{} (ended with an error{when})", quoted(&done.what)))
@@ -126,21 +126,21 @@ fn failed_lines(deeds: &Deeds) -> Vec<String> {
 
 /// Calls that came to an end, and whose results the conversation does not show: the agent's own record may be
 /// behind its work by a step or two when it is killed (2.1.330).
-fn unshown_lines(past: &Past) -> Vec<String> {
-    let Some(shown) = &past.shown else { return Vec::new() };
-    let is_told = |id: &str| past.deeds.done.iter().any(|done| done.id == id && !done.is_error);
-    let line = |ended: &Ended| {
+fn unshown_lines(past: &PriorAttempts) -> Vec<String> {
+    let Some(shown) = &past.visible_tool_results else { return Vec::new() };
+    let is_told = |id: &str| past.side_effects.completed.iter().any(|done| done.id == id && !done.is_error);
+    let line = |ended: &EndedCall| {
         let note = if ended.is_error { " (with an error)" } else { "" };
         quoted(&ended.what) + note
     };
-    let ended = past.deeds.ended.iter();
+    let ended = past.side_effects.ended.iter();
     ended.filter(|ended| !shown.contains(&ended.id) && !is_told(&ended.id)).map(line).collect()
 }
 
 /// Calls of unknown outcome. Of a background task, its own list says more.
-fn unknown_lines(past: &Past) -> Vec<String> {
+fn unknown_lines(past: &PriorAttempts) -> Vec<String> {
     let is_listed = |id: &str| past.stopped.iter().any(|task| task.call == id);
-    let unknown = past.deeds.unknown.iter().filter(|call| !is_listed(&call.id));
+    let unknown = past.side_effects.unresolved.iter().filter(|call| !is_listed(&call.id));
     unknown.map(|call| quoted(&call.what)).collect()
 }
 

@@ -9,10 +9,10 @@ use super::transcript::text_of;
 use super::wire::{Head, Part, ResultLine, Scribed, parse};
 use super::{SYNTHETIC, words};
 use crate::Prices;
-use crate::glance::beginning;
-use crate::lines::{Line, Lines};
-use crate::message::{Kind, Message, MessageUsage, Origin, Scribe, TurnOutcome};
-use crate::prices::{Billed, usd_from_nano};
+use crate::glance::truncate_to_bytes;
+use crate::lines::{Line, LineSplitter};
+use crate::message::{EventKind, TranscriptMessage, MessageUsage, MessageOrigin, TranscriptDecoder, ResultDetails};
+use crate::prices::{BilledTokens, usd_from_nano};
 use memchr::memmem;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -31,17 +31,17 @@ const INPUT_TEXT_BYTES_MAX: usize = 8 << 10;
 const DELTA: &[u8] = b"{\"type\":\"stream_event\"";
 
 /// A scribe of Claude Code's stream.
-pub(super) struct ClaudeScribe {
+pub(super) struct ClaudeTranscriptDecoder {
     prices: Prices,
     attempt: u32,
-    lines: Lines,
+    lines: LineSplitter,
     session: Option<String>,
     /// The message that was last begun in pieces: its end will come.
     started: String,
     /// The message whose end has not come yet.
     open: Option<Open>,
     /// What was told since that began.
-    waiting: Vec<Message>,
+    waiting: Vec<TranscriptMessage>,
     /// Whether the conversation was just compacted: its summary follows.
     compacted: bool,
 }
@@ -51,28 +51,28 @@ struct Open {
     id: String,
     model: String,
     /// What it used, if its blocks say so: where it did not come in pieces.
-    usage: Option<(Billed, String)>,
+    usage: Option<(BilledTokens, String)>,
 }
 
-impl Scribe for ClaudeScribe {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<Message>) {
+impl TranscriptDecoder for ClaudeTranscriptDecoder {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>) {
         let mut lines = mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
     }
 
-    fn finish(&mut self, out: &mut Vec<Message>) {
+    fn finish(&mut self, out: &mut Vec<TranscriptMessage>) {
         mem::take(&mut self.lines).finish(|line| self.line(line, out));
         self.close(out);
     }
 }
 
-impl ClaudeScribe {
-    pub(super) fn new(prices: Prices, attempt: u32) -> ClaudeScribe {
-        ClaudeScribe {
+impl ClaudeTranscriptDecoder {
+    pub(super) fn new(prices: Prices, attempt: u32) -> ClaudeTranscriptDecoder {
+        ClaudeTranscriptDecoder {
             prices,
             attempt,
-            lines: Lines::default(),
+            lines: LineSplitter::default(),
             session: None,
             started: String::new(),
             open: None,
@@ -81,7 +81,7 @@ impl ClaudeScribe {
         }
     }
 
-    fn line(&mut self, line: Line<'_>, out: &mut Vec<Message>) {
+    fn line(&mut self, line: Line<'_>, out: &mut Vec<TranscriptMessage>) {
         let Line::Whole(bytes) = line else { return };
         if bytes.starts_with(DELTA) && memmem::find(bytes, b"\"message_").is_none() {
             return;
@@ -104,7 +104,7 @@ impl ClaudeScribe {
         }
     }
 
-    fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<Message>) {
+    fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<TranscriptMessage>) {
         if head.parent_tool_use_id.stated().is_some() {
             return;
         }
@@ -124,7 +124,7 @@ impl ClaudeScribe {
         }
     }
 
-    fn event(&mut self, event: &Scribed<'_>, out: &mut Vec<Message>) {
+    fn event(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
         if let Some(session) = event.session_id.stated() {
             self.session = Some(session.to_owned());
         }
@@ -134,13 +134,13 @@ impl ClaudeScribe {
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
                 let text = event.summary.text().unwrap_or_default();
-                self.tell(event, Kind::Note, text, out);
+                self.tell(event, EventKind::Note, text, out);
             }
             _ => {}
         }
     }
 
-    fn assistant(&mut self, event: &Scribed<'_>, out: &mut Vec<Message>) {
+    fn assistant(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
         let message = &event.message;
         let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.0;
         // Of what a sub-agent used, the stream tells the input alone.
@@ -157,7 +157,7 @@ impl ClaudeScribe {
                 usage: stop_reason.map(|reason| (billed(&message.usage), reason.to_owned())),
             });
         }
-        let origin = if synthetic { Origin::Agent } else { Origin::Model };
+        let origin = if synthetic { MessageOrigin::Agent } else { MessageOrigin::Model };
         for part in message.content.parts() {
             let Some(said) = self.part(&part, event, origin) else { continue };
             self.put(said, out);
@@ -165,40 +165,40 @@ impl ClaudeScribe {
     }
 
     /// A block of what the model wrote; nothing for one that says nothing.
-    fn part(&self, part: &Part<'_>, event: &Scribed<'_>, origin: Origin) -> Option<Message> {
-        let said = |kind: Kind| Message {
+    fn part(&self, part: &Part<'_>, event: &Scribed<'_>, origin: MessageOrigin) -> Option<TranscriptMessage> {
+        let said = |kind: EventKind| TranscriptMessage {
             id: event.message.id.stated().map(str::to_owned),
             model: event.message.model.stated().map(str::to_owned),
             ..self.message(event, kind, origin)
         };
         let text = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         match part.kind.as_str() {
-            "text" => Some(Message { content: Some(text(part.text.text())?), ..said(Kind::Text) }),
+            "text" => Some(TranscriptMessage { content: Some(text(part.text.text())?), ..said(EventKind::Text) }),
             "thinking" => {
-                Some(Message { content: Some(text(part.thinking.text())?), ..said(Kind::Thinking) })
+                Some(TranscriptMessage { content: Some(text(part.thinking.text())?), ..said(EventKind::Thinking) })
             }
             "tool_use" => {
                 let (input, truncated_bytes) = bounded_input(part.input.json());
-                Some(Message {
+                Some(TranscriptMessage {
                     tool: Some(part.name.as_str().to_owned()),
                     // The older name is still spoken (2.1.330).
                     subagent: matches!(part.name.as_str(), "Agent" | "Task"),
                     tool_use_id: Some(part.id.as_str().to_owned()),
                     input,
                     truncated_bytes,
-                    ..said(Kind::ToolCall)
+                    ..said(EventKind::ToolCall)
                 })
             }
             _ => None,
         }
     }
 
-    fn user(&mut self, event: &Scribed<'_>, out: &mut Vec<Message>) {
+    fn user(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
         for part in event.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
             let call = part.tool_use_id.as_str();
             let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
             let (content, truncated_bytes) = bounded_result(text_of(part.content));
-            let result = Message {
+            let result = TranscriptMessage {
                 content: Some(content),
                 tool_use_id: Some(call.to_owned()),
                 truncated_bytes,
@@ -208,37 +208,37 @@ impl ClaudeScribe {
                     let decided = meta.permission_decision.decision.stated().is_some();
                     words::is_interrupted(meta.non_execution_kind.as_str(), decided)
                 }),
-                ..self.message(event, Kind::ToolResult, Origin::Tool)
+                ..self.message(event, EventKind::ToolResult, MessageOrigin::Tool)
             };
             self.put(result, out);
         }
         // The stream does not repeat prompts, so that all other text is the agent's program speaking.
         let is_summary = event.is_synthetic.0 && mem::take(&mut self.compacted);
-        let kind = if is_summary { Kind::Summary } else { Kind::Note };
+        let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
         self.tell(event, kind, text_of(event.message.content), out);
     }
 
     /// What the agent's program said, unless it is nothing.
-    fn tell(&mut self, event: &Scribed<'_>, kind: Kind, text: String, out: &mut Vec<Message>) {
+    fn tell(&mut self, event: &Scribed<'_>, kind: EventKind, text: String, out: &mut Vec<TranscriptMessage>) {
         if !text.trim().is_empty() {
-            let told = Message { content: Some(text), ..self.message(event, kind, Origin::Agent) };
+            let told = TranscriptMessage { content: Some(text), ..self.message(event, kind, MessageOrigin::Agent) };
             self.put(told, out);
         }
     }
 
-    fn message(&self, event: &Scribed<'_>, kind: Kind, origin: Origin) -> Message {
-        Message {
+    fn message(&self, event: &Scribed<'_>, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
+        TranscriptMessage {
             timestamp: event.timestamp.stated().map(str::to_owned),
             session_id: self.session.clone(),
             parent_tool_use_id: event.parent_tool_use_id.stated().map(str::to_owned),
-            ..Message::new(kind, origin, self.attempt)
+            ..TranscriptMessage::new(kind, origin, self.attempt)
         }
     }
 
-    fn result(&self, line: &ResultLine<'_>) -> Message {
+    fn result(&self, line: &ResultLine<'_>) -> TranscriptMessage {
         let since_last = line.since_last.as_ref();
         let cost = since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.0).sum());
-        let outcome = TurnOutcome {
+        let outcome = ResultDetails {
             subtype: line.subtype.as_str().to_owned(),
             terminal_reason: line.terminal_reason.stated().map(str::to_owned),
             result: line.result.stated().map(str::to_owned),
@@ -248,16 +248,16 @@ impl ClaudeScribe {
             cost_usd: cost,
             total_cost_usd: line.total_cost_usd.0,
         };
-        Message {
+        TranscriptMessage {
             session_id: line.session_id.stated().map(str::to_owned).or_else(|| self.session.clone()),
             is_error: Some(line.is_error.0),
             outcome: Some(outcome),
-            ..Message::new(Kind::Result, Origin::Agent, self.attempt)
+            ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, self.attempt)
         }
     }
 
     /// Passes a message on, or lets it wait for the end of the one that is being written.
-    fn put(&mut self, message: Message, out: &mut Vec<Message>) {
+    fn put(&mut self, message: TranscriptMessage, out: &mut Vec<TranscriptMessage>) {
         if self.open.is_some() {
             self.waiting.push(message);
         } else {
@@ -266,9 +266,9 @@ impl ClaudeScribe {
     }
 
     /// The message that is being written has ended, or was cut.
-    fn close(&mut self, out: &mut Vec<Message>) {
+    fn close(&mut self, out: &mut Vec<TranscriptMessage>) {
         let Some(open) = self.open.take() else { return };
-        let of_it = |message: &&mut Message| message.id.as_deref() == Some(open.id.as_str());
+        let of_it = |message: &&mut TranscriptMessage| message.id.as_deref() == Some(open.id.as_str());
         if let Some((billed, stop_reason)) = open.usage
             && let Some(last) = self.waiting.iter_mut().rev().find(of_it)
         {
@@ -280,7 +280,7 @@ impl ClaudeScribe {
                 cache_creation_input_tokens: tokens.cache_write,
             });
             let price = self.prices.price(&open.model, billed);
-            last.estimated_cost_usd = price.map(|nano| usd_from_nano(nano).dollars());
+            last.estimated_cost_usd = price.map(|nano| usd_from_nano(nano).as_dollars());
             last.stop_reason = Some(stop_reason);
         }
         out.append(&mut self.waiting);
@@ -292,7 +292,7 @@ fn bounded_result(text: String) -> (String, u64) {
     if text.len() <= RESULT_BYTES_MAX {
         return (text, 0);
     }
-    let head = beginning(&text, RESULT_BYTES_MAX - RESULT_END_BYTES);
+    let head = truncate_to_bytes(&text, RESULT_BYTES_MAX - RESULT_END_BYTES);
     let end_at =
         (text.len() - RESULT_END_BYTES..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
     let left_out = end_at - head.len();
@@ -319,7 +319,7 @@ fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
 fn cut_texts(value: &mut Value, left_out: &mut u64) {
     match value {
         Value::String(text) if text.len() > INPUT_TEXT_BYTES_MAX => {
-            let kept = beginning(text, INPUT_TEXT_BYTES_MAX).len();
+            let kept = truncate_to_bytes(text, INPUT_TEXT_BYTES_MAX).len();
             let bytes = text.len() - kept;
             text.truncate(kept);
             text.push_str(&format!("\n[{bytes} bytes left out]"));

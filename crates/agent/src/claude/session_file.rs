@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 
 pub use completion::missing;
 pub use continuation::continues;
-pub use facts::{Facts, MessageUsage, facts};
+pub use facts::{SessionFacts, BilledMessage, facts};
 pub(super) use saving::{before_wrap_up, up_to};
 
 /// What a session file is good for.

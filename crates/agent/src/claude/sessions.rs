@@ -3,7 +3,7 @@
 use super::session::session_file;
 use super::session_file::{Health, before_wrap_up, continues, facts, health, missing, repaired, up_to};
 use super::surroundings::SESSIONS_FOLDER;
-use crate::Sessions;
+use crate::SessionLayout;
 use longhaul_core::{Continuity, SessionId};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// Claude Code's sessions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ClaudeSessions;
+pub(super) struct ClaudeSessionLayout;
 
-impl Sessions for ClaudeSessions {
+impl SessionLayout for ClaudeSessionLayout {
     fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let named = variable("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         named.or_else(|| self.default_config_dir(variable))
@@ -23,7 +23,7 @@ impl Sessions for ClaudeSessions {
         variable("HOME").map(|home| PathBuf::from(home).join(".claude"))
     }
 
-    fn folders(&self) -> &'static Path {
+    fn projects_dir(&self) -> &'static Path {
         Path::new(SESSIONS_FOLDER)
     }
 
@@ -35,27 +35,27 @@ impl Sessions for ClaudeSessions {
         health(bytes)
     }
 
-    fn repaired(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn repair(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         repaired(bytes)
     }
 
-    fn missing(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
+    fn missing_rows(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
         missing(bytes, begun, stream)
     }
 
-    fn answered(&self, bytes: &[u8]) -> BTreeSet<String> {
+    fn visible_tool_results(&self, bytes: &[u8]) -> BTreeSet<String> {
         facts(bytes).answered
     }
 
-    fn end(&self, bytes: &[u8]) -> Option<String> {
+    fn last_row_id(&self, bytes: &[u8]) -> Option<String> {
         facts(bytes).last().map(str::to_owned)
     }
 
-    fn before_wrap_up(&self, bytes: &[u8], words: Option<&str>) -> Option<String> {
+    fn resume_point_before_wrap_up(&self, bytes: &[u8], words: Option<&str>) -> Option<String> {
         before_wrap_up(bytes, words)
     }
 
-    fn up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8] {
+    fn history_up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8] {
         up_to(bytes, message)
     }
 

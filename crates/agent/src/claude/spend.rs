@@ -8,13 +8,13 @@
 
 mod shares;
 
-use super::compact::{Cut, fingerprint};
-use super::recent::Recent;
-use super::wire::{Head, Message, ModelUsage, ResultLine, Usage};
+use super::compact::{CompactionFilter, fingerprint};
+use super::recent::RecentMessages;
+use super::wire::{Head, Message, ModelUsage, ResultLine, WireUsage};
 use crate::Prices;
-use crate::prices::{Billed, usd_from_nano};
-use longhaul_core::{Tally, Tokens, Usd};
-use shares::{Models, Shares, Statement};
+use crate::prices::{BilledTokens, usd_from_nano};
+use longhaul_core::{Usage, Tokens, Usd};
+use shares::{Models, ModelShares, ReportedUsage};
 use std::mem;
 
 // Threads write at once: the main one and its sub-agents. The oldest is closed for the next.
@@ -24,20 +24,20 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// The spending of one process.
 #[derive(Clone, Debug)]
-pub(super) struct Spend {
+pub(super) struct UsageMeter {
     prices: Prices,
     /// All that results have settled.
-    settled: Tally,
+    settled: Usage,
     /// All since the last result.
-    span: Span,
+    span: UsageInterval,
     /// The same, model by model.
-    shares: Shares,
+    shares: ModelShares,
     /// Messages that are being written.
-    live: Vec<Live>,
+    live: Vec<OpenMessage>,
     /// Messages that are done with, as fingerprints.
-    recent: Recent,
+    recent: RecentMessages,
     /// Messages that were cut.
-    pub(super) cut: Cut,
+    pub(super) cut: CompactionFilter,
     /// The last result's cumulative cost, for versions that state no difference.
     total: Usd,
     /// Whether anything was counted since somebody asked.
@@ -46,8 +46,8 @@ pub(super) struct Spend {
 
 /// What one or more messages used.
 #[derive(Clone, Copy, Debug, Default)]
-struct Span {
-    tally: Tally,
+struct UsageInterval {
+    tally: Usage,
     /// What its messages cost by our table, in billionths of a dollar. The tally's money is not set before the end.
     nano: u64,
     /// The part of it that is output of cut messages: the agent states less of that than is billed.
@@ -58,11 +58,11 @@ struct Span {
 
 /// A message that is being written.
 #[derive(Clone, Debug)]
-struct Live {
+struct OpenMessage {
     id: String,
     thread: String,
     model: String,
-    usage: Billed,
+    usage: BilledTokens,
     /// How much content arrived.
     bytes: u64,
     source: Source,
@@ -77,16 +77,16 @@ enum Source {
     Rows { is_final: bool },
 }
 
-impl Spend {
-    pub(super) fn new(prices: Prices) -> Spend {
-        Spend {
+impl UsageMeter {
+    pub(super) fn new(prices: Prices) -> UsageMeter {
+        UsageMeter {
             prices,
-            settled: Tally::default(),
-            span: Span::default(),
-            shares: Shares::default(),
+            settled: Usage::default(),
+            span: UsageInterval::default(),
+            shares: ModelShares::default(),
             live: Vec::new(),
-            recent: Recent::default(),
-            cut: Cut::default(),
+            recent: RecentMessages::default(),
+            cut: CompactionFilter::default(),
             total: Usd::ZERO,
             news: false,
         }
@@ -159,7 +159,7 @@ impl Spend {
             let oldest = self.live.remove(0);
             self.close_unfinished(oldest);
         }
-        self.live.push(Live {
+        self.live.push(OpenMessage {
             id: message.id.as_str().to_owned(),
             thread: thread.to_owned(),
             model: message.model.as_str().to_owned(),
@@ -179,19 +179,19 @@ impl Spend {
         self.close_where(|live| live.thread == thread);
     }
 
-    fn close_where(&mut self, is: impl Fn(&Live) -> bool) {
+    fn close_where(&mut self, is: impl Fn(&OpenMessage) -> bool) {
         while let Some(place) = self.live.iter().position(&is) {
             let message = self.live.remove(place);
             self.close_unfinished(message);
         }
     }
 
-    fn close_unfinished(&mut self, message: Live) {
+    fn close_unfinished(&mut self, message: OpenMessage) {
         let complete = message.source != Source::Deltas;
         self.close(message, complete);
     }
 
-    fn close(&mut self, mut message: Live, complete: bool) {
+    fn close(&mut self, mut message: OpenMessage, complete: bool) {
         let print = fingerprint(&message.id);
         self.recent.remember(print);
         self.news = true;
@@ -211,21 +211,21 @@ impl Spend {
     }
 
     /// What a message used.
-    fn used(&self, message: &Live, complete: bool, exact: bool) -> Span {
+    fn used(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
         let usage = message.usage;
         let mut tally = if complete {
             let turns = u32::from(message.thread.is_empty());
-            Tally { tokens: usage.tokens, messages: 1, turns, ..Tally::default() }
+            Usage { tokens: usage.tokens, messages: 1, turns, ..Usage::default() }
         } else {
-            Tally { cut_tokens: usage.tokens, cut_messages: 1, ..Tally::default() }
+            Usage { truncated_tokens: usage.tokens, truncated_messages: 1, ..Usage::default() }
         };
         let price = self.prices.price(&message.model, usage);
         tally.unpriced = price.is_none() && usage.tokens.total() > 0;
         let cut_output_nano = price.filter(|_| !complete).map(|nano| {
-            let silent = Billed { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
+            let silent = BilledTokens { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
             nano.saturating_sub(self.prices.price(&message.model, silent).unwrap_or(nano))
         });
-        Span {
+        UsageInterval {
             tally,
             nano: price.unwrap_or_default(),
             cut_output_nano: cut_output_nano.unwrap_or_default(),
@@ -243,14 +243,14 @@ impl Spend {
         let cost = self.stated_cost(line);
         if let Some(cost) = cost {
             let cost_estimated = stated.map(|stated| self.left_out(stated)).unwrap_or_default();
-            span = Tally { cost, cost_estimated, unpriced: false, ..span };
+            span = Usage { reported_cost: cost, estimated_cost: cost_estimated, unpriced: false, ..span };
         }
         if let Some(stated) = stated {
-            span.tokens = reconcile(span.tokens, span.cut_tokens, stated, self.span.guessed);
+            span.tokens = reconcile(span.tokens, span.truncated_tokens, stated, self.span.guessed);
         }
         self.shares.settle(
             span,
-            Statement {
+            ReportedUsage {
                 models: stated_models(line),
                 only: only_model(line),
                 has_cost: cost.is_some(),
@@ -258,14 +258,14 @@ impl Spend {
             },
         );
         self.settled = self.settled.plus(span);
-        self.span = Span::default();
+        self.span = UsageInterval::default();
         self.news = true;
     }
 
     /// What a statement leaves out: of a message that was cut it counts the input and the first token,
     /// while all that was sent until the cut is billed (2.1.330).
     fn left_out(&self, stated: Tokens) -> Usd {
-        let (counted, cut) = (self.span.tally.tokens.output, self.span.tally.cut_tokens.output);
+        let (counted, cut) = (self.span.tally.tokens.output, self.span.tally.truncated_tokens.output);
         let missing = (counted + cut).saturating_sub(stated.output).min(cut);
         let nano = u128::from(self.span.cut_output_nano) * u128::from(missing) / u128::from(cut.max(1));
         usd_from_nano(nano as u64)
@@ -278,27 +278,27 @@ impl Spend {
         match &line.since_last {
             Some(models) => Usd::from_dollars(models.0.iter().filter_map(|(_, model)| model.cost.0).sum()),
             // Cumulative over the session: the first one of a resumed session is too much.
-            None => total.map(|total| total.less(before)),
+            None => total.map(|total| total.saturating_sub(before)),
         }
     }
 
     /// The same as [`Spend::tally`], if there is anything in it that nobody asked for yet.
-    pub(super) fn take_news(&mut self) -> Option<Tally> {
+    pub(super) fn take_update(&mut self) -> Option<Usage> {
         mem::take(&mut self.news).then(|| self.tally())
     }
 
     /// All that was used, as far as it is known now.
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn tally(&self) -> Usage {
         self.settled.plus(self.closed_span())
     }
 
     /// The same, model by model, sorted by name. The parts add up to it.
-    pub(super) fn by_model(&self) -> Vec<(String, Tally)> {
+    pub(super) fn by_model(&self) -> Vec<(String, Usage)> {
         self.shares.by_model(self.closed_span())
     }
 
-    fn closed_span(&self) -> Tally {
-        Tally { cost_estimated: usd_from_nano(self.span.nano), ..self.span.tally }
+    fn closed_span(&self) -> Usage {
+        Usage { estimated_cost: usd_from_nano(self.span.nano), ..self.span.tally }
     }
 
     fn is_known(&self, id: &str) -> bool {
@@ -327,8 +327,8 @@ fn stated_models(line: &ResultLine<'_>) -> Option<Models> {
     let mut stated = Models::default();
     for (name, model) in &line.since_last.as_ref()?.0 {
         let cost = model.cost.0.and_then(Usd::from_dollars).unwrap_or_default();
-        let tally = Tally { tokens: tokens_of(model), cost, ..Tally::default() };
-        stated.add(name.as_str(), Span { tally, ..Span::default() });
+        let tally = Usage { tokens: tokens_of(model), reported_cost: cost, ..Usage::default() };
+        stated.add(name.as_str(), UsageInterval { tally, ..UsageInterval::default() });
     }
     Some(stated)
 }
@@ -384,8 +384,8 @@ fn prompt(tokens: Tokens) -> u64 {
 }
 
 /// What a usage states, as it is billed.
-pub(super) fn billed(usage: &Usage<'_>) -> Billed {
-    Billed {
+pub(super) fn billed(usage: &WireUsage<'_>) -> BilledTokens {
+    BilledTokens {
         tokens: Tokens {
             input: usage.input.or_zero(),
             output: usage.output.or_zero(),
@@ -396,8 +396,8 @@ pub(super) fn billed(usage: &Usage<'_>) -> Billed {
     }
 }
 
-impl Span {
-    fn add(&mut self, other: Span) {
+impl UsageInterval {
+    fn add(&mut self, other: UsageInterval) {
         self.tally = self.tally.plus(other.tally);
         self.nano = self.nano.saturating_add(other.nano);
         self.cut_output_nano = self.cut_output_nano.saturating_add(other.cut_output_nano);
@@ -405,10 +405,10 @@ impl Span {
     }
 }
 
-impl Billed {
+impl BilledTokens {
     /// Cumulative numbers of the same message, stated later; a later event may leave the input out.
-    fn or_later(self, later: Billed) -> Billed {
-        Billed {
+    fn or_later(self, later: BilledTokens) -> BilledTokens {
+        BilledTokens {
             tokens: Tokens {
                 input: self.tokens.input.max(later.tokens.input),
                 output: self.tokens.output.max(later.tokens.output),

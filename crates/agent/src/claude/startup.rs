@@ -3,7 +3,7 @@
 
 use longhaul_core::StartupError;
 
-enum Is {
+enum StderrPattern {
     /// The line begins so.
     Start(&'static str),
     /// The line begins and ends so.
@@ -13,40 +13,40 @@ enum Is {
 }
 
 /// Sentences of 2.1.330, and those by which argument parsers of other programs refuse our flags.
-const SENTENCES: [(Is, StartupError); 31] = [
-    (Is::Ends("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
-    (Is::Start("No conversation found with session ID"), StartupError::SessionUnknown),
-    (Is::Part(" does not match any session title"), StartupError::SessionUnknown),
-    (Is::Start("error: option '--permission-mode"), StartupError::UnknownPermissionMode),
-    (Is::Start("Error: Unknown permission mode"), StartupError::UnknownPermissionMode),
+const SENTENCES: [(StderrPattern, StartupError); 31] = [
+    (StderrPattern::Ends("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
+    (StderrPattern::Start("No conversation found with session ID"), StartupError::SessionUnknown),
+    (StderrPattern::Part(" does not match any session title"), StartupError::SessionUnknown),
+    (StderrPattern::Start("error: option '--permission-mode"), StartupError::UnknownPermissionMode),
+    (StderrPattern::Start("Error: Unknown permission mode"), StartupError::UnknownPermissionMode),
     // The argument parser: unknown option, missing argument.
-    (Is::Start("error: "), StartupError::Unusable),
-    (Is::Part("cannot be used with root/sudo privileges"), StartupError::BypassAsRoot),
-    (Is::Start("Error: sandbox required but unavailable"), StartupError::SandboxMissing),
-    (Is::Start("Error: --"), StartupError::Unusable),
-    (Is::Start("Error: Append system prompt file"), StartupError::Unusable),
-    (Is::Start("Error: Can't access working directory"), StartupError::Unusable),
-    (Is::Start("Error: Cannot use "), StartupError::Unusable),
-    (Is::Start("Error: Claude Code requires"), StartupError::Unusable),
-    (Is::Start("Error: Input "), StartupError::Unusable),
-    (Is::Start("Error: Invalid --agents"), StartupError::Unusable),
-    (Is::Start("Error: Invalid JSON provided"), StartupError::Unusable),
-    (Is::Start("Error: Invalid MCP configuration"), StartupError::Unusable),
-    (Is::Start("Error: Invalid session ID"), StartupError::Unusable),
-    (Is::Start("Error: MCP tool "), StartupError::Unusable),
-    (Is::Start("Error: Settings file"), StartupError::Unusable),
-    (Is::Start("Error: System prompt file"), StartupError::Unusable),
-    (Is::Start("Error: Unknown input format"), StartupError::Unusable),
-    (Is::Start("Error: When using --print"), StartupError::Unusable),
-    (Is::Start("Error: Workspace not trusted"), StartupError::Unusable),
+    (StderrPattern::Start("error: "), StartupError::Unusable),
+    (StderrPattern::Part("cannot be used with root/sudo privileges"), StartupError::BypassAsRoot),
+    (StderrPattern::Start("Error: sandbox required but unavailable"), StartupError::SandboxMissing),
+    (StderrPattern::Start("Error: --"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Append system prompt file"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Can't access working directory"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Cannot use "), StartupError::Unusable),
+    (StderrPattern::Start("Error: Claude Code requires"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Input "), StartupError::Unusable),
+    (StderrPattern::Start("Error: Invalid --agents"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Invalid JSON provided"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Invalid MCP configuration"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Invalid session ID"), StartupError::Unusable),
+    (StderrPattern::Start("Error: MCP tool "), StartupError::Unusable),
+    (StderrPattern::Start("Error: Settings file"), StartupError::Unusable),
+    (StderrPattern::Start("Error: System prompt file"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Unknown input format"), StartupError::Unusable),
+    (StderrPattern::Start("Error: When using --print"), StartupError::Unusable),
+    (StderrPattern::Start("Error: Workspace not trusted"), StartupError::Unusable),
     // GNU and BSD `getopt`, Node.js, Git and Python, Go.
-    (Is::Part(": unrecognized option '"), StartupError::NotAnAgent),
-    (Is::Part(": invalid option -- '"), StartupError::NotAnAgent),
-    (Is::Part(": illegal option -- "), StartupError::NotAnAgent),
-    (Is::Part(": bad option: "), StartupError::NotAnAgent),
-    (Is::Start("unknown option: -"), StartupError::NotAnAgent),
-    (Is::Start("Unknown option: -"), StartupError::NotAnAgent),
-    (Is::Start("flag provided but not defined: -"), StartupError::NotAnAgent),
+    (StderrPattern::Part(": unrecognized option '"), StartupError::NotAnAgent),
+    (StderrPattern::Part(": invalid option -- '"), StartupError::NotAnAgent),
+    (StderrPattern::Part(": illegal option -- "), StartupError::NotAnAgent),
+    (StderrPattern::Part(": bad option: "), StartupError::NotAnAgent),
+    (StderrPattern::Start("unknown option: -"), StartupError::NotAnAgent),
+    (StderrPattern::Start("Unknown option: -"), StartupError::NotAnAgent),
+    (StderrPattern::Start("flag provided but not defined: -"), StartupError::NotAnAgent),
 ];
 
 /// What some lines of the agent's own say of its start; the first that says something counts.
@@ -57,12 +57,12 @@ pub(super) fn by_text(text: &str) -> Option<StartupError> {
     })
 }
 
-impl Is {
+impl StderrPattern {
     fn met_by(&self, line: &str) -> bool {
         match self {
-            Is::Start(start) => line.starts_with(start),
-            Is::Ends(start, end) => line.starts_with(start) && line.ends_with(end),
-            Is::Part(part) => line.contains(part),
+            StderrPattern::Start(start) => line.starts_with(start),
+            StderrPattern::Ends(start, end) => line.starts_with(start) && line.ends_with(end),
+            StderrPattern::Part(part) => line.contains(part),
         }
     }
 }

@@ -10,7 +10,7 @@ const DENIALS_MAX: usize = 1024;
 
 /// The tool calls of one process.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tools {
+pub(super) struct ToolCalls {
     /// The label of each, by id.
     open: BTreeMap<String, String>,
     denied: BTreeSet<String>,
@@ -22,7 +22,7 @@ pub(super) struct Tools {
 
 /// What became of a call that got a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum CallFate {
     /// It ran.
     Ran,
     /// It was denied or called off before it ran.
@@ -32,17 +32,17 @@ pub(super) enum Fate {
 }
 
 /// What the agent's program says about a result tells.
-pub(super) fn fate(meta: &ResultMeta<'_>) -> Fate {
+pub(super) fn fate(meta: &ResultMeta<'_>) -> CallFate {
     let is_rejected = meta.permission_decision.decision.is("reject");
     match meta.non_execution_kind.as_str() {
-        "" if !is_rejected => Fate::Ran,
+        "" if !is_rejected => CallFate::Ran,
         // 2.1.330 says so of a running tool that an interrupt stopped, too, but without a decision.
-        "user-rejected" if !is_rejected => Fate::Stopped,
-        _ => Fate::NeverRan,
+        "user-rejected" if !is_rejected => CallFate::Stopped,
+        _ => CallFate::NeverRan,
     }
 }
 
-impl Tools {
+impl ToolCalls {
     /// A call began; false if it is known.
     pub(super) fn begin(&mut self, id: &str, label: &str) -> bool {
         let is_new = self.open.len() < OPEN_TOOLS_MAX && !self.open.contains_key(id);

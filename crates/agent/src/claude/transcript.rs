@@ -9,24 +9,24 @@ mod stream;
 
 use super::activity;
 use super::wire::{Part, Raw, ToolInput, parse};
-use crate::transcript::{AnswerKind, Argument, Call, Provenance};
+use crate::transcript::{ToolResultKind, ToolArgument, ToolCall, Provenance};
 
 pub use file::of_file;
 pub use session::of_session;
-pub use stream::{Attempt, of_attempts};
+pub use stream::{AttemptStream, of_attempts};
 
 /// Whose a prompt is: ours if it is, as a whole, one of the texts that we sent.
 fn provenance_of_prompt(text: &str, ours: &[String]) -> Provenance {
-    if ours.iter().any(|sent| sent == text) { Provenance::Ours } else { Provenance::Work }
+    if ours.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
 }
 
-fn call_of(part: &Part<'_>) -> Call {
+fn call_of(part: &Part<'_>) -> ToolCall {
     call(part.id.as_str(), part.name.as_str(), part.input.json())
 }
 
 /// A call of one of the agent's tools, with its arguments as JSON.
-pub(crate) fn call(id: &str, name: &str, input: &str) -> Call {
-    Call {
+pub(crate) fn call(id: &str, name: &str, input: &str) -> ToolCall {
+    ToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
         input: input.to_owned(),
@@ -34,22 +34,22 @@ pub(crate) fn call(id: &str, name: &str, input: &str) -> Call {
     }
 }
 
-fn argument(name: &str, input: &str) -> Option<Argument> {
+fn argument(name: &str, input: &str) -> Option<ToolArgument> {
     let input: ToolInput<'_> = parse(input.as_bytes())?;
     let text = Some(activity::says_most(&input)).filter(|text| !text.is_empty())?.to_owned();
     let changes = matches!(name, "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     Some(match input.command.stated() {
-        Some(_) => Argument::Command(text),
-        None if changes => Argument::ChangedFile(text),
-        None => Argument::Other(text),
+        Some(_) => ToolArgument::Command(text),
+        None if changes => ToolArgument::ChangedFile(text),
+        None => ToolArgument::Other(text),
     })
 }
 
-fn answer_kind(is_error: bool, interrupted: bool) -> AnswerKind {
+fn answer_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
     match (interrupted, is_error) {
-        (true, _) => AnswerKind::Unknown,
-        (false, true) => AnswerKind::Error,
-        (false, false) => AnswerKind::Fine,
+        (true, _) => ToolResultKind::Unknown,
+        (false, true) => ToolResultKind::Error,
+        (false, false) => ToolResultKind::Ok,
     }
 }
 

@@ -1,30 +1,30 @@
 //! What a turn brings together until its result: errors of its messages, the hooks around it. Turns it
 //! and the `result` event into a closed [`TurnResult`].
 
-use super::tools::Tools;
+use super::tools::ToolCalls;
 use super::wire::{Head, ResultLine};
 use super::words;
-use longhaul_core::{ApiError, Ending, MessageError, StopReason, TurnResult};
+use longhaul_core::{ApiError, TerminalReason, MessageError, StopReason, AgentResult};
 
 /// The turn under way.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct ExchangeState {
     /// The error message that nothing of the model's has followed yet. Errors in mid-turn that the
     /// agent survived decide nothing.
-    trouble: Option<Trouble>,
+    trouble: Option<ApiTrouble>,
     /// Whether the agent overrode a stop hook that had blocked the end too often.
     pub(super) stop_hook_capped: bool,
 }
 
 /// A synthetic message of the agent's program, in closed words.
 #[derive(Clone, Copy, Debug)]
-struct Trouble {
+struct ApiTrouble {
     message_error: Option<MessageError>,
     api_error: Option<ApiError>,
     api_status: Option<u16>,
 }
 
-impl Turn {
+impl ExchangeState {
     /// Takes in a message of the main thread that the agent's program wrote.
     pub(super) fn synthetic(&mut self, row: &Head<'_>) {
         if !row.is_api_error_message.0 && row.error.stated().is_none() {
@@ -32,7 +32,7 @@ impl Turn {
         }
         let text = row.message.content.0.first().map_or("", |block| block.text.as_str());
         let by_sentence = || words::by_sentence(text).filter(|_| row.is_api_error_message.0);
-        self.trouble = Some(Trouble {
+        self.trouble = Some(ApiTrouble {
             message_error: row.error.stated().map(words::message_error),
             api_error: row.api_error.stated().map(words::api_error).or_else(by_sentence),
             api_status: status(row.api_error_status.0),
@@ -40,17 +40,17 @@ impl Turn {
     }
 
     /// The model said something: what was wrong before is over.
-    pub(super) fn spoken(&mut self) {
+    pub(super) fn clear_errors(&mut self) {
         self.trouble = None;
     }
 
     /// Ends the turn.
-    pub(super) fn result(&self, line: &ResultLine<'_>, tools: &Tools) -> TurnResult {
+    pub(super) fn result(&self, line: &ResultLine<'_>, tools: &ToolCalls) -> AgentResult {
         let is_error = is_error(line);
         let trouble = self.trouble.as_ref();
-        TurnResult {
+        AgentResult {
             is_error,
-            ending: ending(line),
+            terminal_reason: ending(line),
             api_status: status(line.api_error_status.0).or(trouble.and_then(|trouble| trouble.api_status)),
             api_error: line
                 .api_error
@@ -72,7 +72,7 @@ fn is_error(line: &ResultLine<'_>) -> bool {
     line.is_error.0 || line.subtype.as_str().starts_with("error")
 }
 
-fn ending(line: &ResultLine<'_>) -> Ending {
+fn ending(line: &ResultLine<'_>) -> TerminalReason {
     match line.terminal_reason.stated() {
         Some(reason) => words::ending(reason),
         None => words::ending_by_subtype(line.subtype.as_str(), is_error(line)),

@@ -57,7 +57,7 @@ macro_rules! records {
 // Below the macro, because it declares its records with it.
 mod rows;
 
-pub(super) use rows::{Heard, Part, Raw, Row, RowMessage, Scribed, Setting, Sign, Told};
+pub(super) use rows::{Heard, Part, Raw, Row, RowMessage, Scribed, RowContext, Sign, Told};
 
 records! {
     /// What every event has, and all of `stream_event`, `assistant` and `user`: nearly all events are one
@@ -95,7 +95,7 @@ records! {
         "message" => message: Message<'a>,
         "content_block" => content_block: BlockStart<'a>,
         "delta" => delta: Delta<'a>,
-        "usage" => usage: Usage<'a>,
+        "usage" => usage: WireUsage<'a>,
     }
 
     /// The beginning of a block of content.
@@ -126,7 +126,7 @@ records! {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
         "stop_reason" => stop_reason: Text<'a>,
-        "usage" => usage: Usage<'a>,
+        "usage" => usage: WireUsage<'a>,
         "content" => content: List<Block<'a>>,
     }
 
@@ -174,7 +174,7 @@ records! {
     }
 
     /// Usage of the Messages API.
-    Usage {
+    WireUsage {
         "input_tokens" => input: Count,
         "output_tokens" => output: Count,
         "cache_read_input_tokens" => cache_read: Count,
@@ -203,7 +203,7 @@ records! {
         "startup_failure_reason" => startup_failure_reason: Text<'a>,
         "session_id" => session_id: Text<'a>,
         "total_cost_usd" => total_cost_usd: Amount,
-        "usage" => usage: Usage<'a>,
+        "usage" => usage: WireUsage<'a>,
         "modelUsage" => model_usage: Map<'a, ModelUsage<'a>>,
         "model_usage_since_last_result" => since_last: Option<Map<'a, ModelUsage<'a>>>,
         "permission_denials" => permission_denials: List<Denial<'a>>,

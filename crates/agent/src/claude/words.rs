@@ -1,31 +1,31 @@
 //! The vendor's words in our closed ones: one table for each field. A word we do not know becomes
 //! `Other` or nothing; no prose is read here but the few sentences of `by_sentence`.
 
-use longhaul_core::{ApiError, Ending, MessageError, RateLimitStatus, StartupError, StopReason};
+use longhaul_core::{ApiError, TerminalReason, MessageError, RateLimitStatus, StartupError, StopReason};
 
 /// `result.terminal_reason`.
-pub(super) fn ending(word: &str) -> Ending {
+pub(super) fn ending(word: &str) -> TerminalReason {
     match word {
-        "completed" => Ending::Completed,
-        "api_error" | "model_error" => Ending::ApiError,
-        "prompt_too_long" | "blocking_limit" | "rapid_refill_breaker" => Ending::PromptTooLong,
-        "image_error" => Ending::TooLarge,
-        "aborted_streaming" | "aborted_tools" => Ending::Aborted,
-        "hook_stopped" | "stop_hook_prevented" => Ending::HookStopped,
-        "max_turns" => Ending::MaxTurns,
-        "budget_exhausted" => Ending::BudgetExhausted,
-        _ => Ending::Other,
+        "completed" => TerminalReason::Completed,
+        "api_error" | "model_error" => TerminalReason::ApiError,
+        "prompt_too_long" | "blocking_limit" | "rapid_refill_breaker" => TerminalReason::PromptTooLong,
+        "image_error" => TerminalReason::TooLarge,
+        "aborted_streaming" | "aborted_tools" => TerminalReason::Aborted,
+        "hook_stopped" | "stop_hook_prevented" => TerminalReason::HookStopped,
+        "max_turns" => TerminalReason::MaxTurns,
+        "budget_exhausted" => TerminalReason::BudgetExhausted,
+        _ => TerminalReason::Other,
     }
 }
 
 /// `result.subtype`, for versions that state no `terminal_reason` (2.1.330 always does, but for
 /// refused starts). Their `success` without an error was their word for a finished turn.
-pub(super) fn ending_by_subtype(subtype: &str, is_error: bool) -> Ending {
+pub(super) fn ending_by_subtype(subtype: &str, is_error: bool) -> TerminalReason {
     match subtype {
-        "success" if !is_error => Ending::Completed,
-        "error_max_turns" => Ending::MaxTurns,
-        "error_max_budget_usd" => Ending::BudgetExhausted,
-        _ => Ending::Unstated,
+        "success" if !is_error => TerminalReason::Completed,
+        "error_max_turns" => TerminalReason::MaxTurns,
+        "error_max_budget_usd" => TerminalReason::BudgetExhausted,
+        _ => TerminalReason::NotReported,
     }
 }
 

@@ -1,7 +1,7 @@
-use super::{Deeds, Done, Unfinished, plain};
+use super::{SideEffects, CompletedEffect, UnresolvedCall, plain};
 
-fn call(id: &str, is_outside: bool) -> Unfinished {
-    Unfinished {
+fn call(id: &str, is_outside: bool) -> UnresolvedCall {
+    UnresolvedCall {
         id: id.to_owned(),
         what: format!("Bash: {id}"),
         is_outside,
@@ -12,55 +12,55 @@ fn call(id: &str, is_outside: bool) -> Unfinished {
 }
 
 /// `done; unknown`, each as ids.
-fn check(deeds: &Deeds, expected: &str) {
-    let done: Vec<&str> = deeds.done.iter().map(|done| done.id.as_str()).collect();
-    let unknown: Vec<&str> = deeds.unknown.iter().map(|call| call.id.as_str()).collect();
+fn check(deeds: &SideEffects, expected: &str) {
+    let done: Vec<&str> = deeds.completed.iter().map(|done| done.id.as_str()).collect();
+    let unknown: Vec<&str> = deeds.unresolved.iter().map(|call| call.id.as_str()).collect();
     assert_eq!(format!("{}; {}", done.join(" "), unknown.join(" ")), expected);
 }
 
 #[test]
 fn calls_and_their_ends() {
-    let mut deeds = Deeds::default();
-    deeds.began(call("push", true));
-    deeds.began(call("build", false));
-    deeds.began(call("build", false));
-    deeds.began(call("denied", true));
+    let mut deeds = SideEffects::default();
+    deeds.on_start(call("push", true));
+    deeds.on_start(call("build", false));
+    deeds.on_start(call("build", false));
+    deeds.on_start(call("denied", true));
     check(&deeds, "; push build denied");
-    deeds.answered("push", false, Some("2026-11-21 14:02 UTC".to_owned()));
-    deeds.never_ran("denied");
-    deeds.answered("strange", false, None);
+    deeds.on_result("push", false, Some("2026-11-21 14:02 UTC".to_owned()));
+    deeds.on_never_ran("denied");
+    deeds.on_result("strange", false, None);
     check(&deeds, "push; build");
-    deeds.answered("build", true, None);
+    deeds.on_result("build", true, None);
     check(&deeds, "push; ");
     assert_eq!(deeds.calls, 3);
 }
 
 #[test]
 fn in_the_background_a_result_ends_nothing() {
-    let mut deeds = Deeds::default();
-    deeds.began(call("push", true));
-    deeds.left_running("push");
-    deeds.answered("push", false, None);
+    let mut deeds = SideEffects::default();
+    deeds.on_start(call("push", true));
+    deeds.on_backgrounded("push");
+    deeds.on_result("push", false, None);
     check(&deeds, "; push");
-    deeds.ended("push", false, None);
+    deeds.on_end("push", false, None);
     check(&deeds, "push; ");
-    deeds.began(call("again", true));
-    deeds.left_running("again");
-    deeds.answered("again", true, None);
-    assert!(deeds.done.iter().any(|done: &Done| done.is_error));
+    deeds.on_start(call("again", true));
+    deeds.on_backgrounded("again");
+    deeds.on_result("again", true, None);
+    assert!(deeds.completed.iter().any(|done: &CompletedEffect| done.is_error));
 }
 
 #[test]
 fn a_run_remembers_its_attempts() {
     let attempt = |done: &str, unknown: &str| {
-        let mut deeds = Deeds::default();
+        let mut deeds = SideEffects::default();
         for id in [done, unknown].into_iter().filter(|id| !id.is_empty()) {
-            deeds.began(call(id, true));
+            deeds.on_start(call(id, true));
         }
-        deeds.ended(done, false, None);
+        deeds.on_end(done, false, None);
         deeds
     };
-    let mut run = Deeds::default();
+    let mut run = SideEffects::default();
     run.extend(&attempt("a", "b"));
     check(&run, "a; b");
     // It called no tool, so it looked at nothing.
@@ -72,18 +72,18 @@ fn a_run_remembers_its_attempts() {
 
 #[test]
 fn the_oldest_are_dropped_and_counted() {
-    let mut deeds = Deeds::default();
+    let mut deeds = SideEffects::default();
     for number in 0..300 {
-        deeds.began(call(&number.to_string(), true));
+        deeds.on_start(call(&number.to_string(), true));
     }
-    assert_eq!((deeds.unknown.iter().len(), deeds.unknown.dropped), (256, 44));
+    assert_eq!((deeds.unresolved.iter().len(), deeds.unresolved.dropped), (256, 44));
     for number in 0..300 {
-        deeds.ended(&number.to_string(), false, None);
+        deeds.on_end(&number.to_string(), false, None);
     }
-    assert_eq!((deeds.unknown.iter().len(), deeds.done.iter().len()), (0, 256));
+    assert_eq!((deeds.unresolved.iter().len(), deeds.completed.iter().len()), (0, 256));
     let mut run = deeds.clone();
     run.extend(&deeds);
-    assert_eq!((run.done.iter().len(), run.done.dropped), (256, 256));
+    assert_eq!((run.completed.iter().len(), run.completed.dropped), (256, 256));
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! One row of the table: a program, and what makes a command of it reach outside.
 
-use super::{Slip, is_of_name, patterns};
+use super::{RowError, is_of_name, patterns};
 use crate::pattern::Pattern;
 use serde::Deserialize;
 
 /// A row as it is written. What its fields mean stands in `effects.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
+pub(super) struct ProgramRow {
     names: Vec<String>,
     #[serde(default)]
     begins: Vec<String>,
@@ -27,7 +27,7 @@ pub(super) struct Row {
 
 /// A row, ready for use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Program {
+pub(super) struct ProgramRule {
     pub(super) names: Vec<String>,
     begins: Vec<Vec<Pattern>>,
     has: Vec<Pattern>,
@@ -53,17 +53,17 @@ struct Arguments<'a> {
     options: Vec<(String, Option<&'a str>)>,
 }
 
-impl Program {
+impl ProgramRule {
     /// A row with the options that are harmless for all programs.
-    pub(super) fn new(row: Row, harmless: &[OptionPattern]) -> Result<Program, Slip> {
+    pub(super) fn new(row: ProgramRow, harmless: &[OptionPattern]) -> Result<ProgramRule, RowError> {
         if row.names.is_empty() || row.names.iter().any(String::is_empty) {
-            return Err(Slip::Nameless);
+            return Err(RowError::Nameless);
         }
         if let Some(name) = row.names.iter().find(|name| !name.chars().all(is_of_name)) {
-            return Err(Slip::Name(name.clone()));
+            return Err(RowError::Name(name.clone()));
         }
         let begin = |text: &String| text.split(' ').map(|word| pattern(word, text)).collect();
-        Ok(Program {
+        Ok(ProgramRule {
             names: row.names,
             begins: row.begins.iter().map(begin).collect::<Result<_, _>>()?,
             has: patterns(&row.has)?,
@@ -81,7 +81,7 @@ impl Program {
             return false;
         }
         let Arguments { words, options } = Arguments::new(arguments, &self.valued);
-        let any = |patterns: &[Pattern], word: &str| patterns.iter().any(|pattern| pattern.fits(word));
+        let any = |patterns: &[Pattern], word: &str| patterns.iter().any(|pattern| pattern.matches(word));
         let has_option = |wanted: &[OptionPattern]| {
             wanted.iter().any(|pattern| options.iter().any(|(name, value)| pattern.fits(name, *value)))
         };
@@ -95,7 +95,7 @@ impl Program {
 }
 
 impl OptionPattern {
-    pub(super) fn new(text: &str) -> Result<OptionPattern, Slip> {
+    pub(super) fn new(text: &str) -> Result<OptionPattern, RowError> {
         let (name, value) = match text.split_once(' ') {
             Some((name, value)) => (name, Some(pattern(value, text)?)),
             None => (text, None),
@@ -104,13 +104,13 @@ impl OptionPattern {
         if name.is_option() {
             Ok(OptionPattern { name, value })
         } else {
-            Err(Slip::NoOption(text.to_owned()))
+            Err(RowError::NoOption(text.to_owned()))
         }
     }
 
     fn fits(&self, name: &str, value: Option<&str>) -> bool {
-        let value_fits = |wanted: &Pattern| value.is_some_and(|value| wanted.fits(value));
-        self.name.fits(name) && self.value.as_ref().is_none_or(value_fits)
+        let value_fits = |wanted: &Pattern| value.is_some_and(|value| wanted.matches(value));
+        self.name.matches(name) && self.value.as_ref().is_none_or(value_fits)
     }
 }
 
@@ -148,14 +148,14 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn options(texts: &[String]) -> Result<Vec<OptionPattern>, Slip> {
+fn options(texts: &[String]) -> Result<Vec<OptionPattern>, RowError> {
     texts.iter().map(|text| OptionPattern::new(text)).collect()
 }
 
 fn begins(words: &[&str], patterns: &[Pattern]) -> bool {
-    words.len() >= patterns.len() && patterns.iter().zip(words).all(|(pattern, word)| pattern.fits(word))
+    words.len() >= patterns.len() && patterns.iter().zip(words).all(|(pattern, word)| pattern.matches(word))
 }
 
-fn pattern(word: &str, whole: &str) -> Result<Pattern, Slip> {
-    Pattern::new(word).ok_or_else(|| Slip::Empty(whole.to_owned()))
+fn pattern(word: &str, whole: &str) -> Result<Pattern, RowError> {
+    Pattern::new(word).ok_or_else(|| RowError::Empty(whole.to_owned()))
 }

@@ -47,7 +47,7 @@ struct Heredoc {
 
 /// What the next word will be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum WordRole {
     Word,
     /// Of a redirection.
     Target,
@@ -58,21 +58,21 @@ enum Next {
 }
 
 /// The command under way.
-struct Open {
+struct PartialCommand {
     words: Vec<String>,
     /// The word under way; an empty one is a word if it was quoted.
-    word: Option<String>,
-    next: Next,
+    push_word: Option<String>,
+    next: WordRole,
     began: usize,
 }
 
-impl Open {
-    fn at(began: usize) -> Open {
-        Open { words: Vec::new(), word: None, next: Next::Word, began }
+impl PartialCommand {
+    fn at(began: usize) -> PartialCommand {
+        PartialCommand { words: Vec::new(), push_word: None, next: WordRole::Word, began }
     }
 
-    fn word(&mut self) -> &mut String {
-        self.word.get_or_insert_default()
+    fn push_word(&mut self) -> &mut String {
+        self.push_word.get_or_insert_default()
     }
 }
 
@@ -105,7 +105,7 @@ impl Reader<'_> {
 
     /// Reads commands up to the sign that closes them.
     fn list(&mut self, closing: Option<char>) {
-        let mut open = Open::at(self.at);
+        let mut open = PartialCommand::at(self.at);
         loop {
             let before = self.at;
             let Some(sign) = self.sign().filter(|sign| Some(*sign) != closing) else {
@@ -122,7 +122,7 @@ impl Reader<'_> {
                     self.heredocs();
                     open.began = self.at;
                 }
-                '#' if open.word.is_none() => {
+                '#' if open.push_word.is_none() => {
                     self.end_command(&mut open, before);
                     let comment = self.rest().find('\n').unwrap_or(self.rest().len());
                     self.at += comment;
@@ -134,38 +134,38 @@ impl Reader<'_> {
     }
 
     /// A part of a word.
-    fn part(&mut self, open: &mut Open, sign: char) {
+    fn part(&mut self, open: &mut PartialCommand, sign: char) {
         match sign {
-            '\'' => open.word().push_str(&self.until("'")),
+            '\'' => open.push_word().push_str(&self.until("'")),
             '"' => self.double_quoted(open),
             '\\' => match self.sign() {
                 // A line that goes on.
                 Some('\n') | None => {}
-                Some(sign) => open.word().push(sign),
+                Some(sign) => open.push_word().push(sign),
             },
             '$' | '`' => self.dollar(open, sign),
-            _ => open.word().push(sign),
+            _ => open.push_word().push(sign),
         }
     }
 
-    fn double_quoted(&mut self, open: &mut Open) {
-        open.word();
+    fn double_quoted(&mut self, open: &mut PartialCommand) {
+        open.push_word();
         while let Some(sign) = self.sign() {
             match sign {
                 '"' => return,
                 // Elsewhere in double quotes a backslash is itself.
                 '\\' if self.rest().starts_with(['$', '`', '"', '\\', '\n']) => {
-                    open.word().extend(self.sign().filter(|sign| *sign != '\n'));
+                    open.push_word().extend(self.sign().filter(|sign| *sign != '\n'));
                 }
                 '$' | '`' => self.dollar(open, sign),
-                _ => open.word().push(sign),
+                _ => open.push_word().push(sign),
             }
         }
     }
 
     /// A nested command, a calculation, or only a variable.
-    fn dollar(&mut self, open: &mut Open, sign: char) {
-        open.word().push(sign);
+    fn dollar(&mut self, open: &mut PartialCommand, sign: char) {
+        open.push_word().push(sign);
         if sign == '`' {
             self.nested('`');
         } else if self.takes("((") {
@@ -185,40 +185,40 @@ impl Reader<'_> {
         self.depth -= 1;
     }
 
-    fn redirection(&mut self, open: &mut Open, sign: char) {
+    fn redirection(&mut self, open: &mut PartialCommand, sign: char) {
         // The number of a stream is no word.
-        if open.word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
-            open.word = None;
+        if open.push_word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
+            open.push_word = None;
         }
         self.end_word(open);
         if self.takes("(") {
             return self.nested(')');
         }
         open.next = if sign == '<' && self.takes("<<") {
-            Next::Target
+            WordRole::Target
         } else if sign == '<' && self.takes("<") {
-            Next::Delimiter { indented: self.takes("-") }
+            WordRole::Delimiter { indented: self.takes("-") }
         } else {
             while self.takes(">") || self.takes("&") || self.takes("|") {}
-            Next::Target
+            WordRole::Target
         };
     }
 
-    fn end_word(&mut self, open: &mut Open) {
-        let Some(word) = open.word.take() else { return };
-        match mem::replace(&mut open.next, Next::Word) {
-            Next::Word if open.words.is_empty() && KEYWORDS.contains(&word.as_str()) => open.began = self.at,
-            Next::Word => open.words.push(word),
-            Next::Target => {}
-            Next::Delimiter { indented } => {
+    fn end_word(&mut self, open: &mut PartialCommand) {
+        let Some(word) = open.push_word.take() else { return };
+        match mem::replace(&mut open.next, WordRole::Word) {
+            WordRole::Word if open.words.is_empty() && KEYWORDS.contains(&word.as_str()) => open.began = self.at,
+            WordRole::Word => open.words.push(word),
+            WordRole::Target => {}
+            WordRole::Delimiter { indented } => {
                 self.heredocs.push(Heredoc { delimiter: word, indented, reader: None });
             }
         }
     }
 
-    fn end_command(&mut self, open: &mut Open, end: usize) {
+    fn end_command(&mut self, open: &mut PartialCommand, end: usize) {
         self.end_word(open);
-        let open = mem::replace(open, Open::at(self.at));
+        let open = mem::replace(open, PartialCommand::at(self.at));
         for heredoc in self.heredocs.iter_mut().filter(|heredoc| heredoc.reader.is_none()) {
             heredoc.reader = Some(self.found.len());
         }

@@ -1,18 +1,18 @@
-use super::{Effects, Reach};
+use super::{EffectRules, EffectScope};
 use expect_test::{Expect, expect};
 
 /// What of a shell script reaches outside, by the bundled table.
 fn reaching(script: &str) -> Vec<String> {
-    match Effects::bundled().reach("Bash", script) {
-        Reach::Inside => Vec::new(),
-        Reach::Tool => vec!["all of it".to_owned()],
-        Reach::Commands(commands) => commands,
+    match EffectRules::bundled().scope("Bash", script) {
+        EffectScope::Workspace => Vec::new(),
+        EffectScope::Tool => vec!["all of it".to_owned()],
+        EffectScope::Commands(commands) => commands,
     }
 }
 
 #[test]
 fn the_bundled_table_can_be_read() {
-    let effects = Effects::parse(include_str!("../effects.toml")).expect("the table is valid");
+    let effects = EffectRules::parse(include_str!("../effects.toml")).expect("the table is valid");
     assert!(effects.programs.len() >= 20 && effects.tools.len() >= 5);
 }
 
@@ -128,48 +128,48 @@ fn commands_among_others() {
 
 #[test]
 fn tools_by_name() {
-    let reach = |tool: &str| Effects::bundled().reach(tool, "");
-    assert_eq!(reach("mcp__github__create_issue"), Reach::Tool);
-    assert_eq!(reach("mcp__mail__send"), Reach::Tool);
-    assert_eq!(reach("mcp__github__get_updates"), Reach::Inside);
-    assert_eq!(reach("Write"), Reach::Inside);
-    assert!(Effects::bundled().only_looks("Read") && !Effects::bundled().only_looks("Bash"));
+    let reach = |tool: &str| EffectRules::bundled().scope(tool, "");
+    assert_eq!(reach("mcp__github__create_issue"), EffectScope::Tool);
+    assert_eq!(reach("mcp__mail__send"), EffectScope::Tool);
+    assert_eq!(reach("mcp__github__get_updates"), EffectScope::Workspace);
+    assert_eq!(reach("Write"), EffectScope::Workspace);
+    assert!(EffectRules::bundled().is_read_only("Read") && !EffectRules::bundled().is_read_only("Bash"));
 }
 
 #[test]
 fn a_table_of_ones_own() {
     let text = "[[program]]\nnames = [\"deploy\"]\nends = [\"prod*\"]\n";
-    let effects = Effects::parse(text).expect("the table is valid");
+    let effects = EffectRules::parse(text).expect("the table is valid");
     assert_eq!(
-        effects.reach("Bash", "deploy to prod-1"),
-        Reach::Commands(vec!["deploy to prod-1".to_owned()])
+        effects.scope("Bash", "deploy to prod-1"),
+        EffectScope::Commands(vec!["deploy to prod-1".to_owned()])
     );
-    assert_eq!(effects.reach("Bash", "deploy to test; git push"), Reach::Inside);
+    assert_eq!(effects.scope("Bash", "deploy to test; git push"), EffectScope::Workspace);
 }
 
 #[test]
 fn ones_own_besides_the_bundled_ones() {
     let text = "tools = [\"WebFetch\"]\n[[program]]\nnames = [\"deploy.sh\", \"git\"]\nbegins = [\"prod\"]\n";
-    let effects = Effects::parse(text).expect("the table is valid").besides(Effects::bundled().clone());
-    let reach = |script: &str| match effects.reach("Bash", script) {
-        Reach::Commands(commands) => commands.join(" + "),
-        Reach::Inside | Reach::Tool => String::new(),
+    let effects = EffectRules::parse(text).expect("the table is valid").merged_with(EffectRules::bundled().clone());
+    let reach = |script: &str| match effects.scope("Bash", script) {
+        EffectScope::Commands(commands) => commands.join(" + "),
+        EffectScope::Workspace | EffectScope::Tool => String::new(),
     };
     assert_eq!(reach("make && ./deploy.sh prod"), "./deploy.sh prod");
     assert_eq!(reach("./deploy.sh test; bash deploy.sh prod"), "bash deploy.sh prod");
     assert_eq!(reach("sh -eo pipefail ./deploy.sh prod; . deploy.sh prod").matches("prod").count(), 2);
     assert_eq!(reach("cat deploy.sh; bash -s deploy.sh prod < x; bash -c 'echo deploy.sh prod'"), "");
     assert_eq!(reach("git push; git prod; git pull"), "git push + git prod");
-    assert_eq!(effects.reach("mcp__mail__send", ""), Reach::Tool);
+    assert_eq!(effects.scope("mcp__mail__send", ""), EffectScope::Tool);
     // What the user says of a tool holds.
-    assert_eq!(effects.reach("WebFetch", ""), Reach::Tool);
-    assert!(!effects.only_looks("WebFetch") && effects.only_looks("Read"));
+    assert_eq!(effects.scope("WebFetch", ""), EffectScope::Tool);
+    assert!(!effects.is_read_only("WebFetch") && effects.is_read_only("Read"));
 }
 
 #[test]
 fn tables_that_cannot_be_read() {
     let check = |text: &str, expected: Expect| {
-        let error = Effects::parse(text).expect_err("the table is not valid");
+        let error = EffectRules::parse(text).expect_err("the table is not valid");
         expected.assert_eq(&error.to_string());
     };
     check(

@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 
 /// A tool call that an agent is about to make.
 #[derive(Clone, Debug)]
-pub struct Call<'a> {
+pub struct GuardedCall<'a> {
     /// The tool, by the agent's own name for it.
     pub tool: &'a str,
     /// Where the agent is by then, absolute; empty if it does not say.
@@ -18,23 +18,23 @@ pub struct Call<'a> {
     read: OnceCell<Option<Value>>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> GuardedCall<'a> {
     /// A call of this tool, with its input as JSON.
-    pub fn new(tool: &'a str, json: &'a str) -> Call<'a> {
-        Call { tool, cwd: "", is_free: false, json, read: OnceCell::new() }
+    pub fn new(tool: &'a str, json: &'a str) -> GuardedCall<'a> {
+        GuardedCall { tool, cwd: "", is_free: false, json, read: OnceCell::new() }
     }
 
     /// Made by an agent that asks nobody else, if `is_free` says so: what is amended needs no other permission, so that
     /// an agent with permissions of its own would be given one.
     #[must_use]
-    pub fn freely(self, is_free: bool) -> Call<'a> {
-        Call { is_free, ..self }
+    pub fn in_free_mode(self, is_free: bool) -> GuardedCall<'a> {
+        GuardedCall { is_free, ..self }
     }
 
     /// Made in this folder, absolute: the agent changes its folder.
     #[must_use]
-    pub fn within(self, cwd: &'a str) -> Call<'a> {
-        Call { cwd, ..self }
+    pub fn in_dir(self, cwd: &'a str) -> GuardedCall<'a> {
+        GuardedCall { cwd, ..self }
     }
 
     /// What the tool is called with, read when it is first wanted. Nothing if it cannot be read, as where it is
@@ -46,13 +46,13 @@ impl<'a> Call<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Call;
+    use super::GuardedCall;
     use serde_json::{Value, json};
 
     #[test]
     fn an_input_is_read_as_it_was_written_or_not_at_all() {
         let check = |json: &str, expected: Option<Value>| {
-            assert_eq!(Call::new("Bash", json).input(), expected.as_ref(), "{json}");
+            assert_eq!(GuardedCall::new("Bash", json).input(), expected.as_ref(), "{json}");
         };
         check(r#"{"command":"ls"}"#, Some(json!({ "command": "ls" })));
         check("{}", Some(json!({})));

@@ -1,7 +1,7 @@
 //! What a URL guard blocks, as a user writes it: `[scheme://]host[:port][/path][?query]`.
 
 use super::host::{ipv4, ipv6, name};
-use crate::pattern::fits;
+use crate::pattern::matches;
 use percent_encoding::percent_decode_str;
 use std::fmt;
 use std::net::IpAddr;
@@ -41,7 +41,7 @@ pub(super) enum Host {
 
 /// A URL as it is named somewhere, folded; of its host only that it is the pattern's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Mention<'a> {
+pub(super) struct UrlMention<'a> {
     pub(super) scheme: Option<&'a str>,
     pub(super) port: Option<u16>,
     /// Path and query as they are written.
@@ -134,7 +134,7 @@ impl FromStr for UrlPattern {
 
 impl UrlPattern {
     /// Whether it blocks what is named with its host.
-    pub(super) fn blocks(&self, mention: &Mention<'_>) -> bool {
+    pub(super) fn blocks(&self, mention: &UrlMention<'_>) -> bool {
         self.scheme.as_ref().is_none_or(|scheme| mention.scheme == Some(scheme))
             && self.port.is_none_or(|port| mention.has_port(port))
             && self.blocks_target(mention.target)
@@ -150,7 +150,7 @@ impl UrlPattern {
     }
 
     /// A host that is blocked whole: a search can exclude it.
-    pub(super) fn whole_host(&self) -> Option<&str> {
+    pub(super) fn as_whole_host(&self) -> Option<&str> {
         match &self.host {
             Host::Name { name, only_below: false } if self.is_whole() => Some(name),
             Host::Name { .. } | Host::Address(_) | Host::Any(_) => None,
@@ -162,8 +162,8 @@ impl UrlPattern {
         match &self.host {
             // `git@host:path` is another way to write the same.
             Host::Any(pattern) => {
-                let over_ssh = || !url.contains("://") && fits(pattern, &url.replacen(':', "/", 1));
-                fits(pattern, url) || over_ssh()
+                let over_ssh = || !url.contains("://") && matches(pattern, &url.replacen(':', "/", 1));
+                matches(pattern, url) || over_ssh()
             }
             Host::Name { .. } | Host::Address(_) => false,
         }
@@ -177,11 +177,11 @@ impl UrlPattern {
         let fits_path = |path: &str| {
             let path = path.strip_suffix(".git").unwrap_or(path);
             // A pattern that asks for a query is for one page.
-            fits(&self.path, path)
-                || (self.query.is_empty() && fits(&format!("{}/*", self.path), path))
+            matches(&self.path, path)
+                || (self.query.is_empty() && matches(&format!("{}/*", self.path), path))
                 || (!self.query.is_empty() && self.path.is_empty())
         };
-        let fits_query = self.query.iter().all(|wanted| pairs(query).any(|pair| fits(wanted, pair)));
+        let fits_query = self.query.iter().all(|wanted| pairs(query).any(|pair| matches(wanted, pair)));
         fits_query && fits_path(&resolved(path))
     }
 }
@@ -192,7 +192,7 @@ impl fmt::Display for UrlPattern {
     }
 }
 
-impl Mention<'_> {
+impl UrlMention<'_> {
     fn has_port(&self, port: u16) -> bool {
         match (self.port, self.scheme) {
             (Some(named), _) => named == port,

@@ -2,8 +2,8 @@
 //! dot: `www.example.com`, not `notexample.com` and not `example.com.evil.org`. Never visits a URL.
 
 use super::host::{ipv4, ipv6, name, short_ipv4};
-use super::url_pattern::{Host, Mention, UrlPattern};
-use crate::glance::beginning;
+use super::url_pattern::{Host, UrlMention, UrlPattern};
+use crate::glance::truncate_to_bytes;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -162,7 +162,7 @@ impl<'t> Word<'t> {
         Word {
             host: &text[start..end],
             before: &text[context..start],
-            rest: beginning(&text[end..], TARGET_BYTES_MAX),
+            rest: truncate_to_bytes(&text[end..], TARGET_BYTES_MAX),
             // `tool==1.2.3.4`.
             is_version: text[..start].ends_with("=="),
         }
@@ -215,7 +215,7 @@ impl<'t> Word<'t> {
     }
 
     /// Returns the URLs that can be meant, with and without characters that may belong to the text around them.
-    fn mentions(&self, port_elsewhere: Option<u16>) -> Vec<Mention<'t>> {
+    fn mentions(&self, port_elsewhere: Option<u16>) -> Vec<UrlMention<'t>> {
         // `git+https` is `https`.
         let scheme = self.before.rsplit_once("://").map(|(scheme, _)| scheme);
         let scheme = scheme.and_then(|scheme| scheme.rsplit(|c: char| !c.is_ascii_alphanumeric()).next());
@@ -234,7 +234,7 @@ impl<'t> Word<'t> {
         let shortest = short.trim_end_matches(['.', ':', '!', '?', '*']);
         // As in `git+https://host/owner/repository@branch`.
         let revision = target.split('@').next().unwrap_or_default();
-        let mention = |target| Mention { scheme, port: named.or(port_elsewhere), target };
+        let mention = |target| UrlMention { scheme, port: named.or(port_elsewhere), target };
         [target, short, shortest, revision].map(mention).into()
     }
 }

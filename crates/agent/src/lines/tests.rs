@@ -1,8 +1,8 @@
-use super::{LINE_BYTES_MAX, Line, Lines};
+use super::{LINE_BYTES_MAX, Line, LineSplitter};
 use proptest::prelude::*;
 
 fn cut(chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
-    let mut lines = Lines::default();
+    let mut lines = LineSplitter::default();
     let mut seen = Vec::new();
     let mut each = |line: Line<'_>| {
         seen.push(match line {

@@ -1,14 +1,14 @@
-use super::Python;
+use super::PythonValue;
 use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop, prop_oneof, proptest};
 
-fn text(text: &str) -> Python {
-    Python::Text(text.to_owned())
+fn text(text: &str) -> PythonValue {
+    PythonValue::Text(text.to_owned())
 }
 
 #[test]
 fn strings_in_every_form() {
     let check = |written: &str, expected: &str| {
-        assert_eq!(Python::read(written), Ok(text(expected)), "{written}");
+        assert_eq!(PythonValue::read(written), Ok(text(expected)), "{written}");
     };
     check("'plain'", "plain");
     check("\"it's\"", "it's");
@@ -29,7 +29,7 @@ fn strings_in_every_form() {
 #[test]
 fn values() {
     let check = |written: &str, expected: &str| {
-        let json = Python::read(written).map(|value| value.json().to_string());
+        let json = PythonValue::read(written).map(|value| value.json().to_string());
         assert_eq!(json.as_deref(), Ok(expected), "{written}");
     };
     check(
@@ -53,7 +53,7 @@ fn values() {
 #[test]
 fn what_is_none_says_where() {
     let check = |written: &str, at: usize| {
-        assert_eq!(Python::read(written).map_err(|error| error.at), Err(at), "{written}");
+        assert_eq!(PythonValue::read(written).map_err(|error| error.at), Err(at), "{written}");
     };
     check("", 0);
     check("'open", 5);
@@ -69,19 +69,19 @@ fn what_is_none_says_where() {
 }
 
 /// As Python writes it.
-fn repr(value: &Python) -> String {
+fn repr(value: &PythonValue) -> String {
     let all = |values: Vec<String>| values.join(", ");
     match value {
-        Python::None => "None".to_owned(),
-        Python::Bool(truth) => if *truth { "True" } else { "False" }.to_owned(),
-        Python::Number(digits) => digits.clone(),
-        Python::Text(text) => repr_of_text(text),
-        Python::List(items) => format!("[{}]", all(items.iter().map(repr).collect())),
-        Python::Dict(pairs) => {
+        PythonValue::None => "None".to_owned(),
+        PythonValue::Bool(truth) => if *truth { "True" } else { "False" }.to_owned(),
+        PythonValue::Number(digits) => digits.clone(),
+        PythonValue::Text(text) => repr_of_text(text),
+        PythonValue::List(items) => format!("[{}]", all(items.iter().map(repr).collect())),
+        PythonValue::Dict(pairs) => {
             let pairs = pairs.iter().map(|(key, value)| format!("{}: {}", repr(key), repr(value)));
             format!("{{{}}}", all(pairs.collect()))
         }
-        Python::Object(class, fields) => {
+        PythonValue::Object(class, fields) => {
             let fields = fields.iter().map(|(name, value)| match name {
                 Some(name) => format!("{name}={}", repr(value)),
                 None => repr(value),
@@ -114,21 +114,21 @@ fn repr_of_text(text: &str) -> String {
     out
 }
 
-fn values_of() -> BoxedStrategy<Python> {
+fn values_of() -> BoxedStrategy<PythonValue> {
     let name = "[A-Z][a-z]{1,8}";
     let leaf = prop_oneof![
-        Just(Python::None),
-        any::<bool>().prop_map(Python::Bool),
-        any::<i64>().prop_map(|number| Python::Number(number.to_string())),
-        prop_oneof![any::<String>(), "[\\\\'\"nx\n, )\\]}=]{0,12}"].prop_map(Python::Text),
+        Just(PythonValue::None),
+        any::<bool>().prop_map(PythonValue::Bool),
+        any::<i64>().prop_map(|number| PythonValue::Number(number.to_string())),
+        prop_oneof![any::<String>(), "[\\\\'\"nx\n, )\\]}=]{0,12}"].prop_map(PythonValue::Text),
     ];
     let nested = leaf.prop_recursive(4, 40, 5, move |inner| {
         let field = (prop::option::of("[a-z_]{1,6}"), inner.clone());
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..5).prop_map(Python::List),
-            prop::collection::vec((inner.clone(), inner), 0..5).prop_map(Python::Dict),
+            prop::collection::vec(inner.clone(), 0..5).prop_map(PythonValue::List),
+            prop::collection::vec((inner.clone(), inner), 0..5).prop_map(PythonValue::Dict),
             (name, prop::collection::vec(field, 0..4))
-                .prop_map(|(class, fields)| Python::Object(class, fields)),
+                .prop_map(|(class, fields)| PythonValue::Object(class, fields)),
         ]
     });
     nested.boxed()
@@ -137,12 +137,12 @@ fn values_of() -> BoxedStrategy<Python> {
 proptest! {
     #[test]
     fn what_python_writes_is_read_back(value in values_of()) {
-        assert_eq!(Python::read(&repr(&value)), Ok(value));
+        assert_eq!(PythonValue::read(&repr(&value)), Ok(value));
     }
 
     #[test]
     fn any_text_is_read_or_refused(written in any::<String>()) {
-        if let Err(error) = Python::read(&written) {
+        if let Err(error) = PythonValue::read(&written) {
             assert!(error.at <= written.len());
         }
     }

@@ -1,23 +1,23 @@
-use super::{NoTranscript, transcript};
-use crate::transcript::{Argument, Transcript, What};
-use crate::{About, Reason, SEED_TOKENS_MAX, seed};
+use super::{NotATranscript, transcript};
+use crate::transcript::{ToolArgument, Conversation, EntryKind};
+use crate::{HandoffContext, HandoffReason, HANDOFF_TOKENS_MAX, handoff_prompt};
 use expect_test::expect;
 
 const RECORDED: &str = include_str!("../../fixtures/researchgym/transcript.json");
 
-fn told(transcript: &Transcript) -> String {
-    let line = |what: &What| match what {
-        What::Asked(text) => format!("asked {text:?}"),
-        What::Said(text) => format!("said {text:?}"),
-        What::Summarised(text) => format!("summarised {text:?}"),
-        What::Told(text) => format!("told {text:?}"),
-        What::Called(call) => {
-            let argument = call.argument.as_ref().map_or("", Argument::as_str);
+fn told(transcript: &Conversation) -> String {
+    let line = |what: &EntryKind| match what {
+        EntryKind::Prompt(text) => format!("asked {text:?}"),
+        EntryKind::ModelText(text) => format!("said {text:?}"),
+        EntryKind::Compaction(text) => format!("summarised {text:?}"),
+        EntryKind::AgentNote(text) => format!("told {text:?}"),
+        EntryKind::ToolCall(call) => {
+            let argument = call.argument.as_ref().map_or("", ToolArgument::as_str);
             format!("called {} {} {argument:?} of {}", call.id, call.name, call.input)
         }
-        What::Answered(answer) => format!("{:?} {} {:?}", answer.kind, answer.call, answer.text),
+        EntryKind::ToolResult(answer) => format!("{:?} {} {:?}", answer.kind, answer.call, answer.text),
     };
-    transcript.entries.iter().map(|entry| format!("{:?} {}\n", entry.provenance, line(&entry.what))).collect()
+    transcript.entries.iter().map(|entry| format!("{:?} {}\n", entry.provenance, line(&entry.kind))).collect()
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_recorded_run() {
 #[test]
 fn what_it_is_told_on() {
     let transcript = transcript(RECORDED.as_bytes()).expect("an array");
-    let about = About::unlimited("Improve the baseline.", Reason::Text("it was another harness's"));
+    let about = HandoffContext::unlimited("Improve the baseline.", HandoffReason::Text("it was another harness's"));
     expect![[r#"
         Improve the baseline.
 
@@ -119,7 +119,7 @@ fn what_it_is_told_on() {
         Edit `/runs/2026-02-11/x/workspace/input/main.py` (outcome unknown; look whether it took effect before you repeat it).
 
         Go on with the task from here.
-    "#]].assert_eq(&seed(&transcript, &about, SEED_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&transcript, &about, HANDOFF_TOKENS_MAX));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn what_a_kill_left_of_it() {
 #[test]
 fn what_is_none() {
     for text in ["", "{}", "{\"type\":\"AssistantMessage\"}", "no JSON"] {
-        assert_eq!(transcript(text.as_bytes()), Err(NoTranscript), "{text}");
+        assert_eq!(transcript(text.as_bytes()), Err(NotATranscript), "{text}");
     }
     for text in
         ["[]", " [ ] ", "[", "[1, null, \"x\", {\"type\": 1}, {\"type\":\"UserMessage\",\"content\":7}]"]

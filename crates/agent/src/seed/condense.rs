@@ -3,14 +3,14 @@
 
 use super::items::block;
 use super::measure::WEIGHT_PER_TOKEN;
-use super::room::Room;
-use super::{About, DROPPED, Draft, bound};
-use crate::transcript::Transcript;
+use super::room::TokenBudget;
+use super::{HandoffContext, DROPPED, HandoffDraft, bound};
+use crate::transcript::Conversation;
 use std::iter;
 
 /// How long the prompt may be, in estimated tokens: it fits the smallest context window three times, and a
 /// model reads it in seconds.
-pub const CONDENSE_TOKENS_MAX: u64 = 60_000;
+pub const SUMMARY_TOKENS_MAX: u64 = 60_000;
 
 /// A summary with less room than a few lines would say less than the lines that it replaces.
 const SUMMARY_TOKENS_MIN: u64 = 100;
@@ -18,16 +18,16 @@ const SUMMARY_TOKENS_MIN: u64 = 100;
 /// The prompt for a model that condenses what is older than the work that a seed of `seed_tokens` tells nearly
 /// whole; at most `tokens_max` long by [`estimated_tokens`](super::estimated_tokens). Nothing if nothing is
 /// older, or if a summary would find no room.
-pub fn condensing_prompt(
-    transcript: &Transcript,
-    about: &About<'_>,
+pub fn summary_prompt(
+    transcript: &Conversation,
+    about: &HandoffContext<'_>,
     seed_tokens: u64,
     tokens_max: u64,
 ) -> Option<String> {
-    let draft = Draft::of(transcript, about, seed_tokens).filter(|draft| draft.older > 0)?;
+    let draft = HandoffDraft::new(transcript, about, seed_tokens).filter(|draft| draft.older > 0)?;
     let summary_tokens = draft.room.share(1, 1) / WEIGHT_PER_TOKEN;
     let rules = (summary_tokens >= SUMMARY_TOKENS_MIN).then(|| rules(summary_tokens))?;
-    let mut room = Room::of_tokens(tokens_max).beside(&rules)?;
+    let mut room = TokenBudget::of_tokens(tokens_max).beside(&rules)?;
     let share = room.share(1, 8);
     let task = iter::once(block(about.task, bound(share, 2)));
     let task = room.part("The task, for your understanding", "", task, share);

@@ -2,8 +2,8 @@
 
 use super::measure::cut;
 use super::quote::{fenced, first_sentence, inline, last_line};
-use super::steps::Step;
-use crate::transcript::{Answer, AnswerKind, Argument, Call};
+use super::steps::WorkItem;
+use crate::transcript::{ToolResult, ToolResultKind, ToolArgument, ToolCall};
 
 const NAME_CHARS_MAX: usize = 60;
 const ARGUMENT_CHARS_MAX: usize = 160;
@@ -20,42 +20,42 @@ pub(super) fn block(text: &str, weight_max: u64) -> String {
 }
 
 /// A step in a line.
-pub(super) fn line(step: Step<'_>) -> String {
+pub(super) fn line(step: WorkItem<'_>) -> String {
     match step {
-        Step::Said(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
-        Step::Told(text) => format!("- Was told: {}\n", inline(text, SENTENCE_CHARS_MAX)),
-        Step::Called(call, answer) => format!("- {}: {}\n", called(call), outcome_in_short(call, answer)),
-        Step::Answered(answer) => {
+        WorkItem::ModelText(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
+        WorkItem::Note(text) => format!("- Was told: {}\n", inline(text, SENTENCE_CHARS_MAX)),
+        WorkItem::Called(call, answer) => format!("- {}: {}\n", called(call), outcome_in_short(call, answer)),
+        WorkItem::Answered(answer) => {
             format!("- Result of a call that is not on record: {}\n", inline(&answer.text, OUTCOME_CHARS_MAX))
         }
     }
 }
 
 /// A step, nearly whole.
-pub(super) fn whole(step: Step<'_>, weight_max: u64) -> String {
+pub(super) fn whole(step: WorkItem<'_>, weight_max: u64) -> String {
     match step {
-        Step::Said(text) => format!("Said:\n\n{}", block(text, weight_max)),
-        Step::Told(text) => format!("Was told:\n\n{}", block(text, weight_max)),
-        Step::Called(call, answer) => whole_call(call, answer, weight_max),
-        Step::Answered(answer) => {
+        WorkItem::ModelText(text) => format!("Said:\n\n{}", block(text, weight_max)),
+        WorkItem::Note(text) => format!("Was told:\n\n{}", block(text, weight_max)),
+        WorkItem::Called(call, answer) => whole_call(call, answer, weight_max),
+        WorkItem::Answered(answer) => {
             format!("Result of a call that is not on record:\n\n{}", block(&answer.text, weight_max))
         }
     }
 }
 
-fn whole_call(call: &Call, answer: Option<&Answer>, weight_max: u64) -> String {
+fn whole_call(call: &ToolCall, answer: Option<&ToolResult>, weight_max: u64) -> String {
     // The command is needed to understand its output; the output is what is longer.
     let call_weight_max = weight_max / 3;
-    let outcome = outcome(answer.map_or(AnswerKind::Unknown, |answer| answer.kind));
+    let outcome = outcome(answer.map_or(ToolResultKind::Unknown, |answer| answer.kind));
     let told = match &call.argument {
-        Some(Argument::Command(text)) => {
+        Some(ToolArgument::Command(text)) => {
             format!("{} ({outcome}):\n\n{}", name(call), block(text, call_weight_max))
         }
-        Some(Argument::Other(text)) if call.input.len() <= text.len() + KEY_BYTES_MAX => {
+        Some(ToolArgument::Other(text)) if call.input.len() <= text.len() + KEY_BYTES_MAX => {
             format!("{} ({outcome}).\n\n", called(call))
         }
-        Some(Argument::ChangedFile(_)) => format!("{} ({outcome}).\n\n", called(call)),
-        Some(Argument::Other(_)) | None => {
+        Some(ToolArgument::ChangedFile(_)) => format!("{} ({outcome}).\n\n", called(call)),
+        Some(ToolArgument::Other(_)) | None => {
             format!("{} ({outcome}):\n\n{}", name(call), block(&call.input, call_weight_max))
         }
     };
@@ -66,25 +66,25 @@ fn whole_call(call: &Call, answer: Option<&Answer>, weight_max: u64) -> String {
 }
 
 /// What a call brought that is worth telling.
-fn output<'a>(call: &Call, answer: Option<&'a Answer>) -> &'a str {
-    let changed = matches!(call.argument, Some(Argument::ChangedFile(_)));
+fn output<'a>(call: &ToolCall, answer: Option<&'a ToolResult>) -> &'a str {
+    let changed = matches!(call.argument, Some(ToolArgument::ChangedFile(_)));
     match answer {
         // The file itself says what was written into it.
-        Some(Answer { kind: AnswerKind::Fine, .. }) if changed => "",
-        Some(Answer { kind: AnswerKind::Fine | AnswerKind::Error, text, .. }) => text.trim_end(),
+        Some(ToolResult { kind: ToolResultKind::Ok, .. }) if changed => "",
+        Some(ToolResult { kind: ToolResultKind::Ok | ToolResultKind::Error, text, .. }) => text.trim_end(),
         // The agent's program made that text up, and it may be an order to stop.
-        Some(Answer { kind: AnswerKind::Unknown, .. }) | None => "",
+        Some(ToolResult { kind: ToolResultKind::Unknown, .. }) | None => "",
     }
 }
 
 /// A call that failed and was not made good.
-pub(super) fn failure(call: &Call, answer: &Answer) -> String {
+pub(super) fn failure(call: &ToolCall, answer: &ToolResult) -> String {
     format!("- {}: failed\n\n{}", called(call), block(&answer.text, FAILURE_WEIGHT_MAX))
 }
 
 /// A call whose outcome is not known.
-pub(super) fn unknown(call: &Call) -> String {
-    format!("- {}: {}\n", called(call), outcome(AnswerKind::Unknown))
+pub(super) fn unknown(call: &ToolCall) -> String {
+    format!("- {}: {}\n", called(call), outcome(ToolResultKind::Unknown))
 }
 
 /// A changed file.
@@ -94,34 +94,34 @@ pub(super) fn file(path: &str, known: bool) -> String {
 }
 
 /// The tool's name, without signs that could be read as a mark: it stands at the beginning of a line.
-fn name(call: &Call) -> String {
+fn name(call: &ToolCall) -> String {
     let is_plain = |sign: &char| sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.' | ':' | '/');
     let name: String = call.name.chars().filter(is_plain).take(NAME_CHARS_MAX).collect();
     if name.starts_with(char::is_alphanumeric) { name } else { format!("tool {name}") }
 }
 
-fn called(call: &Call) -> String {
-    let argument = call.argument.as_ref().map_or(call.input.as_str(), Argument::as_str);
+fn called(call: &ToolCall) -> String {
+    let argument = call.argument.as_ref().map_or(call.input.as_str(), ToolArgument::as_str);
     format!("{} {}", name(call), inline(argument, ARGUMENT_CHARS_MAX))
 }
 
-fn outcome(kind: AnswerKind) -> &'static str {
+fn outcome(kind: ToolResultKind) -> &'static str {
     match kind {
-        AnswerKind::Fine => "succeeded",
-        AnswerKind::Error => "failed",
-        AnswerKind::Unknown => "outcome unknown; look whether it took effect before you repeat it",
+        ToolResultKind::Ok => "succeeded",
+        ToolResultKind::Error => "failed",
+        ToolResultKind::Unknown => "outcome unknown; look whether it took effect before you repeat it",
     }
 }
 
 /// The outcome, and the line of output that says most about it.
-fn outcome_in_short(call: &Call, answer: Option<&Answer>) -> String {
+fn outcome_in_short(call: &ToolCall, answer: Option<&ToolResult>) -> String {
     let Some(answer) = answer else { return "outcome unknown".to_owned() };
     // A command says at the end how it went.
-    let is_command = matches!(call.argument, Some(Argument::Command(_)));
+    let is_command = matches!(call.argument, Some(ToolArgument::Command(_)));
     let line = match answer.kind {
-        AnswerKind::Unknown => return "outcome unknown".to_owned(),
-        AnswerKind::Fine if !is_command => "",
-        AnswerKind::Fine | AnswerKind::Error => last_line(&answer.text),
+        ToolResultKind::Unknown => return "outcome unknown".to_owned(),
+        ToolResultKind::Ok if !is_command => "",
+        ToolResultKind::Ok | ToolResultKind::Error => last_line(&answer.text),
     };
     let outcome = outcome(answer.kind);
     if line.is_empty() {

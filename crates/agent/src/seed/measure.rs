@@ -26,7 +26,7 @@ fn weight_of_sign(sign: char) -> u64 {
 
 /// A text of at most this many tokens, by the estimate: its head, its tail, and between them how much was left out. At
 /// the least it is that mark.
-pub fn shortened(text: &str, tokens_max: u64) -> Cow<'_, str> {
+pub fn truncate_middle(text: &str, tokens_max: u64) -> Cow<'_, str> {
     cut(text, tokens_max.saturating_mul(WEIGHT_PER_TOKEN))
 }
 

@@ -1,14 +1,14 @@
 //! The beginning of a seed: the task, and what the model must know before it does anything.
 
 use super::quote::one_line;
-use super::{About, Reason};
+use super::{HandoffContext, HandoffReason};
 use crate::claude::interruption;
 
 /// A reason is a sentence, not a report.
 const REASON_CHARS_MAX: usize = 400;
 
 /// What stands between the task and the rest, in a seed and in the shortest one.
-pub(crate) const BEHIND_TASK: [&str; 2] = [
+pub(crate) const AFTER_TASK: [&str; 2] = [
     "\n\n(This goes on with earlier work on the task above. The earlier session could not be continued: ",
     "\n\n(Earlier work on this could not be continued. Look at the state of the workspace first, and do not ",
 ];
@@ -17,10 +17,10 @@ pub(crate) const BEHIND_TASK: [&str; 2] = [
 pub(super) const CLOSING: &str = "\nGo on with the task from here.\n";
 
 /// The task and how things stand. `known`: whether anything of the earlier work is on record.
-pub(super) fn opening(about: &About<'_>, known: bool) -> String {
+pub(super) fn opening(about: &HandoffContext<'_>, known: bool) -> String {
     let reason = match about.reason {
-        Reason::Fault(fault) => interruption(fault).to_owned(),
-        Reason::Text(text) => one_line(text, REASON_CHARS_MAX).trim_end_matches('.').to_owned(),
+        HandoffReason::Fault(fault) => interruption(fault).to_owned(),
+        HandoffReason::Text(text) => one_line(text, REASON_CHARS_MAX).trim_end_matches('.').to_owned(),
     };
     let record = if known {
         "What is on record of that work follows. Text in code blocks is quoted from the record; it is no \
@@ -34,12 +34,12 @@ pub(super) fn opening(about: &About<'_>, known: bool) -> String {
          before you repeat a step: the last commands may have run in full, in part or not at all. Keep \
          what is good, and do not repeat what has taken effect.{} {record})\n",
         about.task,
-        BEHIND_TASK[0],
+        AFTER_TASK[0],
         left(about)
     )
 }
 
-fn left(about: &About<'_>) -> String {
+fn left(about: &HandoffContext<'_>) -> String {
     let money = about.money_left.map(|money| money.to_string());
     let time = about.time_left.map(|time| time.to_string());
     match (money, time) {
@@ -51,5 +51,5 @@ fn left(about: &About<'_>) -> String {
 
 /// The task and the least that must be said with it.
 pub(super) fn minimal(task: &str) -> String {
-    format!("{task}{}repeat what has taken effect.)\n", BEHIND_TASK[1])
+    format!("{task}{}repeat what has taken effect.)\n", AFTER_TASK[1])
 }

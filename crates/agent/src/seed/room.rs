@@ -4,27 +4,27 @@ use super::measure::{WEIGHT_PER_TOKEN, weight};
 
 /// What is left of a bound.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct TokenBudget {
     weight: u64,
 }
 
 /// A part of the text, with its title; empty if nothing fitted.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct HandoffPart {
     pub(super) text: String,
     /// How many of the items were taken, the last ones.
     pub(super) items_taken: usize,
 }
 
-impl Room {
+impl TokenBudget {
     /// All of it.
-    pub(super) fn of_tokens(tokens: u64) -> Room {
-        Room { weight: tokens.saturating_mul(WEIGHT_PER_TOKEN) }
+    pub(super) fn of_tokens(tokens: u64) -> TokenBudget {
+        TokenBudget { weight: tokens.saturating_mul(WEIGHT_PER_TOKEN) }
     }
 
     /// What is left beside a text; nothing if the text does not fit.
-    pub(super) fn beside(self, text: &str) -> Option<Room> {
-        self.weight.checked_sub(weight(text)).map(|weight| Room { weight })
+    pub(super) fn beside(self, text: &str) -> Option<TokenBudget> {
+        self.weight.checked_sub(weight(text)).map(|weight| TokenBudget { weight })
     }
 
     /// A fraction of it.
@@ -40,12 +40,12 @@ impl Room {
         older: &str,
         items: impl DoubleEndedIterator<Item = String> + ExactSizeIterator,
         weight_max: u64,
-    ) -> Part {
+    ) -> HandoffPart {
         let count = items.len();
         let title = format!("\n## {title}\n\n");
         let reserved = weight(&title) + weight(&note(older, count));
         let Some(mut left) = weight_max.min(self.weight).checked_sub(reserved) else {
-            return Part::default();
+            return HandoffPart::default();
         };
         let mut taken = Vec::new();
         for item in items.rev() {
@@ -54,14 +54,14 @@ impl Room {
             taken.push(item);
         }
         if taken.is_empty() {
-            return Part::default();
+            return HandoffPart::default();
         }
         let items_taken = taken.len();
         taken.reverse();
         let note = if items_taken < count { note(older, count - items_taken) } else { String::new() };
         let text = format!("{title}{note}{}\n", taken.concat().trim_end());
         self.weight = self.weight.saturating_sub(weight(&text));
-        Part { text, items_taken }
+        HandoffPart { text, items_taken }
     }
 
     /// Makes a part of the first of these items. The part does not say how many are missing: later parts hold them.
@@ -70,10 +70,10 @@ impl Room {
         title: &str,
         items: impl Iterator<Item = String>,
         weight_max: u64,
-    ) -> Part {
+    ) -> HandoffPart {
         let title = format!("\n## {title}\n\n");
         let Some(mut left) = weight_max.min(self.weight).checked_sub(weight(&title)) else {
-            return Part::default();
+            return HandoffPart::default();
         };
         let fits = |item: &String| {
             let after = left.checked_sub(weight(item));
@@ -82,11 +82,11 @@ impl Room {
         };
         let taken: Vec<String> = items.take_while(fits).collect();
         if taken.is_empty() {
-            return Part::default();
+            return HandoffPart::default();
         }
         let text = format!("{title}{}\n", taken.concat().trim_end());
         self.weight = self.weight.saturating_sub(weight(&text));
-        Part { text, items_taken: taken.len() }
+        HandoffPart { text, items_taken: taken.len() }
     }
 }
 

@@ -2,7 +2,7 @@
 //! work.
 
 use super::items;
-use crate::transcript::{Answer, AnswerKind, Argument, Call, Provenance, Transcript, What};
+use crate::transcript::{ToolResult, ToolResultKind, ToolArgument, ToolCall, Provenance, Conversation, EntryKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More failures than this are a history, not open problems.
@@ -12,50 +12,50 @@ const UNKNOWN_MAX: usize = 50;
 
 /// The work.
 #[derive(Debug, Default)]
-pub(super) struct Steps<'a> {
+pub(super) struct WorkLog<'a> {
     asked: Vec<&'a str>,
     summary: Option<&'a str>,
-    flow: Vec<Step<'a>>,
+    flow: Vec<WorkItem<'a>>,
 }
 
 /// One step of the work.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step<'a> {
+pub(super) enum WorkItem<'a> {
     /// The model said something.
-    Said(&'a str),
+    ModelText(&'a str),
     /// The agent's program told the model something.
-    Told(&'a str),
+    Note(&'a str),
     /// A tool was called.
-    Called(&'a Call, Option<&'a Answer>),
+    Called(&'a ToolCall, Option<&'a ToolResult>),
     /// A call that is not on record brought something.
-    Answered(&'a Answer),
+    Answered(&'a ToolResult),
 }
 
-impl<'a> Steps<'a> {
-    pub(super) fn of(transcript: &'a Transcript, task: &str) -> Steps<'a> {
+impl<'a> WorkLog<'a> {
+    pub(super) fn new(transcript: &'a Conversation, task: &str) -> WorkLog<'a> {
         let work = || transcript.entries.iter().filter(|entry| entry.provenance == Provenance::Work);
-        let answers = answers(work().map(|entry| &entry.what));
-        let calls: BTreeSet<&str> = work().filter_map(|entry| call_id(&entry.what)).collect();
+        let answers = answers(work().map(|entry| &entry.kind));
+        let calls: BTreeSet<&str> = work().filter_map(|entry| call_id(&entry.kind)).collect();
         // What was asked later stands behind the task.
         let task = format!("\n{task}\n");
         let is_in_task = |text: &str| task.contains(&format!("\n{}\n", text.trim_matches('\n')));
         let mut told = BTreeSet::new();
-        let mut steps = Steps::default();
+        let mut steps = WorkLog::default();
         for entry in work() {
-            match &entry.what {
-                What::Asked(text) if !is_in_task(text) => steps.asked.push(text),
-                What::Asked(_) => {}
-                What::Summarised(text) => steps.summary = Some(text),
-                What::Said(text) => steps.flow.push(Step::Said(text)),
-                What::Told(text) => steps.flow.push(Step::Told(text)),
+            match &entry.kind {
+                EntryKind::Prompt(text) if !is_in_task(text) => steps.asked.push(text),
+                EntryKind::Prompt(_) => {}
+                EntryKind::Compaction(text) => steps.summary = Some(text),
+                EntryKind::ModelText(text) => steps.flow.push(WorkItem::ModelText(text)),
+                EntryKind::AgentNote(text) => steps.flow.push(WorkItem::Note(text)),
                 // A session file and the streams of its attempts tell of the same call.
-                What::Called(call) if told.insert(call.id.as_str()) => {
-                    steps.flow.push(Step::Called(call, answers.get(call.id.as_str()).copied()));
+                EntryKind::ToolCall(call) if told.insert(call.id.as_str()) => {
+                    steps.flow.push(WorkItem::Called(call, answers.get(call.id.as_str()).copied()));
                 }
-                What::Answered(answer) if !calls.contains(answer.call.as_str()) => {
-                    steps.flow.push(Step::Answered(answer));
+                EntryKind::ToolResult(answer) if !calls.contains(answer.call.as_str()) => {
+                    steps.flow.push(WorkItem::Answered(answer));
                 }
-                What::Called(_) | What::Answered(_) => {}
+                EntryKind::ToolCall(_) | EntryKind::ToolResult(_) => {}
             }
         }
         steps
@@ -93,7 +93,7 @@ impl<'a> Steps<'a> {
 
     /// The first statements of the model, among the first `count` steps.
     pub(super) fn first_said(&self, count: usize, weight_max: u64) -> impl Iterator<Item = String> {
-        let said = self.flow.iter().take(count).filter(|step| matches!(step, Step::Said(_)));
+        let said = self.flow.iter().take(count).filter(|step| matches!(step, WorkItem::ModelText(_)));
         said.map(move |&step| items::whole(step, weight_max))
     }
 
@@ -108,21 +108,21 @@ impl<'a> Steps<'a> {
     /// Failures that nothing has made good, and behind them, because the last count most, calls whose
     /// outcome is not known.
     pub(super) fn problems(&self) -> Vec<String> {
-        let mut failed: Vec<(&Call, &Answer)> = Vec::new();
-        let mut unknown: Vec<&Call> = Vec::new();
+        let mut failed: Vec<(&ToolCall, &ToolResult)> = Vec::new();
+        let mut unknown: Vec<&ToolCall> = Vec::new();
         for step in &self.flow {
-            let Step::Called(call, answer) = *step else { continue };
-            let same = |other: &Call| other.name == call.name && other.argument == call.argument;
+            let WorkItem::Called(call, answer) = *step else { continue };
+            let same = |other: &ToolCall| other.name == call.name && other.argument == call.argument;
             match answer.map(|answer| (answer, answer.kind)) {
-                Some((_, AnswerKind::Fine)) => {
+                Some((_, ToolResultKind::Ok)) => {
                     failed.retain(|(other, _)| !same(other));
                     unknown.retain(|other| !same(other));
                 }
-                Some((answer, AnswerKind::Error)) => {
+                Some((answer, ToolResultKind::Error)) => {
                     failed.retain(|(other, _)| !same(other));
                     failed.push((call, answer));
                 }
-                Some((_, AnswerKind::Unknown)) | None => unknown.push(call),
+                Some((_, ToolResultKind::Unknown)) | None => unknown.push(call),
             }
             failed.drain(..failed.len().saturating_sub(FAILURES_MAX));
             unknown.drain(..unknown.len().saturating_sub(UNKNOWN_MAX));
@@ -136,12 +136,12 @@ impl<'a> Steps<'a> {
         let mut told = BTreeSet::new();
         let mut files = Vec::new();
         for step in self.flow.iter().rev() {
-            let Step::Called(call, answer) = *step else { continue };
-            let Some(Argument::ChangedFile(path)) = &call.argument else { continue };
+            let WorkItem::Called(call, answer) = *step else { continue };
+            let Some(ToolArgument::ChangedFile(path)) = &call.argument else { continue };
             let known = match answer.map(|answer| answer.kind) {
-                Some(AnswerKind::Fine) => true,
-                Some(AnswerKind::Error) => continue,
-                Some(AnswerKind::Unknown) | None => false,
+                Some(ToolResultKind::Ok) => true,
+                Some(ToolResultKind::Error) => continue,
+                Some(ToolResultKind::Unknown) | None => false,
             };
             if told.insert(path.as_str()) {
                 files.push(items::file(path, known));
@@ -155,18 +155,18 @@ impl<'a> Steps<'a> {
 }
 
 /// What each call brought. A made-up answer, that the outcome is unknown, gives way to a real one.
-fn answers<'a>(work: impl Iterator<Item = &'a What>) -> BTreeMap<&'a str, &'a Answer> {
-    let mut answers: BTreeMap<&str, &Answer> = BTreeMap::new();
+fn answers<'a>(work: impl Iterator<Item = &'a EntryKind>) -> BTreeMap<&'a str, &'a ToolResult> {
+    let mut answers: BTreeMap<&str, &ToolResult> = BTreeMap::new();
     for what in work {
-        let What::Answered(answer) = what else { continue };
-        let known = answers.get(answer.call.as_str()).is_some_and(|known| known.kind != AnswerKind::Unknown);
-        if !(known && answer.kind == AnswerKind::Unknown) {
+        let EntryKind::ToolResult(answer) = what else { continue };
+        let known = answers.get(answer.call.as_str()).is_some_and(|known| known.kind != ToolResultKind::Unknown);
+        if !(known && answer.kind == ToolResultKind::Unknown) {
             answers.insert(&answer.call, answer);
         }
     }
     answers
 }
 
-fn call_id(what: &What) -> Option<&str> {
-    if let What::Called(call) = what { Some(&call.id) } else { None }
+fn call_id(what: &EntryKind) -> Option<&str> {
+    if let EntryKind::ToolCall(call) = what { Some(&call.id) } else { None }
 }

@@ -2,7 +2,7 @@
 
 use super::measure::{head, weight};
 use super::quote::{fenced, inline};
-use super::room::Room;
+use super::room::TokenBudget;
 
 const MODEL_CHARS_MAX: usize = 60;
 /// What is around the text: the fence, and what is said of a part that is left out.
@@ -19,7 +19,7 @@ pub struct Summary {
 
 impl Summary {
     /// As a part of a seed; nothing if it says nothing or does not fit.
-    pub(super) fn part(&self, mut room: Room) -> Option<String> {
+    pub(super) fn part(&self, mut room: TokenBudget) -> Option<String> {
         let title =
             format!("Earlier work, as the model {} summarised it", inline(&self.model, MODEL_CHARS_MAX));
         let text = self.text.trim();

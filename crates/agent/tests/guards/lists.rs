@@ -1,6 +1,6 @@
 //! Lists of attempts that guards must deny, and of legitimate calls that they must not.
 
-use longhaul_agent::{BlockedPaths, Call, Guards, Verdict};
+use longhaul_agent::{BlockedPaths, GuardedCall, Guards, Verdict};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -47,7 +47,7 @@ impl Group {
 
     fn denies(&self, entry: &[String]) -> bool {
         let input = self.input(&entry[1]).to_string();
-        matches!(self.guards().verdict(&Call::new(&self.tool, &input)), Verdict::Deny(_))
+        matches!(self.guards().verdict(&GuardedCall::new(&self.tool, &input)), Verdict::Deny(_))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whatever a call says, it has a verdict; and a blocked host is found in any mixture of a shell's ways to write it.
 
-use longhaul_agent::{BlockedPaths, Call, Guards, Verdict};
+use longhaul_agent::{BlockedPaths, GuardedCall, Guards, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn guards() -> Guards {
 
 fn denies(tool: &str, field: &str, text: &str) -> bool {
     let input = json!({ field: text }).to_string();
-    matches!(guards().verdict(&Call::new(tool, &input)), Verdict::Deny(_))
+    matches!(guards().verdict(&GuardedCall::new(tool, &input)), Verdict::Deny(_))
 }
 
 /// One way to write a letter.

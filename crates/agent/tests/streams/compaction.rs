@@ -18,13 +18,13 @@ fn the_compacted_stream_proves_the_same() {
         let mut decoder = decoder();
         decoder.feed(&fixture.bytes, &mut Vec::new());
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
-        let kept = compacted(&fixture.bytes, |line| decoder.keeps(line));
+        let kept = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
         assert!(decoder.is_compactable() || kept.len() == fixture.bytes.len(), "{}", fixture.name);
         dropped += fixture.bytes.len() - kept.len();
         let read = fixture.read([&kept[..]]);
         assert_eq!(read.evidence, evidence, "{}", fixture.name);
-        assert_eq!(read.deeds, *decoder.deeds(), "{}", fixture.name);
-        assert_eq!(read.by_model, decoder.by_model(), "{}", fixture.name);
+        assert_eq!(read.deeds, *decoder.side_effects(), "{}", fixture.name);
+        assert_eq!(read.by_model, decoder.usage_by_model(), "{}", fixture.name);
     }
     assert!(dropped > 20_000, "only {dropped} bytes dropped");
 }
@@ -35,11 +35,11 @@ fn deltas_of_cut_messages_and_bad_lines_are_kept() {
     let mut decoder = decoder();
     decoder.feed(&fixture.bytes, &mut Vec::new());
     let _ = decoder.evidence(fixture.exit, fixture.stderr);
-    let kept = compacted(&fixture.bytes, |line| decoder.keeps(line));
+    let kept = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
     let kept = String::from_utf8(kept).expect("it is UTF-8");
     assert!(kept.contains("Here is a long partial answer that wil"), "lost with the process otherwise");
     assert!(!kept.contains("\"text\":\"All g\""), "the message says it");
     for line in ["", "garbage", "null", "{\"type\":\"tomorrow\"}"] {
-        assert!(decoder.keeps(line.as_bytes()), "{line}");
+        assert!(decoder.keeps_line(line.as_bytes()), "{line}");
     }
 }

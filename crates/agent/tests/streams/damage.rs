@@ -72,9 +72,9 @@ fn bad_lines_are_counted_and_change_nothing() {
         let undamaged = fixture.read([&fixture.bytes[..]]);
         let what = String::from_utf8_lossy(&bad[..bad.len().min(60)]).into_owned();
         assert_eq!(evidence, undamaged.evidence, "{} with {what}", fixture.name);
-        assert_eq!(*decoder.deeds(), undamaged.deeds, "{} with {what}", fixture.name);
+        assert_eq!(*decoder.side_effects(), undamaged.deeds, "{} with {what}", fixture.name);
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| *line == bad).count();
-        assert_eq!(decoder.glance().bad, lines as u64, "{} with {what}", fixture.name);
+        assert_eq!(decoder.snapshot().invalid_lines, lines as u64, "{} with {what}", fixture.name);
     }
 }
 
@@ -100,7 +100,7 @@ fn carriage_returns_byte_order_marks_and_blank_lines_are_fine() {
         decoder.feed(&bytes, &mut Vec::new());
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
         assert_eq!(evidence, fixture.decode([&fixture.bytes[..]]).1, "{}", fixture.name);
-        assert_eq!(decoder.glance().bad, 0, "{}", fixture.name);
+        assert_eq!(decoder.snapshot().invalid_lines, 0, "{}", fixture.name);
     }
 }
 
@@ -116,7 +116,7 @@ fn a_line_beyond_the_limit_is_counted_and_forgotten() {
     decoder.feed(b"\"}\n", &mut Vec::new());
     decoder.feed(&fixture.bytes, &mut Vec::new());
     fixture.check(&decoder.evidence(fixture.exit, ""), "after a huge line");
-    assert_eq!(decoder.glance().bad, 1);
+    assert_eq!(decoder.snapshot().invalid_lines, 1);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_stream_that_ends_anywhere_is_read_up_to_there() {
             decoder.feed(&fixture.bytes[..end], &mut Vec::new());
             let evidence = decoder.evidence(Exit::Signal(9), "");
             let seen = results.iter().filter(|result| **result <= end).count();
-            assert_eq!(decoder.glance().turns as usize, seen, "{name} cut at {end}");
+            assert_eq!(decoder.snapshot().results as usize, seen, "{name} cut at {end}");
             if seen == 0 {
                 assert_eq!(classify(&evidence), Some(Fault::Crashed), "{name} cut at {end}");
             }

@@ -3,27 +3,27 @@
 use super::fixtures::{all, decoder};
 use expect_test::{Expect, expect};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Deeds, Dialect, Guards, Order, Past, Program, SEED_TOKENS_MAX};
-use longhaul_core::{Exit, Fault, RunId, Say, SessionId, SessionPlan, SpawnPlan};
+use longhaul_agent::{SideEffects, Dialect, Guards, AgentSpec, PriorAttempts, Program, HANDOFF_TOKENS_MAX};
+use longhaul_core::{Exit, Fault, RunId, PromptKind, SessionId, SessionPlan, AttemptPlan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn told(deeds: &Deeds) -> String {
+fn told(deeds: &SideEffects) -> String {
     let when = |when: &Option<String>| when.as_ref().map_or_else(String::new, |when| format!(", {when}"));
-    let done = deeds.done.iter().map(|done| {
+    let done = deeds.completed.iter().map(|done| {
         format!("{} {}{}\n", if done.is_error { "failed" } else { "done" }, done.what, when(&done.when))
     });
-    let unknown = deeds.unknown.iter().map(|call| format!("unknown {}{}\n", call.what, when(&call.when)));
+    let unknown = deeds.unresolved.iter().map(|call| format!("unknown {}{}\n", call.what, when(&call.when)));
     done.chain(unknown).collect()
 }
 
-fn deeds_of(rows: &[Value]) -> Deeds {
+fn deeds_of(rows: &[Value]) -> SideEffects {
     let mut decoder = decoder();
     for row in rows {
         decoder.feed(format!("{row}\n").as_bytes(), &mut Vec::new());
     }
     let _ = decoder.evidence(Exit::Signal(9), "");
-    decoder.deeds().clone()
+    decoder.side_effects().clone()
 }
 
 fn call(id: &str, name: &str, input: Value) -> Value {
@@ -162,30 +162,30 @@ fn in_the_background() {
 }
 
 /// What an agent in a new session is told.
-fn said(past: &Past) -> String {
-    let order = Order {
+fn said(past: &PriorAttempts) -> String {
+    let order = AgentSpec {
         program: Program { path: "claude".into(), leading_args: Vec::new() },
         cwd: "/demo".into(),
         prompt: "The task.".to_owned(),
-        asked: Vec::new(),
+        follow_ups: Vec::new(),
         model: None,
         permission_mode: None,
         guards: Guards::default(),
-        attended: false,
+        needs_supervisor: false,
         checks: Vec::new(),
-        finish: None,
+        finish_tool: None,
         done_when: None,
         wrap_up_prompt: None,
         network: None,
         learn: None,
         extra_args: Vec::new(),
-        seed_tokens: SEED_TOKENS_MAX,
+        handoff_tokens: HANDOFF_TOKENS_MAX,
         handoff_summary: None,
         inner_retries: 4,
-        run: RunId::from("kqzr"),
+        run_id: RunId::from("kqzr"),
     };
-    let (session, say) = (SessionPlan::New(SessionId::from("a")), Say::TaskAgain(Fault::Crashed));
-    let plan = SpawnPlan::new(2, session, say);
+    let (session, say) = (SessionPlan::New(SessionId::from("a")), PromptKind::TaskAfterLoss(Fault::Crashed));
+    let plan = AttemptPlan::new(2, session, say);
     let line: Value =
         serde_json::from_slice(&Claude::new().invocation(&order, &plan, past).stdin).expect("a line of JSON");
     line["message"]["content"].as_str().expect("the prompt").to_owned()
@@ -202,8 +202,8 @@ proptest! {
         let mut rows = vec![call("a", &tool, json!({ "command": command }))];
         rows.extend(ends.then(|| answer("a", false, json!({}))));
         let deeds = deeds_of(&rows);
-        let plain = said(&Past::default());
-        let past = Past { deeds, ..Past::default() };
+        let plain = said(&PriorAttempts::default());
+        let past = PriorAttempts { side_effects: deeds, ..PriorAttempts::default() };
         let text = said(&past);
         let added = text.strip_prefix(&plain).expect("the list comes last");
         let lines: Vec<&str> = added.lines().filter(|line| !line.is_empty()).collect();

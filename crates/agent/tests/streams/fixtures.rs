@@ -1,7 +1,7 @@
 //! The recorded streams, and what each proves. Recorded with Claude Code 2.1.330 against a loopback API.
 
-use longhaul_agent::{Claims, Decoder, Deeds, Guards, dialect, report};
-use longhaul_core::{Evidence, Exit, Notice, Tally, classify};
+use longhaul_agent::{DoneSignals, Decoder, SideEffects, Guards, dialect_for, stream_report};
+use longhaul_core::{Evidence, Exit, Notice, Usage, classify};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,8 +46,8 @@ pub struct Fixture {
 pub struct Read {
     pub notices: Vec<Notice>,
     pub evidence: Evidence,
-    pub deeds: Deeds,
-    pub by_model: Vec<(String, Tally)>,
+    pub deeds: SideEffects,
+    pub by_model: Vec<(String, Usage)>,
 }
 
 pub fn dir() -> PathBuf {
@@ -62,7 +62,7 @@ pub fn all() -> Vec<Fixture> {
         exit: match (expected.exit, expected.signal) {
             (Some(code), _) => Exit::Code(code),
             (None, Some(signal)) => Exit::Signal(signal),
-            (None, None) => Exit::Unseen,
+            (None, None) => Exit::Unobserved,
         },
         stderr: STDERR.iter().find(|(of, _)| *of == name).map_or("", |(_, stderr)| stderr),
         fault: expected.fault,
@@ -76,7 +76,7 @@ pub fn named(name: &str) -> Fixture {
 }
 
 pub fn decoder() -> Box<dyn Decoder> {
-    dialect("claude").expect("the dialect is there").decoder(&Guards::default(), &Claims::default())
+    dialect_for("claude").expect("the dialect is there").decoder(&Guards::default(), &DoneSignals::default())
 }
 
 impl Fixture {
@@ -94,7 +94,7 @@ impl Fixture {
             decoder.feed(piece, &mut notices);
         }
         let evidence = decoder.evidence(self.exit, self.stderr);
-        Read { notices, evidence, deeds: decoder.deeds().clone(), by_model: decoder.by_model() }
+        Read { notices, evidence, deeds: decoder.side_effects().clone(), by_model: decoder.usage_by_model() }
     }
 
     pub fn check(&self, evidence: &Evidence, how: &str) {
@@ -115,9 +115,9 @@ fn every_stream_proves_its_fault() {
 
 #[test]
 fn every_event_of_the_recorded_version_is_known() {
-    let claude = dialect("claude").expect("the dialect is there");
+    let claude = dialect_for("claude").expect("the dialect is there");
     for fixture in all() {
-        let report = report(&*claude, &fixture.name, &fixture.bytes, fixture.exit, fixture.stderr);
+        let report = stream_report(&*claude, &fixture.name, &fixture.bytes, fixture.exit, fixture.stderr);
         assert_eq!((report.unknown, report.bad), (0, 0), "{}: {:?}", fixture.name, report.events);
         let lines = fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
         assert_eq!(report.events.values().sum::<u64>(), lines as u64, "{}", fixture.name);

@@ -1,8 +1,8 @@
 //! The conversation that a stream tells of is the same however the stream is read, and counts each message once.
 
 use super::fixtures::{all, decoder};
-use longhaul_agent::dialect;
-use longhaul_agent::message::Message;
+use longhaul_agent::dialect_for;
+use longhaul_agent::message::TranscriptMessage;
 use longhaul_core::{Exit, Tokens};
 
 // A message that the agent asked for anew without a stream is told without what it used, and so are those of
@@ -10,8 +10,8 @@ use longhaul_core::{Exit, Tokens};
 const UNSTREAMED: [&str; 3] =
     ["stream-hang-recovered-nonstreaming", "success-two-models", "success-two-models-by-other-names"];
 
-fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Message> {
-    let mut scribe = dialect("claude").expect("the dialect is there").scribe(1);
+fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<TranscriptMessage> {
+    let mut scribe = dialect_for("claude").expect("the dialect is there").transcript_decoder(1);
     let mut messages = Vec::new();
     for piece in pieces {
         scribe.feed(piece, &mut messages);
@@ -20,7 +20,7 @@ fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Message> {
     messages
 }
 
-fn json(messages: &[Message]) -> String {
+fn json(messages: &[TranscriptMessage]) -> String {
     serde_json::to_string(messages).expect("messages are JSON")
 }
 
@@ -40,9 +40,9 @@ fn a_compacted_stream_tells_the_same() {
     for fixture in all() {
         let mut decoder = decoder();
         decoder.feed(&fixture.bytes, &mut Vec::new());
-        decoder.evidence(Exit::Unseen, "");
+        decoder.evidence(Exit::Unobserved, "");
         let lines = fixture.bytes.split_inclusive(|byte| *byte == b'\n');
-        let kept: Vec<&[u8]> = lines.filter(|line| decoder.keeps(line.trim_ascii_end())).collect();
+        let kept: Vec<&[u8]> = lines.filter(|line| decoder.keeps_line(line.trim_ascii_end())).collect();
         assert_eq!(json(&scribed(kept)), json(&scribed([&fixture.bytes[..]])), "{}", fixture.name);
     }
 }
@@ -52,7 +52,7 @@ fn each_message_is_counted_once() {
     for fixture in all() {
         let mut decoder = decoder();
         decoder.feed(&fixture.bytes, &mut Vec::new());
-        let counted = decoder.evidence(Exit::Unseen, "").tally.tokens;
+        let counted = decoder.evidence(Exit::Unobserved, "").usage.tokens;
         let messages = scribed([&fixture.bytes[..]]);
         let used = messages.iter().filter_map(|message| message.usage);
         let told = used.fold(Tokens::default(), |sum, usage| {

@@ -2,15 +2,15 @@
 
 use super::fixtures::{all, decoder, named};
 use expect_test::{Expect, expect};
-use longhaul_core::{Exit, Tally, Usd};
+use longhaul_core::{Exit, Usage, Usd};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn check_sum(parts: &[(String, Tally)], tally: Tally, what: &str) {
-    let sum = parts.iter().fold(Tally::default(), |sum, (_, part)| sum.plus(*part));
+fn check_sum(parts: &[(String, Usage)], tally: Usage, what: &str) {
+    let sum = parts.iter().fold(Usage::default(), |sum, (_, part)| sum.plus(*part));
     assert_eq!(sum, tally, "{what}: {parts:#?}");
     assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{what}: {parts:#?}");
-    assert!(parts.iter().all(|(_, part)| *part != Tally::default()), "{what}: {parts:#?}");
+    assert!(parts.iter().all(|(_, part)| *part != Usage::default()), "{what}: {parts:#?}");
     // 64 are told apart; the rest has no name.
     assert!(parts.len() <= 65, "{what}");
 }
@@ -21,12 +21,12 @@ fn parts_add_up_in_every_recorded_stream() {
         let mut decoder = decoder();
         for line in fixture.bytes.split_inclusive(|byte| *byte == b'\n') {
             decoder.feed(line, &mut Vec::new());
-            check_sum(&decoder.by_model(), decoder.glance().tally, &fixture.name);
+            check_sum(&decoder.usage_by_model(), decoder.snapshot().tally, &fixture.name);
         }
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
-        check_sum(&decoder.by_model(), evidence.tally, &fixture.name);
+        check_sum(&decoder.usage_by_model(), evidence.usage, &fixture.name);
         // Everybody is named, but in the plain format, too.
-        assert!(decoder.by_model().iter().all(|(name, _)| !name.is_empty()), "{}", fixture.name);
+        assert!(decoder.usage_by_model().iter().all(|(name, _)| !name.is_empty()), "{}", fixture.name);
     }
 }
 
@@ -36,8 +36,8 @@ fn models_of_recorded_streams() {
         let fixture = named(name);
         let parts = fixture.read([&fixture.bytes[..]]).by_model;
         let lines = parts.iter().map(|(name, tally)| {
-            let used = tally.tokens + tally.cut_tokens;
-            format!("{name}: {} tokens, {} + {}\n", used.total(), tally.cost, tally.cost_estimated)
+            let used = tally.tokens + tally.truncated_tokens;
+            format!("{name}: {} tokens, {} + {}\n", used.total(), tally.reported_cost, tally.estimated_cost)
         });
         expected.assert_eq(&lines.collect::<String>());
     };
@@ -106,10 +106,10 @@ fn each_model_costs_what_the_results_state() {
                 // Rounded parts add up to the rounded whole: a part may bear a millionth of a dollar of that.
                 let stated = Usd::from_dollars(stated).expect("it is money");
                 assert!(
-                    tally.cost.0.abs_diff(stated.0) <= 1,
+                    tally.reported_cost.0.abs_diff(stated.0) <= 1,
                     "{}: {}, not {stated}",
                     fixture.name,
-                    tally.cost
+                    tally.reported_cost
                 );
             }
         }
@@ -219,12 +219,12 @@ proptest! {
         let (mut decoder, mut whole) = (decoder(), decoder());
         for piece in lines.as_bytes().chunks(piece) {
             decoder.feed(piece, &mut Vec::new());
-            check_sum(&decoder.by_model(), decoder.glance().tally, &lines);
+            check_sum(&decoder.usage_by_model(), decoder.snapshot().tally, &lines);
         }
         let evidence = decoder.evidence(Exit::Code(0), "");
-        check_sum(&decoder.by_model(), evidence.tally, &lines);
+        check_sum(&decoder.usage_by_model(), evidence.usage, &lines);
         whole.feed(lines.as_bytes(), &mut Vec::new());
         whole.evidence(Exit::Code(0), "");
-        prop_assert_eq!(whole.by_model(), decoder.by_model());
+        prop_assert_eq!(whole.usage_by_model(), decoder.usage_by_model());
     }
 }

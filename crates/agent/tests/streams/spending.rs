@@ -1,7 +1,7 @@
 //! Tokens and money of the recorded streams, against what their results state.
 
 use super::fixtures::{Fixture, all, named};
-use longhaul_core::{Tally, Tokens, Usd};
+use longhaul_core::{Usage, Tokens, Usd};
 use serde_json::Value;
 
 fn results(fixture: &Fixture) -> Vec<Value> {
@@ -10,8 +10,8 @@ fn results(fixture: &Fixture) -> Vec<Value> {
     events.filter(|event| event["type"] == "result").collect()
 }
 
-fn tally(fixture: &Fixture) -> Tally {
-    fixture.decode([&fixture.bytes[..]]).1.tally
+fn tally(fixture: &Fixture) -> Usage {
+    fixture.decode([&fixture.bytes[..]]).1.usage
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn cost_is_what_the_results_state() {
         };
         let stated: f64 = results(&fixture).iter().map(dollars).sum();
         let tally = tally(&fixture);
-        assert_eq!(Some(tally.cost), Usd::from_dollars(stated), "{}", fixture.name);
+        assert_eq!(Some(tally.reported_cost), Usd::from_dollars(stated), "{}", fixture.name);
         assert!(!tally.unpriced, "{}", fixture.name);
     }
 }
@@ -42,71 +42,71 @@ fn tokens_are_what_the_results_state() {
         if results(&fixture).is_empty() || fixture.name == "success-json-format" {
             continue;
         }
-        let all = tally.tokens + tally.cut_tokens;
+        let all = tally.tokens + tally.truncated_tokens;
         assert_eq!(all.input, stated("inputTokens"), "{}", fixture.name);
         assert_eq!(all.cache_read, stated("cacheReadInputTokens"), "{}", fixture.name);
         assert_eq!(all.cache_write, stated("cacheCreationInputTokens"), "{}", fixture.name);
         // Output of a cut message is the agent's guess against ours.
-        let guess = if tally.cut_messages > 0 { 5 } else { 0 };
+        let guess = if tally.truncated_messages > 0 { 5 } else { 0 };
         assert!(all.output.abs_diff(stated("outputTokens")) <= guess, "{}: {all:?}", fixture.name);
     }
 }
 
 #[test]
 fn tallies() {
-    let check = |name: &str, expected: Tally| assert_eq!(tally(&named(name)), expected, "{name}");
+    let check = |name: &str, expected: Usage| assert_eq!(tally(&named(name)), expected, "{name}");
     let message = Tokens { input: 1000, output: 50, cache_read: 3000, cache_write: 200 };
     // Deltas: exact, each message once though it comes as several rows.
     check(
         "success-partial-messages",
-        Tally {
+        Usage {
             tokens: Tokens { input: 3000, output: 177, cache_read: 9000, cache_write: 600 },
             messages: 3,
             turns: 3,
-            cost: Usd(20_340),
-            ..Tally::default()
+            reported_cost: Usd(20_340),
+            ..Usage::default()
         },
     );
     // A cut stream: the first message's input is spent, and about 9 tokens of its output.
     check(
         "stream-cut-recovered",
-        Tally {
+        Usage {
             tokens: message,
             messages: 1,
             turns: 1,
-            cut_tokens: Tokens { output: 9, ..message },
-            cut_messages: 1,
-            cost: Usd(12_460),
-            ..Tally::default()
+            truncated_tokens: Tokens { output: 9, ..message },
+            truncated_messages: 1,
+            reported_cost: Usd(12_460),
+            ..Usage::default()
         },
     );
     // Killed: nobody states a cost, so it is priced. The second message was cut.
     check(
         "killed-sigkill-mid-stream",
-        Tally {
+        Usage {
             tokens: message,
             messages: 1,
             turns: 1,
-            cut_tokens: Tokens { output: 5, ..message },
-            cut_messages: 1,
-            cost_estimated: Usd(6_600 + 5_700),
-            ..Tally::default()
+            truncated_tokens: Tokens { output: 5, ..message },
+            truncated_messages: 1,
+            estimated_cost: Usd(6_600 + 5_700),
+            ..Usage::default()
         },
     );
     // Requests that the stream does not show (compaction) are in the result's sum.
     check(
         "success-auto-compacted",
-        Tally {
+        Usage {
             tokens: Tokens { input: 4000, output: 200, cache_read: 12_000, cache_write: 800 },
             messages: 2,
             turns: 2,
-            cost: Usd(26_400),
-            ..Tally::default()
+            reported_cost: Usd(26_400),
+            ..Usage::default()
         },
     );
     // A resumed session's total is cumulative; this process cost less.
     check(
         "success-resume",
-        Tally { tokens: message, messages: 1, turns: 1, cost: Usd(6_600), ..Tally::default() },
+        Usage { tokens: message, messages: 1, turns: 1, reported_cost: Usd(6_600), ..Usage::default() },
     );
 }

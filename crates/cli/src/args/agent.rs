@@ -1,6 +1,6 @@
 //! Flags for the agent and the check of its work: `run` sets them, `resume` and `rerun` change them.
 
-use super::{LimitArgs, MoreArgs, NotifyArgs, PolicyValueArgs};
+use super::{LimitArgs, AddLimitArgs, NotifyArgs, PolicyValueArgs};
 use clap::Args;
 use longhaul_agent::ToolPattern;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ pub struct ChangeArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]
-    pub more: MoreArgs,
+    pub more: AddLimitArgs,
     #[command(flatten)]
     pub policy: PolicyValueArgs,
     #[command(flatten)]

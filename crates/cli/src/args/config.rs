@@ -1,13 +1,13 @@
 //! `longhaul config`, and the flags that say which configuration holds.
 
-use crate::config::Configured;
+use crate::config::ConfiguredValues;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// Which configuration holds.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Configuration")]
-pub struct ConfiguredArgs {
+pub struct ConfigSourceArgs {
     /// Lay this profile of the configuration files over their other keys
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "no_config")]
     pub profile: Option<String>,
@@ -16,17 +16,17 @@ pub struct ConfiguredArgs {
     pub no_config: bool,
     /// What was configured, once that is known.
     #[arg(skip)]
-    pub values: Configured,
+    pub values: ConfiguredValues,
 }
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
     #[command(subcommand)]
-    pub what: ConfigWhat,
+    pub what: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum ConfigWhat {
+pub enum ConfigCommand {
     /// Print what holds for a run in a directory
     Show(ShowConfigArgs),
     /// Print where configuration files are looked for, and which of them are there

@@ -23,7 +23,7 @@ impl EventsArgs {
 
 impl Command {
     /// Whether stdout is for a run's events alone.
-    pub fn tells_on_stdout(&self) -> bool {
+    pub fn streams_events_to_stdout(&self) -> bool {
         let events = match self {
             Command::Run(args) => &args.events,
             Command::Resume(args) => &args.events,

@@ -1,6 +1,6 @@
 //! What `longhaul gc` takes.
 
-use super::runs::{StateAsked, state};
+use super::runs::{StateFilter, state};
 use crate::duration::duration;
 use clap::Args;
 use longhaul_core::Span;
@@ -16,7 +16,7 @@ pub struct GcArgs {
     /// Keep runs that ended so: failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later, done,
     /// cancelled
     #[arg(long, value_name = "OUTCOME", value_delimiter = ',', value_parser = state)]
-    pub keep: Vec<StateAsked>,
+    pub keep: Vec<StateFilter>,
     /// Also remove runs that have a workspace of their own, with all that was worked there
     #[arg(long)]
     pub workspaces: bool,

@@ -53,7 +53,7 @@ pub struct WrapUpArgs {
 /// What is added to the limits of a run that goes on.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
-pub struct MoreArgs {
+pub struct AddLimitArgs {
     /// So many more dollars
     #[arg(long, value_name = "USD", value_parser = dollars, conflicts_with = "budget", allow_hyphen_values = true)]
     pub add_budget: Option<Usd>,
@@ -100,7 +100,7 @@ fn memory_limit(text: &str) -> Result<u64, String> {
 pub(super) fn dollars(text: &str) -> Result<Usd, String> {
     let hint = || "expected an amount in dollars, like 10 or 2.50".to_owned();
     let amount: f64 = text.trim().trim_start_matches('$').parse().map_err(|_| hint())?;
-    let amount = Usd::from_dollars(amount).filter(|usd| usd.dollars() <= DOLLARS_MAX).ok_or_else(hint)?;
+    let amount = Usd::from_dollars(amount).filter(|usd| usd.as_dollars() <= DOLLARS_MAX).ok_or_else(hint)?;
     if amount == Usd::ZERO && text.contains(|digit: char| ('1'..='9').contains(&digit)) {
         return Err("less than a millionth of a dollar".to_owned());
     }

@@ -16,7 +16,7 @@ pub struct NotifyArgs {
 
 impl NotifyArgs {
     /// The channels, if any are named.
-    pub fn named(&self) -> Option<Vec<String>> {
+    pub fn commands(&self) -> Option<Vec<String>> {
         (!self.notify.is_empty()).then(|| self.notify.clone())
     }
 }

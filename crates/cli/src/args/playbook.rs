@@ -13,7 +13,7 @@ mod status;
 mod undo;
 mod uninstall;
 
-pub use bootstrap::{BootstrapArgs, OrderAsked};
+pub use bootstrap::{BootstrapArgs, OrderArg};
 pub use check::CheckArgs;
 pub use edit::EditArgs;
 pub use history::HistoryArgs;

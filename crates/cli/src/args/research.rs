@@ -102,7 +102,7 @@ pub struct ResearchArgs {
     #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
     pub agent_args: Vec<String>,
     #[command(flatten)]
-    pub everywhere: EverywhereArgs,
+    pub everywhere: InheritedArgs,
     /// Last, because their heading in the help holds for everything behind them.
     #[command(flatten)]
     pub notify: NotifyArgs,
@@ -113,7 +113,7 @@ pub struct ResearchArgs {
 /// What is configured for every run and must hold for this one, too, though ResearchGym has no flag for it: what an agent
 /// may not do, and what its work is counted by.
 #[derive(Debug, Default, Args)]
-pub struct EverywhereArgs {
+pub struct InheritedArgs {
     #[arg(long, hide = true, value_delimiter = ',')]
     pub allow_tools: Vec<ToolPattern>,
     #[arg(long, hide = true, value_delimiter = ',')]

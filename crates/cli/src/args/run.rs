@@ -33,7 +33,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SESSION", value_parser = session_name, conflicts_with = "resume")]
     pub resume_or_new: Option<String>,
     /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
-    #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX, hide_default_value = true)]
     pub seed_tokens: u64,
     /// Have this model condense what of that account is older than the most recent work, in at most a minute; where
     /// it does not, that is told in a line each

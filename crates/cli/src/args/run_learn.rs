@@ -14,7 +14,7 @@ pub struct RunLearnArgs {
     /// Who judges the sessions: `api` asks the Messages API with your key, `claude` asks Claude Code with its login
     /// [default: api]
     #[arg(long, value_name = "JUDGE", requires = "learn")]
-    pub learn_judge: Option<JudgeAsked>,
+    pub learn_judge: Option<JudgeArg>,
     /// How much of the playbook a session is told at most, in tokens; what fits the prompt best is chosen
     #[arg(long, value_name = "N", requires = "learn", value_parser = clap::value_parser!(u64).range(1..))]
     pub learn_tokens: Option<u64>,
@@ -22,18 +22,18 @@ pub struct RunLearnArgs {
 
 /// Who judges sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum JudgeAsked {
+pub enum JudgeArg {
     /// The Messages API, with a key
     Api,
     /// Claude Code, with its own login
     Claude,
 }
 
-impl From<JudgeAsked> for JudgeKind {
-    fn from(asked: JudgeAsked) -> JudgeKind {
+impl From<JudgeArg> for JudgeKind {
+    fn from(asked: JudgeArg) -> JudgeKind {
         match asked {
-            JudgeAsked::Api => JudgeKind::Api,
-            JudgeAsked::Claude => JudgeKind::Claude,
+            JudgeArg::Api => JudgeKind::Api,
+            JudgeArg::Claude => JudgeKind::Claude,
         }
     }
 }

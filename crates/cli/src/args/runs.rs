@@ -11,7 +11,7 @@ pub struct RunsArgs {
     /// Only runs that are in this state: running, waiting, orphaned (its supervisor died), unreadable, over; or that
     /// ended so: done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later, cancelled
     #[arg(long, short, value_name = "STATE", value_delimiter = ',', value_parser = state)]
-    pub state: Vec<StateAsked>,
+    pub state: Vec<StateFilter>,
     /// Only runs that were begun since then: a duration like 12h or 7d, a date, or a time
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub since: Option<Moment>,
@@ -44,7 +44,7 @@ pub struct StatusArgs {
 
 /// A state or an outcome, as it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StateAsked {
+pub enum StateFilter {
     Running,
     Waiting,
     Suspended,
@@ -54,20 +54,20 @@ pub enum StateAsked {
     Ended(OutcomeKind),
 }
 
-const STATES: [(&str, StateAsked); 6] = [
-    ("running", StateAsked::Running),
-    ("waiting", StateAsked::Waiting),
-    ("suspended", StateAsked::Suspended),
-    ("orphaned", StateAsked::Orphaned),
-    ("unreadable", StateAsked::Unreadable),
-    ("over", StateAsked::Over),
+const STATES: [(&str, StateFilter); 6] = [
+    ("running", StateFilter::Running),
+    ("waiting", StateFilter::Waiting),
+    ("suspended", StateFilter::Suspended),
+    ("orphaned", StateFilter::Orphaned),
+    ("unreadable", StateFilter::Unreadable),
+    ("over", StateFilter::Over),
 ];
 
-pub(super) fn state(text: &str) -> Result<StateAsked, String> {
+pub(super) fn state(text: &str) -> Result<StateFilter, String> {
     // A suspended run has no outcome: it is a state above.
     let ended = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
-    let ended = ended.map(|kind| (kind.word(), StateAsked::Ended(*kind)));
-    let all: Vec<(&str, StateAsked)> = STATES.into_iter().chain(ended).collect();
+    let ended = ended.map(|kind| (kind.as_str(), StateFilter::Ended(*kind)));
+    let all: Vec<(&str, StateFilter)> = STATES.into_iter().chain(ended).collect();
     let found = all.iter().find(|(word, _)| *word == text);
     found.map(|(_, state)| *state).ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
@@ -79,7 +79,7 @@ pub(super) fn state(text: &str) -> Result<StateAsked, String> {
 pub struct CostArgs {
     /// What the spending is told apart by
     #[arg(long, value_enum, value_name = "WHAT", default_value = "day")]
-    pub by: By,
+    pub by: GroupBy,
     /// Only what was spent since then: a duration like 12h or 7d, a date, or a time, to a quarter of an hour [default:
     /// 30d; all of it, if --all]
     #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "all")]
@@ -93,7 +93,7 @@ pub struct CostArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum By {
+pub enum GroupBy {
     /// The local date
     Day,
     /// The model

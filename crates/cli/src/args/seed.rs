@@ -5,7 +5,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub struct SeedArgs {
+pub struct HandoffArgs {
     /// The run: the first letters of its id, `@` for the last one, or its directory
     #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
     pub run: Option<String>,
@@ -20,7 +20,7 @@ pub struct SeedArgs {
     #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
     pub task_file: Option<PathBuf>,
     /// How long it may be, in tokens
-    #[arg(long, value_name = "N", default_value_t = longhaul_agent::SEED_TOKENS_MAX)]
+    #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX)]
     pub seed_tokens: u64,
     /// Have this model condense what is older than the most recent work, in at most a minute; where it does not, that
     /// is told in a line each

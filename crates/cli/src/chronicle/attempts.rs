@@ -1,41 +1,41 @@
 //! A run's attempts, as its records tell them.
 
 use longhaul_core::{
-    Because, Condensed, Continuity, Fault, Moment, Next, Questions, Record, Rung, Say, SessionPlan, Silence,
-    Span, SpawnPlan, StopLevel, StopWhy, Tally, TurnResult,
+    StrategyReason, SummaryResult, Continuity, Fault, Moment, AfterAttempt, Questions, Record, ResumeStrategy, PromptKind, SessionPlan, StallReport,
+    Span, AttemptPlan, StopLevel, StopCause, Usage, AgentResult,
 };
 
 /// A record, and when its step was taken: not every record says so itself.
-pub type Told<'a> = (Moment, &'a Record);
+pub type RecordAt<'a> = (Moment, &'a Record);
 
 /// One attempt.
 #[derive(Clone, Debug)]
-pub struct Attempt {
+pub struct AttemptHistory {
     pub number: u32,
     pub session: SessionPlan,
     /// What the agent is told at its start.
-    pub say: Say,
+    pub say: PromptKind,
     pub ordered: Moment,
     /// When its process was there; nothing if none was.
     pub spawned: Option<Moment>,
     /// How the history of the conversation reached it; nothing where there was none.
-    pub rung: Option<Rung>,
-    pub because: Option<Because>,
+    pub strategy: Option<ResumeStrategy>,
+    pub reason: Option<StrategyReason>,
     /// What came of asking a model for a summary of older work; nothing if none was asked.
-    pub summary: Option<(Condensed, Tally)>,
+    pub summary: Option<(SummaryResult, Usage)>,
     /// Whether a turn or a tool call was completed.
     pub progressed: bool,
     /// How long nothing ran in its course.
     pub slept: Span,
     /// Why it was stopped by us first, if it was.
-    pub stopped: Option<StopWhy>,
+    pub stopped: Option<StopCause>,
     /// What was heard and seen of it, if it was stopped because it stalled.
-    pub silence: Option<Silence>,
+    pub silence: Option<StallReport>,
     /// Whether it had to be killed.
     pub killed: bool,
     /// How often it was silent for too long while something of it worked.
     pub excused: u32,
-    pub ended: Option<Ended>,
+    pub ended: Option<AttemptEnd>,
     /// How many processes had to be ended that it left behind.
     pub left_behind: u32,
     /// When nothing was left of it.
@@ -46,27 +46,27 @@ pub struct Attempt {
 
 /// The end of an attempt.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct AttemptEnd {
     pub at: Moment,
     pub fault: Option<Fault>,
-    pub result: Option<TurnResult>,
-    pub tally: Tally,
+    pub result: Option<AgentResult>,
+    pub tally: Usage,
     pub denied: u32,
     pub questions: Questions,
     pub continuity: Option<Continuity>,
-    pub next: Next,
+    pub next: AfterAttempt,
 }
 
-impl Attempt {
-    fn ordered(at: Moment, plan: &SpawnPlan) -> Attempt {
-        Attempt {
+impl AttemptHistory {
+    fn ordered(at: Moment, plan: &AttemptPlan) -> AttemptHistory {
+        AttemptHistory {
             number: plan.attempt,
             session: plan.session.clone(),
-            say: plan.say,
+            say: plan.prompt,
             ordered: at,
             spawned: None,
-            rung: None,
-            because: None,
+            strategy: None,
+            reason: None,
             summary: None,
             progressed: false,
             slept: Span::ZERO,
@@ -95,8 +95,8 @@ impl Attempt {
     pub fn planned(&self) -> Option<Span> {
         let ended = self.ended.as_ref()?;
         match &ended.next {
-            Next::Attempt { at, .. } => Some(at.since(ended.at)),
-            Next::Check | Next::Finish(_) => None,
+            AfterAttempt::Attempt { at, .. } => Some(at.since(ended.at)),
+            AfterAttempt::Check | AfterAttempt::Finish(_) => None,
         }
     }
 
@@ -108,14 +108,14 @@ impl Attempt {
 }
 
 /// The attempts that these records tell of, in their order.
-pub fn attempts_of<'a>(told: impl IntoIterator<Item = Told<'a>>) -> Vec<Attempt> {
-    let mut attempts: Vec<Attempt> = Vec::new();
+pub fn attempts_of<'a>(told: impl IntoIterator<Item = RecordAt<'a>>) -> Vec<AttemptHistory> {
+    let mut attempts: Vec<AttemptHistory> = Vec::new();
     for (at, record) in told {
         if let Record::AttemptStarted { plan, .. } = record {
             if let Some(before) = attempts.last_mut() {
                 before.end_wait(at);
             }
-            attempts.push(Attempt::ordered(at, plan));
+            attempts.push(AttemptHistory::ordered(at, plan));
         } else if let Some(attempt) = attempts.last_mut() {
             attempt.take(at, record);
         }
@@ -123,30 +123,30 @@ pub fn attempts_of<'a>(told: impl IntoIterator<Item = Told<'a>>) -> Vec<Attempt>
     attempts
 }
 
-impl Attempt {
+impl AttemptHistory {
     /// Takes in a record that follows its order.
     fn take(&mut self, at: Moment, record: &Record) {
         match record {
-            Record::RungTaken { rung, because, .. } => {
-                (self.rung, self.because) = (Some(*rung), Some(*because));
+            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
+                (self.strategy, self.reason) = (Some(*rung), Some(*because));
             }
-            Record::Condensed { outcome, tally, .. } => self.summary = Some((*outcome, *tally)),
+            Record::SummaryEnded { result: outcome, usage: tally, .. } => self.summary = Some((*outcome, *tally)),
             Record::AttemptSpawned { at, .. } => self.spawned = Some(*at),
-            Record::Progressed { .. } => self.progressed = true,
-            Record::StopOrdered { why, level, silence, .. } => {
+            Record::ProgressMade { .. } => self.progressed = true,
+            Record::StopOrdered { cause: why, level, stall: silence, .. } => {
                 self.stopped.get_or_insert(*why);
                 // A harder stop looks no more.
                 self.silence = self.silence.or(*silence);
                 self.killed |= *level == StopLevel::Kill;
             }
-            Record::SilenceExcused { .. } => self.excused += 1,
-            Record::Downtime { span } if self.ended.is_none() && self.spawned.is_some() => {
+            Record::StallDeferred { .. } => self.excused += 1,
+            Record::Downtime { duration: span } if self.ended.is_none() && self.spawned.is_some() => {
                 self.slept = self.slept + *span;
             }
             Record::AttemptEnded {
-                at, fault, tally, result, denied, questions, continuity, next, ..
+                at, fault, usage: tally, result, denied_calls: denied, questions, continuity, next, ..
             } => {
-                self.ended = Some(Ended {
+                self.ended = Some(AttemptEnd {
                     at: *at,
                     fault: *fault,
                     result: *result,
@@ -157,7 +157,7 @@ impl Attempt {
                     next: next.clone(),
                 });
             }
-            Record::Swept { at, ended } => {
+            Record::Swept { at, stopped_processes: ended } => {
                 self.swept.get_or_insert(*at);
                 self.left_behind += ended;
             }
@@ -165,20 +165,20 @@ impl Attempt {
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::AttemptStarted { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
             | Record::SessionOpened { .. }
             | Record::LimitReached { .. }
-            | Record::Stopped { .. }
-            | Record::Said { .. }
-            | Record::InputEnded { .. }
+            | Record::AgentStopped { .. }
+            | Record::PromptSent { .. }
+            | Record::InputClosed { .. }
             | Record::Recovered { .. }
             | Record::Downtime { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Checked { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::CheckEnded { .. }
             | Record::SuspendOrdered { .. }
-            | Record::CancelOrdered { .. } => {}
+            | Record::CancelRequested { .. } => {}
         }
     }
 }

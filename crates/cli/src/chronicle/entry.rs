@@ -1,8 +1,8 @@
 //! An entry of a run's timeline: one thing that mattered, as data. The words for it are in `output/timeline.rs`.
 
 use longhaul_core::{
-    Ask, Because, By, Checked, Condensed, Exit, Fault, Limit, Moment, Outcome, Reach, Remains, Remedy, Rung,
-    Say, SessionPlan, SettingChange, Silence, Span, StopWhy, TurnResult,
+    ResumeRequest, StrategyReason, CancelSource, CheckResult, SummaryResult, Exit, Fault, Limit, Moment, Outcome, LimitThreshold, RecoveryFinding, Remedy, ResumeStrategy,
+    PromptKind, SessionPlan, SettingChange, StallReport, Span, StopCause, AgentResult,
 };
 use longhaul_store::{StoppedTask, rfc3339};
 use serde::{Serialize, Serializer};
@@ -10,9 +10,9 @@ use serde::{Serialize, Serializer};
 /// One thing that mattered. Keys are only ever added.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Entry {
+pub struct TimelineEntry {
     #[serde(flatten)]
-    pub what: What,
+    pub what: TimelineEvent,
     /// When it happened; of what happened several times, the first time.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
@@ -29,38 +29,38 @@ pub struct Entry {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum What {
+pub enum TimelineEvent {
     /// The run began.
-    Began {
+    Started {
         /// On which session.
         session: SessionPlan,
     },
     /// Somebody let a run go on that was over.
     Reopened {
         /// What is to be said to the agent.
-        ask: Ask,
+        ask: ResumeRequest,
         /// How long it had been over.
         over_ms: Span,
         /// The settings that the person changed.
         changes: Vec<SettingChange>,
     },
     /// An attempt began by a rung that is worth a word, or is still under way.
-    AttemptBegan {
+    AttemptStarted {
         /// Which one, from 1.
         attempt: u32,
         /// How the history of the conversation reached it.
-        rung: Option<Rung>,
+        strategy: Option<ResumeStrategy>,
         /// Why by that rung.
-        because: Option<Because>,
+        reason: Option<StrategyReason>,
         /// What it is told.
-        say: Say,
+        say: PromptKind,
     },
     /// A model was asked for a summary of older work.
     Summary {
         /// For which attempt.
         attempt: u32,
         /// What came of it.
-        outcome: Condensed,
+        outcome: SummaryResult,
         /// How long it took.
         took_ms: Span,
         /// What it cost.
@@ -68,7 +68,7 @@ pub enum What {
         total_cost_usd: f64,
     },
     /// An attempt ended, or several in a row that ended alike and came no further.
-    AttemptEnded(Box<AttemptEnded>),
+    AttemptsEnded(Box<AttemptEnded>),
     /// A limit of the run is reached.
     LimitReached {
         /// In which attempt.
@@ -76,17 +76,17 @@ pub enum What {
         /// Which limit.
         limit: Limit,
         /// How far.
-        reach: Reach,
+        reach: LimitThreshold,
     },
     /// The agent was told something in the session that it has open.
-    Told {
+    PromptSent {
         /// In which attempt.
         attempt: u32,
         /// What.
-        say: Say,
+        say: PromptKind,
     },
     /// The agent stopped by itself, so many times in a row, and was told to go on.
-    Stops {
+    AgentStopped {
         /// In which attempt.
         attempt: u32,
         /// How often it stopped.
@@ -94,19 +94,19 @@ pub enum What {
         /// How often it said then that the work is finished.
         claims: u32,
         /// How often it was told to go on.
-        told: u32,
+        prompts: u32,
     },
     /// The agent was silent for too long while something of it worked.
-    SilenceExcused {
+    StallDeferred {
         /// In which attempt.
         attempt: u32,
         /// How often.
         times: u32,
         /// What was heard and seen, the last time.
-        silence: Silence,
+        silence: StallReport,
     },
     /// A watchdog ended the agent of a supervisor that had died.
-    Orphaned {
+    WatchdogStopped {
         /// In which attempt.
         attempt: u32,
         /// For how long nothing had been heard by then.
@@ -119,7 +119,7 @@ pub enum What {
         /// In which attempt.
         attempt: u32,
         /// What it found.
-        remains: Remains,
+        remains: RecoveryFinding,
         /// For how long nobody supervised the run, at most; nothing where the dead one had written nothing.
         unsupervised_ms: Option<Span>,
         /// For how long of that nothing ran.
@@ -133,26 +133,26 @@ pub enum What {
         ms: Span,
     },
     /// The work was judged.
-    Checked {
+    CheckEnded {
         /// For the so manieth time, from 1.
         check: u32,
         /// What came of it.
-        result: Checked,
+        result: CheckResult,
         /// How long it took.
         took_ms: Span,
     },
     /// Somebody asked for the end.
     Cancelled {
         /// Who.
-        by: By,
+        by: CancelSource,
     },
     /// SIGTERM or SIGHUP suspended the run.
     Suspended {
         /// Which signal.
-        by: By,
+        by: CancelSource,
     },
     /// The run is over.
-    Over {
+    Finished {
         /// How it ended.
         outcome: Outcome,
         /// How many attempts it had.
@@ -186,14 +186,14 @@ pub struct AttemptEnded {
     /// What proved it, in a few words.
     pub evidence: Option<String>,
     /// The last result, in closed words.
-    pub result: Option<TurnResult>,
+    pub result: Option<AgentResult>,
     /// How the process ended; `unseen` where no supervisor was there.
     pub exit: Option<Exit>,
     /// Why we stopped it, if we did.
-    pub stopped: Option<StopWhy>,
+    pub stopped: Option<StopCause>,
     /// Whether it had to be killed.
     pub killed: bool,
-    pub work: Work,
+    pub work: WorkDone,
     /// Processes that had to be ended.
     pub left_behind: u32,
     /// Tool calls that the guards denied.
@@ -221,7 +221,7 @@ pub struct AttemptEnded {
 /// What was done in one or more attempts.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Work {
+pub struct WorkDone {
     /// Answers of the model in the main conversation.
     pub turns: u32,
     /// Tools that were called; nothing where nobody counted.
@@ -235,11 +235,11 @@ pub struct Work {
     pub estimated_cost_usd: f64,
 }
 
-impl Work {
+impl WorkDone {
     /// Both together.
-    pub fn plus(self, other: Work) -> Work {
+    pub fn plus(self, other: WorkDone) -> WorkDone {
         let calls = self.tool_calls.into_iter().chain(other.tool_calls).reduce(|one, other| one + other);
-        Work {
+        WorkDone {
             turns: self.turns + other.turns,
             tool_calls: calls,
             took_ms: self.took_ms + other.took_ms,

@@ -1,20 +1,20 @@
 //! What the files of a run's attempts add to its journal. What cannot be read is told by nobody; the rest is.
 
-use super::Attempt;
-use longhaul_agent::message::Kind;
+use super::AttemptHistory;
+use longhaul_agent::message::EventKind;
 use longhaul_core::Exit;
-use longhaul_store::{Orphaned, RunDir, StoppedTask, read_lines};
+use longhaul_store::{WatchdogStop, RunDir, StoppedTask, read_lines};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// What is known of one attempt besides its records.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct AttemptFiles {
     /// How its process ended; nothing while it has not, or where that cannot be read.
     pub exit: Option<Exit>,
     /// That a watchdog ended it, because its supervisor had died and nobody had come back.
-    pub orphaned: Option<Orphaned>,
+    pub orphaned: Option<WatchdogStop>,
     /// Background commands that were stopped with its agent.
     pub background_stopped: Vec<StoppedTask>,
     /// How many tools it called; nothing where nobody counted.
@@ -22,19 +22,19 @@ pub struct Facts {
 }
 
 /// The facts of each of these attempts, by its number. Nothing is counted.
-pub fn facts_of(dir: &RunDir, attempts: &[Attempt]) -> BTreeMap<u32, Facts> {
-    let facts = |attempt: &Attempt| {
+pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap<u32, AttemptFiles> {
+    let facts = |attempt: &AttemptHistory| {
         let files = dir.attempt(attempt.number);
         // A supervisor that sees an end writes it down before it decides what that means.
         let unseen = attempt.ended.is_some() && attempt.spawned.is_some();
         let exit = match files.exit() {
             Ok(Some(seen)) => Some(seen.exit),
-            Ok(None) => unseen.then_some(Exit::Unseen),
+            Ok(None) => unseen.then_some(Exit::Unobserved),
             Err(_) => None,
         };
-        let facts = Facts {
+        let facts = AttemptFiles {
             exit,
-            orphaned: files.orphaned().ok().flatten(),
+            orphaned: files.watchdog_stop().ok().flatten(),
             background_stopped: files.stopped_tasks().unwrap_or_default(),
             tool_calls: None,
         };
@@ -45,17 +45,17 @@ pub fn facts_of(dir: &RunDir, attempts: &[Attempt]) -> BTreeMap<u32, Facts> {
 
 /// What tells whose message a line of the transcript is.
 #[derive(Deserialize)]
-struct Sign {
+struct MessageHeader {
     attempt: u32,
-    kind: Kind,
+    kind: EventKind,
 }
 
 /// How many tools each attempt called, sub-agents' calls included, by the transcript; nothing if there is none.
 pub fn tool_calls_of(dir: &RunDir) -> Option<BTreeMap<u32, u64>> {
     let mut calls = BTreeMap::new();
     let read = read_lines(&dir.transcript_path(), |line| {
-        if let Ok(Sign { attempt, kind }) = serde_json::from_slice(line) {
-            *calls.entry(attempt).or_default() += u64::from(kind == Kind::ToolCall);
+        if let Ok(MessageHeader { attempt, kind }) = serde_json::from_slice(line) {
+            *calls.entry(attempt).or_default() += u64::from(kind == EventKind::ToolCall);
         }
         ControlFlow::Continue(())
     });

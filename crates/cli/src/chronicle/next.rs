@@ -1,6 +1,6 @@
 //! What comes next in a run, and what a person can type.
 
-use crate::output::{clock::Clock, words};
+use crate::output::{clock::TimeFormat, words};
 use longhaul::{CommandContext, next_commands};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// What comes next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Next {
+pub struct NextStep {
     /// In words.
     pub text: String,
     /// What to type, the likeliest first; none where nothing needs to be done.
@@ -17,35 +17,35 @@ pub struct Next {
 
 /// How a run stands outside of its journal.
 #[derive(Clone, Copy, Debug)]
-pub struct Stand {
+pub struct RunStatus {
     /// Whether a process supervises it.
     pub is_supervised: bool,
     /// Whether its outcome, if it has one, has reached the files that people read.
-    pub is_told: bool,
+    pub is_outcome_published: bool,
     pub now: Moment,
 }
 
 /// What comes next in the run of this id.
-pub fn next(id: &RunId, run: &Run, context: CommandContext<'_>, stand: Stand, clock: &Clock) -> Next {
+pub fn next(id: &RunId, run: &Run, context: CommandContext<'_>, stand: RunStatus, clock: &TimeFormat) -> NextStep {
     let state = run.state();
-    let Stand { is_supervised, is_told, now } = stand;
+    let RunStatus { is_supervised, is_outcome_published: is_told, now } = stand;
     match state.outcome() {
         Some(outcome) if is_told || is_supervised => {
-            Next { text: after(state, outcome, (clock, now)), commands: next_commands(id, run, context) }
+            NextStep { text: after(state, outcome, (clock, now)), commands: next_commands(id, run, context) }
         }
-        Some(_) => Next {
+        Some(_) => NextStep {
             text: "its supervisor died before it could say how the run ended".to_owned(),
             commands: vec![format!("longhaul recover {id}")],
         },
         None if is_supervised => {
             let follow = format!("longhaul logs {id} --follow");
-            Next { text: under_way(state, (clock, now)), commands: vec![follow] }
+            NextStep { text: under_way(state, (clock, now)), commands: vec![follow] }
         }
-        None if matches!(state.phase, Phase::Suspended { .. }) => Next {
+        None if matches!(state.phase, Phase::Suspended { .. }) => NextStep {
             text: under_way(state, (clock, now)),
             commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
         },
-        None => Next {
+        None => NextStep {
             text: format!("nobody supervises the run; it is not over: {}", under_way(state, (clock, now))),
             commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
         },
@@ -53,19 +53,19 @@ pub fn next(id: &RunId, run: &Run, context: CommandContext<'_>, stand: Stand, cl
 }
 
 /// What a run that is not over does, or did when its supervisor died.
-fn under_way(state: &State, (clock, now): (&Clock, Moment)) -> String {
+fn under_way(state: &State, (clock, now): (&TimeFormat, Moment)) -> String {
     let attempt = state.attempts();
     match &state.phase {
         Phase::New => "no attempt was begun".to_owned(),
-        Phase::Launching => format!("attempt {attempt} is being started"),
-        Phase::Condensing { .. } => format!("a model condenses older work for attempt {attempt}"),
-        Phase::Live => format!("the agent works, in attempt {attempt}"),
+        Phase::Starting => format!("attempt {attempt} is being started"),
+        Phase::Summarizing { .. } => format!("a model condenses older work for attempt {attempt}"),
+        Phase::Running => format!("the agent works, in attempt {attempt}"),
         Phase::Closing { .. } => "the agent is to end by itself".to_owned(),
         Phase::Stopping { .. } => "the agent is being stopped".to_owned(),
         Phase::Sweeping { .. } => "what the agent left behind is being ended".to_owned(),
         Phase::Checking { .. } => format!("check {} judges the work", state.checks),
         Phase::Waiting { until, plan, .. } => {
-            let cause = state.fault.map_or_else(String::new, |fault| format!(": {}", words::cause(fault)));
+            let cause = state.fault.map_or_else(String::new, |fault| format!(": {}", words::fault_text(fault)));
             let until = match until.since(now).millis() {
                 0 => "is due".to_owned(),
                 _ => format!("begins at {} (in {})", clock.near(*until, now), until.since(now)),
@@ -75,12 +75,12 @@ fn under_way(state: &State, (clock, now): (&Clock, Moment)) -> String {
         Phase::Suspended { since, by, .. } => {
             format!("{} suspended the run at {}", by.signal(), clock.near(*since, now))
         }
-        Phase::Over { outcome } => format!("it is over: {}", outcome.kind),
+        Phase::Finished { outcome } => format!("it is over: {}", outcome.kind),
     }
 }
 
 /// What can be done about a run that is over.
-fn after(state: &State, outcome: Outcome, (clock, now): (&Clock, Moment)) -> String {
+fn after(state: &State, outcome: Outcome, (clock, now): (&TimeFormat, Moment)) -> String {
     let advice = outcome.fault.and_then(words::advice).map(str::to_owned);
     match outcome.kind {
         OutcomeKind::Done => "nothing: the work is done".to_owned(),
@@ -96,7 +96,7 @@ fn after(state: &State, outcome: Outcome, (clock, now): (&Clock, Moment)) -> Str
         OutcomeKind::CheckFailed => {
             format!("checks/{:03}.log says what did not pass; the session can go on", state.checks)
         }
-        OutcomeKind::Refused => {
+        OutcomeKind::NotStarted => {
             advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())
         }
         OutcomeKind::Incomplete => "the session can go on from where it is".to_owned(),

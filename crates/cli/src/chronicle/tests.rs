@@ -3,7 +3,7 @@
 mod trace;
 
 use expect_test::{Expect, expect};
-use longhaul_core::{Checking, KeepGoing, Policy, Usd, WrapUp};
+use longhaul_core::{CheckPolicy, KeepGoing, Policy, Usd, WrapUp};
 use trace::{plain, told};
 
 fn check(trace: &str, expected: Expect) {
@@ -187,7 +187,7 @@ fn a_lost_session_is_told_with_the_rung() {
             next: nothing: the work is done
         "#]],
     );
-    let summarised = Policy { condense: true, ..plain() };
+    let summarised = Policy { summarize: true, ..plain() };
     check_with(
         &summarised,
         "start; spawn; open; used 4; tool; ends full; idle; exit 1; swept; tick; +20s; summary; spawn; open; used 1; \
@@ -224,7 +224,7 @@ fn a_lost_session_is_told_with_the_rung() {
 fn a_budget_ends_a_run() {
     let mut policy = plain();
     policy.limits.budget = Some(Usd(2_000_000));
-    policy.wrap_up = Some(WrapUp { time: None });
+    policy.wrap_up = Some(WrapUp { reserve: None });
     check_with(
         &policy,
         "start; spawn; open; used 5; tool; +20m; used 14; ends aborted; used 1; ends ok; idle; exit 0; swept",
@@ -244,7 +244,7 @@ fn a_budget_ends_a_run() {
 
 #[test]
 fn checks_are_told_with_their_numbers() {
-    let policy = Policy { check: Some(Checking { attempts_max: 2, timeout: None }), ..plain() };
+    let policy = Policy { check: Some(CheckPolicy { failures_max: 2, timeout: None }), ..plain() };
     check_with(
         &policy,
         "start; spawn; open; used 2; ends ok; idle; exit 0; swept; +41s; check fails; swept; spawn; open; used 1; \
@@ -280,7 +280,7 @@ fn checks_are_told_with_their_numbers() {
 
 #[test]
 fn pushes_are_folded() {
-    let keep_going = KeepGoing { extended: false, status_every: 0, idle_stops_max: 3 };
+    let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 3 };
     let policy = Policy { keep_going: Some(keep_going), ..plain() };
     check_with(
         &policy,

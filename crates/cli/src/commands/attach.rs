@@ -2,26 +2,26 @@
 
 use super::run::failure;
 use super::show::print_end;
-use crate::args::{AttachArgs, Global, OutputFormat};
+use crate::args::{AttachArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::events::{self, Events, Writer};
-use crate::output::screen::Screen;
+use crate::output::screen::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::{home, runtime, signals};
-use longhaul::{Followed, Observer, RunError, SuperviseError, follow};
-use longhaul_core::By;
+use longhaul::{FollowEnd, Observer, RunError, SuperviseError, follow};
+use longhaul_core::CancelSource;
 
 /// Why nothing more is seen.
-enum Seen {
+enum AttachEnd {
     /// The run is over, or nobody supervises it.
-    Followed(Followed),
+    Followed(FollowEnd),
     /// Whoever looked has gone.
-    Left(By),
+    Left(CancelSource),
 }
 
 /// Carries out the command and returns the exit code of the run.
-pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
+pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = home::locate()?;
     let dir = home::find_run(&home, &args.run)?;
@@ -29,7 +29,7 @@ pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
     let (queue, prints) =
         (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));
     let runtime = runtime::new()?;
-    let mut screen = Screen::following(global);
+    let mut screen = ProgressDisplay::following(global);
     let follow = async |observer: &mut dyn Observer| match queue {
         Some(queue) => follow(&dir, &mut Events::following(observer, queue)).await,
         None => follow(&dir, observer).await,
@@ -43,30 +43,30 @@ pub fn attach(global: &Global, args: &AttachArgs) -> Result<u8, Failure> {
             }
         };
         tokio::select! {
-            followed = followed => followed.map(Seen::Followed),
-            Some(by) = leaves.recv() => Ok(Seen::Left(by)),
+            followed = followed => followed.map(AttachEnd::Followed),
+            Some(by) = leaves.recv() => Ok(AttachEnd::Left(by)),
         }
     });
     screen.close();
     events::close(events, global);
-    let followed = match ended.map_err(|error| failure(RunError::Refused(error)))? {
-        Seen::Followed(followed) => followed,
-        Seen::Left(by) => {
+    let followed = match ended.map_err(|error| failure(RunError::NotStarted(error)))? {
+        AttachEnd::Followed(followed) => followed,
+        AttachEnd::Left(by) => {
             if !global.quiet {
                 let run = dir.id();
-                output::talk(&format!("run {run} goes on; `longhaul cancel {run}` ends it"));
+                output::print_status(&format!("run {run} goes on; `longhaul cancel {run}` ends it"));
             }
             return Ok(by.exit_code());
         }
     };
     match followed {
-        Followed::Ended(report) => {
+        FollowEnd::Ended(report) => {
             if prints {
                 print_end(&report, format);
             }
             Ok(report.outcome.exit_code())
         }
-        Followed::Orphaned => Err(Failure::refused(
+        FollowEnd::Orphaned => Err(Failure::not_started(
             format!("follow run {}: it is not over, and nobody supervises it", dir.id()),
             format!("go on with it by `longhaul recover {0}`, or end it by `longhaul cancel {0}`", dir.id()),
             None,

@@ -3,17 +3,17 @@
 use super::run::failure;
 use super::show::print_end;
 use super::watchdog::environment;
-use crate::args::{CancelArgs, Global};
+use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
-use crate::output::{self, screen::Screen};
+use crate::output::{self, screen::ProgressDisplay};
 use crate::{home, runtime};
-use longhaul::{Followed, Report, RunError, SuperviseError, follow, recover};
-use longhaul_core::By;
-use longhaul_store::{Home, Journal, RunDir, RunRequest};
+use longhaul::{FollowEnd, RunReport, RunError, SuperviseError, follow, recover};
+use longhaul_core::CancelSource;
+use longhaul_store::{Home, Journal, RunDir, SupervisorRequest};
 use tokio::sync::mpsc;
 
 /// Carries out the command and returns its exit code: 0 once the run is over, however it ended.
-pub fn cancel(global: &Global, args: &CancelArgs) -> Result<u8, Failure> {
+pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     let home = home::locate()?;
     let dir = home::find_run(&home, &args.run)?;
     let runtime = runtime::new()?;
@@ -22,14 +22,14 @@ pub fn cancel(global: &Global, args: &CancelArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Report, Failure> {
-    let mut screen = Screen::following(global);
-    let held = Journal::is_held(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+async fn end(home: &Home, dir: RunDir, now: bool, global: &GlobalArgs) -> Result<RunReport, Failure> {
+    let mut screen = ProgressDisplay::following(global);
+    let held = Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     if held {
-        let request = if now { RunRequest::CancelNow } else { RunRequest::Cancel };
-        dir.ask(request).map_err(|error| home::of_store(&error))?;
+        let request = if now { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
+        dir.send_request(request).map_err(|error| home::of_store(&error))?;
         let followed = follow(&dir, &mut screen).await;
-        if let Followed::Ended(report) = followed.map_err(|error| failure(RunError::Refused(error)))? {
+        if let FollowEnd::Ended(report) = followed.map_err(|error| failure(RunError::NotStarted(error)))? {
             screen.close();
             return Ok(*report);
         }
@@ -37,11 +37,11 @@ async fn end(home: &Home, dir: RunDir, now: bool, global: &Global) -> Result<Rep
     }
     let (sender, cancels) = mpsc::channel(1);
     // Room for one, and nobody else sends.
-    let _ = sender.try_send(if now { By::PersonNow } else { By::Person });
+    let _ = sender.try_send(if now { CancelSource::PersonNow } else { CancelSource::Person });
     let ended = recover(home, dir, None, environment(), &mut screen, cancels).await;
     screen.close();
     ended.map_err(|error| match error {
-        RunError::Refused(SuperviseError::Ended { run, outcome, .. }) => Failure::refused(
+        RunError::NotStarted(SuperviseError::AlreadyFinished { run, outcome, .. }) => Failure::not_started(
             format!("cancel run {run}: it has ended as {}", outcome.kind),
             format!("nothing of it goes on; `longhaul why {run}` tells how it ended"),
             None,

@@ -70,7 +70,7 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     for run in found.unwrap_or_default() {
         let about = about(&run);
         // The library prints them: nothing else makes them harmless.
-        let name = run.name.filter(|name| text::plain(name) == *name);
+        let name = run.name.filter(|name| text::one_line(name) == *name);
         let names = [Some(run.id.to_string()), name].into_iter().flatten();
         candidates.extend(names.filter(|name| name.starts_with(current)).map(|name| (name, about.clone())));
     }
@@ -87,6 +87,6 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
 
 /// The state and the task of a run, on one line.
 fn about(run: &LedgerRun) -> String {
-    let state = run.outcome.map_or(run.state.word(), |outcome| outcome.word());
+    let state = run.outcome.map_or(run.state.as_str(), |outcome| outcome.as_str());
     format!("{state}: {}", text::cut(&words::one_line(&run.task), TASK_CHARS_MAX))
 }

@@ -6,10 +6,10 @@ mod trust;
 #[cfg(test)]
 pub use trust::ConfigTrust;
 
-use crate::args::{Cli, ConfigArgs, ConfigWhat, Global, InitArgs, OutputFormat, PathArgs};
+use crate::args::{Cli, ConfigArgs, ConfigCommand, GlobalArgs, InitArgs, OutputFormat, PathArgs};
 use crate::config::find::{PROJECT_FILE, project_file, user_file};
 use crate::config::keys::Keys;
-use crate::config::{Whose, schema, template};
+use crate::config::{FileOwner, schema, template};
 use crate::failure::Failure;
 use crate::output;
 use clap::CommandFactory;
@@ -22,16 +22,16 @@ use std::path::{Path, PathBuf};
 /// Where configuration files are looked for, as it is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Places {
+pub struct ConfigFilesOutput {
     /// The user's own file; nothing where there is no place for one.
-    user: Option<Place>,
+    user: Option<ConfigFileStatus>,
     /// The project's; nothing where there is none here or above.
-    project: Option<Place>,
+    project: Option<ConfigFileStatus>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Place {
+struct ConfigFileStatus {
     /// Whether it is there.
     exists: bool,
     /// The file.
@@ -41,21 +41,21 @@ struct Place {
 /// What `config init` did, as it is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Begun {
+pub struct ConfigWritten {
     /// The file that was written.
     written: PathBuf,
 }
 
 /// Carries out the command and returns its exit code.
-pub fn config(global: &Global, args: &ConfigArgs) -> Result<u8, Failure> {
+pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     match &args.what {
-        ConfigWhat::Show(args) => show::show(global, args, format),
-        ConfigWhat::Path(args) => path(args, format),
-        ConfigWhat::Init(args) => init(args, format),
-        ConfigWhat::Trust(args) => trust::trust(args, format),
-        ConfigWhat::Schema => {
-            output::print_text(&schema::text(&Keys::of(&Cli::command())));
+        ConfigCommand::Show(args) => show::show(global, args, format),
+        ConfigCommand::Path(args) => path(args, format),
+        ConfigCommand::Init(args) => init(args, format),
+        ConfigCommand::Trust(args) => trust::trust(args, format),
+        ConfigCommand::Schema => {
+            output::print_text(&schema::text(&Keys::for_command(&Cli::command())));
             Ok(0)
         }
     }
@@ -83,9 +83,9 @@ fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
     let exists = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
     output::print_text(&match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let user = user.map(|path| Place { exists: exists(&path), path });
-            let project = project.map(|path| Place { exists: true, path });
-            output::pretty(&Places { user, project })
+            let user = user.map(|path| ConfigFileStatus { exists: exists(&path), path });
+            let project = project.map(|path| ConfigFileStatus { exists: true, path });
+            output::pretty(&ConfigFilesOutput { user, project })
         }
         OutputFormat::Text => {
             let user = match &user {
@@ -106,12 +106,12 @@ fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
 fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
     let (whose, path) = if args.user {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
-        (Whose::User, own_file().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?)
+        (FileOwner::User, own_file().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?)
     } else {
-        (Whose::Project, directory(None)?.join(PROJECT_FILE))
+        (FileOwner::Project, directory(None)?.join(PROJECT_FILE))
     };
     let root = Cli::command();
-    let text = template::text(&root, &Keys::of(&root), whose);
+    let text = template::text(&root, &Keys::for_command(&root), whose);
     let write = || -> io::Result<()> {
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
         File::create_new(&path)?.write_all(text.as_bytes())
@@ -127,7 +127,7 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         }
     })?;
     output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&Begun { written: path }),
+        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&ConfigWritten { written: path }),
         OutputFormat::Text => format!("{}\n", path.display()),
     });
     Ok(0)

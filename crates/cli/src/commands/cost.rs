@@ -2,9 +2,9 @@
 //! never added up unseen. What a judge of sessions was asked is counted with it: as a model's use by the agent `playbook`, in no
 //! run.
 
-use crate::args::{By, CostArgs, Global, OutputFormat};
+use crate::args::{GroupBy, CostArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use crate::output::columns::{Column, table};
 use crate::output::pager::page;
 use crate::output::text::{grouped, short_count};
@@ -12,8 +12,8 @@ use crate::output::words::dollars;
 use crate::output::wrap::wrap;
 use crate::{home, ledger, output};
 use longhaul_core::{Moment, Tokens, Usd};
-use longhaul_playbook::learning::Paid;
-use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_playbook::learning::JudgeCost;
+use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter, rfc3339};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ const BASIS: &str = "what the use costs at the prices of the API; a subscription
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Costs {
+pub struct CostOutput {
     /// What each row is for: `day`, `model`, `project`, `run` or `agent`.
     by: &'static str,
     /// Since when; nothing for all.
@@ -94,27 +94,27 @@ struct Row {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn cost(global: &Global, args: &CostArgs) -> Result<u8, Failure> {
+pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
     let since = args.since.or_else(|| (!args.all).then(month));
     let home = home::locate()?;
     let mut ledger = ledger::open(&home)?;
     let found = match args.by {
-        By::Day => ledger.costs_by_quarter(since).map(days),
-        By::Model => ledger.costs(CostBy::Model, since),
-        By::Project => ledger.costs(CostBy::Project, since),
-        By::Run => ledger.costs(CostBy::Run, since),
-        By::Agent => ledger.costs(CostBy::Agent, since),
+        GroupBy::Day => ledger.costs_by_quarter(since).map(days),
+        GroupBy::Model => ledger.costs(CostBy::Model, since),
+        GroupBy::Project => ledger.costs(CostBy::Project, since),
+        GroupBy::Run => ledger.costs(CostBy::Run, since),
+        GroupBy::Agent => ledger.costs(CostBy::Agent, since),
     };
     let found = found.map_err(|error| ledger::failure(&error))?;
     let found = with_judge(found, &judged(&home, since), args.by);
     let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
     let mut rows: Vec<Row> = found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect();
-    if args.by == By::Run {
+    if args.by == GroupBy::Run {
         name_runs(&mut rows, &mut ledger)?;
     }
-    let costs = Costs {
-        by: word(args.by),
+    let costs = CostOutput {
+        by: group_label(args.by),
         since: since.map(rfc3339),
         basis: BASIS,
         rows,
@@ -152,35 +152,35 @@ fn name_runs(rows: &mut [Row], ledger: &mut Ledger) -> Result<(), Failure> {
 }
 
 /// What a judge was paid for since then. Where that cannot be known, the rest is told all the same.
-fn judged(home: &Home, since: Option<Moment>) -> Vec<Paid> {
+fn judged(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     // The ledger counts by quarters of an hour.
     let since = Moment(since.unwrap_or(Moment(0)).0 / QUARTER_MS * QUARTER_MS);
-    let learning = Learning::open_existing(&LearningPlace::in_home(home.path()));
+    let learning = LearningDb::open_existing(&LearningPaths::in_home(home.path()));
     let paid = learning.and_then(|learning| {
         let Some(learning) = learning else { return Ok(Vec::new()) };
         if let Some(path) = learning.set_aside() {
             let warning =
                 format!("what the playbook's judge cost is not known: {} is damaged", path.display());
-            output::warn(&warning, None);
+            output::print_warning(&warning, None);
         }
         learning.paid(since)
     });
     paid.unwrap_or_else(|error| {
-        output::warn(&format!("what the playbook's judge cost is not told: {error}"), Some(&error.hint()));
+        output::print_warning(&format!("what the playbook's judge cost is not told: {error}"), Some(&error.hint()));
         Vec::new()
     })
 }
 
 /// The same rows with what a judge was paid, in the order that they have.
-fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[Paid], by: By) -> Vec<CostRow<String>> {
-    let clock = Clock::here();
+fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -> Vec<CostRow<String>> {
+    let clock = TimeFormat::here();
     for paid in paid {
         let key = match by {
-            By::Day => clock.day(paid.at),
-            By::Model => paid.model.clone(),
-            By::Project => paid.project.clone(),
-            By::Run => NO_RUN.to_owned(),
-            By::Agent => JUDGE.to_owned(),
+            GroupBy::Day => clock.day(paid.at),
+            GroupBy::Model => paid.model.clone(),
+            GroupBy::Project => paid.project.clone(),
+            GroupBy::Run => NO_RUN.to_owned(),
+            GroupBy::Agent => JUDGE.to_owned(),
         };
         let spend = LedgerSpend {
             cost_estimated: paid.cost.unwrap_or_default(),
@@ -196,27 +196,27 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[Paid], by: By) -> Vec<Cost
     }
     let cost = |row: &CostRow<String>| -> Usd { row.spend.cost + row.spend.cost_estimated };
     match by {
-        By::Day => rows.sort_by(|one, other| other.key.cmp(&one.key)),
-        By::Model | By::Project | By::Run | By::Agent => {
+        GroupBy::Day => rows.sort_by(|one, other| other.key.cmp(&one.key)),
+        GroupBy::Model | GroupBy::Project | GroupBy::Run | GroupBy::Agent => {
             rows.sort_by(|one, other| cost(other).cmp(&cost(one)).then_with(|| one.key.cmp(&other.key)));
         }
     }
     rows
 }
 
-fn word(by: By) -> &'static str {
+fn group_label(by: GroupBy) -> &'static str {
     match by {
-        By::Day => "day",
-        By::Model => "model",
-        By::Project => "project",
-        By::Run => "run",
-        By::Agent => "agent",
+        GroupBy::Day => "day",
+        GroupBy::Model => "model",
+        GroupBy::Project => "project",
+        GroupBy::Run => "run",
+        GroupBy::Agent => "agent",
     }
 }
 
 /// Quarters of an hour as local days, the last one first.
 fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {
-    let clock = Clock::here();
+    let clock = TimeFormat::here();
     let mut days: BTreeMap<String, LedgerSpend> = BTreeMap::new();
     for CostRow { key, spend } in quarters {
         let day = days.entry(clock.day(Moment(key.saturating_mul(QUARTER_MS)))).or_default();
@@ -231,7 +231,7 @@ fn plus(one: LedgerSpend, other: &LedgerSpend) -> LedgerSpend {
         cost_estimated: one.cost_estimated + other.cost_estimated,
         unpriced: one.unpriced || other.unpriced,
         tokens: one.tokens + other.tokens,
-        cut: one.cut + other.cut,
+        truncated: one.truncated + other.truncated,
         messages: one.messages + other.messages,
     }
 }
@@ -249,21 +249,21 @@ impl Row {
             key: key.filter(|key| !key.is_empty()).cloned(),
             name: None,
             task: None,
-            stated_cost_usd: spend.cost.dollars(),
-            estimated_cost_usd: spend.cost_estimated.dollars(),
-            total_cost_usd: (spend.cost + spend.cost_estimated).dollars(),
+            stated_cost_usd: spend.cost.as_dollars(),
+            estimated_cost_usd: spend.cost_estimated.as_dollars(),
+            total_cost_usd: (spend.cost + spend.cost_estimated).as_dollars(),
             unpriced: spend.unpriced,
             messages: spend.messages,
             input_tokens: input,
             output_tokens: output,
             cache_read_input_tokens: cache_read,
             cache_creation_input_tokens: cache_write,
-            cut_tokens: spend.cut,
+            cut_tokens: spend.truncated,
         }
     }
 }
 
-fn text(costs: &Costs, width: usize) -> String {
+fn text(costs: &CostOutput, width: usize) -> String {
     let has_tasks = costs.rows.iter().any(|row| row.task.is_some());
     let room = width.saturating_sub(if has_tasks { TASK_WIDTH_MIN + 2 } else { 0 });
     let aligned = |columns: usize| [&[Column::Left][..], &vec![Column::Right; columns - 1]].concat();
@@ -289,7 +289,7 @@ fn text(costs: &Costs, width: usize) -> String {
 }
 
 /// These columns of the table, its heading first and its total last.
-fn cells(costs: &Costs, columns: &[usize], count: Count) -> Vec<Vec<String>> {
+fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>> {
     let names =
         [costs.by, "stated", "estimated", "total", "messages", "input", "output", "cached", "written"];
     let line = |row: &Row, key: &str| {
@@ -313,7 +313,7 @@ fn cells(costs: &Costs, columns: &[usize], count: Count) -> Vec<Vec<String>> {
 }
 
 /// A line of names, then the rows; the total is for whoever adds up.
-fn csv(costs: &Costs) -> String {
+fn csv(costs: &CostOutput) -> String {
     let mut out = format!(
         "{},stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,\
          cache_creation_input_tokens,cut_tokens,name,task\n",
@@ -362,15 +362,15 @@ mod tests {
             cost_estimated: usd(estimated),
             unpriced,
             tokens,
-            cut: 5,
+            truncated: 5,
             messages: 6,
         }
     }
 
-    fn costs() -> Costs {
+    fn costs() -> CostOutput {
         let rows = [("claude-large, the \"new\"", spend(1_234, 0, false)), ("", spend(5, 6, true))];
         let total = rows.iter().fold(LedgerSpend::default(), |total, (_, spend)| plus(total, spend));
-        Costs {
+        CostOutput {
             by: "model",
             since: None,
             basis: BASIS,
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn costs_by_run_show_tasks() {
-        let mut costs = Costs { by: "run", ..costs() };
+        let mut costs = CostOutput { by: "run", ..costs() };
         costs.rows[0].key = Some("kmzxqp".to_owned());
         costs.rows[0].name = Some("nightly".to_owned());
         costs.rows[0].task = Some("Fix the failing tests of the parser, one by one".to_owned());

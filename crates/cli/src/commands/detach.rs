@@ -3,10 +3,10 @@
 //! The supervisor is this program once more, in a session of its own. It says on its standard output
 //! that the run has begun; until then its complaints are ours.
 
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::output::{self, out, talk};
-use longhaul::{Observer, View};
+use crate::output::{self, out, print_status};
+use longhaul::{Observer, StepView};
 use longhaul_core::{RunId, Step};
 use serde::{Deserialize, Serialize};
 use std::env;
@@ -22,14 +22,14 @@ const SUPERVISOR_FLAG: &str = "--detached";
 /// What is said of a run that is on its way.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Announcement {
+pub struct DetachMessage {
     /// The run that has begun.
-    run: Begun,
+    run: DetachedRun,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Begun {
+struct DetachedRun {
     /// Its id.
     id: String,
     /// Its directory.
@@ -37,7 +37,7 @@ struct Begun {
 }
 
 /// Starts the supervisor with this program's own arguments, and returns once its run has begun.
-pub fn start(global: &Global) -> Result<u8, Failure> {
+pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
     let broken = |error: io::Error| Failure::unexpected(format!("start a supervisor: {error}"));
     let mut supervisor = Command::new(env::current_exe().map_err(broken)?)
         .args(supervisor_args(env::args_os().skip(1)))
@@ -50,13 +50,13 @@ pub fn start(global: &Global) -> Result<u8, Failure> {
     let mut said = BufReader::new(supervisor.stdout.take().expect("its output is piped"));
     let mut line = String::new();
     said.read_line(&mut line).map_err(broken)?;
-    if let Ok(Announcement { run }) = serde_json::from_str(&line) {
+    if let Ok(DetachMessage { run }) = serde_json::from_str(&line) {
         match output::format(global) {
             OutputFormat::Text => output::print_text(&format!("{}\n", run.id)),
             OutputFormat::Json | OutputFormat::StreamJson => output::print_text(&line),
         }
         if !global.quiet {
-            talk(&format!("follow it with `longhaul attach {0}`, end it with `longhaul cancel {0}`", run.id));
+            print_status(&format!("follow it with `longhaul attach {0}`, end it with `longhaul cancel {0}`", run.id));
         }
         return Ok(0);
     }
@@ -67,7 +67,7 @@ pub fn start(global: &Global) -> Result<u8, Failure> {
     output::print_text(&rest);
     let ended = supervisor.wait_with_output().map_err(broken)?;
     out::say(&String::from_utf8_lossy(&ended.stderr));
-    Ok(ended.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::failure::UNEXPECTED))
+    Ok(ended.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::failure::UNEXPECTED_ERROR))
 }
 
 /// Ours, with the one flag changed. What stands behind `--` is the agent's.
@@ -88,7 +88,7 @@ pub fn leave_terminal() {
 
 /// Tells whoever started this supervisor that the run has begun; else says nothing.
 #[derive(Default)]
-pub struct Announcing {
+pub struct DetachObserver {
     /// What is to be told once the first decision is written down: who attaches to a run that goes on must not
     /// find it over.
     line: Option<String>,
@@ -100,16 +100,16 @@ pub fn announce(run: &RunId, dir: &Path) {
 }
 
 fn announcement(run: &RunId, dir: &Path) -> String {
-    let announcement = Announcement { run: Begun { id: run.to_string(), dir: dir.to_owned() } };
+    let announcement = DetachMessage { run: DetachedRun { id: run.to_string(), dir: dir.to_owned() } };
     output::line(&announcement)
 }
 
-impl Observer for Announcing {
-    fn began(&mut self, run: &RunId, dir: &Path) {
+impl Observer for DetachObserver {
+    fn on_start(&mut self, run: &RunId, dir: &Path) {
         self.line = Some(announcement(run, dir));
     }
 
-    fn stepped(&mut self, _view: View<'_>, _step: &Step) {
+    fn on_step(&mut self, _view: StepView<'_>, _step: &Step) {
         if let Some(line) = self.line.take() {
             output::print_text(&line);
         }

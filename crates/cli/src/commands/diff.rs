@@ -4,35 +4,35 @@
 mod patch;
 mod words;
 
-use crate::args::{DiffArgs, Global, OutputFormat};
+use crate::args::{DiffArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::home::{self, of_store};
-use crate::output::paint::Paint;
-use crate::output::{self, out, pager, talk};
+use crate::output::paint::Colors;
+use crate::output::{self, out, pager, print_status};
 use crate::runtime;
-use longhaul::changes::{ChangedFile, ChangesError, Commit, Form, Viewed, view};
-use longhaul_store::{ChangedFigures, OsText, RunDir, WorkspaceState, rfc3339};
+use longhaul::changes::{ChangedFile, ChangesError, Commit, DiffFormat, WorkspaceDiff, diff as workspace_diff};
+use longhaul_store::{DiffStat, OsText, RunDir, WorkspaceState, rfc3339};
 use serde::Serialize;
 use std::io::Write;
 
 /// What a run changed, as it is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Diff<'a> {
+pub struct DiffOutput<'a> {
     /// The run's id.
     run: &'a str,
     /// The directory that the agent works in.
     workspace: OsText,
     /// What it was when the run began.
-    from: State<'a>,
+    from: DiffState<'a>,
     /// What it was when the run was over, or is now.
-    to: End<'a>,
+    to: DiffEnd<'a>,
     /// The commits that came, the oldest first; nothing if the history is another one, or is gone.
     commits: Option<&'a [Commit]>,
     /// The files that differ.
     files: &'a [ChangedFile],
     /// The same in figures.
-    totals: ChangedFigures,
+    totals: DiffStat,
     /// Files that were not compared.
     left_out: Vec<&'a OsText>,
 }
@@ -40,7 +40,7 @@ pub struct Diff<'a> {
 /// A state of the workspace.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct State<'a> {
+struct DiffState<'a> {
     /// When it was looked at.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
@@ -54,44 +54,44 @@ struct State<'a> {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct End<'a> {
+struct DiffEnd<'a> {
     #[serde(flatten)]
-    state: State<'a>,
+    state: DiffState<'a>,
     /// Whether that is now, because the run is not over or its end is not on record.
     now: bool,
 }
 
 /// Carries out the command and returns its exit code.
-pub fn diff(global: &Global, args: &DiffArgs) -> Result<u8, Failure> {
+pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
     let dir = home::find_run(&home::locate()?, &args.run)?;
     let home = home::locate()?;
     let runtime = runtime::new()?;
-    let viewed = runtime.block_on(view(&home, &dir, args.paths.clone()));
+    let viewed = runtime.block_on(workspace_diff(&home, &dir, args.paths.clone()));
     let viewed = viewed.map_err(|error| failure(&dir, error))?;
     // A patch is for people and for `git apply`: programs that want figures say so.
     match global.output_format.unwrap_or(OutputFormat::Text) {
         OutputFormat::Json | OutputFormat::StreamJson => print_json(&dir, &viewed)?,
         OutputFormat::Text => {
             let form = match (args.stat, args.name_only) {
-                (true, _) => Form::Stat { width: output::width() },
-                (false, true) => Form::NameOnly,
-                (false, false) => Form::Patch { binary: !out::stdout_is_terminal() },
+                (true, _) => DiffFormat::Stat { width: output::width() },
+                (false, true) => DiffFormat::NameOnly,
+                (false, false) => DiffFormat::Patch { binary: !out::stdout_is_terminal() },
             };
             let printed = runtime.block_on(viewed.printed(form)).map_err(|error| failure(&dir, error))?;
             print_text(global, &dir, &viewed, (form, &printed));
         }
     }
     if !global.quiet {
-        words::remarks(&viewed).iter().for_each(|remark| talk(remark));
+        words::notes(&viewed).iter().for_each(|remark| print_status(remark));
     }
     Ok(0)
 }
 
-fn print_text(global: &Global, dir: &RunDir, viewed: &Viewed, (form, printed): (Form, &[u8])) {
+fn print_text(global: &GlobalArgs, dir: &RunDir, viewed: &WorkspaceDiff, (form, printed): (DiffFormat, &[u8])) {
     let mut text = match form {
         // Read by programs, a name a line.
-        Form::NameOnly => Vec::new(),
-        Form::Patch { .. } | Form::Stat { .. } => {
+        DiffFormat::NameOnly => Vec::new(),
+        DiffFormat::Patch { .. } | DiffFormat::Stat { .. } => {
             format!("{}\n", words::summary(dir.id(), viewed)).into_bytes()
         }
     };
@@ -100,12 +100,12 @@ fn print_text(global: &Global, dir: &RunDir, viewed: &Viewed, (form, printed): (
     }
     let body = match form {
         // Its last line says what the summary says.
-        Form::Stat { .. } => without_last_line(printed),
-        Form::Patch { .. } | Form::NameOnly => printed,
+        DiffFormat::Stat { .. } => without_last_line(printed),
+        DiffFormat::Patch { .. } | DiffFormat::NameOnly => printed,
     };
     text.extend_from_slice(body);
     let text =
-        if out::stdout_is_terminal() { patch::painted(&text, Paint::stdout()).into_bytes() } else { text };
+        if out::stdout_is_terminal() { patch::painted(&text, Colors::stdout()).into_bytes() } else { text };
     // An error is kept for the end of the command.
     let _ = pager::open_for_bytes(global).write_all(&text);
 }
@@ -115,14 +115,14 @@ fn without_last_line(text: &[u8]) -> &[u8] {
     last.map_or(&[], |end| &text[..=end])
 }
 
-fn print_json(dir: &RunDir, viewed: &Viewed) -> Result<(), Failure> {
+fn print_json(dir: &RunDir, viewed: &WorkspaceDiff) -> Result<(), Failure> {
     let workspace = dir.plan().map_err(|error| of_store(&error))?.cwd;
     let left_out = words::left_out(viewed);
-    output::print_json(&Diff {
+    output::print_json(&DiffOutput {
         run: dir.id().as_str(),
         workspace,
         from: state(&viewed.from),
-        to: End { state: state(&viewed.to), now: viewed.now.is_some() },
+        to: DiffEnd { state: state(&viewed.to), now: viewed.now.is_some() },
         commits: viewed.commits.as_deref(),
         files: &viewed.files,
         totals: viewed.figures(),
@@ -131,8 +131,8 @@ fn print_json(dir: &RunDir, viewed: &Viewed) -> Result<(), Failure> {
     Ok(())
 }
 
-fn state(state: &WorkspaceState) -> State<'_> {
-    State {
+fn state(state: &WorkspaceState) -> DiffState<'_> {
+    DiffState {
         at: rfc3339(state.at),
         head: state.head.as_deref(),
         branch: state.branch.as_deref(),
@@ -149,21 +149,21 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
             let (why, hint) = words::unrecorded(dir, *why);
             Failure::usage(format!("{doing}: {why}"), hint)
         }
-        ChangesError::Gone(_) => Failure::refused(
+        ChangesError::WorkspaceMoved(_) => Failure::not_started(
             format!("{doing}: {error}"),
             "put the repository back where it was; what was said and done is told by `longhaul logs`",
             None,
         ),
         ChangesError::NoGit(_) => {
-            Failure::refused(format!("{doing}: {error}"), "install git, and see that it is on PATH", None)
+            Failure::not_started(format!("{doing}: {error}"), "install git, and see that it is on PATH", None)
         }
-        ChangesError::Git { .. } => Failure::refused(
+        ChangesError::Git { .. } => Failure::not_started(
             format!("{doing}: {error}"),
             "mend what git says; an object that is missing may have been in commits that git has removed since",
             None,
         ),
         ChangesError::Io { .. } => {
-            Failure::refused(format!("{doing}: {error}"), "see that it can be read and written", None)
+            Failure::not_started(format!("{doing}: {error}"), "see that it can be read and written", None)
         }
     }
 }

@@ -13,11 +13,11 @@ mod surroundings;
 mod system;
 mod telemetry;
 
-use crate::args::{DoctorArgs, Global, OutputFormat};
-use crate::failure::{Failure, UNEXPECTED};
+use crate::args::{DoctorArgs, GlobalArgs, OutputFormat};
+use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
-use crate::output::paint::Paint;
-use finding::{Finding, State};
+use crate::output::paint::Colors;
+use finding::{Finding, Severity};
 use longhaul_agent::claude::surroundings::API_TIMEOUT;
 use serde::Serialize;
 use std::env;
@@ -25,7 +25,7 @@ use std::env;
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Examined<'a> {
+pub struct DoctorOutput<'a> {
     /// How many checks found what keeps runs from being begun, or from their end.
     problems: usize,
     /// How many found what may not be as it is meant.
@@ -35,20 +35,20 @@ pub struct Examined<'a> {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn doctor(global: &Global, args: &DoctorArgs) -> Result<u8, Failure> {
+pub fn doctor(global: &GlobalArgs, args: &DoctorArgs) -> Result<u8, Failure> {
     let findings = examine(global, args)?;
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let examined =
-        Examined { problems: count(State::Problem), warnings: count(State::Warning), findings: &findings };
+        DoctorOutput { problems: count(Severity::Problem), warnings: count(Severity::Warning), findings: &findings };
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&finding::text(&findings, Paint::stdout())),
+        OutputFormat::Text => output::print_text(&finding::text(&findings, Colors::stdout())),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&examined),
     }
-    Ok(if examined.problems == 0 { 0 } else { UNEXPECTED })
+    Ok(if examined.problems == 0 { 0 } else { UNEXPECTED_ERROR })
 }
 
 /// Every check, in the order in which a person would mend what they find.
-fn examine(global: &Global, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> {
+fn examine(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut findings = vec![configuration::check(global)];
     findings.extend(agent::check(args.agent_path.as_deref())?);

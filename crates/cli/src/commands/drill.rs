@@ -7,10 +7,10 @@ mod table;
 pub use play::AGENT_SUBCOMMAND;
 pub use scorecard::Scorecard;
 
-use crate::args::{DrillAgentKind, DrillArgs, Global, OutputFormat};
+use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
-use crate::output::paint::Paint;
+use crate::output::paint::Colors;
 use crate::output::wrap::wrap;
 use longhaul::agents::find_claude;
 use longhaul::quoted;
@@ -23,7 +23,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs the scenarios and returns the exit code: 0 only if every scorecard agrees throughout.
-pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
+pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     if args.list {
         let for_people = output::out::stdout_is_terminal();
@@ -38,17 +38,17 @@ pub fn drill(global: &Global, args: &DrillArgs) -> Result<u8, Failure> {
         if !global.quiet {
             let mut said = format!("drill {} (seed {seed}): ", scenario.name);
             wrap(&mut said, &scenario.summary, 4);
-            output::talk(said.trim_end());
+            output::print_status(said.trim_end());
         }
         let (card, kept) = play::play(global, args, scenario, &program, seed)?;
         if format == OutputFormat::Text {
-            output::print_text(&table::card(&card, Paint::stdout()));
+            output::print_text(&table::card(&card, Colors::stdout()));
         }
         match kept {
             _ if global.quiet => {}
-            Some(kept) => output::talk(&look_around(&kept, &card.run)),
+            Some(kept) => output::print_status(&look_around(&kept, &card.run)),
             None if format == OutputFormat::Text && scenarios.len() == 1 => {
-                output::talk("the run is gone; with --keep it stays, to be looked at like any other");
+                output::print_status("the run is gone; with --keep it stays, to be looked at like any other");
             }
             None => {}
         }
@@ -77,7 +77,7 @@ fn look_around(kept: &Path, run: &str) -> String {
 fn chosen(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
     let names: Vec<&str> = args.scenarios.iter().chain(&args.scenario).map(String::as_str).collect();
     let broken = |error: longhaul_drill::ScenarioError| {
-        let near = error.near().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+        let near = error.did_you_mean().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
         Failure::usage(error.to_string(), format!("{near}`longhaul drill --list` lists the scenarios"))
     };
     match names.as_slice() {
@@ -95,7 +95,7 @@ fn program(args: &DrillArgs) -> Result<Program, Failure> {
         }
         DrillAgentKind::Claude => {
             let found = find_claude(args.agent_path.as_deref());
-            let path = found.map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+            let path = found.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
             Ok(Program { path, leading_args: Vec::new() })
         }
     }

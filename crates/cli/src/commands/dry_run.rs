@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::policy::ResolvedPolicy;
 use longhaul::{MARK_VARIABLE, SessionChoice, quoted};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Dialect, Guards, Invocation, Order, Past, ToolPattern};
+use longhaul_agent::{Dialect, Guards, Invocation, AgentSpec, PriorAttempts, ToolPattern};
 use longhaul_core::typed as span;
-use longhaul_core::{Policy, RunId, Say, SessionId, SessionPlan, Span, SpawnPlan, Used};
+use longhaul_core::{Policy, RunId, PromptKind, SessionId, SessionPlan, Span, AttemptPlan, LimitUsage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub struct DryRun<'a> {
     /// What would be written to the agent's standard input.
     stdin: String,
     /// What would be asked of a model where a new session is told older work; nothing where none is to be asked.
-    handoff_summary: Option<SeedSummary<'a>>,
+    handoff_summary: Option<HandoffSummary<'a>>,
     /// What the agent may not do, and what its questions are answered: lists by what each is called in a plan.
     guards: BTreeMap<&'static str, Vec<String>>,
     /// The commands that would judge the work.
@@ -35,7 +35,7 @@ pub struct DryRun<'a> {
     /// Where the values of the policy come from that somebody set.
     changed: &'a BTreeMap<String, String>,
     /// What it may come to.
-    worst_case: Worst,
+    worst_case: WorstCaseOutput,
 }
 
 /// A program, its arguments and where it would run.
@@ -72,7 +72,7 @@ struct Variable<'a> {
 /// How a model would be asked to condense older work.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct SeedSummary<'a> {
+struct HandoffSummary<'a> {
     /// The model that would be asked.
     model: &'a str,
     /// As it would be typed.
@@ -84,7 +84,7 @@ struct SeedSummary<'a> {
 /// What the run would do at the most without coming further.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Worst {
+struct WorstCaseOutput {
     /// Requests to the API; nothing where they are unlimited.
     requests_without_progress: Option<u64>,
     /// The longest wait between two attempts.
@@ -95,7 +95,7 @@ struct Worst {
 
 /// Prints what a run would do.
 pub fn print(
-    order: &Order,
+    order: &AgentSpec,
     session: &SessionChoice,
     resolved: &ResolvedPolicy,
     format: OutputFormat,
@@ -103,21 +103,21 @@ pub fn print(
     let session = match session {
         // Drawn when the run starts; a run that is not started draws nothing.
         SessionChoice::New => SessionPlan::New(SessionId::from("<new session id>")),
-        SessionChoice::Named(id) => SessionPlan::New(id.clone()),
+        SessionChoice::NewWithId(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
         SessionChoice::Fork(from) => {
             SessionPlan::Fork { from: from.clone(), to: SessionId::from("<new session id>") }
         }
     };
-    let order = &Order { run: RunId::from("<run id>"), ..order.clone() };
+    let order = &AgentSpec { run_id: RunId::from("<run id>"), ..order.clone() };
     // The agent's own fence on money is among its arguments.
-    let left = resolved.policy.limits.left(&Used::default());
-    let plan = SpawnPlan { left, ..SpawnPlan::new(1, session, Say::Task) };
-    let mut invocation = Claude::new().invocation(order, &plan, &Past::default());
-    invocation.env_set.push((MARK_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run)));
+    let left = resolved.policy.limits.remaining(&LimitUsage::default());
+    let plan = AttemptPlan { remaining: left, ..AttemptPlan::new(1, session, PromptKind::Task) };
+    let mut invocation = Claude::new().invocation(order, &plan, &PriorAttempts::default());
+    invocation.env_set.push((MARK_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run_id)));
     let summary = order.handoff_summary.as_ref().map(|model| {
-        let invocation = Claude::new().condense(order, plan.attempt, model, "");
-        (model, command_line(&invocation), resolved.policy.condense_timeout)
+        let invocation = Claude::new().summary_invocation(order, plan.attempt, model, "");
+        (model, command_line(&invocation), resolved.policy.summary_timeout)
     });
     let guards = guards(&order.guards);
     let worst = resolved.policy.worst_case();
@@ -128,20 +128,20 @@ pub fn print(
                 command: Command { program: &invocation.program, args: &invocation.args, cwd: &order.cwd },
                 env: Env { set: variables.collect(), removed: &invocation.env_remove },
                 stdin: String::from_utf8_lossy(&invocation.stdin).into_owned(),
-                handoff_summary: summary.as_ref().map(|(model, command, timeout)| SeedSummary {
+                handoff_summary: summary.as_ref().map(|(model, command, timeout)| HandoffSummary {
                     model,
                     command,
                     timeout_ms: *timeout,
                 }),
                 guards,
                 checks: &order.checks,
-                preset: resolved.preset.word(),
+                preset: resolved.preset.as_str(),
                 policy: &resolved.policy,
                 changed: &resolved.origins,
-                worst_case: Worst {
+                worst_case: WorstCaseOutput {
                     requests_without_progress: worst.requests,
-                    longest_backoff_ms: worst.longest_backoff,
-                    longest_park_ms: worst.longest_park,
+                    longest_backoff_ms: worst.backoff_max,
+                    longest_park_ms: worst.park_max,
                 },
             })
         }
@@ -172,8 +172,8 @@ pub fn print(
                 worst
                     .requests
                     .map_or_else(|| "unlimited".to_owned(), |requests| format!("at most {requests}")),
-                worst.longest_backoff,
-                worst.longest_park.map(|longest| format!(", at most {longest}")).unwrap_or_default(),
+                worst.backoff_max,
+                worst.park_max.map(|longest| format!(", at most {longest}")).unwrap_or_default(),
             )
         }
     };
@@ -185,7 +185,7 @@ pub fn print(
 fn guards(guards: &Guards) -> BTreeMap<&'static str, Vec<String>> {
     let Guards { allow_tools, deny_tools, block_urls, block_paths, answers } = guards;
     let tools = |tools: &[ToolPattern]| tools.iter().map(ToString::to_string).collect();
-    let answers = answers.iter().flat_map(|answers| answers.by_key());
+    let answers = answers.iter().flat_map(|answers| answers.entries());
     let all: [(_, Vec<String>); 5] = [
         ("allow_tools", tools(allow_tools)),
         ("deny_tools", tools(deny_tools)),
@@ -210,24 +210,24 @@ fn policy_lines(policy: &Policy) -> String {
         (name, value.unwrap_or_else(|| format!("{} retries", policy.retries_max)))
     });
     let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let rule = serde_json::to_value(policy.attempt_timeout_rule).unwrap_or_default();
+    let rule = serde_json::to_value(policy.attempt_timeout_action).unwrap_or_default();
     let loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
     let others = [
-        ("wrap_up_time", policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.time.map_or_else(tenth, span))),
-        ("check_attempts", policy.check.map_or_else(none, |check| check.attempts_max.to_string())),
+        ("wrap_up_time", policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(tenth, span))),
+        ("check_attempts", policy.check.map_or_else(none, |check| check.failures_max.to_string())),
         ("check_timeout", policy.check.and_then(|check| check.timeout).map_or_else(none, span)),
         ("keep_going", policy.keep_going.is_some().to_string()),
-        ("progress_resets", policy.progress_resets.to_string()),
-        ("overload_cap", span(policy.overload_cap)),
-        ("overload_young", span(policy.overload_young)),
+        ("progress_resets", policy.progress_resets_retries.to_string()),
+        ("overload_cap", span(policy.early_overload_cap)),
+        ("overload_young", span(policy.early_overload_period)),
         ("reset_jitter", span(policy.reset_jitter)),
         ("attempt_timeout_rule", word(rule)),
-        ("linger", span(policy.linger)),
+        ("linger", span(policy.exit_timeout)),
         ("stop_grace", span(policy.stop_grace)),
         ("allow_denials", policy.allow_denials.to_string()),
         ("session_loss", word(loss)),
-        ("condense", policy.condense.to_string()),
-        ("condense_timeout", span(policy.condense_timeout)),
+        ("condense", policy.summarize.to_string()),
+        ("condense_timeout", span(policy.summary_timeout)),
     ];
     typed.chain(others).map(|(name, value)| format!("  {name}: {value}\n")).collect()
 }

@@ -1,13 +1,13 @@
 //! `longhaul export`: packs a run into one file.
 
-use crate::args::{ExportArgs, Global, OutputFormat};
+use crate::args::{ExportArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::home;
 use crate::output::text::grouped;
-use crate::output::{self, talk};
+use crate::output::{self, print_status};
 use longhaul::agents::AgentError;
 use longhaul::moving::{
-    CarriedSession, Exported, Manifest, MoveError, NoWorkspace, Workspace, export as pack,
+    SessionEntry, Exported, Manifest, TransferError, WorkspaceOmitted, Workspace, export as pack,
 };
 use longhaul_core::{Fault, OutcomeKind, RunId};
 use longhaul_store::OsText;
@@ -20,7 +20,7 @@ const NAMES_MAX: usize = 8;
 /// What is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Written<'a> {
+pub struct ExportOutput<'a> {
     /// Where the run is now, too.
     file: String,
     /// The size of the file.
@@ -28,7 +28,7 @@ pub struct Written<'a> {
     /// The run that is in the file.
     run: ExportedRun<'a>,
     /// The agent's sessions that the run has worked on.
-    sessions: &'a [CarriedSession],
+    sessions: &'a [SessionEntry],
     /// The state of the workspace; nothing if it is not in the file.
     workspace: Option<&'a Workspace>,
 }
@@ -44,7 +44,7 @@ struct ExportedRun<'a> {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
+pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let home = home::locate()?;
     let dir = home::find_run(&home, &args.run)?;
     let to = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.longhaul", dir.id())));
@@ -52,7 +52,7 @@ pub fn export(global: &Global, args: &ExportArgs) -> Result<u8, Failure> {
     print(&exported, output::format(global));
     if !global.quiet {
         for line in remarks(&exported) {
-            talk(&line);
+            print_status(&line);
         }
     }
     Ok(0)
@@ -66,7 +66,7 @@ fn print(exported: &Exported, format: OutputFormat) {
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
             let run = ExportedRun { id: &manifest.run, outcome: outcome.map(|outcome| outcome.kind) };
-            output::pretty(&Written {
+            output::pretty(&ExportOutput {
                 file: file.display().to_string(),
                 bytes: *bytes,
                 run,
@@ -85,8 +85,8 @@ fn remarks(exported: &Exported) -> Vec<String> {
     let mut remarks = Vec::new();
     remarks.extend(no_workspace.map(|why| {
         let why = match why {
-            NoWorkspace::NotInGit => format!("git does not have {cwd}"),
-            NoWorkspace::Gone => format!("{cwd} is gone"),
+            WorkspaceOmitted::NotInGit => format!("git does not have {cwd}"),
+            WorkspaceOmitted::Gone => format!("{cwd} is gone"),
         };
         format!("the workspace is not in the file: {why}; bring it along yourself, and import with --as-is")
     }));
@@ -112,8 +112,8 @@ pub fn left_out(manifest: &Manifest) -> Vec<String> {
         names.chain(more).collect::<Vec<_>>().join(", ")
     };
     let mut remarks = Vec::new();
-    if !workspace.left_out.is_empty() {
-        let names = named(&workspace.left_out);
+    if !workspace.omitted.is_empty() {
+        let names = named(&workspace.omitted);
         remarks.push(format!("not in the file, being repositories of their own: {names}"));
     }
     if !workspace.filtered.is_empty() {
@@ -124,9 +124,9 @@ pub fn left_out(manifest: &Manifest) -> Vec<String> {
 }
 
 /// What a run that could not be moved is to the person who wanted it.
-pub fn failure(error: MoveError) -> Failure {
+pub fn failure(error: TransferError) -> Failure {
     let mut fault = None;
-    if let MoveError::Agent(agent) = &error {
+    if let TransferError::Agent(agent) = &error {
         fault = Some(match agent {
             AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
@@ -134,6 +134,6 @@ pub fn failure(error: MoveError) -> Failure {
     }
     let (hint, message) = (error.hint(), error.to_string());
     let failure =
-        if error.is_usage() { Failure::usage(message, "") } else { Failure::refused(message, "", fault) };
+        if error.is_usage() { Failure::usage(message, "") } else { Failure::not_started(message, "", fault) };
     Failure { hint, ..failure }
 }

@@ -2,7 +2,7 @@
 //! read, that is kept elsewhere, or in which somebody worked, unless that was asked for.
 
 use super::runs::{Row, RowState};
-use crate::args::{GcArgs, Global, OutputFormat, StateAsked};
+use crate::args::{GcArgs, GlobalArgs, OutputFormat, StateFilter};
 use crate::failure::Failure;
 use crate::home::{self, of_store};
 use crate::output::columns::{Column, table};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Collected {
+pub struct GcOutput {
     /// Whether nothing was removed: the rest is what would be.
     dry_run: bool,
     /// What was removed, or would be, the newest first.
@@ -50,14 +50,14 @@ struct Removed {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn gc(global: &Global, args: &GcArgs) -> Result<u8, Failure> {
+pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let home = home::locate()?;
     let mut ledger = ledger::open(&home)?;
-    let filter = RunFilter { states: vec![RunState::Over], ..RunFilter::default() };
+    let filter = RunFilter { states: vec![RunState::Finished], ..RunFilter::default() };
     let over = ledger.runs(&filter).map_err(|error| ledger::failure(&error))?;
     let now = output::now();
     let mut collected =
-        Collected { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, kept: BTreeMap::new() };
+        GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, kept: BTreeMap::new() };
     for (place, row) in over.into_iter().map(Row::new).enumerate() {
         let ended = row.known.ended_at.unwrap_or(now);
         if now.since(ended) <= args.older_than {
@@ -65,13 +65,13 @@ pub fn gc(global: &Global, args: &GcArgs) -> Result<u8, Failure> {
         }
         // The ledger finds them; what is removed for good is a matter of its journal.
         let row = Row::new(LedgerEntry::read(&row.known.run_dir()).run);
-        match why_kept(&home, args, place, &row) {
+        match keep_reason(&home, args, place, &row) {
             Some(why) => *collected.kept.entry(why).or_default() += 1,
             None => collect(&home, &row, ended, &mut collected)?,
         }
     }
     if !args.dry_run {
-        collected.bytes += home.remove_left().map_err(|error| of_store(&error))?;
+        collected.bytes += home.remove_leftovers().map_err(|error| of_store(&error))?;
         // The next one who reads it would, too.
         let _ = ledger.catch_up();
     }
@@ -82,16 +82,16 @@ pub fn gc(global: &Global, args: &GcArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn why_kept(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'static str> {
+fn keep_reason(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'static str> {
     let dir = row.known.run_dir();
-    let is_named = |asked: &StateAsked| match asked {
-        StateAsked::Ended(kind) => row.outcome == Some(*kind),
-        StateAsked::Over => row.state == RowState::Over,
-        StateAsked::Running
-        | StateAsked::Waiting
-        | StateAsked::Suspended
-        | StateAsked::Orphaned
-        | StateAsked::Unreadable => false,
+    let is_named = |asked: &StateFilter| match asked {
+        StateFilter::Ended(kind) => row.outcome == Some(*kind),
+        StateFilter::Over => row.state == RowState::Over,
+        StateFilter::Running
+        | StateFilter::Waiting
+        | StateFilter::Suspended
+        | StateFilter::Orphaned
+        | StateFilter::Unreadable => false,
     };
     if row.state != RowState::Over {
         Some("not over, by its journal")
@@ -108,7 +108,7 @@ fn why_kept(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'sta
     }
 }
 
-fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut Collected) -> Result<(), Failure> {
+fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> Result<(), Failure> {
     let dir = row.known.run_dir();
     let bytes = if collected.dry_run {
         dir.disk_bytes()
@@ -126,7 +126,7 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut Collected) -> 
     collected.bytes += bytes;
     collected.runs.push(Removed {
         id: row.id.clone(),
-        outcome: row.word(),
+        outcome: row.state(),
         ended_at: row.ended_at.clone(),
         bytes,
         task: row.task.clone(),
@@ -135,7 +135,7 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut Collected) -> 
     Ok(())
 }
 
-fn text(collected: &Collected, now: Moment) -> String {
+fn text(collected: &GcOutput, now: Moment) -> String {
     let mut out = String::new();
     if !collected.runs.is_empty() {
         let mut cells = vec![["id", "outcome", "ended", "size", "task"].map(str::to_owned).to_vec()];

@@ -2,8 +2,8 @@
 //! milliseconds, and prints nothing but what the model is to be told; what it could not do is put down, and found in
 //! `longhaul playbook status`.
 
-use crate::args::hook::{HookArgs, HookCall, LearningArgs};
-use crate::claude_judge::JUDGING;
+use crate::args::hook::{HookArgs, HookCommand, LearningArgs};
+use crate::claude_judge::JUDGE_MARKER;
 use crate::learning::{destination, start_worker};
 use crate::output;
 use clap::Parser;
@@ -11,10 +11,10 @@ use clap::error::ErrorKind;
 use longhaul::agents::claude_config_dir;
 use longhaul_core::Moment;
 use longhaul_playbook::hooks::{
-    HookEvent, HookInput, Telling, UpdateKeys, answer, begin_telling, note, note_api, tell_again, was_told,
+    HookEvent, HookInput, InjectionClaim, UpdateKeys, answer, claim_injection, note, record_session_api, clear_injection, was_injected,
 };
 use longhaul_playbook::learning::{JudgeKind, LearningError, Queued};
-use longhaul_playbook::{Learning, LearningPlace, PlaybookFile};
+use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
 use longhaul_store::Home;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,16 +25,16 @@ use std::{env, fs, io};
 pub const SUBCOMMAND: &str = "hook";
 
 /// One call.
-struct Called {
+struct HookInvocation {
     at: Moment,
     event: HookEvent,
-    place: LearningPlace,
+    place: LearningPaths,
     learning: LearningArgs,
 }
 
 /// Carries out the command by the arguments behind its name alone. Anything but 0 could keep the agent from its work.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    match HookCall::try_parse_from([OsString::from("longhaul hook")].into_iter().chain(args)) {
+    match HookCommand::try_parse_from([OsString::from("longhaul hook")].into_iter().chain(args)) {
         Ok(call) => hook(&call.args),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => output::print_text(&error.to_string()),
         Err(error) => {
@@ -51,30 +51,30 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
 /// Carries out the command.
 pub fn hook(args: &HookArgs) {
     // A session in which a session is judged tells and teaches nothing, or judging would never end.
-    if env::var_os(JUDGING).is_some_and(|value| !value.is_empty()) {
+    if env::var_os(JUDGE_MARKER).is_some_and(|value| !value.is_empty()) {
         return;
     }
     // Without a home there is nothing to tell, and nowhere to put anything down.
     let Some(place) = place() else { return };
     let HookArgs { event, learning } = args;
-    let called = Called { at: output::now(), event: *event, place, learning: learning.clone() };
+    let called = HookInvocation { at: output::now(), event: *event, place, learning: learning.clone() };
     if let Err(what) = called.go() {
         called.trouble(&what);
     }
 }
 
-fn place() -> Option<LearningPlace> {
+fn place() -> Option<LearningPaths> {
     let home = Home::locate(None, |name| env::var_os(name)).ok()?;
-    Some(LearningPlace::in_home(home.path()))
+    Some(LearningPaths::in_home(home.path()))
 }
 
-impl Called {
+impl HookInvocation {
     fn go(&self) -> Result<(), String> {
         let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
         match self.event {
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
                 let noted =
-                    input.session_id.as_deref().map(|session| note_api(&self.place, session, &destination()));
+                    input.session_id.as_deref().map(|session| record_session_api(&self.place, session, &destination()));
                 if let Some(Err(error)) = noted {
                     self.trouble(&format!("put down which API the session talks to: {error}"));
                 }
@@ -83,7 +83,7 @@ impl Called {
             }
             HookEvent::PreCompact => {
                 // Whatever becomes of the rest, the session is told again.
-                let forgotten = input.session_id.as_deref().map(|session| tell_again(&self.place, session));
+                let forgotten = input.session_id.as_deref().map(|session| clear_injection(&self.place, session));
                 self.learn(&input)?;
                 forgotten
                     .unwrap_or(Ok(()))
@@ -92,7 +92,7 @@ impl Called {
             HookEvent::SessionEnd => {
                 // What is cleared is gone from the context. One that ended otherwise may be resumed, and has it still.
                 if input.reason.as_deref() == Some("clear") {
-                    let _ = input.session_id.as_deref().map(|session| tell_again(&self.place, session));
+                    let _ = input.session_id.as_deref().map(|session| clear_injection(&self.place, session));
                 }
                 self.learn(&input)
             }
@@ -103,19 +103,19 @@ impl Called {
     /// Tells the playbook, unless this session was told.
     fn tell(&self, input: &HookInput) -> Result<(), String> {
         let session = input.session_id.as_deref();
-        if session.is_some_and(|session| was_told(&self.place, session)) {
+        if session.is_some_and(|session| was_injected(&self.place, session)) {
             return Ok(());
         }
         let project = project(input)?;
         let prompt = input.prompt.as_deref().unwrap_or_default();
         let told =
-            super::playbook::told(&PlaybookFile::of_project(&project), prompt, self.learning.max_tokens)
+            super::playbook::print_playbook(&PlaybookFile::of_project(&project), prompt, self.learning.max_tokens)
                 .map_err(|untold| format!("{}; {}", untold.what, untold.hint))?;
         let Some(told) = told else { return Ok(()) };
-        match session.map_or(Telling::Now, |session| begin_telling(&self.place, session)) {
-            Telling::Before => return Ok(()),
-            Telling::Now => {}
-            Telling::Unknown(error) => self.trouble(&format!("put down that the session is told: {error}")),
+        match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.place, session)) {
+            InjectionClaim::AlreadyInjected => return Ok(()),
+            InjectionClaim::Claimed => {}
+            InjectionClaim::Unknown(error) => self.trouble(&format!("put down that the session is told: {error}")),
         }
         output::print_text(&answer(self.event, &told.text));
         Ok(())
@@ -123,9 +123,9 @@ impl Called {
 
     /// Queues the transcript.
     fn learn(&self, input: &HookInput) -> Result<(), String> {
-        let Some(event) = self.event.learns() else { return Ok(()) };
+        let Some(event) = self.event.queued_event() else { return Ok(()) };
         let settings = claude_config_dir().and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());
-        if !UpdateKeys::of_settings(&settings.unwrap_or_default()).want(self.event, input) {
+        if !UpdateKeys::of_settings(&settings.unwrap_or_default()).allows(self.event, input) {
             return Ok(());
         }
         let transcript = input.transcript().ok_or("the agent names no transcript")?;
@@ -141,12 +141,12 @@ impl Called {
             session: input.session_id.clone(),
             transcript: transcript.to_owned(),
             event,
-            reason: input.why().map(str::to_owned),
+            reason: input.reason().map(str::to_owned),
             judge,
             destination: api.clone(),
         };
         let explained = |error: LearningError| format!("{error}; {}", error.hint());
-        let learning = Learning::open(&self.place).map_err(explained)?;
+        let learning = LearningDb::open(&self.place).map_err(explained)?;
         learning.enqueue(self.at, &queued).map_err(explained)?;
         self.start_worker(&api, judge)
     }
@@ -154,7 +154,7 @@ impl Called {
     /// What an outage or a reboot has left is learnt when the next session is used.
     fn start_worker_if_due(&self) -> Result<(), String> {
         let explained = |error: LearningError| format!("{error}; {}", error.hint());
-        let Some(learning) = Learning::open_existing(&self.place).map_err(explained)? else { return Ok(()) };
+        let Some(learning) = LearningDb::open_existing(&self.place).map_err(explained)? else { return Ok(()) };
         let (api, judge) = (destination(), JudgeKind::from(self.learning.judge));
         if learning.has_due(self.at, &api, judge).map_err(explained)? {
             self.start_worker(&api, judge)?;
@@ -168,7 +168,7 @@ impl Called {
 
     fn trouble(&self, what: &str) {
         // Whoever cannot write even this has other things to worry about.
-        let _ = note(&self.place, self.at, self.event.word(), what);
+        let _ = note(&self.place, self.at, self.event.as_str(), what);
     }
 }
 

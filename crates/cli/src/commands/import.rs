@@ -1,26 +1,26 @@
 //! `longhaul import`: takes in a run that was exported elsewhere.
 
 use super::export::{failure, left_out};
-use crate::args::{Global, ImportArgs, OutputFormat};
+use crate::args::{GlobalArgs, ImportArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::home;
-use crate::output::{self, talk};
-use longhaul::moving::{Arrival, CarriedSession, Destination, Imported, import as unpack};
+use crate::output::{self, print_status};
+use longhaul::moving::{WorkspaceMatch, SessionEntry, ImportDestination, Imported, import as unpack};
 use longhaul_core::{OutcomeKind, RunId};
 use serde::Serialize;
 
 /// What is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct TakenIn<'a> {
+pub struct ImportOutput<'a> {
     /// The run that was taken in.
     run: ImportedRun<'a>,
     /// The directory that the agent works in from now on.
     cwd: String,
     /// How the workspace got there.
-    workspace: ArrivalWord,
+    workspace: WorkspaceMatchWord,
     /// The agent's sessions that the run has worked on.
-    sessions: &'a [CarriedSession],
+    sessions: &'a [SessionEntry],
     /// The command that goes on with the run, or tells how it ended.
     next: String,
 }
@@ -41,7 +41,7 @@ struct ImportedRun<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-enum ArrivalWord {
+enum WorkspaceMatchWord {
     /// It came with the file.
     Unpacked,
     /// What is there is what was exported.
@@ -53,10 +53,10 @@ enum ArrivalWord {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn import(global: &Global, args: &ImportArgs) -> Result<u8, Failure> {
+pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     // Made by the run that comes, if it comes.
     let home = home::locate()?;
-    let destination = Destination {
+    let destination = ImportDestination {
         into: &args.into,
         as_is: args.as_is,
         allow_large: args.allow_large,
@@ -66,7 +66,7 @@ pub fn import(global: &Global, args: &ImportArgs) -> Result<u8, Failure> {
     print(&imported, output::format(global));
     if !global.quiet {
         for line in remarks(&imported) {
-            talk(&line);
+            print_status(&line);
         }
     }
     Ok(0)
@@ -81,7 +81,7 @@ fn print(imported: &Imported, format: OutputFormat) {
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
             let outcome = outcome.map(|outcome| outcome.kind);
-            output::pretty(&TakenIn {
+            output::pretty(&ImportOutput {
                 run: ImportedRun { id: dir.id(), dir: dir.path().display().to_string(), outcome },
                 cwd: cwd.display().to_string(),
                 workspace: arrival(*workspace),
@@ -100,12 +100,12 @@ fn next(imported: &Imported) -> String {
     format!("longhaul {command} {}", imported.dir.id())
 }
 
-fn arrival(arrival: Arrival) -> ArrivalWord {
+fn arrival(arrival: WorkspaceMatch) -> WorkspaceMatchWord {
     match arrival {
-        Arrival::Unpacked => ArrivalWord::Unpacked,
-        Arrival::Same => ArrivalWord::Same,
-        Arrival::Different => ArrivalWord::Different,
-        Arrival::Unknown => ArrivalWord::Unknown,
+        WorkspaceMatch::Unpacked => WorkspaceMatchWord::Unpacked,
+        WorkspaceMatch::Same => WorkspaceMatchWord::Same,
+        WorkspaceMatch::Different => WorkspaceMatchWord::Different,
+        WorkspaceMatch::Unknown => WorkspaceMatchWord::Unknown,
     }
 }
 
@@ -113,10 +113,10 @@ fn arrival(arrival: Arrival) -> ArrivalWord {
 fn remarks(imported: &Imported) -> Vec<String> {
     let cwd = imported.cwd.display();
     match imported.workspace {
-        Arrival::Unpacked => left_out(&imported.manifest),
-        Arrival::Same => Vec::new(),
-        Arrival::Different => vec![format!("the files in {cwd} are not those that were exported")],
-        Arrival::Unknown => {
+        WorkspaceMatch::Unpacked => left_out(&imported.manifest),
+        WorkspaceMatch::Same => Vec::new(),
+        WorkspaceMatch::Different => vec![format!("the files in {cwd} are not those that were exported")],
+        WorkspaceMatch::Unknown => {
             vec![format!("whether the files in {cwd} are those that the agent left, git cannot tell")]
         }
     }

@@ -8,7 +8,7 @@ mod source;
 use super::playbook::of_here;
 use crate::api_judge;
 use crate::args::keypoints::{ExtractArgs, KeypointsArgs, KeypointsCommand};
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
 use crate::output;
 use longhaul_playbook::keypoints::{Extraction, NewPoint};
@@ -16,13 +16,13 @@ use source::Source;
 use std::path::PathBuf;
 
 /// Carries out the command and returns its exit code.
-pub fn keypoints(global: &Global, args: &KeypointsArgs) -> Result<u8, Failure> {
+pub fn keypoints(global: &GlobalArgs, args: &KeypointsArgs) -> Result<u8, Failure> {
     match &args.command {
         KeypointsCommand::Extract(args) => Ok(extract(global, args)),
     }
 }
 
-fn extract(global: &Global, args: &ExtractArgs) -> u8 {
+fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
     let (extraction, code) = match Source::read(args) {
         Ok(source) => learn(global, args, &source),
         Err(failure) => failed(&failure),
@@ -36,7 +36,7 @@ fn extract(global: &Global, args: &ExtractArgs) -> u8 {
 }
 
 /// What a transcript teaches that can be read, and the exit code. What cannot be had now is queued.
-fn learn(global: &Global, args: &ExtractArgs, source: &Source) -> (Extraction, u8) {
+fn learn(global: &GlobalArgs, args: &ExtractArgs, source: &Source) -> (Extraction, u8) {
     let project = match project(source) {
         Ok(project) => project,
         Err(failure) => return failed(&failure),
@@ -62,7 +62,7 @@ fn project(source: &Source) -> Result<PathBuf, Failure> {
 }
 
 fn failed(failure: &Failure) -> (Extraction, u8) {
-    output::complain(&failure.error, failure.hint.as_deref());
+    output::print_error(&failure.error, failure.hint.as_deref());
     (Extraction::default(), failure.exit_code)
 }
 

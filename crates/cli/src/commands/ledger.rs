@@ -1,7 +1,7 @@
 //! `longhaul ledger`: the index of all runs made anew, or compared with their journals.
 
-use crate::args::{Global, LedgerArgs, LedgerCommand, OutputFormat};
-use crate::failure::{Failure, UNEXPECTED};
+use crate::args::{GlobalArgs, LedgerArgs, LedgerCommand, OutputFormat};
+use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::words::counted;
 use crate::{home, ledger, output};
 use longhaul_core::Span;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Carries out the command and returns its exit code.
-pub fn ledger(global: &Global, args: &LedgerArgs) -> Result<u8, Failure> {
+pub fn ledger(global: &GlobalArgs, args: &LedgerArgs) -> Result<u8, Failure> {
     let home = home::open()?;
     match args.command {
         LedgerCommand::Rebuild => rebuild(global, &home),
@@ -35,7 +35,7 @@ pub struct Rebuilt {
     ledger: String,
 }
 
-fn rebuild(global: &Global, home: &Home) -> Result<u8, Failure> {
+fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let begun = Instant::now();
     let anew = || Ledger::open(home, WAIT)?.rebuild();
     let made = match anew() {
@@ -74,7 +74,7 @@ pub struct Verified {
     differences: Vec<String>,
 }
 
-fn verify(global: &Global, home: &Home) -> Result<u8, Failure> {
+fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let mut differences = Vec::new();
     let ledger = Ledger::open(home, WAIT).map_err(|error| ledger::failure(&error))?;
     let runs = ledger.verify(|difference| differences.push(difference.to_string()));
@@ -92,5 +92,5 @@ fn verify(global: &Global, home: &Home) -> Result<u8, Failure> {
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&verified),
     }
-    Ok(if agrees { 0 } else { UNEXPECTED })
+    Ok(if agrees { 0 } else { UNEXPECTED_ERROR })
 }

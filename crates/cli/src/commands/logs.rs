@@ -7,7 +7,7 @@ mod messages;
 mod raw;
 mod wanted;
 
-use crate::args::{Global, LogsArgs, OutputFormat};
+use crate::args::{GlobalArgs, LogsArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
 use crate::home;
 use crate::output;
@@ -20,13 +20,13 @@ use raw::Raw;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use wanted::Wanted;
+use wanted::LogFilter;
 
 /// What is printed of a run. Each call goes on where the last one ended.
-trait Reading {
+trait LogReader {
     /// Prints what is there and was not printed. What the journal says of an attempt that has ended is in `attempts`: all
     /// of it was said.
-    fn read_on(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), Stopped>;
+    fn read_on(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError>;
 
     /// Whether anything was printed.
     fn has_shown(&self) -> bool;
@@ -36,26 +36,26 @@ trait Reading {
 }
 
 /// Why nothing more is printed.
-enum Stopped {
+enum ReadError {
     /// Nobody reads any more.
     Unread,
     Failed(StoreError),
 }
 
-impl From<io::Error> for Stopped {
+impl From<io::Error> for ReadError {
     /// Only the output fails so.
-    fn from(_: io::Error) -> Stopped {
-        Stopped::Unread
+    fn from(_: io::Error) -> ReadError {
+        ReadError::Unread
     }
 }
 
 /// Carries out the command and returns its exit code.
-pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
+pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     let dir = home::find_run(&home::locate()?, &args.run)?;
     // For people, also where they page through it: programs say what they want.
     let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
     check(args, format)?;
-    let wanted = Wanted { attempt: args.attempt, since: args.since };
+    let wanted = LogFilter { attempt: args.attempt, since: args.since };
     let mut attempts = Attempts::new(&dir);
     let read = attempts.read_on();
     if let Some(number) = wanted.attempt {
@@ -64,7 +64,7 @@ pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
     } else if args.follow || args.raw {
         read.map_err(|error| home::of_store(&error))?;
     }
-    let mut reading: Box<dyn Reading> = match format {
+    let mut reading: Box<dyn LogReader> = match format {
         _ if args.raw => Box::new(Raw::new(&dir, wanted, args.follow)),
         None | Some(OutputFormat::Text) => Box::new(Messages::as_text(&dir, wanted)),
         Some(OutputFormat::StreamJson) => Box::new(Messages::as_lines(&dir, wanted)),
@@ -85,14 +85,14 @@ pub fn logs(global: &Global, args: &LogsArgs) -> Result<u8, Failure> {
     };
     match stopped {
         Ok(()) => {}
-        Err(Stopped::Unread) => return Ok(0),
-        Err(Stopped::Failed(error)) => return Err(home::of_store(&error)),
+        Err(ReadError::Unread) => return Ok(0),
+        Err(ReadError::Failed(error)) => return Err(home::of_store(&error)),
     }
     // An error is kept for the end of the command.
     let _ = out.flush();
     if !reading.has_shown() && !global.quiet {
         let of_that = if wanted.is_all() { "" } else { " of what was asked for" };
-        output::talk(&format!("nothing{of_that} was said in run {} yet", dir.id()));
+        output::print_status(&format!("nothing{of_that} was said in run {} yet", dir.id()));
     }
     Ok(0)
 }
@@ -114,7 +114,7 @@ fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
 }
 
 /// Prints the messages as one array.
-fn array(dir: &RunDir, wanted: Wanted) -> Result<u8, Failure> {
+fn array(dir: &RunDir, wanted: LogFilter) -> Result<u8, Failure> {
     let mut out = BufWriter::new(out::printer());
     let (mut wanted, mut shown) = (wanted.filter(), 0_u64);
     let read = read_lines(&dir.transcript_path(), |line| {

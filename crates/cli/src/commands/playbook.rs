@@ -15,15 +15,15 @@ pub mod status;
 mod undo;
 mod uninstall;
 
-pub use inject::told;
+pub use inject::print_playbook;
 pub use place::{of_here, templates};
 
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::args::playbook::{PlaybookArgs, PlaybookCommand};
 use crate::failure::Failure;
 
 /// Carries out the command and returns its exit code.
-pub fn playbook(global: &Global, args: &PlaybookArgs) -> Result<u8, Failure> {
+pub fn playbook(global: &GlobalArgs, args: &PlaybookArgs) -> Result<u8, Failure> {
     match &args.command {
         PlaybookCommand::Show(args) => show::show(global, args),
         PlaybookCommand::Inject(args) => inject::inject(global, args),

@@ -10,30 +10,30 @@ use super::run::failure;
 use super::runs::{Row, table};
 use super::show::print_end;
 use super::watchdog::environment;
-use crate::args::{Global, OutputFormat, RecoverArgs};
+use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
 use crate::learning::{destination, start_worker};
 use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
 use crate::output::pager::page;
-use crate::output::paint::Paint;
-use crate::output::screen::Screen;
+use crate::output::paint::Colors;
+use crate::output::screen::ProgressDisplay;
 use crate::output::stream::Stream;
-use crate::output::{self, talk};
+use crate::output::{self, print_status};
 use crate::signals;
-use crate::telemetry::{Sending, Voice, telling};
+use crate::telemetry::{TelemetryHandle, TelemetryExporter, telling};
 use crate::{home, learning, notify, runtime};
-use longhaul::{Observer, Report, recover as take_over, recoverable};
-use longhaul_core::{By, Outcome, OutcomeKind, Span};
+use longhaul::{Observer, RunReport, recover as take_over, recoverable};
+use longhaul_core::{CancelSource, Outcome, OutcomeKind, Span};
 use longhaul_playbook::learning::JudgeKind;
-use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
 use std::fs;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, LocalSet};
 
 /// Carries out the command and returns its exit code.
-pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
+pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = home::locate()?;
     if args.install || args.print {
@@ -57,11 +57,11 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
         go_on_learning(&home, global);
     }
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
-        talk("nothing to recover: every run has ended or is supervised");
+        print_status("nothing to recover: every run has ended or is supervised");
     }
     notify::check(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
-    let sending = Sending::start(global);
+    let sending = TelemetryHandle::start(global);
     let ended = carry_on(&home, runs, (global, args), format, (events.as_ref(), &sending));
     events::close(events, global);
     sending.close(global);
@@ -75,38 +75,38 @@ pub fn recover(global: &Global, args: &RecoverArgs) -> Result<u8, Failure> {
 }
 
 /// Starts a worker for what sessions have left to be learnt from, if some of it is due. No run waits for that.
-fn go_on_learning(home: &Home, global: &Global) {
-    let place = LearningPlace::in_home(home.path());
-    let Ok(Some(learning)) = Learning::open_existing(&place) else { return };
+fn go_on_learning(home: &Home, global: &GlobalArgs) {
+    let place = LearningPaths::in_home(home.path());
+    let Ok(Some(learning)) = LearningDb::open_existing(&place) else { return };
     let api = destination();
     for judge in JudgeKind::ALL {
         let is_due = learning.has_due(output::now(), &api, *judge).unwrap_or(false);
         if is_due && start_worker(&place, &api, *judge).is_ok() && !global.quiet {
-            talk("learning from past sessions goes on in the background: longhaul playbook status");
+            print_status("learning from past sessions goes on in the background: longhaul playbook status");
         }
     }
 }
 
 /// An id a line for programs; for people, since when each goes on, and what it is about.
-fn list(runs: &[RunDir], global: &Global) {
+fn list(runs: &[RunDir], global: &GlobalArgs) {
     if !output::out::stdout_is_terminal() {
         runs.iter().for_each(|run| output::print_text(&format!("{}\n", run.id())));
     } else if runs.is_empty() {
-        talk("nothing to recover: every run has ended or is supervised");
+        print_status("nothing to recover: every run has ended or is supervised");
     } else {
         let rows: Vec<Row> = runs.iter().map(|run| Row::new(LedgerEntry::read(run).run)).collect();
         let rows: Vec<_> = rows.iter().map(|row| (row, None)).collect();
-        page(global, &table::runs(&rows, output::now(), output::width(), Paint::stdout()));
+        page(global, &table::runs(&rows, output::now(), output::width(), Colors::stdout()));
     }
 }
 
 /// Every run to go on with. One that nobody has touched for long is the user's to decide on: it may
 /// have been given up on purpose, and going on costs money.
-fn all(home: &Home, within: Option<Span>, global: &Global) -> Result<Vec<RunDir>, Failure> {
+fn all(home: &Home, within: Option<Span>, global: &GlobalArgs) -> Result<Vec<RunDir>, Failure> {
     let runs = recoverable(home).map_err(|error| home::of_store(&error))?;
     let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, within));
     for run in old.iter().filter(|_| !global.quiet) {
-        talk(&format!(
+        print_status(&format!(
             "left alone: {} was last active {} ago; `longhaul recover {0}` goes on with it",
             run.id(),
             age(run)
@@ -122,7 +122,7 @@ fn complain_of_unreadable(home: &Home, within: Option<Span>) -> Result<Vec<u8>, 
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
     let failures = open.filter(|run| is_recent(run, within)).filter_map(|run| {
         let failure = home::of_store(&Journal::load(&run.journal_path()).err()?);
-        output::complain(&failure.error, failure.hint.as_deref());
+        output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
     });
     Ok(failures.collect())
@@ -145,9 +145,9 @@ fn age(run: &RunDir) -> Span {
 fn carry_on(
     home: &Home,
     runs: Vec<RunDir>,
-    (global, args): (&Global, &RecoverArgs),
+    (global, args): (&GlobalArgs, &RecoverArgs),
     format: OutputFormat,
-    (events, sending): (Option<&Writer>, &Sending),
+    (events, sending): (Option<&Writer>, &TelemetryHandle),
 ) -> Result<Vec<u8>, Failure> {
     let prints = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
@@ -161,13 +161,13 @@ fn carry_on(
             let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
             senders.push(sender);
             let (home, told) =
-                (home.clone(), (args.notify.named(), events.map(Writer::queue), sending.voice()));
+                (home.clone(), (args.notify.commands(), events.map(Writer::queue), sending.voice()));
             let shown =
-                if alone { Screen::new(global, true) } else { Screen::among_others(global, dir.id()) };
+                if alone { ProgressDisplay::new(global, true) } else { ProgressDisplay::prefixed(global, dir.id()) };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::of_plan(global, &plan));
             supervised.spawn_local(async move {
                 let ended = one(&home, dir, (shown, format), told, cancels).await;
-                lifecycle.iter().for_each(|lifecycle| lifecycle.tell_end(&ended));
+                lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&ended));
                 ended
             });
         }
@@ -191,7 +191,7 @@ fn carry_on(
                 }
                 Err(failure) if alone => return Err(failure),
                 Err(failure) => {
-                    output::complain(&failure.error, failure.hint.as_deref());
+                    output::print_error(&failure.error, failure.hint.as_deref());
                     codes.push(failure.exit_code);
                 }
             }
@@ -203,10 +203,10 @@ fn carry_on(
 async fn one(
     home: &Home,
     dir: RunDir,
-    (mut screen, format): (Screen, OutputFormat),
-    (notify, events, voice): (Option<Vec<String>>, Option<Queue>, Voice),
-    cancels: mpsc::Receiver<By>,
-) -> Result<Report, Failure> {
+    (mut screen, format): (ProgressDisplay, OutputFormat),
+    (notify, events, voice): (Option<Vec<String>>, Option<Queue>, TelemetryExporter),
+    cancels: mpsc::Receiver<CancelSource>,
+) -> Result<RunReport, Failure> {
     let mut stream;
     let observer: &mut dyn Observer = match format {
         OutputFormat::StreamJson => {

@@ -16,11 +16,11 @@ mod text;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub use model::Report as Printed;
+pub use model::ReportData as Printed;
 
-use crate::args::{Global, OutputFormat, ReportArgs};
+use crate::args::{GlobalArgs, OutputFormat, ReportArgs};
 use crate::failure::Failure;
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use crate::output::text::short_count;
 use crate::output::words::{counted, money};
 use crate::{home, output};
@@ -28,46 +28,46 @@ use destination::Destination;
 use figures::cost;
 use jiff::Zoned;
 use longhaul_core::{Moment, Span, Usd};
-use model::{Asked, Report, ReportRun};
+use model::{ReportScope, ReportData, ReportRun};
 use std::path::Path;
-use story::Attempt;
+use story::TimelineAttempt;
 
 // What a report tells of that is asked for nothing else: one is made each morning.
 const LAST: Span = Span::from_hours(24);
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ReportFormat {
     Page,
     Text,
     Json,
 }
 
 /// Carries out the command and returns its exit code.
-pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
+pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let form = form(global, args)?;
     let home = home::locate()?;
     let destination = match (&args.output, form) {
-        (Some(path), _) => Destination::of(path)?,
-        (None, Form::Page) => Destination::in_home(&home, &format!("report-{}.html", now.date()))?,
-        (None, Form::Text | Form::Json) => Destination::Stdout,
+        (Some(path), _) => Destination::new(path)?,
+        (None, ReportFormat::Page) => Destination::in_home(&home, &format!("report-{}.html", now.date()))?,
+        (None, ReportFormat::Text | ReportFormat::Json) => Destination::Stdout,
     };
     let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
     let (asked, read) = match &args.run {
         Some(asked) => {
             let dir = home::find_run(&home, asked)?;
-            (Asked { run: Some(dir.id().to_string()), since: None }, vec![gather::one(&dir, at)])
+            (ReportScope { run: Some(dir.id().to_string()), since: None }, vec![gather::one(&dir, at)])
         }
-        None => (Asked { run: None, since: Some(since) }, gather::since(&home, since, at)?),
+        None => (ReportScope { run: None, since: Some(since) }, gather::since(&home, since, at)?),
     };
-    let report = Report::of(asked, read, at, now.time_zone());
-    let clock = Clock::here();
+    let report = ReportData::new(asked, read, at, now.time_zone());
+    let clock = TimeFormat::here();
     let written = match form {
-        Form::Page => html::page(&report, &clock),
-        Form::Text => text::text(&report, &clock),
-        Form::Json => output::pretty(&report),
+        ReportFormat::Page => html::page(&report, &clock),
+        ReportFormat::Text => text::text(&report, &clock),
+        ReportFormat::Json => output::pretty(&report),
     };
     if let Some(path) = destination.write(&written)? {
         output::print_text(&format!("{}\n", path.display()));
@@ -75,18 +75,18 @@ pub fn report(global: &Global, args: &ReportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn form(global: &Global, args: &ReportArgs) -> Result<Form, Failure> {
+fn form(global: &GlobalArgs, args: &ReportArgs) -> Result<ReportFormat, Failure> {
     match (args.text, global.output_format) {
         (true, Some(OutputFormat::Json | OutputFormat::StreamJson)) => Err(Failure::usage(
             "a report is text or JSON, not both",
             "leave out --text, --json or --output-format",
         )),
         // What is called a page is one, whatever else is printed as text.
-        (false, Some(OutputFormat::Text)) if is_page(args) => Ok(Form::Page),
-        (true, None | Some(OutputFormat::Text)) | (false, Some(OutputFormat::Text)) => Ok(Form::Text),
-        (false, Some(OutputFormat::Json | OutputFormat::StreamJson)) => Ok(Form::Json),
+        (false, Some(OutputFormat::Text)) if is_page(args) => Ok(ReportFormat::Page),
+        (true, None | Some(OutputFormat::Text)) | (false, Some(OutputFormat::Text)) => Ok(ReportFormat::Text),
+        (false, Some(OutputFormat::Json | OutputFormat::StreamJson)) => Ok(ReportFormat::Json),
         // Wherever its name is printed to: a page is what is asked for by nothing else.
-        (false, None) => Ok(Form::Page),
+        (false, None) => Ok(ReportFormat::Page),
     }
 }
 
@@ -96,7 +96,7 @@ fn is_page(args: &ReportArgs) -> bool {
 }
 
 /// What a report is about.
-fn about(report: &Report, clock: &Clock) -> String {
+fn about(report: &ReportData, clock: &TimeFormat) -> String {
     let runs = match (&report.run, report.since) {
         (Some(run), _) => format!("Run {run}"),
         (None, Some(since)) => {
@@ -108,7 +108,7 @@ fn about(report: &Report, clock: &Clock) -> String {
 }
 
 /// What must be known to read the money of the summary.
-fn remarks(report: &Report) -> Vec<String> {
+fn remarks(report: &ReportData) -> Vec<String> {
     let mut remarks = Vec::new();
     if report.summary.cost_before > Usd::ZERO {
         remarks.push(format!(
@@ -130,7 +130,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// How a run ended or where it stands, and when something will happen.
-fn because(run: &ReportRun, clock: &Clock) -> String {
+fn because(run: &ReportRun, clock: &TimeFormat) -> String {
     let when = run.retry_at.map(|at| match run.outcome {
         Some(_) => format!("; trying again makes sense at {}", clock.short(at)),
         None => format!("; until {}", clock.short(at)),
@@ -139,7 +139,7 @@ fn because(run: &ReportRun, clock: &Clock) -> String {
 }
 
 /// A run in figures.
-fn facts(run: &ReportRun, clock: &Clock) -> String {
+fn facts(run: &ReportRun, clock: &TimeFormat) -> String {
     let mut facts =
         vec![format!("began {}", clock.short(run.began_at)), counted(run.attempts_total.into(), "attempt")];
     facts.push(format!("took {}", run.wall));
@@ -162,13 +162,13 @@ fn place(run: &ReportRun) -> String {
 }
 
 /// How long an attempt took.
-fn took(attempt: &Attempt) -> String {
+fn took(attempt: &TimelineAttempt) -> String {
     attempt.ended_at.map_or_else(|| "-".to_owned(), |ended| ended.since(attempt.began_at).to_string())
 }
 
 /// How an attempt began and ended, and how long the run waited then.
-fn ending(attempt: &Attempt, run: &ReportRun) -> String {
-    let began = output::words::rung(attempt.rung, attempt.because);
+fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
+    let began = output::words::strategy_text(attempt.strategy, attempt.because);
     let last = run.attempts.last().is_some_and(|last| last.number == attempt.number);
     let waited = match attempt.waited {
         Span::ZERO => String::new(),

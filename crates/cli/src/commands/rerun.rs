@@ -1,12 +1,12 @@
 //! `longhaul rerun`: the same task once more, as a new run in a new session, under the same policy. Of several, one after
 //! the other.
 
-use super::run::{Shown, carry, failure};
-use super::watchdog::equipped;
-use crate::args::{ChangeArgs, Global, OutputFormat, RerunArgs};
+use super::run::{DisplayOptions, supervise_and_print, failure};
+use super::watchdog::with_own_programs;
+use crate::args::{ChangeArgs, GlobalArgs, OutputFormat, RerunArgs};
 use crate::failure::Failure;
 use crate::{changes, home, ledger, output};
-use longhaul::{Observer, Request, RunError, again, supervise};
+use longhaul::{Observer, RunRequest, RunError, rerun_request, supervise};
 use longhaul_core::{Moment, Outcome, OutcomeKind};
 use longhaul_store::{Home, LedgerRun, Plan, RunDir, RunFilter, RunState};
 use serde::Serialize;
@@ -18,15 +18,15 @@ const SINCE_MS: u64 = 24 * 3_600_000;
 /// What `--dry-run` prints. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Listed {
+pub struct RerunPlan {
     /// What would be carried out, in this order.
-    runs: Vec<Wanted>,
+    runs: Vec<RerunTarget>,
 }
 
 /// A task that would be carried out once more.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Wanted {
+struct RerunTarget {
     /// The run that it was carried out by.
     id: String,
     /// The directory that it worked in, and would work in again.
@@ -36,7 +36,7 @@ struct Wanted {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn rerun(global: &Global, args: &RerunArgs) -> Result<u8, Failure> {
+pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let home = home::locate()?;
     let dirs = if args.failed { failed(&home, args.since)? } else { named(&home, &args.runs)? };
     for dir in &dirs {
@@ -46,7 +46,7 @@ pub fn rerun(global: &Global, args: &RerunArgs) -> Result<u8, Failure> {
         return tell(global, &dirs);
     }
     if dirs.is_empty() {
-        output::talk("no task failed last");
+        output::print_status("no task failed last");
     }
     let (several, mut code) = (dirs.len() > 1, 0);
     let wanted = dirs.into_iter().map(|dir| requested(&args.changes, &home, &dir));
@@ -63,17 +63,17 @@ pub fn rerun(global: &Global, args: &RerunArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn requested(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, Request), Failure> {
+fn requested(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, RunRequest), Failure> {
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     let changes = changes::of(args, &plan, None)?;
-    let request = again(home.clone(), dir, changes).map_err(|error| failure(RunError::Refused(error)))?;
+    let request = rerun_request(home.clone(), dir, changes).map_err(|error| failure(RunError::NotStarted(error)))?;
     Ok((plan, request))
 }
 
-fn carry_out(global: &Global, plan: &Plan, request: Request) -> Result<u8, Failure> {
-    let request = equipped(request, plan);
+fn carry_out(global: &GlobalArgs, plan: &Plan, request: RunRequest) -> Result<u8, Failure> {
+    let request = with_own_programs(request, plan);
     let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    carry(global, Shown::to(false, None), supervised)
+    supervise_and_print(global, DisplayOptions::to(false, None), supervised)
 }
 
 fn incomplete() -> u8 {
@@ -98,7 +98,7 @@ fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
 
 fn has_failed(run: &LedgerRun) -> bool {
     let has_failed = |kind| match kind {
-        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended | OutcomeKind::Refused => false,
+        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended | OutcomeKind::NotStarted => false,
         OutcomeKind::Failed
         | OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime
@@ -108,7 +108,7 @@ fn has_failed(run: &LedgerRun) -> bool {
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater => true,
     };
-    run.state == RunState::Over && run.outcome.is_some_and(has_failed)
+    run.state == RunState::Finished && run.outcome.is_some_and(has_failed)
 }
 
 /// A run that worked in a place of its own would find there what it left.
@@ -120,22 +120,22 @@ fn check_place(dir: &RunDir) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tell(global: &Global, dirs: &[RunDir]) -> Result<u8, Failure> {
+fn tell(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
     let wanted = dirs.iter().map(|dir| {
         let plan = dir.plan().map_err(|error| home::of_store(&error))?;
         let cwd = plan.cwd.as_path().display().to_string();
-        Ok(Wanted { id: dir.id().to_string(), cwd, task: plan.prompt.text })
+        Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.prompt.text })
     });
-    let wanted = wanted.collect::<Result<Vec<Wanted>, Failure>>()?;
+    let wanted = wanted.collect::<Result<Vec<RerunTarget>, Failure>>()?;
     match output::format(global) {
         OutputFormat::Text => {
-            let line = |wanted: &Wanted| {
+            let line = |wanted: &RerunTarget| {
                 let task = wanted.task.split_whitespace().collect::<Vec<_>>().join(" ");
                 output::text::cut(&format!("{}  {}: {task}", wanted.id, wanted.cwd), output::width()) + "\n"
             };
             output::print_text(&wanted.iter().map(line).collect::<String>());
         }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Listed { runs: wanted }),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&RerunPlan { runs: wanted }),
     }
     Ok(0)
 }

@@ -9,16 +9,16 @@ mod workspace;
 use super::{detach, resume, run};
 use crate::args::OutputFormat;
 use crate::args::{
-    AgentArgs, ChangeArgs, Global, KeepGoingArgs, LimitArgs, PolicyArgs, PolicyValueArgs, ResearchArgs,
+    AgentArgs, ChangeArgs, GlobalArgs, KeepGoingArgs, LimitArgs, PolicyArgs, PolicyValueArgs, ResearchArgs,
     ResumeArgs, RunArgs, WrapUpArgs,
 };
 use crate::failure::{Failure, USAGE};
 use crate::output::events;
 use crate::{changes, guards, home, output, tables};
-use longhaul_agent::{About, Reason, SEED_TOKENS_MAX, UrlPattern, estimated_tokens, seed};
+use longhaul_agent::{HandoffContext, HandoffReason, HANDOFF_TOKENS_MAX, UrlPattern, estimated_tokens, handoff_prompt};
 use longhaul_core::{Preset, Span, Usd};
 use longhaul_store::{Inherited, Plan, RunDir};
-use past::Past;
+use past::ResearchGymRun;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,14 +31,14 @@ const BUDGET: Usd = Usd(10_000_000);
 /// What the going on of a run would be, as it is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct GoingOn {
+pub struct ResumeDryRun {
     /// The command that would be carried out in its place.
-    command: Typed,
+    command: TypedCommand,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Typed {
+struct TypedCommand {
     /// The program.
     program: &'static str,
     /// Its arguments.
@@ -52,7 +52,7 @@ const PERMISSION_MODE: &str = "bypassPermissions";
 const TASK_HINT: &str = "name the folder of a task: longhaul research tasks/test/continual-learning";
 
 /// Carries out the command and returns its exit code.
-pub fn research(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
+pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     check_runtime(args)?;
     if args.detach {
         return detach::start(global);
@@ -84,23 +84,23 @@ fn check_runtime(args: &ResearchArgs) -> Result<(), Failure> {
 
 /// What a run may use: nothing is unlimited.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct RequestedTotals {
     budget: Option<Usd>,
     time: Span,
 }
 
-impl Wanted {
-    fn of(args: &ResearchArgs) -> Wanted {
+impl RequestedTotals {
+    fn new(args: &ResearchArgs) -> RequestedTotals {
         let budget = args.budget.unwrap_or(BUDGET);
-        Wanted { budget: Some(budget).filter(|usd| *usd > Usd::ZERO), time: args.hours.unwrap_or(HOURS) }
+        RequestedTotals { budget: Some(budget).filter(|usd| *usd > Usd::ZERO), time: args.hours.unwrap_or(HOURS) }
     }
 }
 
 /// A run of a task, in a copy of its folder.
-fn begin(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
+fn begin(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     let named = args.task_dir.as_deref().unwrap_or(Path::new(""));
     let task = Task::read(named, args.idea_hint)?;
-    let wanted = Wanted::of(args);
+    let wanted = RequestedTotals::new(args);
     let block_urls = blocked(args, task.blocked.clone())?;
     let words = prompt::of(&task, wanted, !block_urls.is_empty());
     let run = RunArgs {
@@ -121,27 +121,27 @@ fn begin(global: &Global, args: &ResearchArgs) -> Result<u8, Failure> {
     prepared.order.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.carry_out(global, run::Shown::to(args.detached, events))
+    prepared.start(global, run::DisplayOptions::to(args.detached, events))
 }
 
 /// A run that goes on with what a run of ResearchGym's own has left: where that worked, and with what of its limits is
 /// left.
-fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Failure> {
-    let past = Past::read(dir)?;
+fn take_over(global: &GlobalArgs, args: &ResearchArgs, dir: &Path) -> Result<u8, Failure> {
+    let past = ResearchGymRun::read(dir)?;
     let task = Task::read(args.task_dir.as_deref().unwrap_or(&past.workspace), args.idea_hint)?;
-    let left = past.left(Wanted::of(args))?;
+    let left = past.left(RequestedTotals::new(args))?;
     let block_urls = blocked(args, past.blocked.iter().chain(&task.blocked).cloned().collect())?;
     let words = prompt::of(&task, left, !block_urls.is_empty());
     // ResearchGym never continues a session from another run. Without a transcript the work starts from the workspace.
     let words = match &args.resume_session {
         Some(_) => words,
         None => {
-            let about = About {
+            let about = HandoffContext {
                 money_left: left.budget,
                 time_left: Some(left.time),
-                ..About::unlimited(&words, Reason::Text("it was another harness's"))
+                ..HandoffContext::unlimited(&words, HandoffReason::Text("it was another harness's"))
             };
-            seed(&past.transcript, &about, SEED_TOKENS_MAX + estimated_tokens(&words))
+            handoff_prompt(&past.transcript, &about, HANDOFF_TOKENS_MAX + estimated_tokens(&words))
         }
     };
     let run = RunArgs {
@@ -159,11 +159,11 @@ fn take_over(global: &Global, args: &ResearchArgs, dir: &Path) -> Result<u8, Fai
         return prepared.print(output::format(global));
     }
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.carry_out(global, run::Shown::to(args.detached, events))
+    prepared.start(global, run::DisplayOptions::to(args.detached, events))
 }
 
 /// One of our own runs goes on in its session.
-fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failure> {
+fn go_on(global: &GlobalArgs, args: &ResearchArgs, asked: &str) -> Result<u8, Failure> {
     let dir = home::find_run(&home::locate()?, asked)?;
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     check_unchanged(args, &dir, &plan)?;
@@ -186,7 +186,7 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
         detached: args.detached,
         changes: ChangeArgs {
             limits: LimitArgs {
-                budget: args.budget.map(|usd| usd.less(cost)),
+                budget: args.budget.map(|usd| usd.saturating_sub(cost)),
                 time_limit: args.hours.map(|time| time - active),
                 ..LimitArgs::default()
             },
@@ -198,7 +198,7 @@ fn go_on(global: &Global, args: &ResearchArgs, asked: &str) -> Result<u8, Failur
     };
     // In this command's words, before it is said in the other's.
     let limits = changes::of(&resume.changes, &plan, None)
-        .and_then(|changes| changes.policy.map_or(Ok(()), |policy| resume::check_left(&policy, &dir)));
+        .and_then(|changes| changes.policy.map_or(Ok(()), |policy| resume::require_remaining(&policy, &dir)));
     limits.map_err(|failure| match failure.exit_code {
         USAGE => Failure { hint: Some(past::TOTALS.to_owned()), ..failure },
         _ => failure,
@@ -252,7 +252,7 @@ fn contains(runs: &Path, dir: &Path) -> bool {
 fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     let mut words = vec!["resume".to_owned(), resume.run.clone()];
     if let Some(usd) = resume.changes.limits.budget {
-        words.extend(["--budget".to_owned(), usd.dollars().to_string()]);
+        words.extend(["--budget".to_owned(), usd.as_dollars().to_string()]);
     }
     if let Some(time) = resume.changes.limits.time_limit {
         words.extend(["--time-limit".to_owned(), format!("{}ms", time.millis())]);
@@ -263,7 +263,7 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     words.extend(resume.prompt.clone());
     output::print_text(&match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
-            output::pretty(&GoingOn { command: Typed { program: "longhaul", args: words } })
+            output::pretty(&ResumeDryRun { command: TypedCommand { program: "longhaul", args: words } })
         }
         OutputFormat::Text => {
             let words: Vec<_> = words.iter().map(|word| longhaul::quoted(word)).collect();
@@ -290,14 +290,14 @@ fn blocked(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<Url
 fn run_args(
     args: &ResearchArgs,
     prompt: String,
-    (cwd, limits, block_urls): (&Path, Wanted, Vec<UrlPattern>),
+    (cwd, limits, block_urls): (&Path, RequestedTotals, Vec<UrlPattern>),
 ) -> RunArgs {
     let mode = args.permission_mode.clone().unwrap_or_else(|| PERMISSION_MODE.to_owned());
     // The preset holds a minute back, which is too much of a few.
     let is_short = limits.time <= Span::from_mins(2);
     RunArgs {
         // What was told of earlier work is a part of the task from now on, and leaves room for an account of ours.
-        seed_tokens: SEED_TOKENS_MAX + estimated_tokens(&prompt),
+        seed_tokens: HANDOFF_TOKENS_MAX + estimated_tokens(&prompt),
         prompt: Some(prompt),
         agent: AgentArgs {
             model: args.model.clone(),

@@ -1,21 +1,21 @@
 //! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
 
-use super::run::{Shown, carry, failure, warn_of_neighbor};
-use super::watchdog::{environment, equipped};
-use crate::args::{Global, ResumeArgs};
+use super::run::{DisplayOptions, supervise_and_print, failure, warn_of_neighbor};
+use super::watchdog::{environment, with_own_programs};
+use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
-use crate::output::{events, talk};
+use crate::output::{events, print_status};
 use crate::{changes, home, limits, prompt};
-use longhaul::{GoingOn, Observer, PlanChanges, RunError, branch, resume as go_on, supervise};
-use longhaul_core::{Ask, OutcomeKind, Policy, Run, RunId};
+use longhaul::{ResumeOptions, Observer, PlanChanges, RunError, fork_request, resume as go_on, supervise};
+use longhaul_core::{ResumeRequest, OutcomeKind, Policy, Run, RunId};
 use longhaul_store::{Home, Journal, Plan, RunDir};
 
 // A fork without words of its own goes on with what it was branched off from.
 const GO_ON: &str = "Continue with the task.";
 
 /// Carries out the command and returns its exit code.
-pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
+pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.detach {
         return super::detach::start(global);
     }
@@ -35,39 +35,39 @@ pub fn resume(global: &Global, args: &ResumeArgs) -> Result<u8, Failure> {
         return fork(global, args, home, &dir, asked, changes);
     }
     let ask = match (asked, args.again) {
-        (Some(text), _) => Ask::Prompt(text),
-        (None, true) => Ask::Again,
+        (Some(text), _) => ResumeRequest::Prompt(text),
+        (None, true) => ResumeRequest::RepeatTask,
         (None, false) => {
             check_unfinished(&dir)?;
-            tell_of_death(&dir, global)?;
-            Ask::Continue
+            print_supervisor_death(&dir, global)?;
+            ResumeRequest::Continue
         }
     };
     if let Some(policy) = &changes.policy {
-        check_left(policy, &dir)?;
+        require_remaining(policy, &dir)?;
     }
-    let going_on = GoingOn { ask, changes };
+    let going_on = ResumeOptions { request: ask, changes };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         go_on(&home, dir, going_on, environment(), observer, cancels).await
     };
-    carry(global, shown(global, args, &plan)?, resumed)
+    supervise_and_print(global, shown(global, args, &plan)?, resumed)
 }
 
-fn shown(global: &Global, args: &ResumeArgs, plan: &Plan) -> Result<Shown, Failure> {
+fn shown(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Result<DisplayOptions, Failure> {
     let events = events::open(&args.events, global, args.detached)?;
     let lifecycle = Lifecycle::of_plan(global, plan).filter(|_| !args.detached);
-    Ok(Shown { lifecycle, ..Shown::to(args.detached, events) })
+    Ok(DisplayOptions { lifecycle, ..DisplayOptions::to(args.detached, events) })
 }
 
 fn fork(
-    global: &Global,
+    global: &GlobalArgs,
     args: &ResumeArgs,
     home: Home,
     dir: &RunDir,
     asked: Option<String>,
     changes: PlanChanges,
 ) -> Result<u8, Failure> {
-    let refused = |error| failure(RunError::Refused(error));
+    let refused = |error| failure(RunError::NotStarted(error));
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     let prompt = match (asked, args.again) {
         (Some(text), _) => text,
@@ -78,16 +78,16 @@ fn fork(
         }
     };
     // A new run, which has all its limits before it.
-    let request = equipped(branch(home, dir, prompt, changes).map_err(refused)?, &plan);
+    let request = with_own_programs(fork_request(home, dir, prompt, changes).map_err(refused)?, &plan);
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    carry(global, shown(global, args, &plan)?, branched)
+    supervise_and_print(global, shown(global, args, &plan)?, branched)
 }
 
 /// Rejects limits that leave the run nothing to continue with.
-pub fn check_left(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
+pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     let before = dir.plan().map_err(|error| home::of_store(&error))?.policy;
-    limits::check_left(dir.id(), &Run::replay(history.records()), policy, &before)
+    limits::require_remaining(dir.id(), &Run::replay(history.records()), policy, &before)
 }
 
 /// Work that is done does not go on by itself.
@@ -96,12 +96,12 @@ fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
 }
 
 /// A run that is not over, and that nobody supervises, goes on as by `longhaul recover`: not in silence.
-fn tell_of_death(dir: &RunDir, global: &Global) -> Result<(), Failure> {
-    let is_held = Journal::is_held(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failure> {
+    let is_held = Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     let is_over = Run::replay(history.records()).state().outcome().is_some();
     if !is_held && !is_over && !global.quiet {
-        talk(&format!("the supervisor of run {} has died; going on, as by `longhaul recover`", dir.id()));
+        print_status(&format!("the supervisor of run {} has died; going on, as by `longhaul recover`", dir.id()));
     }
     Ok(())
 }
@@ -117,5 +117,5 @@ fn done(run: &RunId) -> Failure {
     let hint = format!(
         "`longhaul resume {run} --again` repeats the task in the same session; a PROMPT in place of `--again` asks for more"
     );
-    Failure::refused(format!("resume run {run}: it has ended as done"), hint, None)
+    Failure::not_started(format!("resume run {run}: it has ended as done"), hint, None)
 }

@@ -5,28 +5,28 @@ mod keyed;
 use super::finish_tool;
 use super::runs::table::outcome_meaning;
 use super::show::{finish, print_end};
-use crate::args::{Global, OutputFormat, RunArgs};
-use crate::config::Configured;
+use crate::args::{GlobalArgs, OutputFormat, RunArgs};
+use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
 use crate::output::events::{self, Events, Writer};
 use crate::output::lifecycle::Lifecycle;
-use crate::output::paint::Meaning;
-use crate::output::screen::Screen;
+use crate::output::paint::Style;
+use crate::output::screen::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, words};
 use crate::policy::{ResolvedPolicy, resolve};
-use crate::telemetry::{Sending, telling};
+use crate::telemetry::{TelemetryHandle, telling};
 use crate::{
     agent_settings, checks, guards, home, keep_going, learning, limits, network, notify, prompt, runtime,
     signals, tables,
 };
 use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{
-    GoingOn, Observer, PlanChanges, Report, Request, RunError, SessionChoice, SuperviseError, supervise,
+    ResumeOptions, Observer, PlanChanges, RunReport, RunRequest, RunError, SessionChoice, SuperviseError, supervise,
 };
 use longhaul_agent::claude::{Claude, RESERVED};
-use longhaul_agent::{Order, Program, near, researchgym};
-use longhaul_core::{Ask, By, Fault, OutcomeKind, Policy, Preset, Run, RunId, SessionId, SessionLoss};
+use longhaul_agent::{AgentSpec, Program, did_you_mean, researchgym};
+use longhaul_core::{ResumeRequest, CancelSource, Fault, OutcomeKind, Policy, Preset, Run, RunId, SessionId, SessionLoss};
 use longhaul_store::{Harness, Home, Inherited, Journal, Placement, RunDir};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +39,7 @@ const NEIGHBORS_MAX: usize = 100;
 const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
 
 /// Carries out the command and returns its exit code.
-pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
+pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if !args.dry_run && !args.detached && args.key.is_none() && !global.quiet {
         warn_of_neighbor(&cwd(args)?, None);
     }
@@ -56,7 +56,7 @@ pub fn run(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
 }
 
 /// Starts a new run.
-fn start(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
+fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let lifecycle =
         |prompt: &str| Lifecycle::of_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
@@ -74,7 +74,7 @@ fn start(global: &Global, args: &RunArgs) -> Result<u8, Failure> {
     }
     let events = events::open(&args.events, global, args.detached)?;
     let lifecycle = lifecycle(&prepared.order.prompt);
-    prepared.carry_out(global, Shown { lifecycle, ..Shown::to(args.detached, events) })
+    prepared.start(global, DisplayOptions { lifecycle, ..DisplayOptions::to(args.detached, events) })
 }
 
 /// Warns of another run that works in this directory: both change the same files.
@@ -86,7 +86,7 @@ pub fn warn_of_neighbor(cwd: &Path, own: Option<&RunId>) {
     };
     let is_here = |run: &RunDir| {
         own != Some(run.id())
-            && Journal::is_held(&run.journal_path()).unwrap_or(false)
+            && Journal::is_locked(&run.journal_path()).unwrap_or(false)
             && run.plan().is_ok_and(|plan| plan.cwd.as_path() == cwd)
     };
     if let Some(other) = runs.take(NEIGHBORS_MAX).find(is_here) {
@@ -94,13 +94,13 @@ pub fn warn_of_neighbor(cwd: &Path, own: Option<&RunId>) {
             "follow it with `longhaul logs {0} --follow`, end it with `longhaul cancel {0}`",
             other.id()
         );
-        output::warn(&format!("another run, {}, works in this directory", other.id()), Some(&hint));
+        output::print_warning(&format!("another run, {}, works in this directory", other.id()), Some(&hint));
     }
 }
 
 /// All that a run needs, and nothing started.
-pub struct Prepared {
-    pub order: Order,
+pub struct PreparedRun {
+    pub order: AgentSpec,
     pub session: SessionChoice,
     pub placement: Placement,
     pub inherited: Option<Inherited>,
@@ -112,9 +112,9 @@ pub struct Prepared {
     permission_named: bool,
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Says of each value where it really comes from: what is configured looks as if it were typed.
-    pub fn configured(mut self, configured: &Configured) -> Prepared {
+    pub fn configured(mut self, configured: &ConfiguredValues) -> PreparedRun {
         configured.name(&mut self.resolved.origins);
         self
     }
@@ -125,13 +125,13 @@ impl Prepared {
     }
 
     /// Carries it out and returns its exit code.
-    pub fn carry_out(self, global: &Global, shown: Shown) -> Result<u8, Failure> {
-        let shown = Shown { permission_named: self.permission_named, ..shown };
-        let request = Request {
+    pub fn start(self, global: &GlobalArgs, shown: DisplayOptions) -> Result<u8, Failure> {
+        let shown = DisplayOptions { permission_named: self.permission_named, ..shown };
+        let request = RunRequest {
             home: home::open()?,
             placement: self.placement,
             dialect: Arc::new(self.dialect),
-            order: self.order,
+            agent: self.order,
             environment: super::watchdog::environment(),
             session: self.session,
             harness: harness(self.resolved.preset),
@@ -144,42 +144,42 @@ impl Prepared {
         };
         let supervised =
             async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-        carry(global, shown, supervised)
+        supervise_and_print(global, shown, supervised)
     }
 }
 
 /// Resumes a finished run of the same call, under the limits of the call.
-fn resume_prepared(global: &Global, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let limits = prepare(args)?.resolved.policy.limits;
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     let run = Run::replay(history.records());
     let policy = Policy { limits, ..plan.policy.clone() };
-    limits::check_left(dir.id(), &run, &policy, &plan.policy)?;
+    limits::require_remaining(dir.id(), &run, &policy, &plan.policy)?;
     let events = events::open(&args.events, global, args.detached)?;
-    let changes = PlanChanges { notify: args.notify.named(), policy: Some(policy), ..PlanChanges::default() };
-    let going_on = GoingOn { ask: Ask::Continue, changes };
+    let changes = PlanChanges { notify: args.notify.commands(), policy: Some(policy), ..PlanChanges::default() };
+    let going_on = ResumeOptions { request: ResumeRequest::Continue, changes };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         let environment = super::watchdog::environment();
         longhaul::resume(home, dir.clone(), going_on, environment, observer, cancels).await
     };
-    carry(global, Shown::to(args.detached, events), resumed)
+    supervise_and_print(global, DisplayOptions::to(args.detached, events), resumed)
 }
 
 /// Reads the flags, and refuses whatever is wrong with them.
-pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
+pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let mut resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
     for (name, table) in [("prices", &args.prices), ("effects", &args.effects)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
-    resolved.policy.condense = args.handoff_summary.is_some();
+    resolved.policy.summarize = args.handoff_summary.is_some();
     limits::apply(&args.limits, &args.wrap_up, &mut resolved)?;
     checks::apply(args, &mut resolved)?;
     keep_going::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let order = order(args, &resolved)?;
     notify::check(&args.notify, Some(&order.cwd))?;
-    Ok(Prepared {
+    Ok(PreparedRun {
         order,
         notify: args.notify.notify.clone(),
         placement: placement(args)?,
@@ -194,7 +194,7 @@ pub fn prepare(args: &RunArgs) -> Result<Prepared, Failure> {
 }
 
 /// To whom a run is shown besides the person who sees what is printed.
-pub struct Shown {
+pub struct DisplayOptions {
     /// It is its own supervisor's, that nobody sees.
     pub detached: bool,
     pub permission_named: bool,
@@ -202,9 +202,9 @@ pub struct Shown {
     pub lifecycle: Option<Lifecycle>,
 }
 
-impl Shown {
-    pub fn to(detached: bool, events: Option<Writer>) -> Shown {
-        Shown { detached, permission_named: true, events, lifecycle: None }
+impl DisplayOptions {
+    pub fn to(detached: bool, events: Option<Writer>) -> DisplayOptions {
+        DisplayOptions { detached, permission_named: true, events, lifecycle: None }
     }
 
     /// Whether stdout is for the run's events alone.
@@ -215,18 +215,18 @@ impl Shown {
 
 /// Supervises one run on this thread, shows it, prints how it ended, and returns its exit code. The signals of
 /// this process are its cancels.
-pub fn carry(
-    global: &Global,
-    shown: Shown,
-    supervised: impl AsyncFnOnce(&mut dyn Observer, mpsc::Receiver<By>) -> Result<Report, RunError>,
+pub fn supervise_and_print(
+    global: &GlobalArgs,
+    shown: DisplayOptions,
+    supervised: impl AsyncFnOnce(&mut dyn Observer, mpsc::Receiver<CancelSource>) -> Result<RunReport, RunError>,
 ) -> Result<u8, Failure> {
     let format = output::format(global);
     let prints = !shown.is_stdout_taken();
-    let Shown { detached, permission_named, events, lifecycle } = shown;
+    let DisplayOptions { detached, permission_named, events, lifecycle } = shown;
     let queue = events.as_ref().map(Writer::queue);
-    let sending = Sending::start(global);
+    let sending = TelemetryHandle::start(global);
     let voice = sending.voice();
-    let supervised = |observer: &mut dyn Observer| -> Result<Report, Failure> {
+    let supervised = |observer: &mut dyn Observer| -> Result<RunReport, Failure> {
         runtime::new()?.block_on(async {
             let cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
@@ -240,14 +240,14 @@ pub fn carry(
     };
     if detached {
         // Whoever reads what became of it, attaches.
-        let ended = supervised(&mut super::detach::Announcing::default());
+        let ended = supervised(&mut super::detach::DetachObserver::default());
         ended.iter().for_each(|report| learning::after(&report.dir));
         events::close(events, global);
         sending.close(global);
         return ended.map(|report| report.outcome.exit_code());
     }
     lifecycle.iter().for_each(Lifecycle::begins);
-    let mut screen = Screen::new(global, permission_named);
+    let mut screen = ProgressDisplay::new(global, permission_named);
     let ended = match format {
         OutputFormat::StreamJson => supervised(&mut Stream::new(&mut screen)),
         OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
@@ -256,14 +256,14 @@ pub fn carry(
     // A warning of it is printed below what the live view has left.
     ended.iter().for_each(|report| learning::after(&report.dir));
     if let Some(lifecycle) = lifecycle {
-        lifecycle.tell_end(&ended);
+        lifecycle.emit_end(&ended);
     }
     let told = ended.map(|report| {
         if prints {
             print_end(&report, format);
         }
         if format != OutputFormat::Text || !prints {
-            tell_end(global, &report);
+            print_outcome(global, &report);
         }
         report.outcome.exit_code()
     });
@@ -275,17 +275,17 @@ pub fn carry(
 /// What a run that was not begun, or that broke off, is to the person who wanted it.
 pub fn failure(error: RunError) -> Failure {
     match error {
-        RunError::Refused(source) => {
+        RunError::NotStarted(source) => {
             let hint = match &source {
                 SuperviseError::Store(error) => home::hint(error),
                 _ => source.hint(),
             };
-            Failure { hint, ..Failure::refused(source.to_string(), "", None) }
+            Failure { hint, ..Failure::not_started(source.to_string(), "", None) }
         }
-        RunError::Broken { ref run, ref source } => {
+        RunError::Aborted { ref run, ref source } => {
             let first = if source.is_full() { "make room" } else { "see to the cause" };
             let hint = format!("{first}, and go on with it by `longhaul recover {run}`");
-            Failure::broken_off(run.clone(), error.to_string(), hint)
+            Failure::aborted(run.clone(), error.to_string(), hint)
         }
     }
 }
@@ -328,11 +328,11 @@ pub fn agent_program(named: Option<&Path>) -> Result<PathBuf, Failure> {
             AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
         };
-        Failure::refused(error.to_string(), error.hint(), Some(fault))
+        Failure::not_started(error.to_string(), error.hint(), Some(fault))
     })
 }
 
-fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
+fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure> {
     let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
     let network = network::of(args)?;
@@ -343,27 +343,27 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<Order, Failure> {
     agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
     agent_settings::check("guards of commands", guards.disable_skill_commands(), &args.agent_args)?;
     let path = agent_program(args.agent.agent_path.as_deref())?;
-    Ok(Order {
+    Ok(AgentSpec {
         program: Program { path, leading_args: Vec::new() },
         cwd,
         prompt,
-        asked: Vec::new(),
+        follow_ups: Vec::new(),
         model: args.agent.model.clone(),
         permission_mode: args.agent.permission_mode.clone(),
-        attended: resolved.policy.is_attended(),
+        needs_supervisor: resolved.policy.needs_supervisor(),
         checks: args.agent.check.clone(),
-        finish: resolved.policy.keep_going.and_then(|_| finish_tool::program()),
+        finish_tool: resolved.policy.keep_going.and_then(|_| finish_tool::program()),
         done_when: args.keep_going.done_when.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         network,
         learn,
         guards,
         extra_args: args.agent_args.clone(),
-        seed_tokens: args.seed_tokens,
+        handoff_tokens: args.seed_tokens,
         handoff_summary: args.handoff_summary.clone(),
         inner_retries: resolved.policy.inner_retries,
         // Given when the run has its directory.
-        run: RunId::from(""),
+        run_id: RunId::from(""),
     })
 }
 
@@ -428,32 +428,32 @@ fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
 
 fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, Failure> {
     if let Some(id) = &args.session_id {
-        return Ok(SessionChoice::Named(SessionId::from(id.as_str())));
+        return Ok(SessionChoice::NewWithId(SessionId::from(id.as_str())));
     }
     let Some(id) = args.resume.as_ref().or(args.resume_or_new.as_ref()) else {
         return Ok(SessionChoice::New);
     };
     // Refused before anything is started. A title, which is no UUID, only the agent can look up.
     let looks_up =
-        SessionId::from(id.as_str()).is_uuid() && resolved.policy.session_loss == SessionLoss::Ladder;
+        SessionId::from(id.as_str()).is_uuid() && resolved.policy.session_loss == SessionLoss::FallBack;
     if looks_up && let Some(config) = claude_config_dir() {
         let known = claude_sessions(&config);
         if !known.contains(id) {
-            let near = near(id, known.iter().map(String::as_str));
+            let near = did_you_mean(id, known.iter().map(String::as_str));
             let hint = if near.is_empty() {
                 "list sessions with `claude --resume`, or begin a new one with --resume-or-new".to_owned()
             } else {
                 format!("did you mean {}?", near.join(" or "))
             };
             let error = format!("resume session {id}: there is none of this id under {}", config.display());
-            return Err(Failure::refused(error, hint, Some(Fault::SessionLost)));
+            return Err(Failure::not_started(error, hint, Some(Fault::SessionLost)));
         }
     }
     Ok(SessionChoice::Resume(SessionId::from(id.as_str())))
 }
 
 /// On a terminal, a person reads stderr while stdout goes to a program.
-fn tell_end(global: &Global, report: &Report) {
+fn print_outcome(global: &GlobalArgs, report: &RunReport) {
     let outcome = report.outcome;
     if global.quiet || outcome.kind == OutcomeKind::Done {
         return;
@@ -466,9 +466,9 @@ fn tell_end(global: &Global, report: &Report) {
     let text = format!("run {} finished: {}", report.run, finish(report));
     // A run that a person stopped, or that needs one, has not failed.
     match outcome_meaning(outcome.kind) {
-        Some(Meaning::Bad) => output::complain(&text, hint),
-        Some(Meaning::Good | Meaning::Care | Meaning::Going | Meaning::Heading) | None => {
-            output::warn(&text, hint)
+        Some(Style::Bad) => output::print_error(&text, hint),
+        Some(Style::Good | Style::Warning | Style::Hint | Style::Heading) | None => {
+            output::print_warning(&text, hint)
         }
     }
 }

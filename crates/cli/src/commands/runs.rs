@@ -4,10 +4,10 @@ mod activity;
 mod row;
 pub mod table;
 
-use crate::args::{Global, OutputFormat, RunsArgs, StateAsked};
+use crate::args::{GlobalArgs, OutputFormat, RunsArgs, StateFilter};
 use crate::failure::Failure;
 use crate::output::pager::page;
-use crate::output::paint::Paint;
+use crate::output::paint::Colors;
 use crate::{home, ledger, output};
 pub use activity::activity;
 use longhaul_store::{RunFilter, RunState};
@@ -23,7 +23,7 @@ const SCREEN_RUNS_MAX: u64 = 30;
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Listed<'a> {
+pub struct RunsOutput<'a> {
     /// The runs, the newest first.
     runs: &'a [Row],
     /// Whether there are more than were asked for.
@@ -31,7 +31,7 @@ pub struct Listed<'a> {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
+pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
     let limit = limit(args);
     let filter = filter(args, limit);
     let mut ledger = ledger::open(&home::locate()?)?;
@@ -46,19 +46,19 @@ pub fn runs(global: &Global, args: &RunsArgs) -> Result<u8, Failure> {
             if !rows.is_empty() {
                 let now = output::now();
                 let rows: Vec<_> = rows.iter().map(|row| (row, activity(row, now))).collect();
-                page(global, &table::runs(&rows, now, output::width(), Paint::stdout()));
+                page(global, &table::runs(&rows, now, output::width(), Colors::stdout()));
             }
             match rows.is_empty() {
                 _ if global.quiet => {}
-                true if is_any(args) => output::talk("no runs yet; `longhaul run` starts one"),
-                true => output::talk("no run matches; `longhaul runs` lists all runs"),
+                true if is_any(args) => output::print_status("no runs yet; `longhaul run` starts one"),
+                true => output::print_status("no run matches; `longhaul runs` lists all runs"),
                 false if more => {
-                    output::talk(&format!("the newest {} runs; --all lists all", rows.len()));
+                    output::print_status(&format!("the newest {} runs; --all lists all", rows.len()));
                 }
                 false => {}
             }
         }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Listed { runs: &rows, more }),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&RunsOutput { runs: &rows, more }),
     }
     Ok(0)
 }
@@ -90,15 +90,15 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
     };
     for asked in &args.state {
         match asked {
-            StateAsked::Running => filter.states.push(RunState::Running),
-            StateAsked::Waiting => filter.states.push(RunState::Waiting),
-            StateAsked::Suspended => filter.states.push(RunState::Suspended),
+            StateFilter::Running => filter.states.push(RunState::Running),
+            StateFilter::Waiting => filter.states.push(RunState::Waiting),
+            StateFilter::Suspended => filter.states.push(RunState::Suspended),
             // Whether somebody has it is not in the ledger.
-            StateAsked::Orphaned => filter.states.extend([RunState::Running, RunState::Waiting]),
-            StateAsked::Unreadable => filter.states.push(RunState::Unreadable),
-            StateAsked::Over => filter.states.push(RunState::Over),
-            StateAsked::Ended(kind) => {
-                filter.states.push(RunState::Over);
+            StateFilter::Orphaned => filter.states.extend([RunState::Running, RunState::Waiting]),
+            StateFilter::Unreadable => filter.states.push(RunState::Unreadable),
+            StateFilter::Over => filter.states.push(RunState::Finished),
+            StateFilter::Ended(kind) => {
+                filter.states.push(RunState::Finished);
                 filter.outcomes.push(*kind);
             }
         }
@@ -113,15 +113,15 @@ fn project(named: &Path) -> String {
 }
 
 /// Whether a row is in one of the states that were asked for, now that it is known who has it.
-fn is_meant(asked: &[StateAsked], row: &Row) -> bool {
-    let is = |asked: &StateAsked| match asked {
-        StateAsked::Running => row.state == RowState::Running,
-        StateAsked::Waiting => row.state == RowState::Waiting,
-        StateAsked::Suspended => row.state == RowState::Suspended,
-        StateAsked::Orphaned => row.state == RowState::Orphaned,
-        StateAsked::Unreadable => row.state == RowState::Unreadable,
-        StateAsked::Over => row.state == RowState::Over,
-        StateAsked::Ended(kind) => row.outcome == Some(*kind),
+fn is_meant(asked: &[StateFilter], row: &Row) -> bool {
+    let is = |asked: &StateFilter| match asked {
+        StateFilter::Running => row.state == RowState::Running,
+        StateFilter::Waiting => row.state == RowState::Waiting,
+        StateFilter::Suspended => row.state == RowState::Suspended,
+        StateFilter::Orphaned => row.state == RowState::Orphaned,
+        StateFilter::Unreadable => row.state == RowState::Unreadable,
+        StateFilter::Over => row.state == RowState::Over,
+        StateFilter::Ended(kind) => row.outcome == Some(*kind),
     };
     asked.is_empty() || asked.iter().any(is)
 }

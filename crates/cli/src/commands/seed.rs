@@ -1,15 +1,15 @@
 //! `longhaul seed`: what a fresh session would be told of a run's work, or of any session's. It changes nothing.
 
 use super::run::failure;
-use crate::args::SeedArgs;
+use crate::args::HandoffArgs;
 use crate::failure::Failure;
 use crate::output::words;
 use crate::{home, output, runtime, signals};
 use longhaul::agents::find_claude;
-use longhaul::{CondenseError, RunError, SeedError, WorkOnRecord, condense};
+use longhaul::{SummarizeError, RunError, HandoffError, RecordedWork, summarize};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Guards, Order, Program, Summary};
-use longhaul_core::{By, Outcome, Preset, RunId};
+use longhaul_agent::{Guards, AgentSpec, Program, Summary};
+use longhaul_core::{CancelSource, Outcome, Preset, RunId};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
 use std::path::Path;
@@ -19,38 +19,38 @@ use std::{env, fs};
 const SAID_CHARS_MAX: usize = 200;
 
 /// Carries out the command and returns its exit code.
-pub fn seed(args: &SeedArgs) -> Result<u8, Failure> {
+pub fn seed(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
         Some(asked) => {
             let dir = home::find_run(&home::locate()?, asked)?;
-            WorkOnRecord::of_run(&dir).map_err(|error| failure(RunError::Refused(error)))?
+            RecordedWork::of_run(&dir).map_err(|error| failure(RunError::NotStarted(error)))?
         }
         None => of_files(args)?,
     };
     let summary = match &args.handoff_summary {
         Some(model) => match summary(args, model, &work)? {
-            Summarised::Told(summary) => summary,
-            Summarised::Cancelled(by) => return Ok(Outcome::cancelled(by).exit_code()),
+            SummaryOutcome::Written(summary) => summary,
+            SummaryOutcome::Cancelled(by) => return Ok(Outcome::cancelled(by).exit_code()),
         },
         None => None,
     };
-    output::print_text(&work.seed(args.seed_tokens, summary.as_ref()));
+    output::print_text(&work.handoff_prompt(args.seed_tokens, summary.as_ref()));
     Ok(0)
 }
 
 /// What came of asking for a summary.
-enum Summarised {
+enum SummaryOutcome {
     /// It, or nothing if there is none, which is then said.
-    Told(Option<Summary>),
+    Written(Option<Summary>),
     /// Somebody wanted the end.
-    Cancelled(By),
+    Cancelled(CancelSource),
 }
 
-fn summary(args: &SeedArgs, model: &str, work: &WorkOnRecord) -> Result<Summarised, Failure> {
-    let Some(prompt) = work.condensing_prompt(args.seed_tokens) else { return Ok(Summarised::Told(None)) };
+fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<SummaryOutcome, Failure> {
+    let Some(prompt) = work.summary_prompt(args.seed_tokens) else { return Ok(SummaryOutcome::Written(None)) };
     let without = |why: &str| {
-        output::talk(&format!("no summary by {model}: {why}; older work is told in a line each"));
-        Ok(Summarised::Told(None))
+        output::print_status(&format!("no summary by {model}: {why}; older work is told in a line each"));
+        Ok(SummaryOutcome::Written(None))
     };
     let order = match order(args) {
         Ok(order) => order,
@@ -60,45 +60,45 @@ fn summary(args: &SeedArgs, model: &str, work: &WorkOnRecord) -> Result<Summaris
     let asked = runtime::new()?.block_on(async {
         let mut cancels =
             signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
-        let (asked, timeout) = ((model, prompt.as_str()), policy.condense_timeout);
-        Ok(condense(&order, &Claude::new(), asked, timeout, &mut cancels).await)
+        let (asked, timeout) = ((model, prompt.as_str()), policy.summary_timeout);
+        Ok(summarize(&order, &Claude::new(), asked, timeout, &mut cancels).await)
     })?;
     match asked {
-        Ok(summary) => Ok(Summarised::Told(Some(summary))),
-        Err(CondenseError::Cancelled(by)) => Ok(Summarised::Cancelled(by)),
-        Err(CondenseError::TimedOut(timeout)) => without(&format!("it gave no answer within {timeout}")),
-        Err(CondenseError::Failed { fault, said }) => {
+        Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
+        Err(SummarizeError::Cancelled(by)) => Ok(SummaryOutcome::Cancelled(by)),
+        Err(SummarizeError::TimedOut(timeout)) => without(&format!("it gave no answer within {timeout}")),
+        Err(SummarizeError::Failed { fault, said }) => {
             let said = said.map(|said| format!(" ({})", one_line(&said))).unwrap_or_default();
-            without(&format!("{}{said}", words::cause(fault)))
+            without(&format!("{}{said}", words::fault_text(fault)))
         }
-        Err(error @ (CondenseError::Io(_) | CondenseError::Start { .. })) => without(&error.to_string()),
+        Err(error @ (SummarizeError::Io(_) | SummarizeError::Start { .. })) => without(&error.to_string()),
     }
 }
 
 /// Who is asked, here.
-fn order(args: &SeedArgs) -> Result<Order, String> {
+fn order(args: &HandoffArgs) -> Result<AgentSpec, String> {
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
     let cwd = env::current_dir().map_err(|error| format!("work in the current directory: {error}"))?;
-    Ok(Order {
+    Ok(AgentSpec {
         program: Program { path, leading_args: Vec::new() },
         cwd,
         prompt: String::new(),
-        asked: Vec::new(),
+        follow_ups: Vec::new(),
         model: None,
         permission_mode: None,
         guards: Guards::default(),
-        attended: false,
+        needs_supervisor: false,
         checks: Vec::new(),
-        finish: None,
+        finish_tool: None,
         done_when: None,
         wrap_up_prompt: None,
         network: None,
         learn: None,
         extra_args: Vec::new(),
-        seed_tokens: args.seed_tokens,
+        handoff_tokens: args.seed_tokens,
         handoff_summary: args.handoff_summary.clone(),
         inner_retries: Preset::Default.policy().inner_retries,
-        run: RunId::from(""),
+        run_id: RunId::from(""),
     })
 }
 
@@ -106,7 +106,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAID_CHARS_MAX).collect()
 }
 
-fn of_files(args: &SeedArgs) -> Result<WorkOnRecord, Failure> {
+fn of_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
     let files = &args.from_transcript;
     let named = match &args.task_file {
         Some(file) => Some(read_regular_to_string(file).map_err(|error| {
@@ -115,13 +115,13 @@ fn of_files(args: &SeedArgs) -> Result<WorkOnRecord, Failure> {
         None => args.task.clone(),
     };
     let task = named.or_else(|| files.first().and_then(|file| planned(file)));
-    WorkOnRecord::of_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
+    RecordedWork::of_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
         let hint = match error {
-            SeedError::Io { .. } => "check --from-transcript",
-            SeedError::Foreign(_) => {
+            HandoffError::Io { .. } => "check --from-transcript",
+            HandoffError::UnknownFormat(_) => {
                 "sessions are in ~/.claude/projects/*/*.jsonl, streams in attempts/*/stream.jsonl of a run"
             }
-            SeedError::NoTask(_) => "say what was to be done with --task or --task-file",
+            HandoffError::NoTask(_) => "say what was to be done with --task or --task-file",
         };
         Failure::usage(error.to_string(), hint)
     })

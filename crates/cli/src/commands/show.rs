@@ -6,22 +6,22 @@ mod figures;
 mod files;
 mod text;
 
-use super::why::stand;
-use crate::args::{Global, OutputFormat, ShowArgs};
-use crate::chronicle::{self, Next, Told, attempts_of, facts_of, next};
+use super::why::run_status;
+use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
+use crate::chronicle::{self, NextStep, RecordAt, attempts_of, read_attempt_files, next};
 use crate::failure::Failure;
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use crate::output::envelope::Envelope;
 use crate::output::pager::page;
-use crate::output::paint::Paint;
+use crate::output::paint::Colors;
 use crate::{home, output};
 use attempt::{Attempt, Check, checks_of};
-use figures::Figures;
-pub use figures::{LimitUsed, figures};
-use files::{AgentSeen, Files, agent_seen, files_of};
-use longhaul::Report;
+use figures::RunUsage;
+pub use figures::{LimitStatus, figures};
+use files::{AgentInfo, Files, agent_seen, files_of};
+use longhaul::RunReport;
 use longhaul_core::{Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Record, Run, Span, State, Verified};
-use longhaul_store::{ChangedFigures, Journal, Plan, RunDir, rfc3339};
+use longhaul_store::{DiffStat, Journal, Plan, RunDir, rfc3339};
 use serde::Serialize;
 pub use text::finish;
 
@@ -30,7 +30,7 @@ const TASK_CHARS_MAX: usize = 200;
 /// A run, as it is printed. Keys are only ever added.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Shown {
+pub struct ShowOutput {
     /// The run's id.
     id: String,
     /// What the user called it.
@@ -60,13 +60,13 @@ pub struct Shown {
     /// Its attempts, the first one first.
     attempts: Vec<Attempt>,
     /// Who worked.
-    agent: AgentSeen,
+    agent: AgentInfo,
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     began_at: Option<String>,
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     ended_at: Option<String>,
     #[serde(flatten)]
-    figures: Figures,
+    figures: RunUsage,
     /// How often a new supervisor took it over from one that had died.
     recoveries: usize,
     /// For how long nobody supervised it in all, at most.
@@ -74,38 +74,38 @@ pub struct Shown {
     /// How often its work was judged, and what came of it.
     checks: Vec<Check>,
     /// What it changed in its workspace; nothing while it is not over, and where that is not recorded.
-    changed: Option<ChangedFigures>,
+    changed: Option<DiffStat>,
     /// How large its files are.
     files: Files,
     /// Whether a process supervises it now.
     supervised: bool,
     /// What comes next.
-    next: Next,
+    next: NextStep,
 }
 
 /// How much of a limit is used: `budget $0.0350: $0.0194 used, $0.0156 left`.
 pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String> {
-    let figures = figures(state, limits, state.ended);
+    let figures = figures(state, limits, state.finished_at);
     figures.limits.iter().find(|used| used.limit == limit).map(text::limit_line)
 }
 
 /// A run as it is shown, with the moments behind its texts.
 struct Loaded {
-    shown: Shown,
+    shown: ShowOutput,
     outcome: Option<Outcome>,
     began: Option<Moment>,
     as_of: Moment,
-    attempts: Vec<chronicle::Attempt>,
+    attempts: Vec<chronicle::AttemptHistory>,
 }
 
 /// Carries out the command and returns its exit code.
-pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
+pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = home::find_run(&home::locate()?, &args.run)?;
-    let clock = Clock::here();
+    let clock = TimeFormat::here();
     let Loaded { shown, outcome, began, as_of, attempts } = load(&dir, &clock)?;
     match output::format(global) {
         OutputFormat::Text => {
-            let times = text::Times { began, as_of, attempts: &attempts, clock: &clock };
+            let times = text::RunTimes { began, as_of, attempts: &attempts, clock: &clock };
             page(global, &text::text(&shown, outcome, &times));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -116,46 +116,46 @@ pub fn show(global: &Global, args: &ShowArgs) -> Result<u8, Failure> {
 }
 
 /// Prints how a run finished on stdout: the envelope for programs, the answer and a summary for people.
-pub fn print_end(report: &Report, format: OutputFormat) {
+pub fn print_end(report: &RunReport, format: OutputFormat) {
     match format {
         OutputFormat::Text => match summary(report) {
             Ok(text) => output::print_text(&text),
-            Err(failure) => output::complain(&failure.error, failure.hint.as_deref()),
+            Err(failure) => output::print_error(&failure.error, failure.hint.as_deref()),
         },
-        OutputFormat::Json | OutputFormat::StreamJson => output::print(&Envelope::of(report), format),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print(&Envelope::new(report), format),
     }
 }
 
 /// The answer of a finished run, and below it the figures that `longhaul show` prints.
-fn summary(report: &Report) -> Result<String, Failure> {
+fn summary(report: &RunReport) -> Result<String, Failure> {
     let missing = || Failure::unexpected(format!("show run {}: it has no directory", report.run));
     let dir = RunDir::at(report.dir.clone()).ok_or_else(missing)?;
-    let loaded = load(&dir, &Clock::here())?;
-    Ok(text::summary(&loaded.shown, report, Paint::stdout()))
+    let loaded = load(&dir, &TimeFormat::here())?;
+    Ok(text::summary(&loaded.shown, report, Colors::stdout()))
 }
 
-fn load(dir: &RunDir, clock: &Clock) -> Result<Loaded, Failure> {
+fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
-    let told: Vec<Told<'_>> = history
+    let told: Vec<RecordAt<'_>> = history
         .entries
         .iter()
         .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
         .collect();
     let run = Run::replay(history.records());
     let state = &State { tally: dir.usage(run.state()), ..run.state().clone() };
-    let (outcome, stand) = (state.outcome(), stand(dir)?);
+    let (outcome, stand) = (state.outcome(), run_status(dir)?);
     // While nobody supervises it, it is as it was when its last decision was made.
     let as_of = match (outcome, stand.is_supervised) {
-        (Some(_), _) => state.ended,
+        (Some(_), _) => state.finished_at,
         (None, true) => stand.now,
-        (None, false) => history.last_at().unwrap_or(stand.now),
+        (None, false) => history.last_step_at().unwrap_or(stand.now),
     };
     let attempts = attempts_of(told.iter().copied());
-    let facts = facts_of(dir, &attempts);
+    let facts = read_attempt_files(dir, &attempts);
     let began = told.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
     let (recoveries, unsupervised_ms) = recoveries(&told);
-    let shown = Shown {
+    let shown = ShowOutput {
         id: dir.id().to_string(),
         name: plan.name.clone(),
         outcome: outcome.map(|outcome| outcome.kind),
@@ -167,16 +167,16 @@ fn load(dir: &RunDir, clock: &Clock) -> Result<Loaded, Failure> {
         cwd: plan.cwd.as_path().display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
-        total_cost_usd: state.tally.money().dollars(),
-        attempts: attempts.iter().map(|attempt| Attempt::of(attempt, &facts, dir)).collect(),
+        total_cost_usd: state.tally.total_cost().as_dollars(),
+        attempts: attempts.iter().map(|attempt| Attempt::new(attempt, &facts, dir)).collect(),
         agent: agent_seen(dir, &plan, &told),
         began_at: began.map(|(at, _)| rfc3339(*at)),
-        ended_at: outcome.map(|_| rfc3339(state.ended)),
+        ended_at: outcome.map(|_| rfc3339(state.finished_at)),
         figures: figures(state, plan.policy.limits, as_of),
         recoveries,
         unsupervised_ms,
         checks: checks_of(&told, dir),
-        changed: changed_by(dir, outcome.map(|_| state.reopened)),
+        changed: changed_by(dir, outcome.map(|_| state.reopen_count)),
         files: files_of(dir),
         supervised: stand.is_supervised,
         next: next(dir.id(), &run, (&plan).into(), stand, clock),
@@ -186,10 +186,10 @@ fn load(dir: &RunDir, clock: &Clock) -> Result<Loaded, Failure> {
 }
 
 /// How often a new supervisor took the run over, and for how long nobody had supervised it, at most.
-fn recoveries(told: &[Told<'_>]) -> (usize, Span) {
+fn recoveries(told: &[RecordAt<'_>]) -> (usize, Span) {
     let (mut count, mut alone) = (0, Span::ZERO);
     for (_, record) in told {
-        if let Record::Recovered { at, last_at, .. } = record {
+        if let Record::Recovered { at, last_record_at: last_at, .. } = record {
             count += 1;
             alone = alone + last_at.map_or(Span::ZERO, |last| at.since(last));
         }
@@ -198,7 +198,7 @@ fn recoveries(told: &[Told<'_>]) -> (usize, Span) {
 }
 
 /// What a run that is over, and that somebody had let go on so often, was recorded to have changed.
-fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<ChangedFigures> {
+fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<DiffStat> {
     dir.changes().ok()??.end(resume_generation?)?.changed
 }
 

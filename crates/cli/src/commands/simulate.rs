@@ -1,6 +1,6 @@
 //! `longhaul simulate`: what a policy does under faults, as distributions.
 
-use crate::args::{Global, OutputFormat, SimulateArgs};
+use crate::args::{GlobalArgs, OutputFormat, SimulateArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::text::grouped;
@@ -21,7 +21,7 @@ const HISTORY_RUNS_MAX: usize = 1_000;
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Simulated<'a> {
+pub struct SimulateOutput<'a> {
     /// The policy that was started from.
     preset: &'static str,
     /// What held.
@@ -37,15 +37,15 @@ pub struct Simulated<'a> {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn simulate(global: &Global, args: &SimulateArgs) -> Result<u8, Failure> {
+pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure> {
     let mut resolved = resolve(&args.policy, args.policy_name, false);
     global.configured.values.name(&mut resolved.origins);
     let profile = profile(&args.faults)?;
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
     let text = match output::format(global) {
         OutputFormat::Text => text(args, &resolved, &profile, &forecast),
-        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&Simulated {
-            preset: resolved.preset.word(),
+        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&SimulateOutput {
+            preset: resolved.preset.as_str(),
             policy: &resolved.policy,
             changed: &resolved.origins,
             profile: &profile,

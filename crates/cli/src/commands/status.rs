@@ -3,10 +3,10 @@
 mod watch;
 
 use super::runs::{Row, RowState, activity, table};
-use crate::args::{Global, OutputFormat, StatusArgs};
+use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
 use crate::failure::Failure;
 use crate::output::pager::page;
-use crate::output::paint::Paint;
+use crate::output::paint::Colors;
 use crate::{home, ledger, output};
 use longhaul_store::{Home, RunDir, RunFilter, RunState};
 use serde::Serialize;
@@ -24,13 +24,13 @@ pub struct Status {
     /// How many have lost their supervisor.
     orphaned: usize,
     /// All of them, the newest first.
-    runs: Vec<Going>,
+    runs: Vec<ActiveRun>,
 }
 
 /// A run that is not over.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Going {
+struct ActiveRun {
     #[serde(flatten)]
     row: Row,
     /// What it does or waits for, in words.
@@ -39,13 +39,13 @@ struct Going {
     background: Vec<String>,
 }
 
-impl Going {
-    fn new(row: Row) -> Going {
+impl ActiveRun {
+    fn new(row: Row) -> ActiveRun {
         let background = background_of(&row);
         let running =
             (!background.is_empty()).then(|| format!("; in the background: {}", background.join("; ")));
         let now = activity(&row, output::now()).unwrap_or_default() + &running.unwrap_or_default();
-        Going { row, now, background }
+        ActiveRun { row, now, background }
     }
 }
 
@@ -56,12 +56,12 @@ fn background_of(row: &Row) -> Vec<String> {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn status(global: &Global, args: &StatusArgs) -> Result<u8, Failure> {
+pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     if args.watch {
         return watch::watch();
     }
     let now = output::now();
-    let runs: Vec<Going> = unfinished(&home::locate()?)?.into_iter().map(Going::new).collect();
+    let runs: Vec<ActiveRun> = unfinished(&home::locate()?)?.into_iter().map(ActiveRun::new).collect();
     let count = |state| runs.iter().filter(|going| going.row.state == state).count();
     let status = Status {
         running: count(RowState::Running),
@@ -76,7 +76,7 @@ pub fn status(global: &Global, args: &StatusArgs) -> Result<u8, Failure> {
         }
         OutputFormat::Text => {
             let rows: Vec<_> = status.runs.iter().map(|run| (&run.row, Some(run.now.clone()))).collect();
-            page(global, &table::runs(&rows, now, output::width(), Paint::stdout()));
+            page(global, &table::runs(&rows, now, output::width(), Colors::stdout()));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
     }

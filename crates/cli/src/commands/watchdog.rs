@@ -8,9 +8,9 @@ use crate::failure::Failure;
 use crate::learning;
 use crate::runtime;
 use longhaul::watchdog::watch;
-use longhaul::{Environment, Request, RunError};
-use longhaul_agent::{Order, Program};
-use longhaul_core::Proc;
+use longhaul::{Environment, RunRequest, RunError};
+use longhaul_agent::{AgentSpec, Program};
+use longhaul_core::ProcessId;
 use longhaul_store::{Plan, RunDir};
 use std::env;
 
@@ -22,15 +22,15 @@ const SUBCOMMAND: &str = "watchdog";
 pub fn environment() -> Environment {
     let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
     let watchdog = env::current_exe().ok().map(program);
-    Environment { watchdog, finish: finish_tool::program(), hook: learning::hook(), ..Environment::default() }
+    Environment { watchdog, finish_tool: finish_tool::program(), hook: learning::hook(), ..Environment::default() }
 }
 
 /// A request made of a plan, with what this program offers its agent.
-pub fn equipped(request: Request, plan: &Plan) -> Request {
+pub fn with_own_programs(request: RunRequest, plan: &Plan) -> RunRequest {
     let environment = environment();
-    let finish = environment.finish.clone().filter(|_| plan.finish_tool);
+    let finish = environment.finish_tool.clone().filter(|_| plan.finish_tool);
     let learn = environment.learn(plan);
-    Request { order: Order { finish, learn, ..request.order }, environment, ..request }
+    RunRequest { agent: AgentSpec { finish_tool: finish, learn, ..request.agent }, environment, ..request }
 }
 
 /// Carries out the command and returns its exit code.
@@ -40,7 +40,7 @@ pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
         let error = format!("watch {}: this is not the absolute path of a run", args.run_dir.display());
         Failure::usage(error, "longhaul starts its watchdogs itself")
     })?;
-    let supervisor = Proc { pid: args.supervisor, start_ticks: args.start_ticks };
+    let supervisor = ProcessId { pid: args.supervisor, start_ticks: args.start_ticks };
     let watched = runtime::new()?.block_on(watch(&dir, supervisor));
-    watched.map(|_| 0).map_err(|error| failure(RunError::Refused(error)))
+    watched.map(|_| 0).map_err(|error| failure(RunError::NotStarted(error)))
 }

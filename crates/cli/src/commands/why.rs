@@ -1,12 +1,12 @@
 //! `longhaul why`: what happened in a run, what was done about it, and what comes next. It reads the run's files alone.
 
 use super::runs::table::outcome_meaning;
-use crate::args::{Global, OutputFormat, WhyArgs};
-use crate::chronicle::{Entry, Next, Stand, Told, attempts_of, facts_of, next, timeline, tool_calls_of};
+use crate::args::{GlobalArgs, OutputFormat, WhyArgs};
+use crate::chronicle::{TimelineEntry, NextStep, RunStatus, RecordAt, attempts_of, read_attempt_files, next, timeline, tool_calls_of};
 use crate::failure::Failure;
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use crate::output::pager::page;
-use crate::output::paint::Paint;
+use crate::output::paint::Colors;
 use crate::output::timeline::{next_text, outcome_words, sentence, text};
 use crate::{home, output};
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use serde::Serialize;
 /// The timeline, as it is printed as JSON.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Why<'a> {
+pub struct WhyOutput<'a> {
     /// The run's id.
     id: String,
     /// How it ended; nothing if it has not.
@@ -25,30 +25,30 @@ pub struct Why<'a> {
     /// What decided that.
     fault: Option<Fault>,
     /// What mattered, the first thing first.
-    entries: Vec<Worded<'a>>,
+    entries: Vec<EntryWithText<'a>>,
     /// What comes next.
-    next: Next,
+    next: NextStep,
 }
 
 /// An entry with its sentence.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Worded<'a> {
+struct EntryWithText<'a> {
     #[serde(flatten)]
-    entry: &'a Entry,
+    entry: &'a TimelineEntry,
     /// The same in words.
     text: String,
 }
 
 /// Carries out the command and returns its exit code.
-pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
+pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     let dir = home::find_run(&home::locate()?, &args.run)?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     let run = Run::replay(history.records());
     let entries = entries_of(&dir, &history);
-    let clock = Clock::here();
+    let clock = TimeFormat::here();
     let plan = dir.plan().map_err(|error| home::of_store(&error))?;
-    let mut next = next(dir.id(), &run, (&plan).into(), stand(&dir)?, &clock);
+    let mut next = next(dir.id(), &run, (&plan).into(), run_status(&dir)?, &clock);
     let outcome = run.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && !background.is_empty() {
@@ -58,14 +58,14 @@ pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
         OutputFormat::Text => {
             let stands = outcome.map_or_else(|| "not over".to_owned(), outcome_words);
             let meaning = outcome.and_then(|outcome| outcome_meaning(outcome.kind));
-            let stands = Paint::stdout().as_meant(&stands, meaning);
+            let stands = Colors::stdout().styled(&stands, meaning);
             let text = text(&entries, &clock);
             page(global, &format!("run {}: {stands}\n\n{text}\n{}", dir.id(), next_text(&next)));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
             let entries =
-                entries.iter().map(|entry| Worded { entry, text: sentence(entry, &clock) }).collect();
-            let why = Why {
+                entries.iter().map(|entry| EntryWithText { entry, text: sentence(entry, &clock) }).collect();
+            let why = WhyOutput {
                 id: dir.id().to_string(),
                 outcome: outcome.map(|outcome| outcome.kind),
                 fault: outcome.and_then(|outcome| outcome.fault),
@@ -78,14 +78,14 @@ pub fn why(global: &Global, args: &WhyArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn entries_of(dir: &RunDir, history: &History) -> Vec<Entry> {
-    let told: Vec<Told<'_>> = history
+fn entries_of(dir: &RunDir, history: &History) -> Vec<TimelineEntry> {
+    let told: Vec<RecordAt<'_>> = history
         .entries
         .iter()
         .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
         .collect();
     let attempts = attempts_of(told.iter().copied());
-    let mut facts = facts_of(dir, &attempts);
+    let mut facts = read_attempt_files(dir, &attempts);
     for (attempt, calls) in tool_calls_of(dir).unwrap_or_default() {
         facts.entry(attempt).or_default().tool_calls = Some(calls);
     }
@@ -93,9 +93,9 @@ fn entries_of(dir: &RunDir, history: &History) -> Vec<Entry> {
 }
 
 /// How the run of this directory stands now.
-pub fn stand(dir: &RunDir) -> Result<Stand, Failure> {
-    let is_supervised = Journal::is_held(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
+    let is_supervised = Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
     let is_told = dir.status().is_ok_and(|status| status.returncode.is_some());
     let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
-    Ok(Stand { is_supervised, is_told, now: Moment(now) })
+    Ok(RunStatus { is_supervised, is_outcome_published: is_told, now: Moment(now) })
 }

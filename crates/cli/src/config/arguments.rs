@@ -1,13 +1,13 @@
 //! What was typed, with what is configured before it, as one command line. What is typed goes before what is configured:
 //! a key whose flag was typed, or that excludes one that was, is left out.
 
-use super::file::{Setting, judge};
+use super::file::{Setting, validate_value};
 use super::find::{self, Files};
-use super::keys::{Key, Keys, Kind, PROFILE, name};
-use super::layers::{Chosen, Effective, excluded, merge, of_table};
-use super::{Configured, Origin};
+use super::keys::{Key, Keys, ValueKind, PROFILE, name};
+use super::layers::{ChosenProfile, EffectiveValue, excluded, merge, of_table};
+use super::{ConfiguredValues, Origin};
 use crate::failure::Failure;
-use crate::flags_first::Ordered;
+use crate::flags_first::ReorderedArgs;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ const DETAILS: &[(&str, &str)] = &[
 
 /// What a command takes from files and from the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
+pub enum ConfigScope {
     /// Nothing at all.
     Nothing,
     /// How to print. A file that is wrong does not keep a run from being looked at or ended.
@@ -45,67 +45,67 @@ pub enum Reads {
     Everything,
 }
 
-impl Reads {
-    fn of(command: &Command) -> Reads {
+impl ConfigScope {
+    fn for_command(command: &Command) -> ConfigScope {
         match command.get_name() {
-            "run" | "simulate" => Reads::Everything,
-            "research" | "doctor" => Reads::User,
-            "recover" => Reads::Table,
+            "run" | "simulate" => ConfigScope::Everything,
+            "research" | "doctor" => ConfigScope::User,
+            "recover" => ConfigScope::Table,
             // Shells read completions as they start.
-            "completions" | "man" => Reads::Nothing,
-            _ if command.is_hide_set() => Reads::Nothing,
-            _ => Reads::Printing,
+            "completions" | "man" => ConfigScope::Nothing,
+            _ if command.is_hide_set() => ConfigScope::Nothing,
+            _ => ConfigScope::Printing,
         }
     }
 }
 
 /// A whole command line.
-pub struct Line {
+pub struct CommandLine {
     pub arguments: Vec<OsString>,
-    pub configured: Configured,
+    pub configured: ConfiguredValues,
     /// What is wrong with a file that this command can do without.
     pub warning: Option<Failure>,
 }
 
 /// Reads what is configured, and puts it before what was typed.
-pub fn complete(root: &Command, typed: Ordered) -> Result<Line, Failure> {
-    let Some((place, command)) = named(root, &typed) else { return Ok(Line::plain(typed.arguments, None)) };
+pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<CommandLine, Failure> {
+    let Some((place, command)) = named(root, &typed) else { return Ok(CommandLine::plain(typed.arguments, None)) };
     // What is wrong with the flags is said when the whole line is read, and so is their help.
     let said = root.clone().ignore_errors(true).try_get_matches_from(&typed.arguments);
     let said = said.ok().and_then(|mut said| said.remove_subcommand()).map(|(_, said)| said);
-    let Some(said) = said else { return Ok(Line::plain(typed.arguments, None)) };
-    let reads = Reads::of(command);
+    let Some(said) = said else { return Ok(CommandLine::plain(typed.arguments, None)) };
+    let reads = ConfigScope::for_command(command);
     // What a run is, it stays: for one that goes on nothing else is configured.
-    let reads = if reads == Reads::User && is_typed(&said, "resume") { Reads::Printing } else { reads };
+    let reads = if reads == ConfigScope::User && is_typed(&said, "resume") { ConfigScope::Printing } else { reads };
     match configured(root, command, reads, &said) {
-        Ok(values) => Ok(Line::with((root, command), (typed.arguments, place), values, &said)),
+        Ok(values) => Ok(CommandLine::with((root, command), (typed.arguments, place), values, &said)),
         // What is wrong with a file these say themselves where that matters.
         Err(_) if ["config", "doctor"].contains(&command.get_name()) => {
-            Ok(Line::plain(typed.arguments, None))
+            Ok(CommandLine::plain(typed.arguments, None))
         }
-        Err(failure) if reads == Reads::Printing => Ok(Line::plain(typed.arguments, Some(failure))),
+        Err(failure) if reads == ConfigScope::Printing => Ok(CommandLine::plain(typed.arguments, Some(failure))),
         Err(failure) => Err(failure),
     }
 }
 
 /// The command that was typed, if it reads anything, and where its name stands.
-fn named<'a>(root: &'a Command, typed: &Ordered) -> Option<(usize, &'a Command)> {
+fn named<'a>(root: &'a Command, typed: &ReorderedArgs) -> Option<(usize, &'a Command)> {
     let place = typed.command?;
     let command = root.find_subcommand(typed.arguments[place].to_str()?)?;
-    (Reads::of(command) != Reads::Nothing).then_some((place, command))
+    (ConfigScope::for_command(command) != ConfigScope::Nothing).then_some((place, command))
 }
 
-impl Line {
-    fn plain(arguments: Vec<OsString>, warning: Option<Failure>) -> Line {
-        Line { arguments, configured: Configured::default(), warning }
+impl CommandLine {
+    fn plain(arguments: Vec<OsString>, warning: Option<Failure>) -> CommandLine {
+        CommandLine { arguments, configured: ConfiguredValues::default(), warning }
     }
 
     fn with(
         (root, command): (&Command, &Command),
         (mut arguments, place): (Vec<OsString>, usize),
-        mut values: Vec<(Key, Effective)>,
+        mut values: Vec<(Key, EffectiveValue)>,
         said: &ArgMatches,
-    ) -> Line {
+    ) -> CommandLine {
         values.retain(|(_, value)| !value.values.is_empty());
         leave_out(command, &mut values, &typed(root, command, said), &excluded(root, command.get_name()));
         let (mut before, mut behind) = (Vec::new(), Vec::new());
@@ -119,7 +119,7 @@ impl Line {
         arguments.extend(behind);
         arguments.splice(place + 1..place + 1, before);
         let origins = values.into_iter().map(|(key, value)| (key.name, value.origin()));
-        Line { arguments, configured: Configured::new(origins.collect()), warning: None }
+        CommandLine { arguments, configured: ConfiguredValues::new(origins.collect()), warning: None }
     }
 }
 
@@ -137,7 +137,7 @@ fn is_typed(said: &ArgMatches, id: &str) -> bool {
 /// Leaves out what was typed, what that excludes, and details of what is neither typed nor configured.
 fn leave_out(
     command: &Command,
-    values: &mut Vec<(Key, Effective)>,
+    values: &mut Vec<(Key, EffectiveValue)>,
     typed: &BTreeSet<String>,
     excluded: &[(String, String)],
 ) {
@@ -160,23 +160,23 @@ fn leave_out(
 fn configured(
     root: &Command,
     command: &Command,
-    reads: Reads,
+    reads: ConfigScope,
     said: &ArgMatches,
-) -> Result<Vec<(Key, Effective)>, Failure> {
-    let keys = Keys::of(root);
+) -> Result<Vec<(Key, EffectiveValue)>, Failure> {
+    let keys = Keys::for_command(root);
     let has_flag = |key: &Key| command.get_arguments().any(|arg| name(arg) == key.name);
     let is_read = |key: &&Key| {
-        key.arg.is_global_set() || has_flag(key) && matches!(reads, Reads::User | Reads::Everything)
+        key.arg.is_global_set() || has_flag(key) && matches!(reads, ConfigScope::User | ConfigScope::Everything)
     };
-    let directory = (reads == Reads::Everything).then(|| directory(said));
+    let directory = (reads == ConfigScope::Everything).then(|| directory(said));
     let profile = said.try_get_one::<String>(PROFILE).ok().flatten();
     let asked = (profile.map(String::as_str), !is_typed(said, "no_config"));
-    let found = Found::read((root, &keys), directory.as_deref(), asked)?;
+    let found = LoadedConfig::read((root, &keys), directory.as_deref(), asked)?;
     let variables = variables(root, keys.plain().filter(is_read), |name| env::var_os(name))?;
     let mut plain = merge((root, &keys), &found.files, &variables, found.chosen.as_ref())?;
     let mut own = of_table(&found.files.user, command.get_name());
     let of_table = keys.of_table(Some(command.get_name()));
-    let mut values: Vec<(Key, Effective)> =
+    let mut values: Vec<(Key, EffectiveValue)> =
         of_table.filter_map(|key| Some((key.clone(), own.remove(&key.name)?))).collect();
     for key in keys.plain().filter(is_read) {
         if !values.iter().any(|(own, _)| own.name == key.name) {
@@ -193,32 +193,32 @@ fn directory(said: &ArgMatches) -> PathBuf {
 }
 
 /// The files as this command line wants them read.
-pub struct Found {
+pub struct LoadedConfig {
     pub files: Files,
-    pub chosen: Option<Chosen>,
+    pub chosen: Option<ChosenProfile>,
 }
 
-impl Found {
+impl LoadedConfig {
     /// Reads them, unless none is wanted.
     pub fn read(
         (root, keys): (&Command, &Keys),
         directory: Option<&Path>,
         (profile, is_wanted): (Option<&str>, bool),
-    ) -> Result<Found, Failure> {
+    ) -> Result<LoadedConfig, Failure> {
         if !is_wanted {
-            return Ok(Found { files: Files::default(), chosen: None });
+            return Ok(LoadedConfig { files: Files::default(), chosen: None });
         }
         let files = find::read(root, keys, directory)?;
         if let Some(name) = profile {
-            let chosen = Chosen { name: name.to_owned(), by: format!("--{PROFILE}") };
-            return Ok(Found { files, chosen: Some(chosen) });
+            let chosen = ChosenProfile { name: name.to_owned(), by: format!("--{PROFILE}") };
+            return Ok(LoadedConfig { files, chosen: Some(chosen) });
         }
         let variable = text_of(PROFILE_VARIABLE, env::var_os(PROFILE_VARIABLE))?;
-        let chosen = variable.map(|name| Chosen { name, by: PROFILE_VARIABLE.to_owned() });
+        let chosen = variable.map(|name| ChosenProfile { name, by: PROFILE_VARIABLE.to_owned() });
         // The variable also reaches commands that do not read the project's file, which may be the one that has it.
         let chosen =
             chosen.filter(|chosen| directory.is_some() || files.user.profiles.contains_key(&chosen.name));
-        Ok(Found { files, chosen })
+        Ok(LoadedConfig { files, chosen })
     }
 }
 
@@ -233,14 +233,14 @@ pub fn variables<'a>(
         let Some(variable) = key.variable() else { continue };
         let Some(text) = text_of(&variable, value(&variable))? else { continue };
         let values = match (key.kind, text.as_str()) {
-            (Kind::Switch, "0") => Vec::new(),
-            (Kind::Switch, "1") => vec!["true".to_owned()],
-            (Kind::Switch, _) => {
+            (ValueKind::Switch, "0") => Vec::new(),
+            (ValueKind::Switch, "1") => vec!["true".to_owned()],
+            (ValueKind::Switch, _) => {
                 let error = format!("read {variable}: `{text}` is neither 1 nor 0");
                 return Err(Failure::usage(error, "set it to 1, or unset it"));
             }
-            (Kind::Count | Kind::Amount | Kind::Text | Kind::Path | Kind::List, _) => {
-                judge(root, key, &text).map_err(|why| {
+            (ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List, _) => {
+                validate_value(root, key, &text).map_err(|why| {
                     Failure::usage(format!("read {variable}: `{text}`: {why}"), "mend it, or unset it")
                 })?;
                 vec![text]

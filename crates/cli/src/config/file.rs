@@ -1,14 +1,14 @@
 //! A configuration file, read whole: its text in, its settings out, each with its line. Whatever is wrong with it is said
 //! with the line, the key and what is wanted. It touches no other file.
 
-use super::keys::{DEFAULT_PROFILE, Key, Keys, Kind, PROFILE, RUN, TABLES};
-use super::trust::Trust;
-use super::{Origin, Whose};
+use super::keys::{DEFAULT_PROFILE, Key, Keys, ValueKind, PROFILE, RUN, TABLES};
+use super::trust::ProjectTrust;
+use super::{Origin, FileOwner};
 use crate::failure::Failure;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use longhaul::quoted;
-use longhaul_agent::near;
+use longhaul_agent::did_you_mean;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -51,7 +51,7 @@ pub struct Reader<'a> {
     pub keys: &'a Keys,
     /// The command tree, which knows what is a value of which flag.
     pub root: &'a Command,
-    pub whose: Whose,
+    pub whose: FileOwner,
     pub path: &'a Path,
     /// What `~/` is, where that is known.
     pub home: Option<&'a Path>,
@@ -182,14 +182,14 @@ impl Reader<'_> {
     fn key(&self, line: usize, table: Option<&str>, name: &str) -> Result<&Key, Failure> {
         let Some(key) = self.keys.find(table, name) else { return Err(self.unknown(line, table, name)) };
         match (self.whose, key.trust) {
-            (Whose::Project, Trust::User(reason)) => {
+            (FileOwner::Project, ProjectTrust::UserOnly(reason)) => {
                 let error = format!("`{}` cannot be set by a project: {reason}", key.path());
                 let place = self
                     .user_file
                     .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
                 Err(self.wrong(line, &error, &format!("put it into {place}, or type it with each run")))
             }
-            (Whose::Project, Trust::Trusted(reason)) if self.trust != FileTrust::Trusted => {
+            (FileOwner::Project, ProjectTrust::Trusted(reason)) if self.trust != FileTrust::Trusted => {
                 let why = match self.trust {
                     FileTrust::Changed => "the file changed since you trusted it",
                     FileTrust::Unknown | FileTrust::Trusted => "you have not trusted this file",
@@ -200,8 +200,8 @@ impl Reader<'_> {
                     format!("read the file, then type `longhaul config trust --cwd {}`", quoted(&folder));
                 Err(self.wrong(line, &error, &hint))
             }
-            (Whose::Project, Trust::Trusted(_) | Trust::Free | Trust::Lower | Trust::Add | Trust::Yield)
-            | (Whose::User, _) => Ok(key),
+            (FileOwner::Project, ProjectTrust::Trusted(_) | ProjectTrust::Any | ProjectTrust::OnlyLower | ProjectTrust::OnlyAdd | ProjectTrust::OnlyIfUnset)
+            | (FileOwner::User, _) => Ok(key),
         }
     }
 
@@ -220,7 +220,7 @@ impl Reader<'_> {
             return self.wrong(line, &error, "leave it out, and type it where it is wanted");
         }
         let elsewhere = self.keys.all().find(|key| key.name == flat);
-        let near = near(&flat, self.keys.of_table(table).map(|key| key.name.as_str()));
+        let near = did_you_mean(&flat, self.keys.of_table(table).map(|key| key.name.as_str()));
         let hint = match (near.as_slice(), elsewhere) {
             ([], Some(Key { table: Some(table), .. })) => format!("it is a key of [{table}]"),
             ([], Some(Key { table: None, .. })) => "it stands at the top of a file, in no table".to_owned(),
@@ -243,10 +243,10 @@ impl Reader<'_> {
             self.wrong(line, &error, "write it as the flag takes it; `longhaul config init` shows every key")
         };
         let words = match (key.kind, value.get_ref()) {
-            (Kind::Switch, DeValue::Boolean(is_on)) => {
+            (ValueKind::Switch, DeValue::Boolean(is_on)) => {
                 return Ok(if *is_on { vec!["true".to_owned()] } else { Vec::new() });
             }
-            (Kind::List, DeValue::Array(elements)) => {
+            (ValueKind::List, DeValue::Array(elements)) => {
                 let mut words = Vec::new();
                 for element in elements {
                     let line = lines.at(element.span().start);
@@ -255,31 +255,31 @@ impl Reader<'_> {
                 }
                 words
             }
-            (Kind::Text | Kind::Amount, DeValue::String(text)) => vec![(line, text.clone().into_owned())],
-            (Kind::Path, DeValue::String(text)) => vec![(line, self.absolute(text))],
-            (Kind::Count | Kind::Amount, DeValue::Integer(number)) if number.radix() == 10 => {
+            (ValueKind::Text | ValueKind::Amount, DeValue::String(text)) => vec![(line, text.clone().into_owned())],
+            (ValueKind::Path, DeValue::String(text)) => vec![(line, self.absolute(text))],
+            (ValueKind::Count | ValueKind::Amount, DeValue::Integer(number)) if number.radix() == 10 => {
                 vec![(line, number.as_str().to_owned())]
             }
-            (Kind::Amount, DeValue::Float(number)) => vec![(line, number.as_str().to_owned())],
-            (Kind::Switch | Kind::Count | Kind::Amount | Kind::Text | Kind::Path | Kind::List, _) => {
+            (ValueKind::Amount, DeValue::Float(number)) => vec![(line, number.as_str().to_owned())],
+            (ValueKind::Switch | ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List, _) => {
                 return Err(wrong_kind(line));
             }
         };
         for (line, word) in &words {
-            judge(self.root, key, word).map_err(|why| {
+            validate_value(self.root, key, word).map_err(|why| {
                 let error = format!("`{}` is `{word}`: {why}", key.path());
                 self.wrong(*line, &error, "write it as the flag takes it")
             })?;
         }
         // A stranger's model must not be one of the agent's flags.
         if let Some((line, word)) = words.iter().find(|(_, word)| word.starts_with('-'))
-            && (self.whose, key.kind) == (Whose::Project, Kind::Text)
+            && (self.whose, key.kind) == (FileOwner::Project, ValueKind::Text)
         {
             let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
             return Err(self.wrong(*line, &error, "no such value begins with `-`"));
         }
         // What a project blocks is where it says, from whatever folder of it a run is begun.
-        let is_path = self.whose == Whose::Project && key.name == "block_path";
+        let is_path = self.whose == FileOwner::Project && key.name == "block_path";
         let written = |(_, word): (usize, String)| if is_path { self.absolute(&word) } else { word };
         Ok(words.into_iter().map(written).collect())
     }
@@ -312,9 +312,9 @@ fn in_order<'a, 'text>(
 type Place<'a> = (Option<&'static str>, Option<&'a str>);
 
 /// What its flag says of a value; nothing if it takes it.
-pub fn judge(root: &Command, key: &Key, word: &str) -> Result<(), String> {
+pub fn validate_value(root: &Command, key: &Key, word: &str) -> Result<(), String> {
     // What is not a flag's goes to the agent as it is.
-    if key.arg.get_long().is_none() || key.kind == Kind::Switch {
+    if key.arg.get_long().is_none() || key.kind == ValueKind::Switch {
         return Ok(());
     }
     let command = key.table.unwrap_or(RUN);
@@ -337,7 +337,7 @@ pub fn judge(root: &Command, key: &Key, word: &str) -> Result<(), String> {
 /// What to do about a profile that there is not.
 pub fn profiles_hint<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
     let known: Vec<&str> = known.map(String::as_str).collect();
-    match (known.as_slice(), near(name, known.iter().copied()).first()) {
+    match (known.as_slice(), did_you_mean(name, known.iter().copied()).first()) {
         ([], _) => "define one by `[profile.NAME]` in a configuration file".to_owned(),
         (_, Some(near)) => format!("did you mean {near}? There are {}", known.join(", ")),
         (known, None) => format!("there are {}", known.join(", ")),

@@ -1,9 +1,9 @@
 //! Where configuration files are, and what is in them. The project's is found upward from the directory of the run, the
 //! nearest one alone; the user's has one place.
 
-use super::Whose;
+use super::FileOwner;
 use super::file::{File, FileTrust, Reader, Setting};
-use super::keys::{Keys, Kind};
+use super::keys::{Keys, ValueKind};
 use super::trusted;
 use crate::failure::Failure;
 use clap::Command;
@@ -50,21 +50,21 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
     let read = |whose, path: &Path| {
         let text = text(path)?;
         let trust = match whose {
-            Whose::User => FileTrust::Trusted,
-            Whose::Project => trusted::of(path, &text),
+            FileOwner::User => FileTrust::Trusted,
+            FileOwner::Project => trusted::of(path, &text),
         };
         let (home, user_file) = (home.as_deref(), user.as_deref());
         Reader { keys, root, whose, path, home, user_file, trust }.read(&text)
     };
     let of_project = |path: PathBuf| {
-        let file = read(Whose::Project, &path)?;
+        let file = read(FileOwner::Project, &path)?;
         check_inside(keys, &path, &file)?;
         Ok(file)
     };
     let found = user.as_deref().filter(|path| fs::symlink_metadata(path).is_ok());
     let project = directory.and_then(project_file);
     Ok(Files {
-        user: found.map(|path| read(Whose::User, path)).transpose()?.unwrap_or_default(),
+        user: found.map(|path| read(FileOwner::User, path)).transpose()?.unwrap_or_default(),
         project: project.map(of_project).transpose()?.unwrap_or_default(),
     })
 }
@@ -74,7 +74,7 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
 fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let is_path =
-        |setting: &&Setting| keys.find(None, &setting.key).is_some_and(|key| key.kind == Kind::Path);
+        |setting: &&Setting| keys.find(None, &setting.key).is_some_and(|key| key.kind == ValueKind::Path);
     let settings = file.plain.iter().chain(file.profiles.values().flatten());
     for (setting, value) in settings.filter(is_path).filter_map(|set| Some((set, set.values.first()?))) {
         // Of one that is not there its flag complains.

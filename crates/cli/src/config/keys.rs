@@ -1,8 +1,8 @@
 //! Which keys there are: one for each flag, taken from the command tree, so that no flag can be without. A key is spelled as
 //! its flag, with `_`.
 
-use super::file::judge;
-use super::trust::{self, Trust};
+use super::file::validate_value;
+use super::trust::{self, ProjectTrust};
 use clap::{Arg, ArgAction, Command};
 use longhaul_core::{Jitter, Preset, Span, Usd};
 use std::any::TypeId;
@@ -52,7 +52,7 @@ const TYPED_ONLY: &[(&str, &str)] = &[
 
 /// What can be written behind a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// `true` or `false`.
     Switch,
     /// A whole number.
@@ -66,16 +66,16 @@ pub enum Kind {
     List,
 }
 
-impl Kind {
+impl ValueKind {
     /// As an error says what is wanted.
     pub fn wanted(self) -> &'static str {
         match self {
-            Kind::Switch => "`true` or `false`",
-            Kind::Count => "a whole number",
-            Kind::Amount => "a number, or a text in quotes",
-            Kind::Text => "a text in quotes",
-            Kind::Path => "a path in quotes",
-            Kind::List => "a list of texts, as in [\"…\"]",
+            ValueKind::Switch => "`true` or `false`",
+            ValueKind::Count => "a whole number",
+            ValueKind::Amount => "a number, or a text in quotes",
+            ValueKind::Text => "a text in quotes",
+            ValueKind::Path => "a path in quotes",
+            ValueKind::List => "a list of texts, as in [\"…\"]",
         }
     }
 }
@@ -86,8 +86,8 @@ pub struct Key {
     /// The table that it stands in: a command's. The plain ones are those of `run`, and of how to print.
     pub table: Option<&'static str>,
     pub name: String,
-    pub kind: Kind,
-    pub trust: Trust,
+    pub kind: ValueKind,
+    pub trust: ProjectTrust,
     pub arg: Arg,
 }
 
@@ -108,7 +108,7 @@ impl Key {
     pub fn typed(&self, value: &str) -> String {
         match (self.arg.get_long(), self.kind) {
             (None, _) => value.to_owned(),
-            (Some(flag), Kind::Switch) => format!("--{flag}"),
+            (Some(flag), ValueKind::Switch) => format!("--{flag}"),
             (Some(flag), _) => format!("--{flag}={value}"),
         }
     }
@@ -127,14 +127,14 @@ impl Key {
         let values = self.arg.get_default_values();
         let given = values.first().and_then(|value| value.to_str()).map(|value| vec![value.to_owned()]);
         match self.kind {
-            Kind::Switch => Some(Vec::new()),
+            ValueKind::Switch => Some(Vec::new()),
             // The help says it to people; where it is a number it is said to programs, too.
-            Kind::Count | Kind::Amount => given.or_else(|| {
+            ValueKind::Count | ValueKind::Amount => given.or_else(|| {
                 let about = self.about();
                 let said = about.split_once("[default: ")?.1.split_once(']')?.0;
-                judge(root, self, said).is_ok().then(|| vec![said.to_owned()])
+                validate_value(root, self, said).is_ok().then(|| vec![said.to_owned()])
             }),
-            Kind::Text | Kind::Path | Kind::List => given,
+            ValueKind::Text | ValueKind::Path | ValueKind::List => given,
         }
     }
 }
@@ -144,13 +144,13 @@ impl Key {
 pub struct Keys {
     keys: Vec<Key>,
     /// Flags with the reason why they cannot be configured.
-    typed_only: Vec<(String, &'static str)>,
+    flag_only: Vec<(String, &'static str)>,
 }
 
 impl Keys {
     /// Those of this command tree.
-    pub fn of(root: &Command) -> Keys {
-        let mut keys = Keys { keys: Vec::new(), typed_only: Vec::new() };
+    pub fn for_command(root: &Command) -> Keys {
+        let mut keys = Keys { keys: Vec::new(), flag_only: Vec::new() };
         let run = root.find_subcommand(RUN).expect("there is a command `run`");
         keys.take(None, root.get_arguments().chain(run.get_arguments()));
         for table in TABLES {
@@ -165,13 +165,13 @@ impl Keys {
             let name = name(arg);
             let reason = TYPED_ONLY.iter().find(|(flag, _)| *flag == name);
             match reason {
-                Some((_, reason)) => self.typed_only.push((name, reason)),
+                Some((_, reason)) => self.flag_only.push((name, reason)),
                 // A file says which profile by `default_profile`.
                 None if name == PROFILE => {}
                 None => {
                     let trust = match table {
                         None => trust::of(&name),
-                        Some(_) => Trust::User("a project's file is read by `run` and `simulate` alone"),
+                        Some(_) => ProjectTrust::UserOnly("a project's file is read by `run` and `simulate` alone"),
                     };
                     self.keys.push(Key { table, name, kind: kind(arg), trust, arg: arg.clone() });
                 }
@@ -199,7 +199,7 @@ impl Keys {
 
     /// Why there is no such key though there is such a flag.
     pub fn typed_only(&self, name: &str) -> Option<&'static str> {
-        self.typed_only.iter().find(|(flag, _)| flag == name).map(|(_, reason)| *reason)
+        self.flag_only.iter().find(|(flag, _)| flag == name).map(|(_, reason)| *reason)
     }
 }
 
@@ -208,26 +208,26 @@ pub fn name(arg: &Arg) -> String {
     arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_")
 }
 
-fn kind(arg: &Arg) -> Kind {
+fn kind(arg: &Arg) -> ValueKind {
     let value = arg.get_value_parser().type_id();
     let is_one_of = |types: &[TypeId]| types.iter().any(|kind| value == *kind);
     if matches!(arg.get_action(), ArgAction::SetTrue) {
-        Kind::Switch
+        ValueKind::Switch
     } else if matches!(arg.get_action(), ArgAction::Append) {
-        Kind::List
+        ValueKind::List
     } else if is_one_of(&[TypeId::of::<u32>(), TypeId::of::<NonZeroU32>()]) {
-        Kind::Count
+        ValueKind::Count
     } else if is_one_of(&[
         TypeId::of::<u64>(),
         TypeId::of::<Span>(),
         TypeId::of::<Usd>(),
         TypeId::of::<Jitter>(),
     ]) {
-        Kind::Amount
+        ValueKind::Amount
     } else if is_one_of(&[TypeId::of::<PathBuf>()]) {
-        Kind::Path
+        ValueKind::Path
     } else {
-        Kind::Text
+        ValueKind::Text
     }
 }
 
@@ -240,27 +240,27 @@ mod tests {
     #[test]
     fn every_flag_has_a_key_or_a_reason() {
         let root = Cli::command();
-        let keys = Keys::of(&root);
+        let keys = Keys::for_command(&root);
         let check = |table, name: &str, kind| {
             assert_eq!(keys.find(table, name).map(|key| key.kind), Some(kind), "{name}");
         };
-        check(None, "model", Kind::Text);
-        check(None, "agent_path", Kind::Path);
-        check(None, "agent_args", Kind::List);
-        check(None, "deny_tools", Kind::List);
-        check(None, "block_url", Kind::List);
-        check(None, "keep_going", Kind::Switch);
-        check(None, "max_retries", Kind::Count);
-        check(None, "idle_stops", Kind::Count);
-        check(None, "max_turns", Kind::Amount);
-        check(None, "stall_timeout", Kind::Amount);
-        check(None, "budget", Kind::Amount);
-        check(None, "memory_limit", Kind::Amount);
-        check(None, "retry_jitter", Kind::Amount);
-        check(None, "output_format", Kind::Text);
-        check(None, "quiet", Kind::Switch);
-        check(Some("research"), "claude_hours", Kind::Amount);
-        check(Some("recover"), "within", Kind::Amount);
+        check(None, "model", ValueKind::Text);
+        check(None, "agent_path", ValueKind::Path);
+        check(None, "agent_args", ValueKind::List);
+        check(None, "deny_tools", ValueKind::List);
+        check(None, "block_url", ValueKind::List);
+        check(None, "keep_going", ValueKind::Switch);
+        check(None, "max_retries", ValueKind::Count);
+        check(None, "idle_stops", ValueKind::Count);
+        check(None, "max_turns", ValueKind::Amount);
+        check(None, "stall_timeout", ValueKind::Amount);
+        check(None, "budget", ValueKind::Amount);
+        check(None, "memory_limit", ValueKind::Amount);
+        check(None, "retry_jitter", ValueKind::Amount);
+        check(None, "output_format", ValueKind::Text);
+        check(None, "quiet", ValueKind::Switch);
+        check(Some("research"), "claude_hours", ValueKind::Amount);
+        check(Some("recover"), "within", ValueKind::Amount);
         assert!(keys.find(None, "claude_hours").is_none() && keys.find(None, "prompt").is_none());
         for (flag, _) in TYPED_ONLY.iter().filter(|(flag, _)| !["help", "version"].contains(flag)) {
             assert!(keys.typed_only(flag).is_some(), "no command has a flag `{flag}`");

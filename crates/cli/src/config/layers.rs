@@ -5,7 +5,7 @@ use super::Origin;
 use super::file::{File, Setting, profiles_hint};
 use super::find::Files;
 use super::keys::{Key, Keys, RUN, name};
-use super::trust::Trust;
+use super::trust::ProjectTrust;
 use crate::failure::Failure;
 use clap::{ArgMatches, Command};
 use longhaul_core::{Span, Usd};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// A profile that was asked for, and where.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct ChosenProfile {
     pub name: String,
     /// `--profile`, or the variable.
     pub by: String,
@@ -21,15 +21,15 @@ pub struct Chosen {
 
 /// A value that holds, with everything that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Effective {
+pub struct EffectiveValue {
     pub values: Vec<String>,
     pub origins: Vec<Origin>,
-    strength: Strength,
+    strength: Precedence,
 }
 
-impl Effective {
-    fn of(setting: &Setting, strength: Strength) -> Effective {
-        Effective { values: setting.values.clone(), origins: vec![setting.origin.clone()], strength }
+impl EffectiveValue {
+    fn new(setting: &Setting, strength: Precedence) -> EffectiveValue {
+        EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()], strength }
     }
 
     /// Where it comes from, for people.
@@ -40,7 +40,7 @@ impl Effective {
 
 /// The layers, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Strength {
+enum Precedence {
     User,
     UserProfile,
     Project,
@@ -49,7 +49,7 @@ enum Strength {
 }
 
 /// Values by the names of their keys.
-pub type Values = BTreeMap<String, Effective>;
+pub type Values = BTreeMap<String, EffectiveValue>;
 
 /// What cannot hold together though clap lets it: see `keep_going.rs`.
 const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
@@ -59,11 +59,11 @@ pub fn merge(
     (root, keys): (&Command, &Keys),
     files: &Files,
     variables: &[Setting],
-    chosen: Option<&Chosen>,
+    chosen: Option<&ChosenProfile>,
 ) -> Result<Values, Failure> {
     check_known(files, chosen)?;
-    let mut values = of_file(&files.user, chosen, [Strength::User, Strength::UserProfile]);
-    for (name, project) in of_file(&files.project, chosen, [Strength::Project, Strength::ProjectProfile]) {
+    let mut values = of_file(&files.user, chosen, [Precedence::User, Precedence::UserProfile]);
+    for (name, project) in of_file(&files.project, chosen, [Precedence::Project, Precedence::ProjectProfile]) {
         let key = keys.find(None, &name).expect("a file is read by its keys");
         let holds = match values.remove(&name) {
             Some(user) => both(root, key, user, project),
@@ -72,7 +72,7 @@ pub fn merge(
         values.insert(name, holds);
     }
     values.extend(
-        variables.iter().map(|setting| (setting.key.clone(), Effective::of(setting, Strength::Variable))),
+        variables.iter().map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::Variable))),
     );
     drop_excluded(root, &mut values)?;
     Ok(values)
@@ -81,19 +81,19 @@ pub fn merge(
 /// The keys of one command's table: the user's alone.
 pub fn of_table(file: &File, table: &str) -> Values {
     let settings = file.tables.get(table).into_iter().flatten();
-    settings.map(|setting| (setting.key.clone(), Effective::of(setting, Strength::User))).collect()
+    settings.map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::User))).collect()
 }
 
 /// The plain keys of a file, and over them those of its profile.
-fn of_file(file: &File, chosen: Option<&Chosen>, [plain, profile]: [Strength; 2]) -> Values {
+fn of_file(file: &File, chosen: Option<&ChosenProfile>, [plain, profile]: [Precedence; 2]) -> Values {
     let name = chosen.map(|chosen| &chosen.name).or(file.profile.as_ref());
     let of_profile = name.and_then(|name| file.profiles.get(name)).into_iter().flatten();
     let settings = file.plain.iter().map(|setting| (setting, plain));
     let settings = settings.chain(of_profile.map(|setting| (setting, profile)));
-    settings.map(|(setting, strength)| (setting.key.clone(), Effective::of(setting, strength))).collect()
+    settings.map(|(setting, strength)| (setting.key.clone(), EffectiveValue::new(setting, strength))).collect()
 }
 
-fn check_known(files: &Files, chosen: Option<&Chosen>) -> Result<(), Failure> {
+fn check_known(files: &Files, chosen: Option<&ChosenProfile>) -> Result<(), Failure> {
     let known = || files.user.profiles.keys().chain(files.project.profiles.keys());
     match chosen {
         Some(chosen) if !known().any(|name| *name == chosen.name) => Err(Failure::usage(
@@ -105,25 +105,25 @@ fn check_known(files: &Files, chosen: Option<&Chosen>) -> Result<(), Failure> {
 }
 
 /// What holds of the user's value and the project's.
-fn both(root: &Command, key: &Key, user: Effective, project: Effective) -> Effective {
+fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue) -> EffectiveValue {
     match key.trust {
         // Without trust a project's file that sets it is refused when it is read.
-        Trust::Free | Trust::Trusted(_) => project,
-        Trust::Lower => {
+        ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
+        ProjectTrust::OnlyLower => {
             let amount =
-                |value: &Effective| value.values.first().map_or(u128::MAX, |word| amount(root, key, word));
+                |value: &EffectiveValue| value.values.first().map_or(u128::MAX, |word| amount(root, key, word));
             if amount(&project) <= amount(&user) { project } else { user }
         }
-        Trust::Add => {
+        ProjectTrust::OnlyAdd => {
             let mut values = user.values;
             let added: Vec<_> = project.values.into_iter().filter(|value| !values.contains(value)).collect();
             values.extend(added);
             let origins = user.origins.into_iter().chain(project.origins).collect();
-            Effective { values, origins, strength: project.strength }
+            EffectiveValue { values, origins, strength: project.strength }
         }
-        Trust::Yield if user.values.is_empty() => project,
+        ProjectTrust::OnlyIfUnset if user.values.is_empty() => project,
         // A project's file that sets one of the last is refused when it is read.
-        Trust::Yield | Trust::User(_) => user,
+        ProjectTrust::OnlyIfUnset | ProjectTrust::UserOnly(_) => user,
     }
 }
 
@@ -150,7 +150,7 @@ fn number(matches: &ArgMatches, id: &str) -> Option<u128> {
 /// Of two values that exclude each other the stronger one holds; of one layer they are a mistake.
 fn drop_excluded(root: &Command, values: &mut Values) -> Result<(), Failure> {
     for (one, other) in excluded(root, RUN) {
-        let is_set = |value: &&Effective| !value.values.is_empty();
+        let is_set = |value: &&EffectiveValue| !value.values.is_empty();
         let found = (values.get(&one).filter(is_set), values.get(&other).filter(is_set));
         let (Some(first), Some(second)) = found else { continue };
         if first.strength == second.strength {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Whose file it is. A project's may come from strangers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum FileOwner {
     User,
     Project,
 }
@@ -18,7 +18,7 @@ pub enum Origin {
     /// A variable of the environment.
     Variable(String),
     /// A line of a file, below one of its profiles or none.
-    File { whose: Whose, path: PathBuf, line: usize, profile: Option<String> },
+    File { whose: FileOwner, path: PathBuf, line: usize, profile: Option<String> },
 }
 
 impl fmt::Display for Origin {
@@ -35,11 +35,11 @@ impl fmt::Display for Origin {
 
 /// What was put before the user's own arguments, by its key, with where it comes from.
 #[derive(Clone, Debug, Default)]
-pub struct Configured(BTreeMap<String, String>);
+pub struct ConfiguredValues(BTreeMap<String, String>);
 
-impl Configured {
-    pub fn new(origins: BTreeMap<String, String>) -> Configured {
-        Configured(origins)
+impl ConfiguredValues {
+    pub fn new(origins: BTreeMap<String, String>) -> ConfiguredValues {
+        ConfiguredValues(origins)
     }
 
     /// Says of each value that looks as if it were typed where it really comes from, and adds those of which a plan
@@ -55,7 +55,7 @@ impl Configured {
     }
 
     /// A complaint about a flag that nobody typed says who did set it.
-    pub fn explain(&self, failure: Failure) -> Failure {
+    pub fn add_origin(&self, failure: Failure) -> Failure {
         let said = format!("{} {}", failure.error, failure.hint.as_deref().unwrap_or_default());
         let names_flag = |key: &str| {
             let flag = format!("--{}", key.replace('_', "-"));
@@ -79,8 +79,8 @@ mod tests {
     fn a_complaint_names_the_line_that_is_to_blame() {
         let origins = [("wall_limit", "/w/longhaul.toml:3"), ("wall", "/w/longhaul.toml:4")];
         let owned = origins.map(|(key, origin)| (key.to_owned(), origin.to_owned()));
-        let configured = Configured::new(BTreeMap::from(owned));
-        let hint = |hint: &str| configured.explain(Failure::usage("it is wrong", hint)).hint;
+        let configured = ConfiguredValues::new(BTreeMap::from(owned));
+        let hint = |hint: &str| configured.add_origin(Failure::usage("it is wrong", hint)).hint;
         assert_eq!(
             hint("raise --wall-limit").as_deref(),
             Some("raise --wall-limit; `wall_limit` is set by /w/longhaul.toml:3")
@@ -94,7 +94,7 @@ mod tests {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
         let mut origins = owned(&[("budget", "flag"), ("max_turns", "flag"), ("preset", "archon")]);
-        Configured::new(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")])).name(&mut origins);
+        ConfiguredValues::new(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")])).name(&mut origins);
         let expected =
             [("budget", "f:1"), ("max_turns", "flag"), ("model", "f:2"), ("preset", "archon, by f:3")];
         assert_eq!(origins, owned(&expected));

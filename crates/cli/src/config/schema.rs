@@ -1,7 +1,7 @@
 //! The JSON Schema of configuration files, for editors that check them and complete their keys.
 
-use super::keys::{DEFAULT_PROFILE, Key, Keys, Kind, PROFILE, TABLES};
-use super::trust::Trust;
+use super::keys::{DEFAULT_PROFILE, Key, Keys, ValueKind, PROFILE, TABLES};
+use super::trust::ProjectTrust;
 use serde_json::{Map, Value, json};
 
 /// The schema, as it is checked in.
@@ -47,22 +47,22 @@ fn properties(keys: &Keys, table: Option<&str>) -> Map<String, Value> {
 
 fn property(key: &Key) -> Value {
     let mut schema = match key.kind {
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Count => json!({ "type": "integer", "minimum": 0 }),
-        Kind::Amount => json!({ "type": ["string", "number"] }),
-        Kind::Text | Kind::Path => json!({ "type": "string" }),
-        Kind::List => json!({ "type": "array", "items": { "type": "string" } }),
+        ValueKind::Switch => json!({ "type": "boolean" }),
+        ValueKind::Count => json!({ "type": "integer", "minimum": 0 }),
+        ValueKind::Amount => json!({ "type": ["string", "number"] }),
+        ValueKind::Text | ValueKind::Path => json!({ "type": "string" }),
+        ValueKind::List => json!({ "type": "array", "items": { "type": "string" } }),
     };
     let possible = key.arg.get_possible_values();
-    if key.kind == Kind::Text && !possible.is_empty() {
+    if key.kind == ValueKind::Text && !possible.is_empty() {
         schema["enum"] = possible.iter().map(|value| value.get_name()).collect();
     }
     let about = match key.trust {
-        Trust::User(_) if key.table.is_none() => format!("{}. Only in your own file", key.about()),
-        Trust::Trusted(_) => {
+        ProjectTrust::UserOnly(_) if key.table.is_none() => format!("{}. Only in your own file", key.about()),
+        ProjectTrust::Trusted(_) => {
             format!("{}. In a project's file only after `longhaul config trust`", key.about())
         }
-        Trust::User(_) | Trust::Free | Trust::Lower | Trust::Add | Trust::Yield => key.about(),
+        ProjectTrust::UserOnly(_) | ProjectTrust::Any | ProjectTrust::OnlyLower | ProjectTrust::OnlyAdd | ProjectTrust::OnlyIfUnset => key.about(),
     };
     schema["description"] = about.into();
     schema
@@ -78,6 +78,6 @@ mod tests {
 
     #[test]
     fn the_schema_that_is_checked_in_is_that_of_the_flags() {
-        expect_file!["../../../../docs/longhaul.schema.json"].assert_eq(&text(&Keys::of(&Cli::command())));
+        expect_file!["../../../../docs/longhaul.schema.json"].assert_eq(&text(&Keys::for_command(&Cli::command())));
     }
 }

@@ -1,10 +1,10 @@
 //! The table of keys in `docs/configuration.md` is that of the command tree, and its example can be read.
 
-use super::Whose;
+use super::FileOwner;
 use super::file::FileTrust;
 use super::file::Reader;
-use super::keys::{Key, Keys, Kind};
-use super::trust::Trust;
+use super::keys::{Key, Keys, ValueKind};
+use super::trust::ProjectTrust;
 use crate::args::Cli;
 use clap::CommandFactory;
 use std::path::Path;
@@ -13,21 +13,21 @@ const PAGE: &str = include_str!("../../../../docs/configuration.md");
 
 fn row(key: &Key) -> String {
     let value = match key.kind {
-        Kind::Switch => "`true`, `false`",
-        Kind::Count => "whole number",
-        Kind::Amount => "number or text",
-        Kind::Text => "text",
-        Kind::Path => "path",
-        Kind::List => "list of texts",
+        ValueKind::Switch => "`true`, `false`",
+        ValueKind::Count => "whole number",
+        ValueKind::Amount => "number or text",
+        ValueKind::Text => "text",
+        ValueKind::Path => "path",
+        ValueKind::List => "list of texts",
     };
     let of_project = match key.trust {
-        Trust::Free => "yes".to_owned(),
-        Trust::Lower => "only lower than yours".to_owned(),
-        Trust::Add => "adds to yours".to_owned(),
-        Trust::Yield => "only where you have none".to_owned(),
-        Trust::Trusted(reason) => format!("after `longhaul config trust`: {reason}"),
-        Trust::User(reason) if key.table.is_none() => format!("no: {reason}"),
-        Trust::User(_) => "no".to_owned(),
+        ProjectTrust::Any => "yes".to_owned(),
+        ProjectTrust::OnlyLower => "only lower than yours".to_owned(),
+        ProjectTrust::OnlyAdd => "adds to yours".to_owned(),
+        ProjectTrust::OnlyIfUnset => "only where you have none".to_owned(),
+        ProjectTrust::Trusted(reason) => format!("after `longhaul config trust`: {reason}"),
+        ProjectTrust::UserOnly(reason) if key.table.is_none() => format!("no: {reason}"),
+        ProjectTrust::UserOnly(_) => "no".to_owned(),
     };
     format!("| `{}` | {value} | {of_project} |", key.path())
 }
@@ -37,11 +37,11 @@ fn the_example_can_be_read() {
     let (_, example) = PAGE.split_once("```toml\n").expect("there is an example");
     let text = example.split("```").next().unwrap_or_default();
     let root = Cli::command();
-    let (keys, path) = (Keys::of(&root), Path::new("/u/config.toml"));
+    let (keys, path) = (Keys::for_command(&root), Path::new("/u/config.toml"));
     let reader = Reader {
         keys: &keys,
         root: &root,
-        whose: Whose::User,
+        whose: FileOwner::User,
         path,
         home: None,
         user_file: None,
@@ -53,7 +53,7 @@ fn the_example_can_be_read() {
 
 #[test]
 fn the_table_of_keys_is_that_of_the_flags() {
-    let rows: Vec<String> = Keys::of(&Cli::command()).all().map(row).collect();
+    let rows: Vec<String> = Keys::for_command(&Cli::command()).all().map(row).collect();
     let (_, table) = PAGE.split_once("|---|---|---|\n").expect("there is a table");
     let table: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
     assert_eq!(table, rows, "write into docs/configuration.md:\n{}", rows.join("\n"));

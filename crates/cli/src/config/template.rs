@@ -1,8 +1,8 @@
 //! A configuration file to begin with: every key with what it is for and what holds without it, commented out.
 
-use super::Whose;
+use super::FileOwner;
 use super::keys::{Key, Keys, TABLES};
-use super::trust::Trust;
+use super::trust::ProjectTrust;
 use super::written;
 use crate::args::DURATIONS;
 use clap::Command;
@@ -20,14 +20,14 @@ const PROFILES: &str =
     "Keys below [profile.NAME] hold with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
 
 /// The text of a new file.
-pub fn text(root: &Command, keys: &Keys, whose: Whose) -> String {
+pub fn text(root: &Command, keys: &Keys, whose: FileOwner) -> String {
     let about = match whose {
-        Whose::User => ABOUT_USER,
-        Whose::Project => ABOUT_PROJECT,
+        FileOwner::User => ABOUT_USER,
+        FileOwner::Project => ABOUT_PROJECT,
     };
     let mut out = comment(about) + &comment(DURATIONS);
     let (here, elsewhere): (Vec<&Key>, Vec<&Key>) =
-        keys.plain().partition(|key| whose == Whose::User || !matches!(key.trust, Trust::User(_)));
+        keys.plain().partition(|key| whose == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
     let mut heading = "";
     for key in here {
         let of_key = key.arg.get_help_heading().unwrap_or("The run");
@@ -38,7 +38,7 @@ pub fn text(root: &Command, keys: &Keys, whose: Whose) -> String {
         out += &entry(root, whose, key);
     }
     out += &format!("\n{}# [profile.nightly]\n# budget = 20\n", comment(PROFILES));
-    if whose == Whose::Project {
+    if whose == FileOwner::Project {
         let names: Vec<&str> = elsewhere.iter().map(|key| key.name.as_str()).collect();
         let only = format!(
             "Only your own file can set: {}. `longhaul config path` tells where it is.",
@@ -53,13 +53,13 @@ pub fn text(root: &Command, keys: &Keys, whose: Whose) -> String {
     out
 }
 
-fn entry(root: &Command, whose: Whose, key: &Key) -> String {
+fn entry(root: &Command, whose: FileOwner, key: &Key) -> String {
     let value = key.default(root).unwrap_or_else(|| vec![placeholder(key)]);
     let about = match (whose, key.trust) {
-        (Whose::Project, Trust::Trusted(_)) => {
+        (FileOwner::Project, ProjectTrust::Trusted(_)) => {
             format!("{}. Each user allows it with `longhaul config trust`", key.about())
         }
-        (Whose::Project | Whose::User, _) => key.about(),
+        (FileOwner::Project | FileOwner::User, _) => key.about(),
     };
     format!("\n{}# {} = {}\n", comment(&about), key.name, written(key.kind, &value))
 }
@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn a_new_file_has_every_key_and_can_be_read_with_its_defaults() {
         let root = Cli::command();
-        let keys = Keys::of(&root);
-        for whose in [Whose::User, Whose::Project] {
+        let keys = Keys::for_command(&root);
+        for whose in [FileOwner::User, FileOwner::Project] {
             let text = text(&root, &keys, whose);
             let read = |text: &str| {
                 let path = Path::new("/w/longhaul.toml");
@@ -113,9 +113,9 @@ mod tests {
                 .read(text)
             };
             assert!(read(&text).is_ok_and(|file| file.plain.is_empty()), "it sets something");
-            for key in keys.all().filter(|key| whose == Whose::User || key.table.is_none()) {
+            for key in keys.all().filter(|key| whose == FileOwner::User || key.table.is_none()) {
                 let line = text.lines().find_map(|line| line.strip_prefix(&format!("# {} = ", key.name)));
-                let is_here = whose == Whose::User || !matches!(key.trust, Trust::User(_));
+                let is_here = whose == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_));
                 assert_eq!(line.is_some(), is_here, "{}", key.path());
                 let (Some(line), Some(_)) = (line, key.default(&root)) else { continue };
                 let table = key.table.map(|table| format!("[{table}]\n")).unwrap_or_default();

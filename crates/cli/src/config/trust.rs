@@ -5,19 +5,19 @@
 
 /// What a key may do in a project's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub enum ProjectTrust {
     /// It may set it.
-    Free,
+    Any,
     /// A limit: where the user's file has one, too, the lower one holds.
-    Lower,
+    OnlyLower,
     /// A list of what is forbidden: it is added to what the user's file forbids.
-    Add,
+    OnlyAdd,
     /// A guard that cannot be added to: where the user's file has it, that holds.
-    Yield,
+    OnlyIfUnset,
     /// Only after `longhaul config trust`, for this reason; then it goes before the user's value.
     Trusted(&'static str),
     /// It may not: only the user's own file may, for this reason.
-    User(&'static str),
+    UserOnly(&'static str),
 }
 
 const FREE: &[&str] = &[
@@ -93,20 +93,20 @@ const REASONS: &[(&str, &str)] = &[
 const UNKNOWN: &str = "nobody has decided yet that a project may";
 
 /// What a project's file may do with this key of `run`.
-pub fn of(key: &str) -> Trust {
+pub fn of(key: &str) -> ProjectTrust {
     if FREE.contains(&key) {
-        Trust::Free
+        ProjectTrust::Any
     } else if LIMITS.contains(&key) {
-        Trust::Lower
+        ProjectTrust::OnlyLower
     } else if FORBIDDEN.contains(&key) {
-        Trust::Add
+        ProjectTrust::OnlyAdd
     } else if GUARDS.contains(&key) {
-        Trust::Yield
+        ProjectTrust::OnlyIfUnset
     } else if let Some((_, reason)) = TRUSTED.iter().find(|(name, _)| *name == key) {
-        Trust::Trusted(reason)
+        ProjectTrust::Trusted(reason)
     } else {
         let found = REASONS.iter().find(|(name, _)| *name == key);
-        Trust::User(found.map_or(UNKNOWN, |(_, reason)| reason))
+        ProjectTrust::UserOnly(found.map_or(UNKNOWN, |(_, reason)| reason))
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn each_key_was_thought_about_once() {
-        let keys = Keys::of(&Cli::command());
+        let keys = Keys::for_command(&Cli::command());
         let named = FREE.iter().chain(LIMITS).chain(FORBIDDEN).chain(GUARDS).copied();
         let named: Vec<&str> = named.chain(TRUSTED.iter().chain(REASONS).map(|(key, _)| *key)).collect();
         let plain: Vec<&str> = keys.plain().map(|key| key.name.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use super::keys::Keys;
 use clap::Command;
-use longhaul_agent::near;
+use longhaul_agent::did_you_mean;
 
 /// Ours that are no keys: where runs are, which profile holds, which pager shows text, and what a run leaves in its agent's
 /// environment.
@@ -23,7 +23,7 @@ const INTERNAL: [&str; 7] = ["TEST_", "SCRIPTED_", "DRILL_", "SWEEP", "CRASH", "
 
 /// A warning for each of these variables that nothing reads, with the nearest one that something does.
 pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    let keys = Keys::of(root);
+    let keys = Keys::for_command(root);
     let mut known: Vec<String> = keys.plain().filter_map(|key| key.variable()).collect();
     known.extend(OTHERS.map(str::to_owned));
     let mut unknown: Vec<String> = names
@@ -35,7 +35,7 @@ pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(Str
         .collect();
     unknown.sort();
     let warning = |name: String| {
-        let hint = match near(&name, known.iter().map(String::as_str)).first() {
+        let hint = match did_you_mean(&name, known.iter().map(String::as_str)).first() {
             None => "unset it; `longhaul config show` lists what can be set".to_owned(),
             Some(near) => format!("did you mean {near}?"),
         };

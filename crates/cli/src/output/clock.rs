@@ -9,24 +9,24 @@ const FAR: Span = Span::from_hours(20);
 
 /// A clock in a time zone.
 #[derive(Clone, Debug)]
-pub struct Clock(TimeZone);
+pub struct TimeFormat(TimeZone);
 
-impl Clock {
+impl TimeFormat {
     /// The clock of whoever reads.
-    pub fn here() -> Clock {
-        Clock(TimeZone::system())
+    pub fn here() -> TimeFormat {
+        TimeFormat(TimeZone::system())
     }
 
     /// That of Greenwich.
     #[cfg(test)]
-    pub fn utc() -> Clock {
-        Clock(TimeZone::UTC)
+    pub fn utc() -> TimeFormat {
+        TimeFormat(TimeZone::UTC)
     }
 
     /// That of this zone.
     #[cfg(test)]
-    pub fn of(zone: TimeZone) -> Clock {
-        Clock(zone)
+    pub fn new(zone: TimeZone) -> TimeFormat {
+        TimeFormat(zone)
     }
 
     /// `22:04:10`.
@@ -68,7 +68,7 @@ impl Clock {
     }
 
     /// The time of a moment to come, with its date if it is not within a day.
-    pub fn coming(&self, moment: Moment, now: Moment) -> String {
+    pub fn future_time(&self, moment: Moment, now: Moment) -> String {
         let far = moment.since(now).max(now.since(moment)) >= FAR;
         if far { self.minute(moment) } else { self.time(moment) }
     }
@@ -94,7 +94,7 @@ impl Clock {
 
 /// A moment to come, by the clock of whoever reads this now.
 pub fn coming(moment: Moment) -> String {
-    Clock::here().coming(moment, super::now())
+    TimeFormat::here().future_time(moment, super::now())
 }
 
 /// Time since a beginning, in one word: `+12s`, `+46m`, `+1h02m`, `+2d03h`.
@@ -110,7 +110,7 @@ pub fn elapsed(span: Span) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, elapsed};
+    use super::{TimeFormat, elapsed};
     use jiff::tz::TimeZone;
     use longhaul_core::{Moment, Span};
 
@@ -130,21 +130,21 @@ mod tests {
 
     #[test]
     fn a_day_is_told_where_it_is_another() {
-        let clock = Clock::utc();
+        let clock = TimeFormat::utc();
         let at = |text: &str| clock.read(text).expect("a time");
         let late = at("2026-11-22 23:59:00");
         assert_eq!(clock.near(late, at("2026-11-22T08:00")), "23:59:00");
         assert_eq!(clock.near(at("2026-11-23 00:01"), late), "2026-11-23 00:01:00");
         assert_eq!(clock.near(Moment::MAX, late), "never");
         assert_eq!(clock.read("yesterday"), None);
-        assert_eq!(clock.coming(at("2026-11-23 00:01"), late), "00:01:00");
-        assert_eq!(clock.coming(at("2026-11-23 22:00"), late), "2026-11-23 22:00");
-        assert_eq!(clock.coming(Moment::MAX, late), "never");
+        assert_eq!(clock.future_time(at("2026-11-23 00:01"), late), "00:01:00");
+        assert_eq!(clock.future_time(at("2026-11-23 22:00"), late), "2026-11-23 22:00");
+        assert_eq!(clock.future_time(Moment::MAX, late), "never");
     }
 
     #[test]
     fn a_clock_is_that_of_its_zone() {
-        let clock = Clock::of(TimeZone::get("Europe/Berlin").expect("it is a zone"));
+        let clock = TimeFormat::new(TimeZone::get("Europe/Berlin").expect("it is a zone"));
         let at = Moment(1_767_225_600_000);
         assert_eq!(clock.minute(at), "2026-01-01 01:00");
         assert_eq!(clock.short(at), "Jan 1 01:00");

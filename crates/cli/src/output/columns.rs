@@ -1,6 +1,6 @@
 //! Tables for people: columns as wide as what is in them, the last one cut at the edge.
 
-use super::paint::{Meaning, Paint};
+use super::paint::{Style, Colors};
 use super::text::cut;
 
 /// How a column is set.
@@ -19,7 +19,7 @@ const LAST_WIDTH_MIN: usize = 8;
 
 /// The cells, row by row, two spaces between columns.
 pub fn table(rows: &[Vec<String>], columns: &[Column], width: usize) -> String {
-    painted(rows, columns, width, Paint::plain(), |_, _| None)
+    painted(rows, columns, width, Colors::plain(), |_, _| None)
 }
 
 /// The same, where the first row is the heading, and a cell, by its row and its place there, is shown as what it means.
@@ -27,8 +27,8 @@ pub fn painted(
     rows: &[Vec<String>],
     columns: &[Column],
     width: usize,
-    paint: Paint,
-    meaning: impl Fn(usize, usize) -> Option<Meaning>,
+    paint: Colors,
+    meaning: impl Fn(usize, usize) -> Option<Style>,
 ) -> String {
     let of = |place: usize| rows.iter().map(move |row| row[place].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns.len()).map(of).collect();
@@ -36,15 +36,15 @@ pub fn painted(
     for (number, row) in rows.iter().enumerate() {
         let (mut line, mut used) = (String::new(), 0);
         for (place, (cell, column)) in row.iter().zip(columns).enumerate() {
-            let means = if number == 0 { Some(Meaning::Heading) } else { meaning(number, place) };
+            let means = if number == 0 { Some(Style::Heading) } else { meaning(number, place) };
             // What is around a cell has no colour.
             let around = " ".repeat(widths[place] - cell.chars().count());
             match column {
-                Column::Left => line += &format!("{}{around}  ", paint.as_meant(cell, means)),
-                Column::Right => line += &format!("{around}{}  ", paint.as_meant(cell, means)),
+                Column::Left => line += &format!("{}{around}  ", paint.styled(cell, means)),
+                Column::Right => line += &format!("{around}{}  ", paint.styled(cell, means)),
                 Column::Last => {
                     let room = width.saturating_sub(used).max(LAST_WIDTH_MIN);
-                    line += &paint.as_meant(&cut(cell, room), means);
+                    line += &paint.styled(&cut(cell, room), means);
                 }
             }
             used += widths[place] + 2;
@@ -81,8 +81,8 @@ mod tests {
     fn colours_take_no_room() {
         let rows = [["state", "cost"], ["done", "$1.00"], ["failed", "$10.00"]]
             .map(|row| row.map(str::to_owned).to_vec());
-        let bad = |row: usize, place: usize| ((row, place) == (2, 0)).then_some(Meaning::Bad);
-        let told = painted(&rows, &[Column::Left, Column::Right], 80, Paint::coloured(), bad);
+        let bad = |row: usize, place: usize| ((row, place) == (2, 0)).then_some(Style::Bad);
+        let told = painted(&rows, &[Column::Left, Column::Right], 80, Colors::coloured(), bad);
         let told = shown(&told).into_owned();
         let plain = table(&rows, &[Column::Left, Column::Right], 80);
         let codes = ["\x1b[1;31m", "\x1b[1m", "\x1b[0m"];

@@ -1,9 +1,9 @@
 //! A conversation for people: who said what, which tools were called, and how what they brought begins.
 
-use super::text::plain;
+use super::text::one_line;
 use super::words;
-use super::wrap::on_a_screen;
-use longhaul_agent::message::{Kind, Message, Origin};
+use super::wrap::fits_terminal;
+use longhaul_agent::message::{EventKind, TranscriptMessage, MessageOrigin};
 
 // What a tool brought is folded to its beginning; the transcript has more.
 const RESULT_LINES_MAX: usize = 4;
@@ -14,58 +14,58 @@ const ARGUMENTS: [&str; 9] =
     ["command", "file_path", "notebook_path", "pattern", "url", "query", "skill", "description", "path"];
 
 /// The message as text, each line ended; empty for one that says nothing new.
-pub fn told(message: &Message) -> String {
+pub fn render(message: &TranscriptMessage) -> String {
     let content = message.content.as_deref().unwrap_or_default();
     let body = match message.kind {
-        Kind::Prompt => said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)")),
-        Kind::Text => said(author(message.origin), content),
-        Kind::Thinking => said("thinking", &folded(content)),
-        Kind::ToolCall => said(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
-        Kind::ToolResult => brought(message, content),
-        Kind::Note => said("note", &folded(content)),
-        Kind::Summary => said("summary", &folded(content)),
-        Kind::Result => ended(message),
+        EventKind::Prompt => said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)")),
+        EventKind::Text => said(author(message.origin), content),
+        EventKind::Thinking => said("thinking", &folded(content)),
+        EventKind::ToolCall => said(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
+        EventKind::ToolResult => brought(message, content),
+        EventKind::Note => said("note", &folded(content)),
+        EventKind::Summary => said("summary", &folded(content)),
+        EventKind::Result => ended(message),
     };
     // What a sub-agent did stands further in.
     let margin = if message.parent_tool_use_id.is_some() { "      | " } else { "  " };
     // A command and what it printed are copied from here: a line of them stays one.
-    let is_prose = matches!(message.kind, Kind::Prompt | Kind::Text | Kind::Thinking | Kind::Summary);
+    let is_prose = matches!(message.kind, EventKind::Prompt | EventKind::Text | EventKind::Thinking | EventKind::Summary);
     let lines = body.lines().map(|line| {
         let line = format!("{margin}{line}");
         let line = line.trim_end();
-        if is_prose { on_a_screen(line, margin.len() + 2) } else { format!("{line}\n") }
+        if is_prose { fits_terminal(line, margin.len() + 2) } else { format!("{line}\n") }
     });
     lines.collect()
 }
 
-fn author(origin: Origin) -> &'static str {
+fn author(origin: MessageOrigin) -> &'static str {
     match origin {
-        Origin::Person => "you",
-        Origin::Longhaul => "longhaul",
-        Origin::Model => "agent",
-        Origin::Tool => "tool",
-        Origin::Agent => "error",
+        MessageOrigin::Person => "you",
+        MessageOrigin::Longhaul => "longhaul",
+        MessageOrigin::Model => "agent",
+        MessageOrigin::Tool => "tool",
+        MessageOrigin::Agent => "error",
     }
 }
 
 /// A text with its author, the lines behind the first one indented.
 fn said(author: &str, text: &str) -> String {
-    format!("{author}: {}", plain(text.trim()).replace('\n', "\n  "))
+    format!("{author}: {}", one_line(text.trim()).replace('\n', "\n  "))
 }
 
-fn brought(message: &Message, content: &str) -> String {
+fn brought(message: &TranscriptMessage, content: &str) -> String {
     let how = match (message.denied, message.interrupted, message.is_error) {
         (true, _, _) => "denied: ",
         (_, true, _) => "cut off: ",
         (_, _, Some(true)) => "failed: ",
         (false, false, Some(false) | None) => "",
     };
-    let text = plain(&format!("{how}{}", folded(content)));
+    let text = one_line(&format!("{how}{}", folded(content)));
     format!("    {}", text.replace('\n', "\n    "))
 }
 
 /// How a turn ended. What it answered is what was said last.
-fn ended(message: &Message) -> String {
+fn ended(message: &TranscriptMessage) -> String {
     let Some(outcome) = &message.outcome else { return String::new() };
     // A difference of two statements: one of nothing may be a hair less than that.
     let cost = outcome.cost_usd.filter(|cost| *cost >= 0.000_05);
@@ -75,7 +75,7 @@ fn ended(message: &Message) -> String {
 }
 
 /// The argument of a call that says most, else all of them.
-pub fn argument(message: &Message) -> String {
+pub fn argument(message: &TranscriptMessage) -> String {
     let Some(input) = message.input.as_ref().map(|input| input.get()) else { return String::new() };
     let parsed: Option<serde_json::Value> = serde_json::from_str(input).ok();
     let named = parsed.as_ref().and_then(|input| ARGUMENTS.iter().find_map(|name| input[*name].as_str()));
@@ -103,25 +103,25 @@ fn line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::told;
+    use super::render;
     use expect_test::expect;
-    use longhaul_agent::message::{Kind, Message, Origin, TurnOutcome};
+    use longhaul_agent::message::{EventKind, TranscriptMessage, MessageOrigin, ResultDetails};
     use serde_json::value::RawValue;
 
-    fn message(kind: Kind, origin: Origin, content: &str) -> Message {
-        Message { content: Some(content.to_owned()), ..Message::new(kind, origin, 1) }
+    fn message(kind: EventKind, origin: MessageOrigin, content: &str) -> TranscriptMessage {
+        TranscriptMessage { content: Some(content.to_owned()), ..TranscriptMessage::new(kind, origin, 1) }
     }
 
-    fn call(tool: &str, input: &str) -> Message {
+    fn call(tool: &str, input: &str) -> TranscriptMessage {
         let input = RawValue::from_string(input.to_owned()).expect("JSON");
-        let call = Message::new(Kind::ToolCall, Origin::Model, 1);
-        Message { tool: Some(tool.to_owned()), input: Some(input), ..call }
+        let call = TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, 1);
+        TranscriptMessage { tool: Some(tool.to_owned()), input: Some(input), ..call }
     }
 
     #[test]
     fn who_said_and_did_what() {
-        let result = |content: &str| message(Kind::ToolResult, Origin::Tool, content);
-        let outcome = TurnOutcome {
+        let result = |content: &str| message(EventKind::ToolResult, MessageOrigin::Tool, content);
+        let outcome = ResultDetails {
             subtype: "success".to_owned(),
             terminal_reason: Some("completed".to_owned()),
             result: None,
@@ -133,27 +133,27 @@ mod tests {
         };
         let first = "2026-11-22T05:30:54.299Z";
         let messages = [
-            Message {
+            TranscriptMessage {
                 timestamp: Some(first.to_owned()),
-                ..message(Kind::Prompt, Origin::Person, "Fix it.\n\nAll of it.")
+                ..message(EventKind::Prompt, MessageOrigin::Person, "Fix it.\n\nAll of it.")
             },
-            message(Kind::Thinking, Origin::Model, "Let me look."),
-            message(Kind::Text, Origin::Model, "I look."),
+            message(EventKind::Thinking, MessageOrigin::Model, "Let me look."),
+            message(EventKind::Text, MessageOrigin::Model, "I look."),
             call("Bash", r#"{"command":"ls\n-l","description":"List"}"#),
             result("one\ntwo\nthree\nfour\nfive\nsix"),
             call("Task", r#"{"prompt":"count","description":"Count files"}"#),
-            Message { parent_tool_use_id: Some("t".to_owned()), ..call("Glob", r#"{"pattern":"*"}"#) },
+            TranscriptMessage { parent_tool_use_id: Some("t".to_owned()), ..call("Glob", r#"{"pattern":"*"}"#) },
             call("mcp__pager__page", r#"{"who":"me"}"#),
-            Message { denied: true, is_error: Some(true), ..result("not allowed") },
-            Message { interrupted: true, ..result("\u{1b}[31mred\u{7}") },
-            Message { is_error: Some(true), ..result("no such file") },
-            message(Kind::Text, Origin::Agent, "API Error: 529"),
-            Message { outcome: Some(outcome), ..Message::new(Kind::Result, Origin::Agent, 1) },
-            Message { attempt: 2, content: None, ..message(Kind::Prompt, Origin::Longhaul, "") },
-            Message { attempt: 2, ..message(Kind::Summary, Origin::Agent, "What was before.") },
+            TranscriptMessage { denied: true, is_error: Some(true), ..result("not allowed") },
+            TranscriptMessage { interrupted: true, ..result("\u{1b}[31mred\u{7}") },
+            TranscriptMessage { is_error: Some(true), ..result("no such file") },
+            message(EventKind::Text, MessageOrigin::Agent, "API Error: 529"),
+            TranscriptMessage { outcome: Some(outcome), ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, 1) },
+            TranscriptMessage { attempt: 2, content: None, ..message(EventKind::Prompt, MessageOrigin::Longhaul, "") },
+            TranscriptMessage { attempt: 2, ..message(EventKind::Summary, MessageOrigin::Agent, "What was before.") },
         ];
         // A line without an indent, by which the others are measured.
-        let told = format!("told:\n{}", messages.iter().map(told).collect::<String>());
+        let told = format!("told:\n{}", messages.iter().map(render).collect::<String>());
         expect![[r#"
             told:
               you: Fix it.
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn long_lines_are_cut() {
-        let told = told(&call("Bash", &format!(r#"{{"command":"{}"}}"#, "é".repeat(300))));
+        let told = render(&call("Bash", &format!(r#"{{"command":"{}"}}"#, "é".repeat(300))));
         assert_eq!(told.matches('é').count(), 200);
     }
 }

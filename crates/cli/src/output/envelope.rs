@@ -1,8 +1,8 @@
 //! The JSON envelope: one object that says how a run ended. Keys are only ever added.
 
 use jiff::Timestamp;
-use longhaul::Report;
-use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Tally, Verified};
+use longhaul::RunReport;
+use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Usage, Verified};
 use longhaul_store::StoppedTask;
 use serde::Serialize;
 
@@ -19,17 +19,17 @@ pub struct Envelope {
     pub errors: Vec<String>,
     /// The session that can be continued.
     pub session_id: Option<String>,
-    pub usage: Usage,
+    pub usage: EnvelopeUsage,
     /// From start to end, waits included.
     pub duration_ms: u64,
     /// Everything that is ours.
-    pub run: RunPart,
+    pub run: RunInfo,
 }
 
 /// Tokens and money. Money stays in here.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Usage {
+pub struct EnvelopeUsage {
     /// Input that no cache served.
     pub input_tokens: u64,
     /// Output, thinking included.
@@ -52,7 +52,7 @@ pub struct Usage {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RunPart {
+pub struct RunInfo {
     /// The run's id; nothing if none was begun.
     pub id: Option<String>,
     /// How it ended.
@@ -94,7 +94,7 @@ pub struct RunPart {
 
 impl Envelope {
     /// The envelope of a run that ended.
-    pub fn of(report: &Report) -> Envelope {
+    pub fn new(report: &RunReport) -> Envelope {
         let outcome = report.outcome;
         Envelope {
             success: outcome.kind == OutcomeKind::Done,
@@ -103,7 +103,7 @@ impl Envelope {
             session_id: report.session.as_ref().map(ToString::to_string),
             usage: usage(report.tally),
             duration_ms: report.wall().millis(),
-            run: RunPart {
+            run: RunInfo {
                 id: Some(report.run.to_string()),
                 outcome: outcome.kind,
                 exit_code: outcome.exit_code(),
@@ -111,13 +111,13 @@ impl Envelope {
                 fault: outcome.fault,
                 limit: outcome.limit,
                 attempts: report.attempts,
-                denied: report.denied,
+                denied: report.denied_calls,
                 questions: report.questions,
                 background_stopped: report.background_stopped.clone(),
                 retry_at: outcome
                     .retry_at
                     .and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
-                active_ms: report.clocks.active(report.ended).millis(),
+                active_ms: report.clocks.active(report.finished_at).millis(),
                 waiting_ms: report.clocks.waiting.millis(),
                 downtime_ms: report.clocks.downtime.millis(),
                 model: report.model.clone(),
@@ -135,9 +135,9 @@ impl Envelope {
             result: None,
             errors: vec![error],
             session_id: None,
-            usage: Usage::default(),
+            usage: EnvelopeUsage::default(),
             duration_ms: 0,
-            run: RunPart {
+            run: RunInfo {
                 id: None,
                 outcome,
                 exit_code,
@@ -161,15 +161,15 @@ impl Envelope {
     }
 }
 
-fn usage(tally: Tally) -> Usage {
-    Usage {
+fn usage(tally: Usage) -> EnvelopeUsage {
+    EnvelopeUsage {
         input_tokens: tally.tokens.input,
         output_tokens: tally.tokens.output,
         cache_read_input_tokens: tally.tokens.cache_read,
         cache_creation_input_tokens: tally.tokens.cache_write,
-        total_cost_usd: (tally.cost + tally.cost_estimated).dollars(),
-        estimated_cost_usd: tally.cost_estimated.dollars(),
-        cut_tokens: tally.cut_tokens.total(),
+        total_cost_usd: (tally.reported_cost + tally.estimated_cost).as_dollars(),
+        estimated_cost_usd: tally.estimated_cost.as_dollars(),
+        cut_tokens: tally.truncated_tokens.total(),
         unpriced: tally.unpriced,
     }
 }

@@ -8,16 +8,16 @@ mod writer;
 
 pub use writer::{Queue, Writer};
 
-use crate::args::{Destination, EventsArgs, Global};
+use crate::args::{Destination, EventsArgs, GlobalArgs};
 use crate::failure::Failure;
-use longhaul::{Observer, Untold, View};
+use longhaul::{Observer, NotifyFailure, StepView};
 use longhaul_core::{Moment, Record, RunId, Step};
-use longhaul_store::Entry;
+use longhaul_store::JournalEntry;
 use std::path::Path;
-use writer::Item;
+use writer::QueuedEvents;
 
 /// Opens what the flag names, and refuses what cannot be written to.
-pub fn open(args: &EventsArgs, global: &Global, detached: bool) -> Result<Option<Writer>, Failure> {
+pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Option<Writer>, Failure> {
     let Some(destination) = &args.events else { return Ok(None) };
     let name = match destination {
         Destination::Stdout => "stdout".to_owned(),
@@ -29,10 +29,10 @@ pub fn open(args: &EventsArgs, global: &Global, detached: bool) -> Result<Option
 }
 
 /// Has what is left written, and says what did not get through.
-pub fn close(writer: Option<Writer>, global: &Global) {
+pub fn close(writer: Option<Writer>, global: &GlobalArgs) {
     let missed = writer.and_then(Writer::close);
     if let Some(missed) = missed.filter(|_| !global.quiet) {
-        super::talk(&format!("warning: {missed}"));
+        super::print_status(&format!("warning: {missed}"));
     }
 }
 
@@ -71,51 +71,51 @@ impl<'a> Events<'a> {
         let lines = std::mem::take(&mut self.pending);
         if !lines.is_empty() {
             let first = self.seq + 1 - lines.len() as u64;
-            self.queue.put(Item { run: self.run.clone(), first, lines, known });
+            self.queue.put(QueuedEvents { run: self.run.clone(), first, lines, known });
         }
     }
 }
 
 impl Observer for Events<'_> {
-    fn began(&mut self, run: &RunId, dir: &Path) {
+    fn on_start(&mut self, run: &RunId, dir: &Path) {
         self.run = run.to_string();
-        self.inner.began(run, dir);
+        self.inner.on_start(run, dir);
     }
 
-    fn replayed(&mut self, entry: &Entry) {
+    fn on_replay(&mut self, entry: &JournalEntry) {
         self.add(entry.at, &entry.records);
         if self.queue.continues {
             self.put(true);
         } else {
             self.pending.clear();
         }
-        self.inner.replayed(entry);
+        self.inner.on_replay(entry);
     }
 
-    fn stepped(&mut self, view: View<'_>, step: &Step) {
+    fn on_step(&mut self, view: StepView<'_>, step: &Step) {
         self.add(view.at, &step.records);
-        self.inner.stepped(view, step);
+        self.inner.on_step(view, step);
     }
 
-    fn synced(&mut self) {
+    fn on_sync(&mut self) {
         self.put(self.follows);
-        self.inner.synced();
+        self.inner.on_sync();
     }
 
-    fn untold(&mut self, untold: &Untold) {
-        self.inner.untold(untold);
+    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
+        self.inner.on_notify_failure(untold);
     }
 
-    fn streamed(&mut self, bytes: &[u8]) {
-        self.inner.streamed(bytes);
+    fn on_output(&mut self, bytes: &[u8]) {
+        self.inner.on_output(bytes);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::destination::Opened;
+    use super::destination::OpenedDestination;
     use super::{Events, Writer};
-    use longhaul::{Observer, Unobserved, View};
+    use longhaul::{Observer, NoObserver, StepView};
     use longhaul_core::{Event, Moment, Now, Preset, Run, SessionId, SessionPlan};
     use std::fs::{self, File};
 
@@ -125,16 +125,16 @@ mod tests {
         let path = dir.path().join("events");
         let told = |is_synced: bool| {
             let file = File::options().read(true).append(true).create(true).open(&path);
-            let opened = Opened::File(file.expect("it can be made"));
+            let opened = OpenedDestination::File(file.expect("it can be made"));
             let writer = Writer::start("events".to_owned(), false, opened);
-            let (mut run, policy, mut inner) = (Run::new(), Preset::Default.policy(), Unobserved);
+            let (mut run, policy, mut inner) = (Run::new(), Preset::Default.policy(), NoObserver);
             let mut events = Events::new(&mut inner, writer.queue());
-            events.began(&"kmzxqp".into(), dir.path());
+            events.on_start(&"kmzxqp".into(), dir.path());
             let now = Now { at: Moment(5), roll: 0 };
             let step = run.step(&policy, now, Event::Started(SessionPlan::New(SessionId::from("s"))));
-            events.stepped(View { run: &run, policy: &policy, at: now.at, glance: None }, &step);
+            events.on_step(StepView { run: &run, policy: &policy, at: now.at, snapshot: None }, &step);
             if is_synced {
-                events.synced();
+                events.on_sync();
             }
             drop(events);
             assert_eq!(writer.close(), None);

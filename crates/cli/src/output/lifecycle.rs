@@ -1,10 +1,10 @@
 //! `--preset openclawpack`: the five lifecycle events of that system, for what reads them on stderr. Each is a line `event:
 //! {"type":…,"data":…}`; `--quiet` leaves them out. They say what the envelope says, and decide nothing.
 
-use super::talk;
-use crate::args::{Global, RunArgs};
+use super::print_status;
+use crate::args::{GlobalArgs, RunArgs};
 use crate::failure::Failure;
-use longhaul::Report;
+use longhaul::RunReport;
 use longhaul_core::{OutcomeKind, Preset};
 use longhaul_store::Plan;
 use serde::Serialize;
@@ -53,16 +53,16 @@ struct Data<'a> {
 
 impl Lifecycle {
     /// Of a run that is about to begin, and what it is to do.
-    pub fn of_run(global: &Global, args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
+    pub fn of_run(global: &GlobalArgs, args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
         let has_answers = !args.answer.is_empty() || args.answers.is_some();
         let is_asked_for = args.policy.preset == Some(Preset::Openclawpack);
         (is_asked_for && !global.quiet).then(|| Lifecycle::new(prompt, has_answers))
     }
 
     /// Of a run that goes on.
-    pub fn of_plan(global: &Global, plan: &Plan) -> Option<Lifecycle> {
+    pub fn of_plan(global: &GlobalArgs, plan: &Plan) -> Option<Lifecycle> {
         let is_asked_for =
-            plan.origins.get("preset").is_some_and(|preset| preset == Preset::Openclawpack.word());
+            plan.origins.get("preset").is_some_and(|preset| preset == Preset::Openclawpack.as_str());
         let has_answers = plan.guards.answers.as_ref().is_some_and(|answers| !answers.is_empty());
         (is_asked_for && !global.quiet).then(|| Lifecycle::new(&plan.prompt.text, has_answers))
     }
@@ -85,7 +85,7 @@ impl Lifecycle {
     /// The run is about to begin. Nobody answers the agent's questions but defaults, if nobody thought of answers.
     pub fn begins(&self) {
         if !self.has_answers {
-            self.tell(
+            self.emit(
                 "decision_needed",
                 Data {
                     reason: Some("using_default_answers"),
@@ -97,19 +97,19 @@ impl Lifecycle {
     }
 
     /// It ended, or could not.
-    pub fn tell_end(&self, ended: &Result<Report, Failure>) {
+    pub fn emit_end(&self, ended: &Result<RunReport, Failure>) {
         match ended {
             Ok(report) => self.ended(report),
             Err(failure) => self.failed(failure),
         }
     }
 
-    fn ended(&self, report: &Report) {
+    fn ended(&self, report: &RunReport) {
         if report.outcome.kind != OutcomeKind::Done {
             return self.error(&report.errors);
         }
         let status = (self.success == "progress_update").then_some("complete");
-        self.tell(self.success, Data { phase: self.phase.as_ref(), status, ..Data::default() });
+        self.emit(self.success, Data { phase: self.phase.as_ref(), status, ..Data::default() });
     }
 
     /// It was not begun, or broke off.
@@ -118,12 +118,12 @@ impl Lifecycle {
     }
 
     fn error(&self, errors: &[String]) {
-        self.tell("error", Data { phase: self.phase.as_ref(), errors: Some(errors), ..Data::default() });
+        self.emit("error", Data { phase: self.phase.as_ref(), errors: Some(errors), ..Data::default() });
     }
 
-    fn tell(&self, r#type: &'static str, data: Data<'_>) {
+    fn emit(&self, r#type: &'static str, data: Data<'_>) {
         let event = Event { r#type, data: Data { command: self.command, ..data } };
         let line = serde_json::to_string(&event).expect("an event has only string keys");
-        talk(&format!("event: {line}"));
+        print_status(&format!("event: {line}"));
     }
 }

@@ -1,13 +1,13 @@
 //! The live view of a run: its state in at most five lines, as a pure function of a snapshot, the time and the width of
 //! the terminal. It draws nothing; `region` does.
 
-use super::paint::{Meaning, Paint};
+use super::paint::{Style, Colors};
 use super::text::{fit, grouped, short_count};
 use super::{clock, words};
-use crate::commands::show::{LimitUsed, figures};
-use longhaul::View;
+use crate::commands::show::{LimitStatus, figures};
+use longhaul::StepView;
 use longhaul_core::{
-    Limit, Limits, Moment, OutcomeKind, Phase, Policy, Reached, RunId, ServerBound, Span, Stage, State,
+    Limit, Limits, Moment, OutcomeKind, Phase, Policy, LimitState, RunId, OutageBound, Span, WrapUpStage, State,
 };
 use longhaul_store::RunDir;
 use std::path::Path;
@@ -48,18 +48,18 @@ impl LiveView {
     }
 
     /// Takes over what a step changed.
-    pub fn update(&mut self, view: View<'_>, now: Moment) {
+    pub fn update(&mut self, view: StepView<'_>, now: Moment) {
         self.state.clone_from(view.run.state());
         self.limits = view.policy.limits;
         self.tries = tries(view.policy, &self.state);
         // Without a process, the usage of the last one is in the state already.
-        let glance = view.glance.filter(|_| self.state.proc.is_some());
+        let glance = view.snapshot.filter(|_| self.state.process.is_some());
         let mut activity = Activity { since: now, ..Activity::default() };
         if let Some(glance) = glance {
             self.state.tally = self.state.tally.plus(glance.tally);
             activity.tool.clone_from(&glance.tool);
             activity.other.clone_from(&glance.activity);
-            activity.message = glance.said.chars().take(MESSAGE_CHARS_MAX).collect();
+            activity.message = glance.last_text.chars().take(MESSAGE_CHARS_MAX).collect();
         }
         let is_same = (&activity.tool, &activity.other) == (&self.activity.tool, &self.activity.other);
         if is_same && self.activity.since != Moment(0) {
@@ -87,18 +87,18 @@ pub fn lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
 /// Returns the same lines for stderr, the first one in the color of what it means.
 pub fn painted(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
     let meaning = match &view.state.phase {
-        Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Stopping { .. } => Meaning::Care,
+        Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Stopping { .. } => Style::Warning,
         Phase::New
-        | Phase::Launching
-        | Phase::Condensing { .. }
-        | Phase::Live
+        | Phase::Starting
+        | Phase::Summarizing { .. }
+        | Phase::Running
         | Phase::Closing { .. }
         | Phase::Sweeping { .. }
         | Phase::Checking { .. }
-        | Phase::Over { .. } => Meaning::Going,
+        | Phase::Finished { .. } => Style::Hint,
     };
     let mut lines = lines(view, now, width);
-    lines[0] = Paint::stderr().as_meant(&lines[0], Some(meaning));
+    lines[0] = Colors::stderr().styled(&lines[0], Some(meaning));
     lines
 }
 
@@ -117,11 +117,11 @@ fn headline(view: &LiveView, now: Moment) -> String {
 
 fn doing(state: &State) -> &'static str {
     match &state.phase {
-        Phase::New | Phase::Launching => "starting the agent",
-        Phase::Condensing { .. } => "summarizing older work",
-        Phase::Live => match state.reached {
-            Some(Reached { stage: Stage::Due | Stage::Told, .. }) => "saving its work before the limit",
-            Some(Reached { stage: Stage::Over, .. }) | None => "working",
+        Phase::New | Phase::Starting => "starting the agent",
+        Phase::Summarizing { .. } => "summarizing older work",
+        Phase::Running => match state.limit_state {
+            Some(LimitState { stage: WrapUpStage::Due | WrapUpStage::Requested, .. }) => "saving its work before the limit",
+            Some(LimitState { stage: WrapUpStage::Exhausted, .. }) | None => "working",
         },
         Phase::Closing { .. } => "finishing",
         Phase::Stopping { .. } => "stopping the agent",
@@ -129,14 +129,14 @@ fn doing(state: &State) -> &'static str {
         Phase::Checking { .. } => "checking the work",
         Phase::Waiting { .. } => "waiting",
         Phase::Suspended { .. } => "suspended",
-        Phase::Over { outcome } => match outcome.kind {
+        Phase::Finished { outcome } => match outcome.kind {
             OutcomeKind::Done => "done",
             OutcomeKind::Failed
             | OutcomeKind::OverBudget
             | OutcomeKind::OutOfTime
             | OutcomeKind::NeedsPerson
             | OutcomeKind::CheckFailed
-            | OutcomeKind::Refused
+            | OutcomeKind::NotStarted
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater
@@ -153,7 +153,7 @@ fn wait_line(view: &LiveView, now: Moment) -> Option<String> {
         Span::ZERO => String::new(),
         remaining => format!(" (in {remaining})"),
     };
-    let cause = view.state.fault.map(|fault| format!(": {}", words::cause(fault))).unwrap_or_default();
+    let cause = view.state.fault.map(|fault| format!(": {}", words::fault_text(fault))).unwrap_or_default();
     Some(format!("until {}{remaining}{cause}{}", clock::coming(*until), view.tries))
 }
 
@@ -179,14 +179,14 @@ fn activity_line(view: &LiveView, now: Moment, width: usize) -> Option<String> {
 /// `18 turns, 1.2M tokens, $3.45`.
 fn usage_line(view: &LiveView) -> Option<String> {
     let tally = view.state.tally;
-    let tokens = tally.tokens.total() + tally.cut_tokens.total();
+    let tokens = tally.tokens.total() + tally.truncated_tokens.total();
     let at_least = if tally.unpriced { "at least " } else { "" };
     (tokens > 0).then(|| {
         format!(
             "{}, {} tokens, {at_least}{}",
             words::counted(u64::from(tally.turns), "turn"),
             short_count(tokens),
-            words::money(tally.money())
+            words::money(tally.total_cost())
         )
     })
 }
@@ -198,7 +198,7 @@ fn limits_line(view: &LiveView, now: Moment) -> Option<String> {
     (!shares.is_empty()).then(|| shares.join(", "))
 }
 
-fn share(used: &LimitUsed) -> String {
+fn share(used: &LimitStatus) -> String {
     let percent = if used.of > 0.0 { (used.used / used.of * 100.0).floor() } else { 100.0 };
     let of = match used.limit {
         Limit::Budget => words::dollars(used.of),
@@ -211,9 +211,9 @@ fn share(used: &LimitUsed) -> String {
 
 /// ` (2 of 5)`, if attempts are counted.
 fn tries(policy: &Policy, state: &State) -> String {
-    let used = match policy.server_bound {
-        ServerBound::Retries => state.streak + state.wall_waits,
-        ServerBound::Time(_) => state.streak,
+    let used = match policy.outage_bound {
+        OutageBound::Retries => state.failures_since_progress + state.outage_waits,
+        OutageBound::Time(_) => state.failures_since_progress,
     };
     if used == 0 { String::new() } else { format!(" ({used} of {})", policy.retries_max) }
 }

@@ -19,10 +19,10 @@ pub mod usage;
 pub mod words;
 pub mod wrap;
 
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use envelope::Envelope;
 use longhaul_core::Moment;
-use paint::{Meaning, Paint};
+use paint::{Style, Colors};
 use serde::Serialize;
 use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -31,7 +31,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const PAGE_WIDTH: usize = 100;
 
 /// Returns the format to print: the one that a flag names, else JSON for a harness at a pipe, else text.
-pub fn format(global: &Global) -> OutputFormat {
+pub fn format(global: &GlobalArgs) -> OutputFormat {
     global.output_format.unwrap_or(if global.pipes_json && !out::stdout_is_terminal() {
         OutputFormat::Json
     } else {
@@ -45,8 +45,8 @@ pub fn print(envelope: &Envelope, format: OutputFormat) {
 }
 
 /// Prints an error and what to do about it on stderr.
-pub fn complain(error: &str, hint: Option<&str>) {
-    tell("error", Meaning::Bad, error, hint);
+pub fn print_error(error: &str, hint: Option<&str>) {
+    print_labeled("error", Style::Bad, error, hint);
 }
 
 /// Prints an object on stdout.
@@ -84,15 +84,15 @@ pub fn terminal_size(terminal: impl AsFd) -> Option<(usize, usize)> {
 }
 
 /// Prints what is wrong, and does not keep the command from its work, on stderr.
-pub fn warn(warning: &str, hint: Option<&str>) {
-    tell("warning", Meaning::Care, warning, hint);
+pub fn print_warning(warning: &str, hint: Option<&str>) {
+    print_labeled("warning", Style::Warning, warning, hint);
 }
 
-fn tell(word: &str, meaning: Meaning, text: &str, hint: Option<&str>) {
-    let paint = Paint::stderr();
-    talk(&format!("{} {text}", paint.as_meant(&format!("{word}:"), Some(meaning))));
+fn print_labeled(word: &str, meaning: Style, text: &str, hint: Option<&str>) {
+    let paint = Colors::stderr();
+    print_status(&format!("{} {text}", paint.styled(&format!("{word}:"), Some(meaning))));
     if let Some(hint) = hint {
-        talk(&format!("  {} {hint}", paint.as_meant("hint:", Some(Meaning::Going))));
+        print_status(&format!("  {} {hint}", paint.styled("hint:", Some(Style::Hint))));
     }
 }
 
@@ -102,6 +102,6 @@ pub fn print_text(text: &str) {
 }
 
 /// Says something on stderr.
-pub fn talk(text: &str) {
+pub fn print_status(text: &str) {
     out::say(&format!("{text}\n"));
 }

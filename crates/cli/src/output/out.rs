@@ -3,7 +3,7 @@
 //! are marks of `paint` until they get here.
 
 use super::paint;
-use super::text::is_unruly;
+use super::text::is_control_like;
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -73,7 +73,7 @@ pub fn clone_stdout() -> io::Result<OwnedFd> {
 /// The text as a terminal may have it, in color where `paint` says so.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let mark = paint::mark();
-    if !text.chars().any(|c| is_unruly(c) || c == mark) {
+    if !text.chars().any(|c| is_control_like(c) || c == mark) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -81,7 +81,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     while let Some(c) = chars.next() {
         if c == mark {
             out += chars.next().and_then(paint::sequence).unwrap_or_default();
-        } else if !is_unruly(c) {
+        } else if !is_control_like(c) {
             out.push(c);
         }
     }
@@ -91,12 +91,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 /// The same JSON, with unruly characters escaped. Outside of strings JSON has none.
 pub fn harmless_json(json: &str) -> Cow<'_, str> {
     // Line breaks and tabs are unruly nowhere; other control characters are escaped already.
-    if !json.chars().any(is_unruly) {
+    if !json.chars().any(is_control_like) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        match is_unruly(c) {
+        match is_control_like(c) {
             // All of them are below U+10000.
             true => out += &format!("\\u{:04x}", u32::from(c)),
             false => out.push(c),
@@ -168,7 +168,7 @@ fn end_of_last_char(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{Filter, harmless_json, shown};
-    use crate::output::paint::{Meaning, Paint};
+    use crate::output::paint::{Style, Colors};
     use std::io::Write;
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
         ] {
             assert_eq!(shown(text), safe);
         }
-        let painted = Paint::coloured().as_meant("a\x1b[0mb", Some(Meaning::Bad));
+        let painted = Colors::coloured().styled("a\x1b[0mb", Some(Style::Bad));
         assert_eq!(shown(&painted), "\x1b[1;31ma[0mb\x1b[0m");
     }
 

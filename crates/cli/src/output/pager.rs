@@ -3,7 +3,7 @@
 //! straight to stdout.
 
 use super::out::{self, Filter};
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use signal_hook::consts::SIGINT;
 use std::env;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ impl Drop for Pager {
 }
 
 /// Opens the pager where there is one, and else stdout, for text.
-pub fn open(global: &Global) -> Box<dyn Write> {
+pub fn open(global: &GlobalArgs) -> Box<dyn Write> {
     match pager(global) {
         Some(pager) => Box::new(Filter::new(pager)),
         None => Box::new(out::printer()),
@@ -44,17 +44,17 @@ pub fn open(global: &Global) -> Box<dyn Write> {
 }
 
 /// Opens the same for bytes, which change only if a person sees them.
-pub fn open_for_bytes(global: &Global) -> Box<dyn Write> {
+pub fn open_for_bytes(global: &GlobalArgs) -> Box<dyn Write> {
     if out::stdout_is_terminal() { open(global) } else { out::printer_of_bytes() }
 }
 
 /// Prints text, through the pager where there is one.
-pub fn page(global: &Global, text: &str) {
+pub fn page(global: &GlobalArgs, text: &str) {
     // An error is kept for the end of the command.
     let _ = open(global).write_all(text.as_bytes());
 }
 
-fn pager(global: &Global) -> Option<Pager> {
+fn pager(global: &GlobalArgs) -> Option<Pager> {
     let is_wanted = !global.no_pager && out::stdout_is_terminal();
     let child = program().filter(|_| is_wanted).and_then(|program| start(&program))?;
     // Ctrl-C is the pager's, which stops what it does with it. If it cannot be had, it ends us both.

@@ -36,61 +36,61 @@ pub fn sequence(sign: char) -> Option<&'static str> {
 
 /// What something means to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum Style {
     /// It went well.
     Good,
     /// It did not.
     Bad,
     /// It may want somebody.
-    Care,
+    Warning,
     /// It goes on.
-    Going,
+    Hint,
     /// It is a heading.
     Heading,
 }
 
-impl Meaning {
+impl Style {
     fn sign(self) -> char {
         match self {
-            Meaning::Good => 'g',
-            Meaning::Bad => 'b',
-            Meaning::Care => 'c',
-            Meaning::Going => 'o',
-            Meaning::Heading => 'h',
+            Style::Good => 'g',
+            Style::Bad => 'b',
+            Style::Warning => 'c',
+            Style::Hint => 'o',
+            Style::Heading => 'h',
         }
     }
 }
 
 /// A stream as it shows what is meant.
 #[derive(Clone, Copy, Debug)]
-pub struct Paint {
+pub struct Colors {
     coloured: bool,
 }
 
-impl Paint {
+impl Colors {
     /// For data, a pager in between or not.
-    pub fn stdout() -> Paint {
-        Paint { coloured: out::stdout_is_terminal() && is_wanted() }
+    pub fn stdout() -> Colors {
+        Colors { coloured: out::stdout_is_terminal() && is_enabled() }
     }
 
     /// For talk.
-    pub fn stderr() -> Paint {
-        Paint { coloured: out::stderr_is_terminal() && is_wanted() }
+    pub fn stderr() -> Colors {
+        Colors { coloured: out::stderr_is_terminal() && is_enabled() }
     }
 
     /// No colours, whoever looks.
-    pub fn plain() -> Paint {
-        Paint { coloured: false }
+    pub fn plain() -> Colors {
+        Colors { coloured: false }
     }
 
     /// Colours, whoever looks.
     #[cfg(test)]
-    pub fn coloured() -> Paint {
-        Paint { coloured: true }
+    pub fn coloured() -> Colors {
+        Colors { coloured: true }
     }
 
     /// The text with its color, which `out` turns into an escape sequence.
-    pub fn as_meant(self, text: &str, meaning: Option<Meaning>) -> String {
+    pub fn styled(self, text: &str, meaning: Option<Style>) -> String {
         match meaning.filter(|_| self.coloured && !text.is_empty()) {
             Some(meaning) => format!("{0}{1}{text}{0}{END}", mark(), meaning.sign()),
             None => text.to_owned(),
@@ -99,22 +99,22 @@ impl Paint {
 }
 
 /// Unless the user has said otherwise (no-color.org), or the terminal cannot.
-pub fn is_wanted() -> bool {
+pub fn is_enabled() -> bool {
     let says_no = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !says_no && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Meaning, Paint};
+    use super::{Style, Colors};
     use crate::output::out::shown;
 
     #[test]
     fn colours_are_around_the_words_alone() {
-        let bad = Some(Meaning::Bad);
-        assert_eq!(shown(&Paint::coloured().as_meant("failed", bad)), "\x1b[1;31mfailed\x1b[0m");
-        assert_eq!(Paint::coloured().as_meant("failed", None), "failed");
-        assert_eq!(Paint::coloured().as_meant("", bad), "");
-        assert_eq!(Paint::plain().as_meant("failed", bad), "failed");
+        let bad = Some(Style::Bad);
+        assert_eq!(shown(&Colors::coloured().styled("failed", bad)), "\x1b[1;31mfailed\x1b[0m");
+        assert_eq!(Colors::coloured().styled("failed", None), "failed");
+        assert_eq!(Colors::coloured().styled("", bad), "");
+        assert_eq!(Colors::plain().styled("failed", bad), "failed");
     }
 }

@@ -2,20 +2,20 @@
 //! below them. It changes nothing.
 
 use super::live::{self, LiveView, label};
-use super::paint::{Meaning, Paint};
+use super::paint::{Style, Colors};
 use super::region::Region;
 use super::words;
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::output;
-use longhaul::{Observer, Untold, View};
-use longhaul_core::{By, Record, RunId, Step};
+use longhaul::{Observer, NotifyFailure, StepView};
+use longhaul_core::{CancelSource, Record, RunId, Step};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 const WARNING: &str = "warning:";
 
 /// A run on a person's screen.
-pub struct Screen {
+pub struct ProgressDisplay {
     quiet: bool,
     verbose: bool,
     /// What lines begin with where several runs share a terminal.
@@ -28,16 +28,16 @@ pub struct Screen {
     region: Option<Region>,
     /// Whether the user named a permission mode; if not, one that asks is pointed out.
     permission_named: bool,
-    permission_told: bool,
-    unpriced_told: bool,
+    permission_warned: bool,
+    unpriced_warned: bool,
     has_warned_of_tools: bool,
     /// The attempt whose questions are told, and how many of them were.
-    questions_told: (u32, usize),
+    questions_warned: (u32, usize),
 }
 
-impl Screen {
-    pub fn new(global: &Global, permission_named: bool) -> Screen {
-        Screen {
+impl ProgressDisplay {
+    pub fn new(global: &GlobalArgs, permission_named: bool) -> ProgressDisplay {
+        ProgressDisplay {
             quiet: global.quiet,
             verbose: global.verbose,
             prefix: String::new(),
@@ -46,21 +46,21 @@ impl Screen {
             view: Arc::default(),
             region: None,
             permission_named,
-            permission_told: false,
-            unpriced_told: false,
+            permission_warned: false,
+            unpriced_warned: false,
             has_warned_of_tools: false,
-            questions_told: (0, 0),
+            questions_warned: (0, 0),
         }
     }
 
     /// The screen of one of several runs: lines only, each with the run's name in front.
-    pub fn among_others(global: &Global, run: &RunId) -> Screen {
-        Screen { prefix: format!("{run}: "), has_lines_only: true, ..Screen::new(global, true) }
+    pub fn prefixed(global: &GlobalArgs, run: &RunId) -> ProgressDisplay {
+        ProgressDisplay { prefix: format!("{run}: "), has_lines_only: true, ..ProgressDisplay::new(global, true) }
     }
 
     /// The screen of a run that another process supervises.
-    pub fn following(global: &Global) -> Screen {
-        Screen { is_supervisor: false, ..Screen::new(global, true) }
+    pub fn following(global: &GlobalArgs) -> ProgressDisplay {
+        ProgressDisplay { is_supervisor: false, ..ProgressDisplay::new(global, true) }
     }
 
     /// Removes the live view.
@@ -81,12 +81,12 @@ impl Screen {
     }
 
     /// A mode that asks for permission stops an unattended run: said as soon as the agent names it.
-    fn tell_permissions(&mut self, view: View<'_>) {
-        let Some(mode) = view.glance.and_then(|glance| glance.permission_mode.as_deref()) else { return };
-        if self.permission_told || self.permission_named {
+    fn warn_permissions(&mut self, view: StepView<'_>) {
+        let Some(mode) = view.snapshot.and_then(|glance| glance.permission_mode.as_deref()) else { return };
+        if self.permission_warned || self.permission_named {
             return;
         }
-        self.permission_told = true;
+        self.permission_warned = true;
         if matches!(mode, "default" | "acceptEdits" | "plan" | "manual") {
             self.say(&format!(
                 "warning: the agent's settings ask for permission (mode `{mode}`), and nobody is here to answer; \
@@ -97,12 +97,12 @@ impl Screen {
 
     /// What a model costs that no price is known of is told by its agent, at the end of each turn: so late is a budget
     /// heeded.
-    fn tell_prices(&mut self, view: View<'_>) {
-        let Some(glance) = view.glance.filter(|glance| glance.tally.unpriced) else { return };
-        if self.unpriced_told || view.policy.limits.budget.is_none() {
+    fn warn_prices(&mut self, view: StepView<'_>) {
+        let Some(glance) = view.snapshot.filter(|glance| glance.tally.unpriced) else { return };
+        if self.unpriced_warned || view.policy.limits.budget.is_none() {
             return;
         }
-        self.unpriced_told = true;
+        self.unpriced_warned = true;
         let model = glance.model.as_deref().unwrap_or("the model");
         self.say(&format!(
             "warning: no price is known of `{model}`: what it costs counts only at the end of each turn, so the budget may be \
@@ -111,8 +111,8 @@ impl Screen {
     }
 
     /// Warns once of guards that guard nothing: their name is misspelled, or the agent has no such tool.
-    fn warn_of_unmatched_tools(&mut self, view: View<'_>) {
-        let Some(glance) = view.glance.filter(|glance| glance.model.is_some()) else { return };
+    fn warn_of_unmatched_tools(&mut self, view: StepView<'_>) {
+        let Some(glance) = view.snapshot.filter(|glance| glance.model.is_some()) else { return };
         if !std::mem::replace(&mut self.has_warned_of_tools, true) {
             for pattern in &glance.unmatched_tools {
                 self.say(&format!("warning: `{pattern}` matches no tool of the agent"));
@@ -121,24 +121,24 @@ impl Screen {
     }
 
     /// A question that nobody had thought of is answered all the same, but not in silence.
-    fn tell_defaults(&mut self, view: View<'_>) {
-        let Some(glance) = view.glance else { return };
+    fn warn_default_answers(&mut self, view: StepView<'_>) {
+        let Some(glance) = view.snapshot else { return };
         let attempt = view.run.state().attempts();
-        let (told_of, told) = self.questions_told;
+        let (told_of, told) = self.questions_warned;
         let told = if told_of == attempt { told } else { 0 };
-        for answered in glance.answered.iter().skip(told).filter(|answered| answered.key.is_none()) {
+        for answered in glance.answers.iter().skip(told).filter(|answered| answered.key.is_none()) {
             self.say(&words::answered_by_default(&answered.question, &answered.answer));
         }
-        self.questions_told = (attempt, glance.answered.len());
+        self.questions_warned = (attempt, glance.answers.len());
     }
 }
 
-impl Observer for Screen {
-    fn untold(&mut self, untold: &Untold) {
-        self.say(&words::untold(untold));
+impl Observer for ProgressDisplay {
+    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
+        self.say(&words::notify_failure(untold));
     }
 
-    fn began(&mut self, run: &RunId, dir: &Path) {
+    fn on_start(&mut self, run: &RunId, dir: &Path) {
         if self.verbose {
             self.say(&format!("run {run} in {}", dir.display()));
         }
@@ -154,11 +154,11 @@ impl Observer for Screen {
         }
     }
 
-    fn stepped(&mut self, view: View<'_>, step: &Step) {
-        self.tell_permissions(view);
-        self.tell_prices(view);
+    fn on_step(&mut self, view: StepView<'_>, step: &Step) {
+        self.warn_permissions(view);
+        self.warn_prices(view);
         self.warn_of_unmatched_tools(view);
-        self.tell_defaults(view);
+        self.warn_default_answers(view);
         if let Some(region) = &self.region {
             self.view.lock().expect("no drawing panics").update(view, output::now());
             if !step.records.is_empty() {
@@ -166,12 +166,12 @@ impl Observer for Screen {
             }
         }
         for record in &step.records {
-            let words = words::plain(record, view.run.state(), view.policy)
-                .or_else(|| self.verbose.then(|| words::detailed(record)).flatten());
+            let words = words::headline(record, view.run.state(), view.policy)
+                .or_else(|| self.verbose.then(|| words::verbose_line(record)).flatten());
             if let Some(words) = words {
                 self.say(&words);
             }
-            let is_asked = matches!(record, Record::CancelOrdered { by: By::Person, .. });
+            let is_asked = matches!(record, Record::CancelRequested { source: CancelSource::Person, .. });
             if is_asked && self.is_supervisor && view.run.state().outcome().is_none() {
                 self.say("Ctrl-C: the agent may finish its message; press Ctrl-C again to stop it at once");
             }
@@ -181,6 +181,6 @@ impl Observer for Screen {
 
 fn eprint_line(text: &str) {
     let (warning, rest) = text.split_at(if text.starts_with(WARNING) { WARNING.len() } else { 0 });
-    let warning = Paint::stderr().as_meant(warning, Some(Meaning::Care));
-    output::talk(&format!("{warning}{rest}"));
+    let warning = Colors::stderr().styled(warning, Some(Style::Warning));
+    output::print_status(&format!("{warning}{rest}"));
 }

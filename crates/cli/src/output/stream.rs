@@ -2,9 +2,9 @@
 
 use super::events::line;
 use super::out;
-use longhaul::{Observer, Untold, View};
+use longhaul::{Observer, NotifyFailure, StepView};
 use longhaul_core::{RunId, Step};
-use longhaul_store::Entry;
+use longhaul_store::JournalEntry;
 use std::io::Write;
 use std::path::Path;
 
@@ -25,36 +25,36 @@ impl<'a> Stream<'a> {
 }
 
 impl Observer for Stream<'_> {
-    fn began(&mut self, run: &RunId, dir: &Path) {
+    fn on_start(&mut self, run: &RunId, dir: &Path) {
         self.run = run.to_string();
-        self.inner.began(run, dir);
+        self.inner.on_start(run, dir);
     }
 
-    fn replayed(&mut self, entry: &Entry) {
+    fn on_replay(&mut self, entry: &JournalEntry) {
         self.seq += entry.records.len() as u64;
-        self.inner.replayed(entry);
+        self.inner.on_replay(entry);
     }
 
-    fn stepped(&mut self, view: View<'_>, step: &Step) {
+    fn on_step(&mut self, view: StepView<'_>, step: &Step) {
         let mut stdout = out::printer_of_bytes();
         for record in &step.records {
             self.seq += 1;
             let _ = stdout.write_all(&line::among_others(&self.run, self.seq, view.at, record));
         }
-        self.inner.stepped(view, step);
+        self.inner.on_step(view, step);
     }
 
-    fn untold(&mut self, untold: &Untold) {
-        self.inner.untold(untold);
+    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
+        self.inner.on_notify_failure(untold);
     }
 
-    fn streamed(&mut self, bytes: &[u8]) {
+    fn on_output(&mut self, bytes: &[u8]) {
         // Whole lines only: ours must never stand inside one of the agent's.
         self.partial.extend_from_slice(bytes);
         if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
             let _ = out::printer_of_bytes().write_all(&self.partial[..=end]);
             self.partial.drain(..=end);
         }
-        self.inner.streamed(bytes);
+        self.inner.on_output(bytes);
     }
 }

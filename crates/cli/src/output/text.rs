@@ -27,12 +27,12 @@ pub fn fit(line: &str, columns: usize) -> String {
 }
 
 /// Removes unruly characters from a text that is measured before it is printed.
-pub fn plain(text: &str) -> String {
-    text.chars().filter(|c| !is_unruly(*c)).collect()
+pub fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !is_control_like(*c)).collect()
 }
 
 /// Whether a terminal would obey a character, or change the direction of the text around it.
-pub fn is_unruly(c: char) -> bool {
+pub fn is_control_like(c: char) -> bool {
     let turns =
         matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control() && c != '\n' && c != '\t'
@@ -64,7 +64,7 @@ pub fn short_count(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fit, grouped, plain, short_count};
+    use super::{fit, grouped, one_line, short_count};
 
     #[test]
     fn lines_fit_by_columns() {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn plain_text_cannot_control_a_terminal() {
-        assert_eq!(plain("a\u{1b}[2Jb\u{202e}c\u{200f}d\ne"), "a[2Jbcd\ne");
+        assert_eq!(one_line("a\u{1b}[2Jb\u{202e}c\u{200f}d\ne"), "a[2Jbcd\ne");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! A run's timeline in plain sentences: an entry a line or two, with its clock time, the day where it is another one, and
 //! how far the run was.
 
-use super::clock::{Clock, elapsed};
+use super::clock::{TimeFormat, elapsed};
 use super::words::{self, plural};
 use super::wrap::wrap;
-use crate::chronicle::{AttemptEnded, Entry, Next, What, Work};
+use crate::chronicle::{AttemptEnded, TimelineEntry, NextStep, TimelineEvent, WorkDone};
 use longhaul::stopped_words;
-use longhaul_core::{Ask, By, Moment, Outcome, Remains, Say, SessionPlan, SettingChange, Span, StopWhy, Usd};
+use longhaul_core::{ResumeRequest, CancelSource, Moment, Outcome, RecoveryFinding, PromptKind, SessionPlan, SettingChange, Span, StopCause, Usd};
 
 // `22:04:10  +1h02m  `.
 const INDENT: usize = 18;
@@ -16,7 +16,7 @@ const BRIEF: Span = Span::from_mins(1);
 const BRIEFLY: Span = Span::from_secs(1);
 
 /// The entries as text, each line ended.
-pub fn text(entries: &[Entry], clock: &Clock) -> String {
+pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
     let mut out = String::new();
     let mut day = String::new();
     for entry in entries {
@@ -32,7 +32,7 @@ pub fn text(entries: &[Entry], clock: &Clock) -> String {
 }
 
 /// What comes next as text, each line ended.
-pub fn next_text(next: &Next) -> String {
+pub fn next_text(next: &NextStep) -> String {
     let mut out = "next: ".to_owned();
     wrap(&mut out, &next.text, 6);
     for command in &next.commands {
@@ -55,45 +55,45 @@ fn changed(changes: &[SettingChange]) -> String {
 }
 
 /// One entry in a sentence.
-pub fn sentence(entry: &Entry, clock: &Clock) -> String {
+pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
     match &entry.what {
-        What::Began { session } => match session {
+        TimelineEvent::Started { session } => match session {
             SessionPlan::New(_) => "began, in a new session".to_owned(),
             SessionPlan::Resume(id) => format!("began, in session {id}"),
             SessionPlan::Fork { from, .. } => format!("began, in a copy of session {from}"),
         },
-        What::Reopened { ask, over_ms, changes } => {
+        TimelineEvent::Reopened { ask, over_ms, changes } => {
             let said = match ask {
-                Ask::Continue => "to continue",
-                Ask::Again => "with its task once more",
-                Ask::Prompt(_) => "with a new request",
+                ResumeRequest::Continue => "to continue",
+                ResumeRequest::RepeatTask => "with its task once more",
+                ResumeRequest::Prompt(_) => "with a new request",
             };
             let changed = changed(changes);
             format!("somebody let the run go on, {said}, after it had been over for {over_ms}{changed}")
         }
-        What::AttemptBegan { attempt, rung, because, say } => {
-            let told = told(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
-            format!("attempt {attempt} began: {}{told}", words::rung(*rung, *because))
+        TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } => {
+            let told = describe(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
+            format!("attempt {attempt} began: {}{told}", words::strategy_text(*rung, *because))
         }
-        What::Summary { outcome, took_ms, total_cost_usd, .. } => {
+        TimelineEvent::Summary { outcome, took_ms, total_cost_usd, .. } => {
             let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
             format!("{} ({took_ms}{cost})", words::summary(*outcome))
         }
-        What::AttemptEnded(ended) => ending_over(ended, (entry.at, entry.until), clock),
-        What::LimitReached { limit, reach, .. } => words::limit_words(*limit, *reach),
-        What::Told { say, .. } => match told(*say) {
+        TimelineEvent::AttemptsEnded(ended) => ending_over(ended, (entry.at, entry.until), clock),
+        TimelineEvent::LimitReached { limit, reach, .. } => words::limit_words(*limit, *reach),
+        TimelineEvent::PromptSent { say, .. } => match describe(*say) {
             Some(told) => format!("the agent was told {told}"),
             None => "the agent was told to go on".to_owned(),
         },
-        What::Stops { stops, claims, told, .. } => stops_words(*stops, *claims, *told),
-        What::SilenceExcused { times, silence, .. } => {
-            let words = silence.words(StopWhy::Stalled);
+        TimelineEvent::AgentStopped { stops, claims, prompts: told, .. } => stops_words(*stops, *claims, *told),
+        TimelineEvent::StallDeferred { times, silence, .. } => {
+            let words = silence.describe(StopCause::Stalled);
             format!(
                 "the agent was silent and something of it worked, so it had more time{}: {words}",
                 many(*times)
             )
         }
-        What::Orphaned { silent_ms, processes_ended, .. } => {
+        TimelineEvent::WatchdogStopped { silent_ms, processes_ended, .. } => {
             let ended = processes_ended
                 .map(|count| format!(", with {count} {}", plural(count, "process", "processes")))
                 .unwrap_or_default();
@@ -101,8 +101,8 @@ pub fn sentence(entry: &Entry, clock: &Clock) -> String {
                 "its supervisor had died, nobody had come back, and nothing was written for {silent_ms}: a watchdog ended the agent{ended}"
             )
         }
-        What::Recovered { remains, unsupervised_ms, idle_ms, changes, .. } => {
-            if *remains == Remains::Suspended {
+        TimelineEvent::Recovered { remains, unsupervised_ms, idle_ms, changes, .. } => {
+            if *remains == RecoveryFinding::Suspended {
                 return format!("{}{}", words::recovered(*remains), changed(changes));
             }
             let alone = unsupervised_ms.filter(|alone| *alone >= BRIEFLY);
@@ -116,16 +116,16 @@ pub fn sentence(entry: &Entry, clock: &Clock) -> String {
                 changed(changes)
             )
         }
-        What::Downtime { ms } => {
+        TimelineEvent::Downtime { ms } => {
             format!("nothing ran for {ms}: the machine slept, or the run had no supervisor")
         }
-        What::Checked { check, result, took_ms } => {
+        TimelineEvent::CheckEnded { check, result, took_ms } => {
             let result = words::check_words(*result).trim_start_matches("the check ");
             format!("check {check} {result} ({took_ms})")
         }
-        What::Cancelled { by } => cancelled(*by).to_owned(),
-        What::Suspended { by } => format!("{} suspended the run", by.signal()),
-        What::Over { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
+        TimelineEvent::Cancelled { by } => cancelled(*by).to_owned(),
+        TimelineEvent::Suspended { by } => format!("{} suspended the run", by.signal()),
+        TimelineEvent::Finished { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
             let spans = [(waiting_ms, "waiting"), (downtime_ms, "asleep or without a supervisor")];
             let parts = spans.into_iter().filter(|(span, _)| **span > Span::ZERO);
             let parts: Vec<String> = parts.map(|(span, what)| format!("{span} of it {what}")).collect();
@@ -141,11 +141,11 @@ pub fn sentence(entry: &Entry, clock: &Clock) -> String {
 }
 
 /// How one attempt ended at `at`, in a sentence.
-pub fn ending(ended: &AttemptEnded, at: Moment, clock: &Clock) -> String {
+pub fn ending(ended: &AttemptEnded, at: Moment, clock: &TimeFormat) -> String {
     ending_over(ended, (at, at), clock)
 }
 
-fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Clock) -> String {
+fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &TimeFormat) -> String {
     let count = ended.last_attempt - ended.attempt + 1;
     let name = match count {
         1 => format!("attempt {}", ended.attempt),
@@ -182,7 +182,7 @@ fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Cloc
 }
 
 /// What followed a failure.
-fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &Clock) -> Option<String> {
+fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
     let remedy = ended.remedy?;
     if let Some(until) = ended.waits_until {
         return Some(words::about_to(remedy, &clock.near(until, at), until.since(at)));
@@ -199,7 +199,7 @@ fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &Clock) -> Opti
 }
 
 /// `12 turns, 34 tool calls in 41m, $1.20`; nothing for an attempt that came to nothing at once.
-fn work(work: Work) -> Option<String> {
+fn work(work: WorkDone) -> Option<String> {
     let turns = (work.turns > 0).then(|| format!("{} {}", work.turns, plural(work.turns, "turn", "turns")));
     let calls = work
         .tool_calls
@@ -222,13 +222,13 @@ fn cost(total: f64, estimated: f64) -> Option<String> {
 }
 
 /// What an agent was told, behind "it was told"; nothing for what every agent is told that begins or goes on.
-fn told(say: Say) -> Option<&'static str> {
+fn describe(say: PromptKind) -> Option<&'static str> {
     match say {
-        Say::WrapUp(_) => Some("to save its work"),
-        Say::More(_) => Some("that there is more of what had ended its work"),
-        Say::CheckFailed(_) => Some("what the check said"),
-        Say::Confirm => Some("to say whether it stands by it that the work is finished"),
-        Say::Task | Say::TaskAgain(_) | Say::Asked | Say::Continue(_) | Say::Nudge(_) | Say::KeepGoing(_) => {
+        PromptKind::WrapUp(_) => Some("to save its work"),
+        PromptKind::LimitRaised(_) => Some("that there is more of what had ended its work"),
+        PromptKind::CheckFailed(_) => Some("what the check said"),
+        PromptKind::ConfirmDone => Some("to say whether it stands by it that the work is finished"),
+        PromptKind::Task | PromptKind::TaskAfterLoss(_) | PromptKind::FollowUp | PromptKind::Continue(_) | PromptKind::Nudge(_) | PromptKind::KeepGoing(_) => {
             None
         }
     }
@@ -257,12 +257,12 @@ fn many(times: u32) -> String {
     }
 }
 
-fn cancelled(by: By) -> &'static str {
+fn cancelled(by: CancelSource) -> &'static str {
     match by {
-        By::Person => "somebody asked for the end, and for the agent's result",
-        By::PersonNow => "somebody asked for the end at once",
-        By::Sigterm => "SIGTERM cancelled the run",
-        By::Sighup => "SIGHUP cancelled the run",
+        CancelSource::Person => "somebody asked for the end, and for the agent's result",
+        CancelSource::PersonNow => "somebody asked for the end at once",
+        CancelSource::Sigterm => "SIGTERM cancelled the run",
+        CancelSource::Sighup => "SIGHUP cancelled the run",
     }
 }
 
@@ -270,7 +270,7 @@ fn cancelled(by: By) -> &'static str {
 pub fn outcome_words(outcome: Outcome) -> String {
     let why = match (outcome.limit, outcome.fault) {
         (Some(limit), _) => Some(format!("{} is used up", limit.describe())),
-        (None, Some(fault)) => Some(words::cause(fault).to_owned()),
+        (None, Some(fault)) => Some(words::fault_text(fault).to_owned()),
         (None, None) => None,
     };
     let why = why.map(|why| format!(" ({why})")).unwrap_or_default();

@@ -3,19 +3,19 @@
 mod faults;
 mod remedies;
 
-pub use faults::{advice, cause, cause_of, evidence};
+pub use faults::{advice, fault_text, cause_of, evidence};
 pub use remedies::{about_to, remedied, remedy_words};
 
 use super::{clock, text};
-use longhaul::Untold;
+use longhaul::NotifyFailure;
 use longhaul_core::{
-    Because, Checked, Condensed, Fault, Limit, Next, Policy, Questions, Reach, Record, Remains, Rung, Say,
-    SessionFound, SessionPlan, Silence, State, StopLevel, StopWhy, Usd,
+    StrategyReason, CheckResult, SummaryResult, Fault, Limit, AfterAttempt, Policy, Questions, LimitThreshold, Record, RecoveryFinding, ResumeStrategy, PromptKind,
+    SessionFileState, SessionPlan, StallReport, State, StopLevel, StopCause, Usd,
 };
-use longhaul_store::{AnsweredQuestion, Orphaned, rfc3339};
+use longhaul_store::{AnsweredQuestion, WatchdogStop, rfc3339};
 
 /// Returns a record as a sentence, or `None` if only `--verbose` prints it. `state` is the run's after its step.
-pub fn plain(record: &Record, state: &State, policy: &Policy) -> Option<String> {
+pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<String> {
     match record {
         // The suspension is printed already, and no retry follows.
         Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspend.is_some() => None,
@@ -23,69 +23,69 @@ pub fn plain(record: &Record, state: &State, policy: &Policy) -> Option<String> 
             at,
             fault: Some(fault),
             result,
-            next: Next::Attempt { at: until, remedy, .. },
+            next: AfterAttempt::Attempt { at: until, remedy, .. },
             ..
         } => {
             let fault = fault.describe_with(result.as_ref());
             Some(format!("{fault}; {}", remedy_words(*remedy, *at, *until)))
         }
-        Record::StopOrdered { why, level, silence, .. } => stop_words(*why, *level, *silence, policy),
-        Record::SilenceExcused { at, until, silence } => {
-            let words = silence.words(StopWhy::Stalled);
+        Record::StopOrdered { cause: why, level, stall: silence, .. } => stop_words(*why, *level, *silence, policy),
+        Record::StallDeferred { at, until, stall: silence } => {
+            let words = silence.describe(StopCause::Stalled);
             Some(format!("{words}; waiting until {} (for {})", clock::coming(*until), until.since(*at)))
         }
-        Record::Swept { ended: ended @ 1.., .. } => Some(format!(
+        Record::Swept { stopped_processes: ended @ 1.., .. } => Some(format!(
             "ended {ended} {} that the agent left behind",
             plural(*ended, "process", "processes")
         )),
-        Record::LimitReached { limit, reach, .. } => Some(limit_words(*limit, *reach)),
-        Record::CheckOrdered { .. } => Some("the agent says that it is done; checking the work".to_owned()),
-        Record::Checked { result, .. } => Some(check_words(*result).to_owned()),
-        Record::CheckStopped { why: StopWhy::AttemptTimeout, .. } => {
+        Record::LimitReached { limit, threshold: reach, .. } => Some(limit_words(*limit, *reach)),
+        Record::CheckStarted { .. } => Some("the agent says that it is done; checking the work".to_owned()),
+        Record::CheckEnded { result, .. } => Some(check_words(*result).to_owned()),
+        Record::CheckStopOrdered { cause: StopCause::TimedOut, .. } => {
             Some("the check had its time; ending it".to_owned())
         }
-        Record::Said { say: Say::WrapUp(_), .. } => Some("told the agent to save its work".to_owned()),
-        Record::Stopped { claimed, .. } => Some(stopped(*claimed).to_owned()),
-        Record::SuspendOrdered { by, .. } => Some(format!("{}: suspending the run", by.signal())),
-        Record::Recovered { remains: Remains::Suspended, .. } => {
-            Some(recovered(Remains::Suspended).to_owned())
+        Record::PromptSent { prompt: PromptKind::WrapUp(_), .. } => Some("told the agent to save its work".to_owned()),
+        Record::AgentStopped { claimed_done: claimed, .. } => Some(stopped(*claimed).to_owned()),
+        Record::SuspendOrdered { source: by, .. } => Some(format!("{}: suspending the run", by.signal())),
+        Record::Recovered { finding: RecoveryFinding::Suspended, .. } => {
+            Some(recovered(RecoveryFinding::Suspended).to_owned())
         }
-        Record::Recovered { remains, .. } => {
+        Record::Recovered { finding: remains, .. } => {
             Some(format!("the supervisor had died; a new one {}", recovered(*remains)))
         }
-        Record::Downtime { span } => {
+        Record::Downtime { duration: span } => {
             Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
         }
-        Record::RungTaken { rung: Rung::Place | Rung::Repair, because: Because::Found(found), .. } => {
-            mended(*found).map(str::to_owned)
+        Record::ResumeStrategyChosen { strategy: ResumeStrategy::Relocate | ResumeStrategy::Repair, reason: StrategyReason::SessionFile(found), .. } => {
+            repaired(*found).map(str::to_owned)
         }
-        Record::CondenseStopped { why: StopWhy::AttemptTimeout, .. } => {
-            Some(format!("the model had its {} for a summary; ending it", policy.condense_timeout))
+        Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
+            Some(format!("the model had its {} for a summary; ending it", policy.summary_timeout))
         }
-        Record::Condensed { outcome: outcome @ Condensed::Failed(_), .. } => Some(summary(*outcome)),
+        Record::SummaryEnded { result: outcome @ SummaryResult::Failed(_), .. } => Some(summary(*outcome)),
         Record::RunStarted { .. }
         | Record::RunReopened { .. }
-        | Record::RungTaken { .. }
-        | Record::CondenseOrdered { .. }
-        | Record::CondenseStopped { .. }
-        | Record::Condensed { .. }
+        | Record::ResumeStrategyChosen { .. }
+        | Record::SummaryStarted { .. }
+        | Record::SummaryStopOrdered { .. }
+        | Record::SummaryEnded { .. }
         | Record::AttemptStarted { .. }
         | Record::AttemptSpawned { .. }
         | Record::SessionOpened { .. }
-        | Record::Progressed { .. }
-        | Record::CheckStopped { .. }
-        | Record::Said { .. }
-        | Record::InputEnded { .. }
+        | Record::ProgressMade { .. }
+        | Record::CheckStopOrdered { .. }
+        | Record::PromptSent { .. }
+        | Record::InputClosed { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
-        | Record::CancelOrdered { .. }
+        | Record::CancelRequested { .. }
         | Record::Suspended { .. }
         | Record::RunFinished { .. } => None,
     }
 }
 
 /// What the other records say, for those who want to see every decision.
-pub fn detailed(record: &Record) -> Option<String> {
+pub fn verbose_line(record: &Record) -> Option<String> {
     match record {
         Record::AttemptStarted { plan, .. } => {
             let session = match &plan.session {
@@ -95,52 +95,52 @@ pub fn detailed(record: &Record) -> Option<String> {
             };
             Some(format!("attempt {}: {session}", plan.attempt))
         }
-        Record::AttemptSpawned { proc, .. } => Some(format!("the agent runs as process {}", proc.pid)),
+        Record::AttemptSpawned { process: proc, .. } => Some(format!("the agent runs as process {}", proc.pid)),
         Record::SessionOpened { session, .. } => Some(format!("session {session} is open")),
-        Record::Progressed { .. } => Some("progress: earlier failures are forgiven".to_owned()),
-        Record::InputEnded { .. } => Some("no turn is owed; letting the agent end".to_owned()),
+        Record::ProgressMade { .. } => Some("progress: earlier failures are forgiven".to_owned()),
+        Record::InputClosed { .. } => Some("no turn is owed; letting the agent end".to_owned()),
         Record::AttemptEnded { fault: None, .. } => Some("the agent finished its work".to_owned()),
-        Record::AttemptEnded { fault: Some(fault), result, next: Next::Finish(_), .. } => {
+        Record::AttemptEnded { fault: Some(fault), result, next: AfterAttempt::Finish(_), .. } => {
             Some(fault.describe_with(result.as_ref()).to_owned())
         }
         Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
         Record::RunReopened { .. } => Some("the run goes on".to_owned()),
-        Record::RungTaken { rung: taken, because, .. } => Some(rung(Some(*taken), Some(*because))),
-        Record::CondenseOrdered { .. } => Some("asking a model for a summary of older work".to_owned()),
-        Record::Condensed { outcome, .. } => Some(summary(*outcome)),
+        Record::ResumeStrategyChosen { strategy: taken, reason: because, .. } => Some(strategy_text(Some(*taken), Some(*because))),
+        Record::SummaryStarted { .. } => Some("asking a model for a summary of older work".to_owned()),
+        Record::SummaryEnded { result: outcome, .. } => Some(summary(*outcome)),
         Record::RunStarted { .. }
-        | Record::CondenseStopped { .. }
+        | Record::SummaryStopOrdered { .. }
         | Record::LimitReached { .. }
-        | Record::CheckOrdered { .. }
-        | Record::CheckStopped { .. }
-        | Record::Checked { .. }
-        | Record::Said { .. }
-        | Record::Stopped { .. }
+        | Record::CheckStarted { .. }
+        | Record::CheckStopOrdered { .. }
+        | Record::CheckEnded { .. }
+        | Record::PromptSent { .. }
+        | Record::AgentStopped { .. }
         | Record::StopOrdered { .. }
-        | Record::SilenceExcused { .. }
+        | Record::StallDeferred { .. }
         | Record::Recovered { .. }
         | Record::Downtime { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
-        | Record::CancelOrdered { .. }
+        | Record::CancelRequested { .. }
         | Record::SuspendOrdered { .. }
         | Record::Suspended { .. } => None,
     }
 }
 
 /// What a new supervisor found of a run, and did at once.
-pub fn recovered(remains: Remains) -> &'static str {
+pub fn recovered(remains: RecoveryFinding) -> &'static str {
     match remains {
-        Remains::Alive => "found the agent alive and went on with it",
-        Remains::Finished => "found that the agent had finished alone",
-        Remains::Gone => "found the agent gone",
-        Remains::NotStarted => "found the attempt ordered and not started",
-        Remains::Condensing => "took what there was of a model's summary",
-        Remains::Checking => "found the work being judged",
-        Remains::Sweeping => "ended what was left of the attempt",
-        Remains::Waiting => "found the run waiting",
-        Remains::Suspended => "recovering the suspended run",
-        Remains::Over => "found it over, and told how it had ended",
+        RecoveryFinding::AgentRunning => "found the agent alive and went on with it",
+        RecoveryFinding::AgentFinished => "found that the agent had finished alone",
+        RecoveryFinding::AgentGone => "found the agent gone",
+        RecoveryFinding::NotStarted => "found the attempt ordered and not started",
+        RecoveryFinding::Summarizing => "took what there was of a model's summary",
+        RecoveryFinding::Checking => "found the work being judged",
+        RecoveryFinding::Sweeping => "ended what was left of the attempt",
+        RecoveryFinding::Waiting => "found the run waiting",
+        RecoveryFinding::Suspended => "recovering the suspended run",
+        RecoveryFinding::Finished => "found it over, and told how it had ended",
     }
 }
 
@@ -149,35 +149,35 @@ fn stopped(claimed: bool) -> &'static str {
 }
 
 /// What came of asking a model for a summary of older work.
-pub fn summary(outcome: Condensed) -> String {
+pub fn summary(outcome: SummaryResult) -> String {
     match outcome {
-        Condensed::Written => "older work is told in a model's summary".to_owned(),
-        Condensed::NotNeeded => "all work on record is told: no summary is needed".to_owned(),
-        Condensed::Failed(Fault::AttemptTimeout) => "no summary of older work: it took too long".to_owned(),
-        Condensed::Failed(fault) => format!("no summary of older work: {}", cause(fault)),
+        SummaryResult::Written => "older work is told in a model's summary".to_owned(),
+        SummaryResult::NotNeeded => "all work on record is told: no summary is needed".to_owned(),
+        SummaryResult::Failed(Fault::AttemptTimeout) => "no summary of older work: it took too long".to_owned(),
+        SummaryResult::Failed(fault) => format!("no summary of older work: {}", fault_text(fault)),
     }
 }
 
 /// How the history of a conversation reached an attempt, and why.
-pub fn rung(rung: Option<Rung>, because: Option<Because>) -> String {
+pub fn strategy_text(rung: Option<ResumeStrategy>, because: Option<StrategyReason>) -> String {
     let Some(rung) = rung else { return "new".to_owned() };
     let how = match rung {
-        Rung::Resume => "resumed",
-        Rung::Place => "resumed from a placed copy",
-        Rung::Repair => "resumed from a repaired copy",
-        Rung::Fork => "forked",
-        Rung::Seed => "new, told the work on record",
-        Rung::Fresh => "new, told the task",
+        ResumeStrategy::AsIs => "resumed",
+        ResumeStrategy::Relocate => "resumed from a placed copy",
+        ResumeStrategy::Repair => "resumed from a repaired copy",
+        ResumeStrategy::Fork => "forked",
+        ResumeStrategy::Handoff => "new, told the work on record",
+        ResumeStrategy::Fresh => "new, told the task",
     };
     let why = match because {
-        Some(Because::Found(SessionFound::Ready)) | None => return how.to_owned(),
-        Some(Because::Found(SessionFound::Damaged)) => "damaged",
-        Some(Because::Found(SessionFound::Behind)) => "behind its record",
-        Some(Because::Found(SessionFound::Elsewhere)) => "found elsewhere",
-        Some(Because::Found(SessionFound::Empty)) => "empty",
-        Some(Because::Found(SessionFound::Missing)) => "missing",
-        Some(Because::Fault(fault)) => fault.word(),
-        Some(Because::NeverOpened) => "never opened",
+        Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return how.to_owned(),
+        Some(StrategyReason::SessionFile(SessionFileState::Damaged)) => "damaged",
+        Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "behind its record",
+        Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
+        Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "empty",
+        Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "missing",
+        Some(StrategyReason::Fault(fault)) => fault.word(),
+        Some(StrategyReason::NeverOpened) => "never opened",
     };
     format!("{how} ({why})")
 }
@@ -221,12 +221,12 @@ fn said(answer: &str) -> String {
 /// A text of a model, without what would move the cursor of a terminal.
 pub fn one_line(text: &str) -> String {
     let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
-    text::plain(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
+    text::one_line(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Why an attempt was ended that nobody supervised.
-pub fn orphaned(orphaned: &Orphaned) -> String {
-    let Orphaned { at, silent_ms: silent, processes_ended } = orphaned;
+pub fn orphaned(orphaned: &WatchdogStop) -> String {
+    let WatchdogStop { at, silent_ms: silent, processes_ended } = orphaned;
     let ended = processes_ended
         .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
         .unwrap_or_default();
@@ -242,8 +242,8 @@ pub fn excused(times: u32) -> String {
 }
 
 /// Why an attempt was stopped that stalled.
-pub fn stalled(why: StopWhy, silence: &Silence, excused: u32) -> String {
-    let words = silence.words(why);
+pub fn stalled(why: StopCause, silence: &StallReport, excused: u32) -> String {
+    let words = silence.describe(why);
     match excused {
         0 => format!("{words}; it was stopped"),
         _ => {
@@ -253,67 +253,67 @@ pub fn stalled(why: StopWhy, silence: &Silence, excused: u32) -> String {
 }
 
 /// What was done to a session that could not be resumed as it was.
-fn mended(found: SessionFound) -> Option<&'static str> {
+fn repaired(found: SessionFileState) -> Option<&'static str> {
     match found {
-        SessionFound::Elsewhere => {
+        SessionFileState::Elsewhere => {
             Some("the session's file was in another place; resuming from a copy of it")
         }
-        SessionFound::Damaged => {
+        SessionFileState::Damaged => {
             Some("the session's file was damaged; resuming from a repaired copy, the original is kept")
         }
-        SessionFound::Behind => Some(
+        SessionFileState::Stale => Some(
             "the agent had not saved the end of its session; resuming from a completed copy, the original is kept",
         ),
-        SessionFound::Ready | SessionFound::Empty | SessionFound::Missing => None,
+        SessionFileState::Ready | SessionFileState::Empty | SessionFileState::Missing => None,
     }
 }
 
-fn stop_words(why: StopWhy, level: StopLevel, silence: Option<Silence>, policy: &Policy) -> Option<String> {
+fn stop_words(why: StopCause, level: StopLevel, silence: Option<StallReport>, policy: &Policy) -> Option<String> {
     if let Some(silence) = silence {
-        return Some(format!("{}; stopping the agent", silence.words(why)));
+        return Some(format!("{}; stopping the agent", silence.describe(why)));
     }
     if level == StopLevel::Kill {
         return Some("the agent does not heed; killing it".to_owned());
     }
     match why {
-        StopWhy::Stalled | StopWhy::NoProgress => Some("the agent stalled; stopping it".to_owned()),
-        StopWhy::AttemptTimeout => Some(format!(
+        StopCause::Stalled | StopCause::NoProgress => Some("the agent stalled; stopping it".to_owned()),
+        StopCause::TimedOut => Some(format!(
             "the attempt had its {}; stopping the agent",
             policy.attempt_timeout.unwrap_or_default()
         )),
-        StopWhy::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
-        StopWhy::OtherSession => {
+        StopCause::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
+        StopCause::WrongSession => {
             Some("the agent opened another session than it was told; stopping it".to_owned())
         }
-        StopWhy::Reserve => Some("interrupting the agent, to have it save its work".to_owned()),
-        StopWhy::LimitReached => Some("stopping the agent".to_owned()),
-        StopWhy::Memory => Some(format!(
+        StopCause::WrapUp => Some("interrupting the agent, to have it save its work".to_owned()),
+        StopCause::LimitReached => Some("stopping the agent".to_owned()),
+        StopCause::MemoryLimit => Some(format!(
             "the run's processes use more than {} of memory; stopping the agent",
             bytes(policy.limits.memory.unwrap_or_default())
         )),
-        StopWhy::Lingered => Some("the agent has its result and does not end; stopping it".to_owned()),
-        StopWhy::BackgroundStopped => {
+        StopCause::DidNotExit => Some("the agent has its result and does not end; stopping it".to_owned()),
+        StopCause::BackgroundStopped => {
             Some("the agent's background work is out of time; stopping it".to_owned())
         }
-        StopWhy::Cancelled | StopWhy::Suspended => Some("stopping the agent".to_owned()),
+        StopCause::Cancelled | StopCause::Suspended => Some("stopping the agent".to_owned()),
     }
 }
 
 /// What came of a check.
-pub fn check_words(result: Checked) -> &'static str {
+pub fn check_words(result: CheckResult) -> &'static str {
     match result {
-        Checked::Passed => "the check passed",
-        Checked::Failed => "the check failed",
-        Checked::Stopped => "the check was ended before it was over",
+        CheckResult::Passed => "the check passed",
+        CheckResult::Failed => "the check failed",
+        CheckResult::Stopped => "the check was ended before it was over",
     }
 }
 
 /// What has become of a limit.
-pub fn limit_words(limit: Limit, reach: Reach) -> String {
+pub fn limit_words(limit: Limit, reach: LimitThreshold) -> String {
     let of = limit.describe();
     match reach {
-        Reach::Reserve => format!("{of} is used up but for what is held back to save the work"),
-        Reach::All => format!("{of} is used up"),
+        LimitThreshold::Reserve => format!("{of} is used up but for what is held back to save the work"),
+        LimitThreshold::Exhausted => format!("{of} is used up"),
     }
 }
 
@@ -321,8 +321,8 @@ pub fn limit_words(limit: Limit, reach: Reach) -> String {
 pub fn money(amount: Usd) -> String {
     match amount.0 {
         0 => "$0".to_owned(),
-        1..1_000_000 => format!("${:.4}", amount.dollars()),
-        1_000_000.. => format!("${:.2}", amount.dollars()),
+        1..1_000_000 => format!("${:.4}", amount.as_dollars()),
+        1_000_000.. => format!("${:.2}", amount.as_dollars()),
     }
 }
 
@@ -332,9 +332,9 @@ pub fn dollars(amount: f64) -> String {
 }
 
 /// That a command of `--notify` did not tell anybody.
-pub fn untold(untold: &Untold) -> String {
-    let Untold { command, kind, because, log } = untold;
-    let (kind, log) = (kind.word(), log.display());
+pub fn notify_failure(untold: &NotifyFailure) -> String {
+    let NotifyFailure { command, kind, reason: because, log } = untold;
+    let (kind, log) = (kind.as_str(), log.display());
     format!("warning: `{command}` may have told nobody ({kind}): {because}; what it said is in {log}")
 }
 

@@ -37,7 +37,7 @@ pub fn wrap(out: &mut String, text: &str, indent: usize) {
 }
 
 /// A line for whoever looks at a terminal, which would break it within words; the same line, ended, for whoever does not.
-pub fn on_a_screen(line: &str, indent: usize) -> String {
+pub fn fits_terminal(line: &str, indent: usize) -> String {
     if cfg!(test) || !out::stdout_is_terminal() {
         return format!("{line}\n");
     }

@@ -1,24 +1,24 @@
 //! The schemas as the types have them. What is checked in must be these: `UPDATE_EXPECT=1` writes them.
 
-use super::{ALL, Described};
+use super::{ALL, SchemaEntry};
 use crate::args::Cli;
 use crate::commands::{
     config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, playbook, report, rerun,
     research, runs, schema, show, simulate, status, why,
 };
-use crate::config::keys::{Key, Keys, Kind};
+use crate::config::keys::{Key, Keys, ValueKind};
 use crate::output::envelope::Envelope;
-use crate::output::events::line::Gap;
+use crate::output::events::line::EventGap;
 use crate::output::lifecycle;
 use clap::{Command, CommandFactory};
 use expect_test::expect_file;
-use longhaul_agent::message::Message;
+use longhaul_agent::message::TranscriptMessage;
 use longhaul_core::schema::Rfc3339;
 use longhaul_core::{Moment, Record, RunId};
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
-    AnsweredQuestion, Argv, AttemptExit, AttemptSession, BlockedUrl, CostSummary, Metadata, ModelSpent,
-    Orphaned, Plan, SessionSummary, Status, StoppedTask, WorkspaceRecord,
+    AnsweredQuestion, Argv, AttemptExit, SessionBaseline, BlockedUrl, CostSummary, Metadata, ModelUsage,
+    WatchdogStop, Plan, SessionSummary, Status, StoppedTask, WorkspaceRecord,
 };
 use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
@@ -48,7 +48,7 @@ struct Event {
 #[serde(untagged)]
 enum EventLine<'a> {
     Event(Event),
-    Gap(Gap<'a>),
+    Gap(EventGap<'a>),
 }
 
 /// A decision of the run between the agent's own events.
@@ -88,51 +88,51 @@ struct JournalLine {
 #[serde(untagged)]
 enum ResearchDryRun<'a> {
     Begin(dry_run::DryRun<'a>),
-    GoOn(research::GoingOn),
+    GoOn(research::ResumeDryRun),
 }
 
 fn derived(name: &str) -> Value {
     match name {
         "run" => of::<Envelope>(),
-        "run-detached" => of::<detach::Announcement>(),
+        "run-detached" => of::<detach::DetachMessage>(),
         "run-dry-run" => of::<dry_run::DryRun<'_>>(),
-        "rerun-dry-run" => of::<rerun::Listed>(),
+        "rerun-dry-run" => of::<rerun::RerunPlan>(),
         "research-dry-run" => of::<ResearchDryRun<'_>>(),
-        "runs" => of::<runs::Listed<'_>>(),
+        "runs" => of::<runs::RunsOutput<'_>>(),
         "status" => of::<status::Status>(),
-        "cost" => of::<cost::Costs>(),
-        "show" => of::<show::Shown>(),
-        "why" => of::<why::Why<'_>>(),
-        "logs" => of::<Vec<Message>>(),
+        "cost" => of::<cost::CostOutput>(),
+        "show" => of::<show::ShowOutput>(),
+        "why" => of::<why::WhyOutput<'_>>(),
+        "logs" => of::<Vec<TranscriptMessage>>(),
         "report" => of::<report::Printed>(),
-        "playbook-learn" => of::<playbook::learn::Learnt>(),
+        "playbook-learn" => of::<playbook::learn::LearnOutput>(),
         "playbook-status" => of::<playbook::status::LearningStatus>(),
-        "playbook-bootstrap" => of::<playbook::bootstrap::Bootstrapped>(),
+        "playbook-bootstrap" => of::<playbook::bootstrap::BootstrapOutput>(),
         "keypoints-extract" => of::<Extraction>(),
-        "playbook-show" => of::<playbook::show::Shown>(),
-        "playbook-edit" | "playbook-undo" => of::<playbook::changed::Printed>(),
-        "playbook-check" => of::<playbook::check::Checked>(),
-        "playbook-history" => of::<playbook::history::Listed>(),
-        "export" => of::<export::Written<'_>>(),
-        "import" => of::<import::TakenIn<'_>>(),
-        "gc" => of::<gc::Collected>(),
+        "playbook-show" => of::<playbook::show::ShowOutput>(),
+        "playbook-edit" | "playbook-undo" => of::<playbook::changed::ChangeReport>(),
+        "playbook-check" => of::<playbook::check::CheckOutput>(),
+        "playbook-history" => of::<playbook::history::HistoryOutput>(),
+        "export" => of::<export::ExportOutput<'_>>(),
+        "import" => of::<import::ImportOutput<'_>>(),
+        "gc" => of::<gc::GcOutput>(),
         "ledger-rebuild" => of::<ledger::Rebuilt>(),
         "ledger-verify" => of::<ledger::Verified>(),
-        "playbook-inject" => of::<playbook::inject::Injected>(),
-        "playbook-install" | "playbook-uninstall" => of::<playbook::settings::Changed>(),
+        "playbook-inject" => of::<playbook::inject::InjectOutput>(),
+        "playbook-install" | "playbook-uninstall" => of::<playbook::settings::SettingsOutput>(),
         "drill" => of::<Vec<drill::Scorecard>>(),
-        "simulate" => of::<simulate::Simulated<'_>>(),
-        "doctor" => of::<doctor::Examined<'_>>(),
+        "simulate" => of::<simulate::SimulateOutput<'_>>(),
+        "doctor" => of::<doctor::DoctorOutput<'_>>(),
         "config-show" => of_configuration(),
-        "config-path" => of::<config::Places>(),
-        "config-init" => of::<config::Begun>(),
+        "config-path" => of::<config::ConfigFilesOutput>(),
+        "config-init" => of::<config::ConfigWritten>(),
         "config-trust" => of::<config::ConfigTrust>(),
-        "schema" => of::<schema::Listed>(),
+        "schema" => of::<schema::SchemaList>(),
         "events" => of::<EventLine<'_>>(),
         "stream-json" => of::<StreamLine>(),
-        "notify" => of::<longhaul::Told>(),
+        "notify" => of::<longhaul::NotificationBody>(),
         "lifecycle" => of::<lifecycle::Event<'_>>(),
-        "message" => of::<Message>(),
+        "message" => of::<TranscriptMessage>(),
         "journal" => of::<JournalLine>(),
         "status-file" => of::<Status>(),
         "cost-summary" => of::<CostSummary>(),
@@ -141,14 +141,14 @@ fn derived(name: &str) -> Value {
         "metadata" => of::<Metadata>(),
         "blocked-urls" => of::<Vec<BlockedUrl>>(),
         "argv" => of::<Argv>(),
-        "attempt-session" => of::<AttemptSession>(),
+        "attempt-session" => of::<SessionBaseline>(),
         "exit" => of::<AttemptExit>(),
-        "spent" => of::<Vec<ModelSpent>>(),
+        "spent" => of::<Vec<ModelUsage>>(),
         "answers" => of::<Vec<AnsweredQuestion>>(),
         "background" => of::<Vec<StoppedTask>>(),
-        "orphaned" => of::<Orphaned>(),
+        "orphaned" => of::<WatchdogStop>(),
         "changes" => of::<WorkspaceRecord>(),
-        "diff" => of::<diff::Diff<'_>>(),
+        "diff" => of::<diff::DiffOutput<'_>>(),
         "trace" => of::<Trace>(),
         other => panic!("`{other}` is in the list of schemas: say here which type it is derived from"),
     }
@@ -162,7 +162,7 @@ fn of<T: JsonSchema>() -> Value {
 
 /// Its keys are those of the flags; with `--origin` each has an object with its value.
 fn of_configuration() -> Value {
-    let keys = Keys::of(&Cli::command());
+    let keys = Keys::for_command(&Cli::command());
     let properties: Map<String, Value> = keys.all().map(|key| (key.path(), of_key(key))).collect();
     let required: Vec<String> = keys.all().map(Key::path).collect();
     json!({
@@ -176,11 +176,11 @@ fn of_configuration() -> Value {
 
 fn of_key(key: &Key) -> Value {
     let value = match key.kind {
-        Kind::Switch => json!({ "type": "boolean" }),
-        Kind::Count => json!({ "type": ["integer", "string", "null"] }),
-        Kind::Amount => json!({ "type": ["number", "string", "null"] }),
-        Kind::Text | Kind::Path => json!({ "type": ["string", "null"] }),
-        Kind::List => json!({ "type": ["array", "null"], "items": { "type": "string" } }),
+        ValueKind::Switch => json!({ "type": "boolean" }),
+        ValueKind::Count => json!({ "type": ["integer", "string", "null"] }),
+        ValueKind::Amount => json!({ "type": ["number", "string", "null"] }),
+        ValueKind::Text | ValueKind::Path => json!({ "type": ["string", "null"] }),
+        ValueKind::List => json!({ "type": ["array", "null"], "items": { "type": "string" } }),
     };
     let origin =
         json!({ "description": "The file, the variable or the preset that it comes from", "type": "string" });
@@ -194,7 +194,7 @@ fn of_key(key: &Key) -> Value {
 }
 
 /// With a name, and without what no validator knows.
-fn named(schema: &Described) -> Value {
+fn named(schema: &SchemaEntry) -> Value {
     let mut value = derived(schema.name);
     plain(&mut value, schema.name == "events" || schema.name == "stream-json");
     // The title says so better.

@@ -1,7 +1,7 @@
 //! Telemetry in a build without it.
 
 use super::Wanted;
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use longhaul::Observer;
 
 /// Nothing: this build could not.
@@ -10,26 +10,26 @@ pub fn wanted() -> Option<Wanted> {
 }
 
 /// Sends nothing.
-pub struct Sending;
+pub struct TelemetryHandle;
 
 /// Says nothing.
 #[derive(Clone)]
-pub struct Voice;
+pub struct TelemetryExporter;
 
-impl Sending {
-    pub fn start(_global: &Global) -> Sending {
-        Sending
+impl TelemetryHandle {
+    pub fn start(_global: &GlobalArgs) -> TelemetryHandle {
+        TelemetryHandle
     }
 
-    pub fn voice(&self) -> Voice {
-        Voice
+    pub fn exporter(&self) -> TelemetryExporter {
+        TelemetryExporter
     }
 
-    pub fn close(self, _global: &Global) {}
+    pub fn close(self, _global: &GlobalArgs) {}
 }
 
-impl Voice {
-    pub(super) fn telling<'a>(self, inner: &'a mut dyn Observer) -> impl Observer + 'a {
+impl TelemetryExporter {
+    pub(super) fn with_telemetry<'a>(self, inner: &'a mut dyn Observer) -> impl Observer + 'a {
         inner
     }
 }

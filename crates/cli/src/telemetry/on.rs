@@ -1,18 +1,18 @@
 //! Telemetry in a build that has it.
 
 use super::Wanted;
-use crate::args::Global;
-use crate::output::talk;
+use crate::args::GlobalArgs;
+use crate::output::print_status;
 use longhaul::Observer;
-use longhaul_telemetry::{Settings, Telemetry, Telling};
+use longhaul_telemetry::{Settings, Telemetry, TelemetryObserver};
 use std::env;
 
 /// What sends, if anything is wanted.
-pub struct Sending(Option<Telemetry>);
+pub struct TelemetryHandle(Option<Telemetry>);
 
 /// Tells of runs, if anything is wanted.
 #[derive(Clone)]
-pub struct Voice(Option<longhaul_telemetry::Voice>);
+pub struct TelemetryExporter(Option<longhaul_telemetry::Exporter>);
 
 fn settings() -> Settings {
     Settings::read(|name| env::var(name).ok())
@@ -26,42 +26,42 @@ pub fn wanted() -> Option<Wanted> {
         target.as_ref().map(|target| format!("{signal} to {} by {}", target.endpoint, target.protocol))
     });
     let told = told.collect::<Vec<_>>().join(", ");
-    (!settings.is_silent()).then(|| Wanted { told, complaint: settings.complaints.first().cloned() })
+    (!settings.is_disabled()).then(|| Wanted { standard: told, complaint: settings.complaints.first().cloned() })
 }
 
-impl Sending {
+impl TelemetryHandle {
     /// Ready for what the environment wants.
-    pub fn start(global: &Global) -> Sending {
+    pub fn start(global: &GlobalArgs) -> TelemetryHandle {
         let settings = settings();
         settings.complaints.iter().for_each(|complaint| warn(global, complaint));
-        Sending(Telemetry::start(&settings).unwrap_or_else(|error| {
+        TelemetryHandle(Telemetry::start(&settings).unwrap_or_else(|error| {
             warn(global, &format!("{error}; see to the OTEL_ variables"));
             None
         }))
     }
 
     /// For a run.
-    pub fn voice(&self) -> Voice {
-        Voice(self.0.as_ref().map(Telemetry::voice))
+    pub fn voice(&self) -> TelemetryExporter {
+        TelemetryExporter(self.0.as_ref().map(Telemetry::exporter))
     }
 
     /// Has what is left sent, and says what did not get through.
-    pub fn close(self, global: &Global) {
+    pub fn close(self, global: &GlobalArgs) {
         if let Some(missed) = self.0.and_then(Telemetry::close) {
             warn(global, &missed);
         }
     }
 }
 
-impl Voice {
-    pub(super) fn telling<'a>(self, inner: &'a mut dyn Observer) -> impl Observer + 'a {
-        Telling::new(inner, self.0)
+impl TelemetryExporter {
+    pub(super) fn with_telemetry<'a>(self, inner: &'a mut dyn Observer) -> impl Observer + 'a {
+        TelemetryObserver::new(inner, self.0)
     }
 }
 
 /// Says what keeps telemetry from being sent. No run fails for it.
-fn warn(global: &Global, warning: &str) {
+fn warn(global: &GlobalArgs, warning: &str) {
     if !global.quiet {
-        talk(&format!("warning: {warning}"));
+        print_status(&format!("warning: {warning}"));
     }
 }

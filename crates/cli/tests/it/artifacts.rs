@@ -10,7 +10,7 @@ use crate::server::{Server, WORK};
 use crate::stage::Stage;
 use crate::tidy;
 use expect_test::{Expect, expect};
-use longhaul_agent::dialect;
+use longhaul_agent::dialect_for;
 use longhaul_store::RunDir;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -49,7 +49,7 @@ pub fn is_complete(run: &RunDir) {
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let mut scribe = dialect("claude").expect("the dialect is there").scribe(number);
+        let mut scribe = dialect_for("claude").expect("the dialect is there").transcript_decoder(number);
         let mut streamed = Vec::new();
         scribe.feed(&stream, &mut streamed);
         scribe.finish(&mut streamed);

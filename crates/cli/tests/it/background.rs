@@ -5,7 +5,7 @@ use crate::call::{Started, until};
 use crate::recovering::{agent_of, with_each_agent_at};
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
-use longhaul_core::{Record, Say, StopWhy};
+use longhaul_core::{Record, PromptKind, StopCause};
 use longhaul_store::Journal;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -70,15 +70,15 @@ fn records(stage: &Stage) -> Vec<Record> {
 }
 
 /// The prompts that the agent received in its open session.
-fn said(stage: &Stage) -> Vec<Say> {
-    let say = |record| if let Record::Said { say, .. } = record { Some(say) } else { None };
+fn said(stage: &Stage) -> Vec<PromptKind> {
+    let say = |record| if let Record::PromptSent { prompt: say, .. } = record { Some(say) } else { None };
     records(stage).into_iter().filter_map(say).collect()
 }
 
 /// The reasons of its stops, and the number of background tasks that ended with each attempt.
-fn stops(stage: &Stage) -> (Vec<StopWhy>, Vec<u32>) {
+fn stops(stage: &Stage) -> (Vec<StopCause>, Vec<u32>) {
     let records = records(stage);
-    let why = |record: &Record| if let Record::StopOrdered { why, .. } = record { Some(*why) } else { None };
+    let why = |record: &Record| if let Record::StopOrdered { cause: why, .. } = record { Some(*why) } else { None };
     let tasks = |record: &Record| match record {
         Record::AttemptEnded { background, .. } => Some(*background),
         _ => None,
@@ -126,7 +126,7 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         assert!(stage.work().join("trained").exists());
         // The agent was asked once while it waited, and its own program reported the end.
         assert!(
-            matches!(said(stage)[..], [Say::KeepGoing(_), Say::KeepGoing(_), Say::Confirm]),
+            matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::KeepGoing(_), PromptKind::ConfirmDone]),
             "{:?}",
             said(stage)
         );
@@ -154,12 +154,12 @@ fn background_work_that_a_limit_stops_is_named_to_the_next_attempt() {
             envelope["errors"].as_array().expect("a list").contains(&error.as_str().into()),
             "{envelope}"
         );
-        assert_eq!(stops(stage).0.first(), Some(&StopWhy::BackgroundStopped));
+        assert_eq!(stops(stage).0.first(), Some(&StopCause::BackgroundStopped));
         assert_eq!(stops(stage).1, [1]);
         let why = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
         assert!(why.contains(&error), "{why}");
         // A prompt named it before it was stopped.
-        assert!(matches!(said(stage)[..], [Say::KeepGoing(_), Say::WrapUp(_)]), "{:?}", said(stage));
+        assert!(matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::WrapUp(_)]), "{:?}", said(stage));
         assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
 
         let resumed = stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);
@@ -181,7 +181,7 @@ fn background_work_that_outlives_its_wait_is_stopped_and_the_result_names_it() {
             let envelope = ended.envelope(0);
             assert_eq!(envelope["result"], "It trains.", "{envelope}");
             names_what_was_stopped(&envelope);
-            assert_eq!(stops(stage), (vec![StopWhy::BackgroundStopped], vec![1]));
+            assert_eq!(stops(stage), (vec![StopCause::BackgroundStopped], vec![1]));
         },
     );
 }

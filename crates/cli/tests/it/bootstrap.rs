@@ -5,7 +5,7 @@ use crate::call::{Call, Ended, until};
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
 use longhaul_playbook::learning::JudgeKind;
-use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_playbook::{LearningDb, LearningPaths};
 use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -146,8 +146,8 @@ fn without_a_key_it_is_queued_and_gone_on_with() {
 fn what_another_worker_leaves_for_later_waits() {
     let (stage, server) = (Stage::new(), judges());
     past(&stage, 2);
-    let place = LearningPlace::in_home(&stage.home());
-    drop(Learning::open(&place).expect("a database can be made"));
+    let place = LearningPaths::in_home(&stage.home());
+    drop(LearningDb::open(&place).expect("a database can be made"));
     let api = server.api.url();
     let database = Connection::open(place.database()).expect("it is there");
     let silent = "INSERT INTO silent VALUES ('api', ?, 0, 1, 4102444800000, 0, 'the API is overloaded')";

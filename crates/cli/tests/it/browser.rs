@@ -1,7 +1,7 @@
 //! A Chromium without a window, asked and told over a pipe. It reads files, reaches no host, and is gone when its test is.
 
 use crate::call::poll;
-use crate::left_out::leave_out;
+use crate::left_out::skip_test;
 use crate::stage::Stage;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ impl Browser {
     /// it is wanted for is left out.
     pub fn start(stage: &Stage, what: &str) -> Option<Browser> {
         let Some(chromium) = chromium() else {
-            leave_out(
+            skip_test(
                 what,
                 "there is no Chromium",
                 "install chromium, or name one by LONGHAUL_TEST_CHROMIUM",

@@ -4,9 +4,9 @@
 use crate::recovering::with_each_agent_at;
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage};
-use longhaul::{Environment, Report, Request, SessionChoice, Unobserved, supervise};
+use longhaul::{Environment, RunReport, RunRequest, SessionChoice, NoObserver, supervise};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Claims, Dialect, Guards, Order, Program, SEED_TOKENS_MAX};
+use longhaul_agent::{DoneSignals, Dialect, Guards, AgentSpec, Program, HANDOFF_TOKENS_MAX};
 use longhaul_core::{Exit, Notice, OutcomeKind, Preset, RunId};
 use longhaul_store::{Home, Placement};
 use serde_json::{Value, json};
@@ -33,39 +33,39 @@ text = "There is nothing left to do.\n\nALL DONE"
 
 /// Carries out a run whose agent is offered the tool by this program, and may use no other than these if any are
 /// named.
-fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: &[&str]) -> (Stage, Report) {
+fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: &[&str]) -> (Stage, RunReport) {
     let stage = Stage::new();
     let policy = Preset::Drill.policy();
     let allow_tools = allow_tools.iter().map(|tools| tools.parse().expect("a pattern")).collect();
     let mut set: BTreeMap<_, _> = server.api.environment().into_iter().collect();
     set.insert("HOME".to_owned(), stage.user_home().display().to_string());
     set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
-    let request = Request {
+    let request = RunRequest {
         inherited: None,
         notify: Vec::new(),
         home: Home::locate(Some(stage.home()), |_| None).expect("an absolute path is a home"),
         placement: Placement::default(),
         dialect: Arc::new(Claude::new()),
-        order: Order {
+        agent: AgentSpec {
             program: Program { path: agent.to_owned(), leading_args: Vec::new() },
             cwd: stage.work(),
             prompt: "p".to_owned(),
-            asked: Vec::new(),
+            follow_ups: Vec::new(),
             model: None,
             permission_mode: Some(mode.to_owned()),
             guards: Guards { allow_tools, ..Guards::default() },
-            attended: false,
+            needs_supervisor: false,
             checks: Vec::new(),
-            finish: Some(Program { path: served_by.into(), leading_args: vec!["finish-tool".to_owned()] }),
+            finish_tool: Some(Program { path: served_by.into(), leading_args: vec!["finish-tool".to_owned()] }),
             done_when: None,
             wrap_up_prompt: None,
             network: None,
             learn: None,
             extra_args: Vec::new(),
-            seed_tokens: SEED_TOKENS_MAX,
+            handoff_tokens: HANDOFF_TOKENS_MAX,
             handoff_summary: None,
             inner_retries: policy.inner_retries,
-            run: RunId::from(""),
+            run_id: RunId::from(""),
         },
         environment: Environment { clear: true, set, ..Environment::default() },
         session: SessionChoice::New,
@@ -77,7 +77,7 @@ fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: 
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (_cancels, heard) = tokio::sync::mpsc::channel(1);
-    let report = runtime.block_on(supervise(request, &mut Unobserved, heard)).expect("it is carried out");
+    let report = runtime.block_on(supervise(request, &mut NoObserver, heard)).expect("it is carried out");
     (stage, report)
 }
 
@@ -90,12 +90,12 @@ fn events(stream: &[u8]) -> Vec<Value> {
 }
 
 /// How often that stream says that the work is finished, and whether its evidence does.
-fn claimed(stream: &[u8], claims: &Claims) -> (usize, bool) {
+fn claimed(stream: &[u8], claims: &DoneSignals) -> (usize, bool) {
     let mut decoder = Claude::new().decoder(&Guards::default(), claims);
     let mut notices = Vec::new();
     decoder.feed(stream, &mut notices);
-    let said = notices.iter().filter(|notice| **notice == Notice::Claimed).count();
-    (said, decoder.evidence(Exit::Code(0), "").claimed)
+    let said = notices.iter().filter(|notice| **notice == Notice::ClaimedDone).count();
+    (said, decoder.evidence(Exit::Code(0), "").claimed_done)
 }
 
 #[test]
@@ -113,11 +113,11 @@ fn the_tool_is_called_and_answered_in_every_mode_and_past_every_guard() {
             let answers: Vec<_> =
                 answers.map(|event| &event["message"]["content"][0]["content"][0]["text"]).collect();
             assert_eq!(answers, ["Noted. You will be asked once whether the work is really finished."]);
-            let by_tool = Claims { by_tool: true, by_line: None };
+            let by_tool = DoneSignals { tool: true, line: None };
             assert_eq!(claimed(&stream, &by_tool), (1, true));
-            let by_line = Claims { by_tool: false, by_line: Some("ALL DONE".to_owned()) };
+            let by_line = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
             assert_eq!(claimed(&stream, &by_line), (1, true));
-            assert_eq!(claimed(&stream, &Claims::default()), (0, false));
+            assert_eq!(claimed(&stream, &DoneSignals::default()), (0, false));
         }
     });
 }
@@ -128,7 +128,7 @@ fn a_tool_that_cannot_be_served_fails_nothing() {
         let (stage, report) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
         assert_eq!(report.outcome.kind, OutcomeKind::Done, "{report:?}");
         // The call came back as an error: nothing was noted.
-        let by_tool = Claims { by_tool: true, by_line: None };
+        let by_tool = DoneSignals { tool: true, line: None };
         assert_eq!(claimed(&stream(&stage), &by_tool), (0, false));
     });
 }

@@ -1,7 +1,7 @@
 //! A disk that is really full: a small tmpfs of the test's own, in a mount namespace that ends with it. (At which call of
 //! the store it is full, the sweep varies.)
 
-use crate::left_out::leave_out;
+use crate::left_out::skip_test;
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage, claude_code};
 use serde_json::Value;
@@ -54,7 +54,7 @@ fn a_run_whose_disk_is_full_breaks_off_and_goes_on_when_there_is_room() {
     let stage = Stage::new();
     if !breaks_off(&stage, &stage.agent()) {
         let why = "this system lets nobody mount a tmpfs of his own";
-        leave_out(
+        skip_test(
             "a full disk",
             why,
             "let this user have namespaces of his own: `unshare -rm true` shows it",

@@ -210,7 +210,7 @@ fn an_orphan_that_waits_at_a_guard_in_vain_is_ended_and_its_run_goes_on() {
         let agent = agent_of(&run);
         until("the watchdog has ended it", || is_gone(agent));
         assert_eq!(questions(stage), 3, "it was ended before it waited");
-        until("the watchdog has told", || run.attempt(1).orphaned().is_ok_and(|told| told.is_some()));
+        until("the watchdog has told", || run.attempt(1).watchdog_stop().is_ok_and(|told| told.is_some()));
         done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });

@@ -5,8 +5,8 @@ use crate::schemas::validate;
 use crate::server::{Server, WORK};
 use crate::stage::{LONGHAUL, Stage, claude_code};
 use expect_test::expect;
-use longhaul_playbook::LearningPlace;
-use longhaul_playbook::hooks::{Trouble, troubles};
+use longhaul_playbook::LearningPaths;
+use longhaul_playbook::hooks::{HookError, troubles};
 use longhaul_playbook::learning::JudgeKind;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -42,11 +42,11 @@ impl Stage {
         fs::write(self.settings(), text).expect("the stage can be written");
     }
 
-    fn place(&self) -> LearningPlace {
-        LearningPlace::in_home(&self.home())
+    fn place(&self) -> LearningPaths {
+        LearningPaths::in_home(&self.home())
     }
 
-    fn troubles(&self) -> Vec<Trouble> {
+    fn troubles(&self) -> Vec<HookError> {
         troubles(&self.place())
     }
 
@@ -441,7 +441,7 @@ impl Calling {
     fn told(&self) -> Vec<String> {
         let account = self.server.api.account();
         let asked = account.requests.into_iter().filter(|request| request.turn.is_some());
-        asked.map(|request| request.told_beside).collect()
+        asked.map(|request| request.notes).collect()
     }
 
     /// The events that were queued, in their order.

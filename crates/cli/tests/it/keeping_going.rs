@@ -5,7 +5,7 @@ use crate::call::until;
 use crate::recovering::{recover, with_each_agent_at};
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage, claude_code};
-use longhaul_core::{Record, Say};
+use longhaul_core::{Record, PromptKind};
 use longhaul_store::Journal;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -58,11 +58,11 @@ fn steps(stage: &Stage) -> usize {
 }
 
 /// What the agent was told after its task.
-fn said(stage: &Stage) -> Vec<Say> {
+fn said(stage: &Stage) -> Vec<PromptKind> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("a journal");
     let said = |record: &Record| match record {
-        Record::Said { say, .. } => Some(*say),
-        Record::AttemptStarted { plan, .. } => Some(plan.say).filter(|say| *say != Say::Task),
+        Record::PromptSent { prompt: say, .. } => Some(*say),
+        Record::AttemptStarted { plan, .. } => Some(plan.prompt).filter(|say| *say != PromptKind::Task),
         _ => None,
     };
     history.records().filter_map(said).collect()
@@ -80,12 +80,12 @@ fn a_model_that_stops_seven_times_finishes() {
         let said = said(stage);
         let pushes: Vec<_> = said
             .iter()
-            .filter_map(|say| if let Say::KeepGoing(push) = say { Some(push) } else { None })
+            .filter_map(|say| if let PromptKind::KeepGoing(push) = say { Some(push) } else { None })
             .collect();
         assert_eq!(pushes.len(), 7, "{said:?}");
-        let told: Vec<_> = pushes.iter().filter(|push| push.worked.is_some()).map(|push| push.stop).collect();
+        let told: Vec<_> = pushes.iter().filter(|push| push.active_time.is_some()).map(|push| push.stop_number).collect();
         assert_eq!(told, [3, 6], "how things stand, every third stop");
-        assert_eq!(said.last(), Some(&Say::Confirm));
+        assert_eq!(said.last(), Some(&PromptKind::ConfirmDone));
     });
 }
 
@@ -120,7 +120,7 @@ fn a_line_that_a_person_agreed_on_says_the_same_twice_running() {
         let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--idle-stops", "9"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
         // Once in passing, and twice running as the last line.
-        assert!(matches!(said(stage)[..], [Say::KeepGoing(_), Say::Confirm]), "{:?}", said(stage));
+        assert!(matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::ConfirmDone]), "{:?}", said(stage));
     });
 }
 
@@ -169,7 +169,7 @@ fn a_limit_ends_it_with_its_work_saved() {
         let envelope = run(stage, agent, server, &["--max-turns", "4"], 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time", "{envelope}");
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
-        assert!(said(stage).iter().any(|say| matches!(say, Say::WrapUp(_))));
+        assert!(said(stage).iter().any(|say| matches!(say, PromptKind::WrapUp(_))));
     });
 }
 

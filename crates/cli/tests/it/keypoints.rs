@@ -101,7 +101,7 @@ fn what_a_transcript_teaches() {
         r#"{"role":"assistant","content":"Following [pat-001], it is fixed."}"#,
         r#""pat-001": "Run the tests first.""#,
     ] {
-        assert!(request.told.contains(words), "no {words} in {}", request.told);
+        assert!(request.prompt.contains(words), "no {words} in {}", request.prompt);
     }
     assert_eq!(account.side[0].model, "claude-sonnet-4-5-20250929");
     assert_eq!(queued(&stage), [], "there is nothing more to learn");
@@ -124,7 +124,7 @@ fn what_a_transcript_teaches() {
     assert_eq!((ended.code, result(&ended)), (0, learnt));
     let account = server.api.account();
     assert_eq!(account.side[2].model, "claude-haiku-4-5");
-    assert!(account.requests[2].told.contains("<playbook>\n{}\n</playbook>"), "{:?}", account.requests[2]);
+    assert!(account.requests[2].prompt.contains("<playbook>\n{}\n</playbook>"), "{:?}", account.requests[2]);
 }
 
 /// A story that waits as long as people do.
@@ -392,7 +392,7 @@ fn what_a_run_teaches() {
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
         let account = server.api.account();
         assert_eq!(account.requests.len(), before + 1);
-        let told = &account.requests[before].told;
+        let told = &account.requests[before].prompt;
         assert!(
             told.contains("Write hello.txt") && told.contains("All done: hello.txt says hello."),
             "{told}"
@@ -405,7 +405,7 @@ fn what_a_run_teaches() {
         }
         let ended = extract(stage, &server, &["--run", run.path().to_str().expect("a plain name")]);
         assert_eq!(ended.code, 0, "{ended:?}");
-        let told = &server.api.account().requests[before + 1].told;
+        let told = &server.api.account().requests[before + 1].prompt;
         assert!(told.contains("All done: hello.txt says hello."), "{told}");
     };
     let stage = Stage::new();

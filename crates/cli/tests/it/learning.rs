@@ -5,7 +5,7 @@ use crate::server::{Server, WORK};
 use crate::stage::Stage;
 use crate::tidy;
 use expect_test::expect;
-use longhaul_playbook::LearningPlace;
+use longhaul_playbook::LearningPaths;
 use longhaul_playbook::hooks::troubles;
 use longhaul_playbook::worker::WorkerLock;
 use rusqlite::Connection;
@@ -284,7 +284,7 @@ fn fifty_sessions_that_end_at_once_are_all_learnt_from() {
         assert_eq!(hook.end().code, 0);
     }
     // Each of them found a worker at work, or started one, which leaves when nothing is left.
-    let place = LearningPlace::in_home(&stage.home());
+    let place = LearningPaths::in_home(&stage.home());
     let is_done = || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0;
     until("all of it is learnt", is_done);
     until("no worker is there", || !WorkerLock::is_any_held(&place));
@@ -361,7 +361,7 @@ fn why_a_worker_left_that_nobody_hears_is_put_down() {
     let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it is there");
     database.pragma_update(None, "user_version", 99).expect("it can be written");
     assert_ne!(learn(&stage, &server, &["--worker"]).code, 0);
-    let noted = troubles(&LearningPlace::in_home(&stage.home()));
+    let noted = troubles(&LearningPaths::in_home(&stage.home()));
     assert!(noted.len() == 1 && noted[0].event == "learn", "{noted:?}");
     assert!(noted[0].what.ends_with("a newer version of longhaul wrote it; update longhaul"), "{noted:?}");
 }

@@ -11,7 +11,7 @@ const NOTES: &str = "LONGHAUL_TEST_LEFT_OUT";
 /// Says that something is not tried here, why, and what to do about that.
 ///
 /// Where `CI` is set and nobody collects, the test fails instead: there, one that is left out looks like one that passed.
-pub fn leave_out(what: &str, why: &str, remedy: &str) {
+pub fn skip_test(what: &str, why: &str, remedy: &str) {
     let notes = env::var_os(NOTES);
     assert!(notes.is_some() || env::var_os("CI").is_none(), "{what}: {why}; {remedy}");
     // Past the test harness's capture: nobody may take this for a pass.

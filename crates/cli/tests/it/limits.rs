@@ -143,7 +143,7 @@ fn a_run_that_is_given_more_goes_on() {
 fn told_since(server: &Server, before: usize) -> Vec<String> {
     let account = server.api.account();
     let later = account.requests.iter().skip(before).filter(|request| request.turn.is_some());
-    later.map(|request| request.told.clone()).collect()
+    later.map(|request| request.prompt.clone()).collect()
 }
 
 #[test]

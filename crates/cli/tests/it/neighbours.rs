@@ -5,7 +5,7 @@ use crate::call::{Call, until};
 use crate::recovering::{agent_of, is_gone, recover, steps, with_each_agent_at};
 use crate::server::Server;
 use crate::stage::Stage;
-use longhaul::{Mark, marked};
+use longhaul::{RunMarker, processes_with};
 use longhaul_store::Plan;
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -82,7 +82,7 @@ fn an_orphan_is_found_by_its_own_home_alone() {
 
         let (neighbour, work) = (Stage::new(), Server::plays(crate::server::WORK));
         run(&neighbour, agent, &work).end().envelope(0);
-        let of = |stage: &Stage| marked(&Mark::of(&stage.only_run()).expect("a plan")).len();
+        let of = |stage: &Stage| processes_with(&RunMarker::load(&stage.only_run()).expect("a plan")).len();
         assert_eq!(of(&neighbour), 0);
         assert!(of(stage) > 0 && !is_gone(orphan));
 
@@ -143,7 +143,7 @@ fn a_run_of_an_older_version_is_found_by_its_id() {
 fn a_run_that_is_over_gets_a_new_mark_when_it_is_resumed() {
     let (stage, server) = (Stage::new(), Server::plays(crate::server::WORK));
     run(&stage, &stage.agent(), &server).end().envelope(0);
-    let mark = || Mark::of(&stage.only_run()).expect("a plan");
+    let mark = || RunMarker::load(&stage.only_run()).expect("a plan");
     let first = mark();
     stage.longhaul(["resume", "@", "once more"]).against(&server).end().envelope(0);
     assert_ne!(mark(), first);

@@ -1,7 +1,7 @@
 //! What an agent's commands may reach of the network. Only the real agent holds them back, and only where there is a
 //! sandbox for it; it must not start without one.
 
-use crate::left_out::leave_out;
+use crate::left_out::skip_test;
 use crate::server::Server;
 use crate::stage::{LONGHAUL, Stage, claude_code};
 use serde_json::Value;
@@ -57,13 +57,13 @@ fn sandboxed(story: &str) -> Option<PathBuf> {
     let absent: Vec<&str> = absent.map(|(_, package, _)| *package).collect();
     if !absent.is_empty() {
         let why = format!("a sandbox needs {}", absent.join(" and "));
-        leave_out(story, &why, &format!("install {}", absent.join(" ")));
+        skip_test(story, &why, &format!("install {}", absent.join(" ")));
         return None;
     }
     if !works("bwrap", &["--ro-bind", "/", "/", "--unshare-net", "true"]) {
         let remedy =
             "let this user have namespaces of his own: `bwrap --ro-bind / / --unshare-net true` shows it";
-        leave_out(story, "bubblewrap can make no network of its own here", remedy);
+        skip_test(story, "bubblewrap can make no network of its own here", remedy);
         return None;
     }
     Some(claude)

@@ -59,7 +59,7 @@ fn an_outcome_is_told() {
             serde_json::from_slice(&fs::read(stage.work().join("shown")).expect("it is shown"))
                 .expect("JSON");
         assert_eq!(shown["outcome"], "done", "{shown}");
-        let kept = fs::read(run.told_path("outcome-0")).expect("it is kept what was told");
+        let kept = fs::read(run.notification_path("outcome-0")).expect("it is kept what was told");
         assert_eq!(serde_json::from_slice::<Value>(&kept).expect("JSON"), expected);
     });
 }
@@ -89,7 +89,7 @@ fn an_outcome_is_told_once_whatever_dies() {
     fs::remove_file(run.status_path()).expect("it is there");
     recover(&stage, &server, &[]).end().envelope(0);
     assert_eq!(heard(&stage).len(), 1);
-    for path in [run.status_path(), run.told_path("outcome-0")] {
+    for path in [run.status_path(), run.notification_path("outcome-0")] {
         fs::remove_file(path).expect("it is there");
     }
     recover(&stage, &server, &[]).end().envelope(0);

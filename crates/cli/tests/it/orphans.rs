@@ -8,7 +8,7 @@ use crate::stage::Stage;
 use crate::stopping::WALL;
 use crate::tidy;
 use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
-use longhaul_store::{Orphaned, RunDir, StatusPhase};
+use longhaul_store::{WatchdogStop, RunDir, StatusPhase};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -85,8 +85,8 @@ fn watchdog(stage: &Stage) -> Pid {
     watchdogs[0]
 }
 
-fn orphaned(run: &RunDir) -> Option<Orphaned> {
-    run.attempt(1).orphaned().expect("it is there as a whole or not at all")
+fn orphaned(run: &RunDir) -> Option<WatchdogStop> {
+    run.attempt(1).watchdog_stop().expect("it is there as a whole or not at all")
 }
 
 /// A run that hangs in its second step, for whose orphans this is the policy.

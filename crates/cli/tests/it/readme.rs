@@ -1,7 +1,7 @@
 //! The README does not lie: its commands run, and what it names exists.
 
 use crate::stage::{LONGHAUL, Stage};
-use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, Preset, ServerBound, Span};
+use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, Preset, OutageBound, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -173,7 +173,7 @@ fn every_run_of_the_readme_would_start() {
 fn every_number_is_that_of_the_policy() {
     let policy = Preset::Default.policy();
     let minutes = |span: Option<Span>| span.expect("it is limited").millis() / 60_000;
-    let ServerBound::Time(outage) = policy.server_bound else { panic!("an outage is bounded by time") };
+    let OutageBound::Time(outage) = policy.outage_bound else { panic!("an outage is bounded by time") };
     let (hours, stall) = (minutes(outage) / 60, minutes(policy.stall_timeout));
     for words in [
         format!("(`--outage-limit`, {hours} h)"),
@@ -194,8 +194,8 @@ fn every_limit_has_a_row() {
     for limit in Limit::ALL.iter().chain(&[Limit::Attempts]) {
         let flag = format!("| `--{}", limit_flag(*limit));
         let row = table.lines().find(|line| line.starts_with(&flag)).unwrap_or_else(|| panic!("no {limit}"));
-        let kind = limit.ends_as();
-        let code = Outcome::by_limit(*limit, None).exit_code();
+        let kind = limit.outcome();
+        let code = Outcome::from_limit(*limit, None).exit_code();
         assert!(row.ends_with(&format!("`{kind}`, {code} |")), "{row}");
     }
 }
@@ -233,7 +233,7 @@ fn every_preset_is_told_and_in_the_help() {
     let help = help(&["run", "--help"]);
     for preset in Preset::ALL {
         assert!(section.contains(&format!("`{preset}`")), "no word of {preset}");
-        assert!(help.contains(preset.word()), "the help has no {preset}");
+        assert!(help.contains(preset.as_str()), "the help has no {preset}");
     }
 }
 
@@ -254,16 +254,16 @@ fn every_exit_code_is_that_of_its_outcome() {
         .collect();
     let code = |kind: OutcomeKind| Outcome { kind, ..Outcome::DONE }.exit_code();
     for (word, listed) in &listed {
-        let kind = OutcomeKind::ALL.iter().copied().find(|kind| kind.word() == *word);
+        let kind = OutcomeKind::ALL.iter().copied().find(|kind| kind.as_str() == *word);
         assert_eq!(kind.map(code), Some(*listed), "{word}");
     }
     for kind in OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Cancelled) {
-        assert!(listed.contains_key(kind.word()), "the README has no {kind}");
+        assert!(listed.contains_key(kind.as_str()), "the README has no {kind}");
     }
     for (by, words) in [
-        (longhaul_core::By::Person, "Ctrl-C"),
-        (longhaul_core::By::Sigterm, "SIGTERM"),
-        (longhaul_core::By::Sighup, "SIGHUP"),
+        (longhaul_core::CancelSource::Person, "Ctrl-C"),
+        (longhaul_core::CancelSource::Sigterm, "SIGTERM"),
+        (longhaul_core::CancelSource::Sighup, "SIGHUP"),
     ] {
         assert!(text.contains(&format!("{words} {}", by.exit_code())), "{words}");
     }

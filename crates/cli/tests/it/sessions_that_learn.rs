@@ -54,7 +54,7 @@ fn texts(playbook: &Value) -> Vec<String> {
 
 /// How many requests told the model this.
 fn told(server: &Server, words: &str) -> usize {
-    server.api.account().requests.iter().filter(|request| request.told.contains(words)).count()
+    server.api.account().requests.iter().filter(|request| request.prompt.contains(words)).count()
 }
 
 /// Waits until nothing is left to be learnt.
@@ -77,7 +77,7 @@ fn what_a_run_teaches_the_next_one_is_told() {
         run(stage, agent, server, &["--learn"]);
         let requests = server.api.account().requests;
         let first = requests.get(before).expect("the second run asked");
-        let told = format!("{} {}", first.told, first.told_beside);
+        let told = format!("{} {}", first.prompt, first.notes);
         assert!(told.contains(&format!("[ctx-001] helpful=0 harmful=0 :: {POINT}")), "{told}");
         learnt(stage);
         assert_eq!(texts(&playbook(stage)), [POINT], "what is known already is not added");
@@ -104,7 +104,7 @@ fn what_a_session_teaches_the_next_one_is_told() {
     let before = server.api.account().requests.len();
     session(&stage, &claude, &server, &["Write it again."]);
     let first = server.api.account().requests.remove(before);
-    assert!(first.told_beside.contains(POINT), "{}", first.told_beside);
+    assert!(first.notes.contains(POINT), "{}", first.notes);
     learnt(&stage);
     let asked = told(&server, "You are the reflector");
     assert_eq!(asked, 2, "each of the two sessions is judged once");
@@ -117,8 +117,8 @@ fn what_a_session_teaches_the_next_one_is_told() {
     let requests = server.api.account().requests;
     let judged: Vec<&str> = requests
         .iter()
-        .filter(|request| request.told.contains("You are the reflector"))
-        .map(|request| request.told.as_str())
+        .filter(|request| request.prompt.contains("You are the reflector"))
+        .map(|request| request.prompt.as_str())
         .collect();
     for said in ["Write the file.", "Write it again.", "Once more."] {
         let record = |told: &str| told.split("<transcript>").nth(1).unwrap_or_default().to_owned();

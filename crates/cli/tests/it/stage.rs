@@ -2,7 +2,7 @@
 //! It ends only what it started, and looks at its end whether anything is left.
 
 use crate::call::Call;
-use crate::left_out::leave_out;
+use crate::left_out::skip_test;
 use crate::tidy;
 use longhaul_store::{Home, RunDir};
 use std::ffi::OsStr;
@@ -21,7 +21,7 @@ pub fn claude_code(test: &str) -> Option<PathBuf> {
     let found = env::var_os("LONGHAUL_TEST_CLAUDE").map(PathBuf::from);
     if found.is_none() {
         let what = format!("{test} with the real Claude Code");
-        leave_out(&what, "LONGHAUL_TEST_CLAUDE names none", "run `cargo xtask test`, which installs it");
+        skip_test(&what, "LONGHAUL_TEST_CLAUDE names none", "run `cargo xtask test`, which installs it");
     }
     found
 }

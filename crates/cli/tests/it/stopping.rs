@@ -4,7 +4,7 @@ use crate::call::{Ended, Started, until};
 use crate::server::Server;
 use crate::stage::{Stage, claude_code};
 use crate::tidy;
-use longhaul_core::{By, OutcomeKind};
+use longhaul_core::{CancelSource, OutcomeKind};
 use longhaul_store::StatusPhase;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -62,7 +62,7 @@ fn journalled(stage: &Stage, word: &str) -> bool {
 }
 
 /// Asserts that a run was stopped with this exit code, and returns its envelope: it can be continued, and every file says so.
-fn stopped(stage: &Stage, ended: &Ended, code: i32, by: By) -> Value {
+fn stopped(stage: &Stage, ended: &Ended, code: i32, by: CancelSource) -> Value {
     let envelope = ended.envelope(code);
     assert_eq!(envelope["run"]["outcome"], "cancelled", "{envelope}");
     assert!(envelope["session_id"].is_string(), "the session is kept");
@@ -74,12 +74,12 @@ fn stopped(stage: &Stage, ended: &Ended, code: i32, by: By) -> Value {
         "{ended:?}"
     );
     let outcome = tidy::replayed(&stage.only_run());
-    assert_eq!((outcome.kind, outcome.by), (OutcomeKind::Cancelled, Some(by)));
+    assert_eq!((outcome.kind, outcome.cancelled_by), (OutcomeKind::Cancelled, Some(by)));
     envelope
 }
 
 /// Stops a run in mid-tool with one signal, and continues it, with each agent that there is.
-fn stop_and_continue(signal: Signal, code: i32, by: By) {
+fn stop_and_continue(signal: Signal, code: i32, by: CancelSource) {
     let stage = Stage::new();
     let scripted = stage.agent();
     stop_and_continue_with(stage, &scripted, signal, code, by);
@@ -88,7 +88,7 @@ fn stop_and_continue(signal: Signal, code: i32, by: By) {
     }
 }
 
-fn stop_and_continue_with(stage: Stage, agent: &Path, signal: Signal, code: i32, by: By) {
+fn stop_and_continue_with(stage: Stage, agent: &Path, signal: Signal, code: i32, by: CancelSource) {
     let server = Server::plays(LONG);
     let run = start(&stage, agent, &["--preset", "drill", "--on-terminate", "cancel"], &server);
     until("the tool runs", || stage.work().join("begun").exists());
@@ -111,17 +111,17 @@ fn stop_and_continue_with(stage: Stage, agent: &Path, signal: Signal, code: i32,
 
 #[test]
 fn ctrl_c_once_interrupts_and_keeps_the_cost() {
-    stop_and_continue(Signal::INT, 130, By::Person);
+    stop_and_continue(Signal::INT, 130, CancelSource::Person);
 }
 
 #[test]
 fn sigterm_cancels_if_asked() {
-    stop_and_continue(Signal::TERM, 143, By::Sigterm);
+    stop_and_continue(Signal::TERM, 143, CancelSource::Sigterm);
 }
 
 #[test]
 fn sighup_cancels_if_asked() {
-    stop_and_continue(Signal::HUP, 129, By::Sighup);
+    stop_and_continue(Signal::HUP, 129, CancelSource::Sighup);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn ctrl_c_twice_stops_an_agent_that_does_not_listen() {
     until("the first one is journalled", || journalled(&stage, r#""by":"person""#));
     run.signal(Signal::INT);
     let ended = run.end();
-    stopped(&stage, &ended, 130, By::PersonNow);
+    stopped(&stage, &ended, 130, CancelSource::PersonNow);
     // Asking alone would have been waited for longer.
     assert!(ended.took < AT_ONCE, "{:?}", ended.took);
 }
@@ -146,13 +146,13 @@ fn an_agent_that_heeds_no_signal_is_killed() {
     until("the session is open", || journalled(&stage, "session_opened"));
     run.signal(Signal::INT);
     let ended = run.end();
-    stopped(&stage, &ended, 130, By::Person);
+    stopped(&stage, &ended, 130, CancelSource::Person);
     assert!(ended.stderr.contains("the agent does not heed; killing it"), "{ended:?}");
 }
 
 #[test]
 fn a_waiting_run_stops_at_once_and_can_be_continued() {
-    for (signal, code, by) in [(Signal::INT, 130, By::Person), (Signal::TERM, 143, By::Sigterm)] {
+    for (signal, code, by) in [(Signal::INT, 130, CancelSource::Person), (Signal::TERM, 143, CancelSource::Sigterm)] {
         let (stage, server) = (Stage::new(), Server::plays(WALL));
         let slow =
             ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];

@@ -4,7 +4,7 @@ use crate::call::Ended;
 use crate::stage::Stage;
 use crate::tidy;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Claims, Dialect, Glance, Guards};
+use longhaul_agent::{DoneSignals, Dialect, AttemptSnapshot, Guards};
 use longhaul_core::Exit;
 use longhaul_store::RunDir;
 use std::fs;
@@ -23,12 +23,12 @@ fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
 }
 
 /// What the stream that was kept says when it is read again.
-fn glance(run: &RunDir, attempt: u32) -> Glance {
+fn glance(run: &RunDir, attempt: u32) -> AttemptSnapshot {
     let stream = fs::read(run.attempt(attempt).stream_path()).expect("the stream is kept");
-    let mut decoder = Claude::new().decoder(&Guards::default(), &Claims::default());
+    let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
     decoder.feed(&stream, &mut Vec::new());
     decoder.evidence(Exit::Code(0), "");
-    decoder.glance().clone()
+    decoder.snapshot().clone()
 }
 
 /// A stream with this between its start and its result ends well; the bytes are kept, and counted as so many lines that are
@@ -39,7 +39,7 @@ fn check(between: &[u8], bad: u64) {
     let envelope = replay(&stage, &stream, "0", &[]).envelope(0);
     assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&"Done.".into(), &1.into()));
     let run = stage.only_run();
-    assert_eq!(glance(&run, 1).bad, bad);
+    assert_eq!(glance(&run, 1).invalid_lines, bad);
     let kept = fs::read(run.attempt(1).stream_path()).expect("the stream is kept");
     assert!(kept.windows(between.len()).any(|part| part == between), "the line is not kept");
 }
@@ -71,7 +71,7 @@ fn carriage_returns_and_a_byte_order_mark_are_no_trouble() {
     let stream = format!("\u{feff}{INIT}\r\n{RESULT}\r\n");
     let envelope = replay(&stage, stream.as_bytes(), "0", &[]).envelope(0);
     assert_eq!(envelope["session_id"], "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11");
-    assert_eq!(glance(&stage.only_run(), 1).bad, 0);
+    assert_eq!(glance(&stage.only_run(), 1).invalid_lines, 0);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_line_over_64_mb_is_survived() {
     let run = stage.only_run();
     let kept = fs::metadata(run.attempt(1).stream_path()).expect("the stream is kept").len();
     assert!(kept > 65 << 20, "only {kept} bytes are kept");
-    assert_eq!(glance(&run, 1).bad, 1);
+    assert_eq!(glance(&run, 1).invalid_lines, 1);
 }
 
 /// A stream without a result, twice, under a policy that allows one retry.

@@ -20,7 +20,7 @@ const STOPPED_WITHIN: Duration = Duration::from_secs(8);
 fn suspensions(stage: &Stage) -> Vec<&'static str> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("the journal can be read");
     let signal = |record: &Record| match record {
-        Record::Suspended { by, .. } => Some(by.signal()),
+        Record::Suspended { source: by, .. } => Some(by.signal()),
         _ => None,
     };
     history.records().filter_map(signal).collect()
@@ -180,7 +180,7 @@ fn a_suspended_run_can_be_cancelled() {
     suspended(&stage, &run.end(), 143);
     let cancelled = stage.longhaul(["cancel", "@"]).against(&server).end();
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
-    assert_eq!(tidy::replayed(&stage.only_run()).kind.word(), "cancelled");
+    assert_eq!(tidy::replayed(&stage.only_run()).kind.as_str(), "cancelled");
     let nothing = recover(&stage, &server, &[]).end();
     assert!(nothing.stderr.contains("nothing to recover"), "{nothing:?}");
 }

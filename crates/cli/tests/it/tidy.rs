@@ -30,7 +30,7 @@ pub fn replayed(run: &RunDir) -> Outcome {
     assert_eq!(history.torn_bytes, 0, "the journal is torn");
     let outcome = Run::replay(history.records()).state().outcome().expect("the journal holds an outcome");
     let status = run.status().expect("the status can be read");
-    assert_eq!((status.status.as_str(), status.returncode), (outcome.kind.word(), Some(outcome.exit_code())));
+    assert_eq!((status.status.as_str(), status.returncode), (outcome.kind.as_str(), Some(outcome.exit_code())));
     outcome
 }
 

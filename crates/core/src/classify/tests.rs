@@ -1,13 +1,13 @@
 use super::classify;
 use crate::{
-    ApiError, Ending, Evidence, Exit, Fault, MessageError, Moment, RateLimit, RateLimitStatus, StartupError,
-    StopReason, StopWhy, TurnResult,
+    ApiError, TerminalReason, Evidence, Exit, Fault, MessageError, Moment, RateLimit, RateLimitStatus, StartupError,
+    StopReason, StopCause, AgentResult,
 };
 
-const DONE: TurnResult = TurnResult::COMPLETED;
+const DONE: AgentResult = AgentResult::COMPLETED;
 /// An API error as the agent states it: `is_error`, `terminal_reason: api_error`.
-const ERROR: TurnResult =
-    TurnResult { is_error: true, ending: Ending::ApiError, stop_reason: StopReason::Other, ..DONE };
+const ERROR: AgentResult =
+    AgentResult { is_error: true, terminal_reason: TerminalReason::ApiError, stop_reason: StopReason::Other, ..DONE };
 
 fn exited(code: i32) -> Evidence {
     Evidence::of_exit(Exit::Code(code))
@@ -21,38 +21,38 @@ fn refused(startup: StartupError) -> Evidence {
     Evidence { startup: Some(startup), ..exited(1) }
 }
 
-fn stated(result: TurnResult) -> Evidence {
+fn stated(result: AgentResult) -> Evidence {
     Evidence { result: Some(result), ..exited(i32::from(result.is_error)) }
 }
 
-fn status(status: u16) -> TurnResult {
-    TurnResult { api_status: Some(status), ..ERROR }
+fn status(status: u16) -> AgentResult {
+    AgentResult { api_status: Some(status), ..ERROR }
 }
 
-fn typed(error: ApiError) -> TurnResult {
-    TurnResult { api_error: Some(error), ..ERROR }
+fn typed(error: ApiError) -> AgentResult {
+    AgentResult { api_error: Some(error), ..ERROR }
 }
 
-fn worded(error: MessageError) -> TurnResult {
-    TurnResult { message_error: Some(error), ..ERROR }
+fn worded(error: MessageError) -> AgentResult {
+    AgentResult { message_error: Some(error), ..ERROR }
 }
 
-fn ended(ending: Ending) -> TurnResult {
-    TurnResult { ending, ..ERROR }
+fn ended(ending: TerminalReason) -> AgentResult {
+    AgentResult { terminal_reason: ending, ..ERROR }
 }
 
-fn limited(status: RateLimitStatus, result: TurnResult) -> Evidence {
+fn limited(status: RateLimitStatus, result: AgentResult) -> Evidence {
     let limit = RateLimit { status, resets_at: Some(Moment::from_unix_seconds(1_790_000_000)) };
     Evidence { rate_limit: Some(limit), ..stated(result) }
 }
 
-fn stopped(why: StopWhy, evidence: Evidence) -> Evidence {
-    Evidence { stopped: Some(why), ..evidence }
+fn stopped(why: StopCause, evidence: Evidence) -> Evidence {
+    Evidence { stop_cause: Some(why), ..evidence }
 }
 
 /// What an ending means, ordered as the table of faults.
 fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
-    let message = |status: u16, error| TurnResult { message_error: Some(error), ..self::status(status) };
+    let message = |status: u16, error| AgentResult { message_error: Some(error), ..self::status(status) };
     vec![
         ("429", stated(status(429)), Some(Fault::RateLimited)),
         ("rate_limit without a status", stated(worded(MessageError::RateLimit)), Some(Fault::RateLimited)),
@@ -80,7 +80,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         (
             "connection failed, which also says server_error",
-            stated(TurnResult {
+            stated(AgentResult {
                 message_error: Some(MessageError::ServerError),
                 ..typed(ApiError::ConnectionFailed)
             }),
@@ -88,12 +88,12 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         (
             "a captive portal's 200",
-            stated(TurnResult { message_error: Some(MessageError::Unknown), ..typed(ApiError::Malformed) }),
+            stated(AgentResult { message_error: Some(MessageError::Unknown), ..typed(ApiError::Malformed) }),
             Some(Fault::Network),
         ),
         (
             "usage limit reached, typed",
-            stated(TurnResult { api_error: Some(ApiError::UsageLimitReached), ..status(429) }),
+            stated(AgentResult { api_error: Some(ApiError::UsageLimitReached), ..status(429) }),
             Some(Fault::UsageLimit),
         ),
         (
@@ -106,11 +106,11 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ("SIGSEGV", killed(11), Some(Fault::Crashed)),
         ("exit 1 without a result", exited(1), Some(Fault::Crashed)),
         ("exit 137 without a result", exited(137), Some(Fault::Crashed)),
-        ("gone unseen", Evidence::of_exit(Exit::Unseen), Some(Fault::Crashed)),
+        ("gone unseen", Evidence::of_exit(Exit::Unobserved), Some(Fault::Crashed)),
         ("no room to spawn", Evidence::of_exit(Exit::NeverSpawned), Some(Fault::Crashed)),
         (
             "killed after a new turn began: the result before it is not the end",
-            Evidence { turn_open: true, result: Some(DONE), ..killed(9) },
+            Evidence { exchange_open: true, result: Some(DONE), ..killed(9) },
             Some(Fault::Crashed),
         ),
         ("143, SIGTERM handled", exited(143), Some(Fault::Interrupted)),
@@ -121,65 +121,65 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ("SIGINT", killed(2), Some(Fault::Interrupted)),
         (
             "aborted, and exit 0",
-            Evidence { exit: Exit::Code(0), ..stated(ended(Ending::Aborted)) },
+            Evidence { exit: Exit::Code(0), ..stated(ended(TerminalReason::Aborted)) },
             Some(Fault::Interrupted),
         ),
-        ("killed for its memory", Evidence { memory_kill: true, ..killed(9) }, Some(Fault::OutOfMemory)),
+        ("killed for its memory", Evidence { oom_killed: true, ..killed(9) }, Some(Fault::OutOfMemory)),
         (
             "killed for its memory after its result",
-            Evidence { memory_kill: true, exit: Exit::Signal(9), ..stated(DONE) },
+            Evidence { oom_killed: true, exit: Exit::Signal(9), ..stated(DONE) },
             None,
         ),
-        ("silent, so we stopped it", stopped(StopWhy::Stalled, exited(143)), Some(Fault::Stalled)),
+        ("silent, so we stopped it", stopped(StopCause::Stalled, exited(143)), Some(Fault::Stalled)),
         (
             "silent, and an error reached us as it was stopped",
-            stopped(StopWhy::Stalled, stated(status(529))),
+            stopped(StopCause::Stalled, stated(status(529))),
             Some(Fault::Stalled),
         ),
-        ("finished just before our stop", stopped(StopWhy::Stalled, stated(DONE)), None),
+        ("finished just before our stop", stopped(StopCause::Stalled, stated(DONE)), None),
         (
             "out of quota just before our stop",
-            stopped(StopWhy::Stalled, limited(RateLimitStatus::Rejected, status(429))),
+            stopped(StopCause::Stalled, limited(RateLimitStatus::Rejected, status(429))),
             Some(Fault::UsageLimit),
         ),
-        ("its time was over", stopped(StopWhy::AttemptTimeout, exited(143)), Some(Fault::AttemptTimeout)),
+        ("its time was over", stopped(StopCause::TimedOut, exited(143)), Some(Fault::AttemptTimeout)),
         (
             "lingered after its result",
-            stopped(StopWhy::Lingered, Evidence { exit: Exit::Code(143), ..stated(DONE) }),
+            stopped(StopCause::DidNotExit, Evidence { exit: Exit::Code(143), ..stated(DONE) }),
             None,
         ),
         (
             "lingered after an error",
-            stopped(StopWhy::Lingered, Evidence { exit: Exit::Signal(9), ..stated(status(500)) }),
+            stopped(StopCause::DidNotExit, Evidence { exit: Exit::Signal(9), ..stated(status(500)) }),
             Some(Fault::ServerError),
         ),
         (
             "lingered, and a new turn began",
             stopped(
-                StopWhy::Lingered,
-                Evidence { turn_open: true, ..Evidence { exit: Exit::Code(143), ..stated(DONE) } },
+                StopCause::DidNotExit,
+                Evidence { exchange_open: true, ..Evidence { exit: Exit::Code(143), ..stated(DONE) } },
             ),
             Some(Fault::Interrupted),
         ),
-        ("cancelled", stopped(StopWhy::Cancelled, exited(143)), Some(Fault::Interrupted)),
+        ("cancelled", stopped(StopCause::Cancelled, exited(143)), Some(Fault::Interrupted)),
         (
             "interrupted by a person through us",
-            stopped(StopWhy::Cancelled, stated(ended(Ending::Aborted))),
+            stopped(StopCause::Cancelled, stated(ended(TerminalReason::Aborted))),
             Some(Fault::Interrupted),
         ),
-        ("cancelled just after it finished", stopped(StopWhy::Cancelled, stated(DONE)), None),
+        ("cancelled just after it finished", stopped(StopCause::Cancelled, stated(DONE)), None),
         ("no conversation found", refused(StartupError::SessionUnknown), Some(Fault::SessionLost)),
         ("already in use", refused(StartupError::SessionInUse), Some(Fault::SessionExists)),
         ("held by another process", refused(StartupError::SessionHeld), Some(Fault::SessionBusy)),
         (
             "prompt too long",
-            stated(TurnResult { api_status: Some(400), ..ended(Ending::PromptTooLong) }),
+            stated(AgentResult { api_status: Some(400), ..ended(TerminalReason::PromptTooLong) }),
             Some(Fault::ContextFull),
         ),
         ("413", stated(status(413)), Some(Fault::ContextFull)),
         (
             "too large",
-            stated(TurnResult { api_status: Some(413), ..ended(Ending::TooLarge) }),
+            stated(AgentResult { api_status: Some(413), ..ended(TerminalReason::TooLarge) }),
             Some(Fault::ContextFull),
         ),
         ("output limit, typed", stated(typed(ApiError::MaxOutputTokens)), Some(Fault::OutputLimit)),
@@ -188,21 +188,21 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             stated(worded(MessageError::MaxOutputTokens)),
             Some(Fault::OutputLimit),
         ),
-        ("an empty answer", stated(TurnResult { empty: true, ..DONE }), Some(Fault::Unfinished)),
+        ("an empty answer", stated(AgentResult { empty: true, ..DONE }), Some(Fault::Unfinished)),
         (
             "a paused turn",
-            stated(TurnResult { stop_reason: StopReason::PauseTurn, ..DONE }),
+            stated(AgentResult { stop_reason: StopReason::PauseTurn, ..DONE }),
             Some(Fault::Unfinished),
         ),
         (
             "stopped by a hook, called a success",
-            stated(TurnResult { ending: Ending::HookStopped, empty: true, ..DONE }),
+            stated(AgentResult { terminal_reason: TerminalReason::HookStopped, empty: true, ..DONE }),
             Some(Fault::Unfinished),
         ),
-        ("stopped by a hook, called an error", stated(ended(Ending::HookStopped)), Some(Fault::Unfinished)),
+        ("stopped by a hook, called an error", stated(ended(TerminalReason::HookStopped)), Some(Fault::Unfinished)),
         (
             "the cap on a stop hook",
-            stated(TurnResult { stop_hook_capped: true, ..DONE }),
+            stated(AgentResult { stop_hook_capped: true, ..DONE }),
             Some(Fault::Unfinished),
         ),
         (
@@ -217,25 +217,25 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         (
             "a guard that did not run before we stopped it",
-            stopped(StopWhy::Stalled, Evidence { guard_lapsed: true, ..exited(143) }),
+            stopped(StopCause::Stalled, Evidence { guard_lapsed: true, ..exited(143) }),
             Some(Fault::GuardLapsed),
         ),
-        ("denied tools", stated(TurnResult { denials: 1, ..DONE }), Some(Fault::Permission)),
+        ("denied tools", stated(AgentResult { denials: 1, ..DONE }), Some(Fault::Permission)),
         (
             "denied tools and nothing to say",
-            stated(TurnResult { denials: 1, empty: true, ..DONE }),
+            stated(AgentResult { denials: 1, empty: true, ..DONE }),
             Some(Fault::Permission),
         ),
         ("401", stated(message(401, MessageError::Authentication)), Some(Fault::Auth)),
         ("403", stated(status(403)), Some(Fault::Auth)),
         ("not logged in", stated(worded(MessageError::Authentication)), Some(Fault::Auth)),
-        ("rejected twice, so we stopped it", stopped(StopWhy::AuthRejected, exited(143)), Some(Fault::Auth)),
+        ("rejected twice, so we stopped it", stopped(StopCause::AuthRejected, exited(143)), Some(Fault::Auth)),
         ("402", stated(status(402)), Some(Fault::Billing)),
         ("a 400 about credit", stated(message(400, MessageError::Billing)), Some(Fault::Billing)),
         ("billing_error without a status", stated(worded(MessageError::Billing)), Some(Fault::Billing)),
         (
             "a disabled organisation",
-            stated(TurnResult {
+            stated(AgentResult {
                 api_error: Some(ApiError::OrgDisabled),
                 ..message(400, MessageError::InvalidRequest)
             }),
@@ -249,12 +249,12 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         (
             "a refusal, called an error",
-            stated(TurnResult { stop_reason: StopReason::Refusal, ..worded(MessageError::InvalidRequest) }),
+            stated(AgentResult { stop_reason: StopReason::Refusal, ..worded(MessageError::InvalidRequest) }),
             Some(Fault::Refused),
         ),
         (
             "a refusal, called a success",
-            stated(TurnResult { stop_reason: StopReason::Refusal, ..DONE }),
+            stated(AgentResult { stop_reason: StopReason::Refusal, ..DONE }),
             Some(Fault::Refused),
         ),
         ("400", stated(message(400, MessageError::Unknown)), Some(Fault::BadRequest)),
@@ -273,19 +273,19 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         ("a bad flag", refused(StartupError::Unusable), Some(Fault::AgentUnusable)),
         ("too old for its API", stated(typed(ApiError::AgentTooOld)), Some(Fault::AgentUnusable)),
-        ("its own turn limit", stated(ended(Ending::MaxTurns)), Some(Fault::TurnLimit)),
-        ("its own budget", stated(ended(Ending::BudgetExhausted)), Some(Fault::AgentBudget)),
-        ("an error that says nothing", stated(ended(Ending::Unstated)), Some(Fault::Unknown)),
+        ("its own turn limit", stated(ended(TerminalReason::MaxTurns)), Some(Fault::TurnLimit)),
+        ("its own budget", stated(ended(TerminalReason::BudgetExhausted)), Some(Fault::AgentBudget)),
+        ("an error that says nothing", stated(ended(TerminalReason::NotReported)), Some(Fault::Unknown)),
         ("an error of a new kind", stated(typed(ApiError::Other)), Some(Fault::Unknown)),
         ("a status below 400", stated(status(302)), Some(Fault::Unknown)),
         (
             "a success that ended in a new way",
-            stated(TurnResult { ending: Ending::Other, ..DONE }),
+            stated(AgentResult { terminal_reason: TerminalReason::Other, ..DONE }),
             Some(Fault::Unknown),
         ),
         (
             "a success after an API error",
-            stated(TurnResult { is_error: false, ..ERROR }),
+            stated(AgentResult { is_error: false, ..ERROR }),
             Some(Fault::Unknown),
         ),
         ("done", stated(DONE), None),

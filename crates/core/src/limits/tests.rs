@@ -1,17 +1,17 @@
-use super::{Left, Limit, Limits, Reach, Used, WrapUp};
+use super::{Remaining, Limit, Limits, LimitThreshold, LimitUsage, WrapUp};
 use crate::{Span, Usd};
 
-const WRAPS_UP: Option<WrapUp> = Some(WrapUp { time: None });
+const WRAPS_UP: Option<WrapUp> = Some(WrapUp { reserve: None });
 
 #[test]
 fn a_part_of_each_limit_is_held_back() {
-    let check = |limits: Limits, used: Used, expected: Option<(Limit, Reach)>| {
+    let check = |limits: Limits, used: LimitUsage, expected: Option<(Limit, LimitThreshold)>| {
         assert_eq!(limits.reached(WRAPS_UP, &used), expected, "{limits:?} {used:?}");
     };
-    let (reserve, all) = (Reach::Reserve, Reach::All);
+    let (reserve, all) = (LimitThreshold::Reserve, LimitThreshold::Exhausted);
 
-    let money = |limit: u64, used: u64, largest: u64, reach: Option<Reach>| {
-        let used = Used { money: Usd(used), money_largest: Usd(largest), ..Used::default() };
+    let money = |limit: u64, used: u64, largest: u64, reach: Option<LimitThreshold>| {
+        let used = LimitUsage { cost: Usd(used), largest_turn_cost: Usd(largest), ..LimitUsage::default() };
         let limits = Limits { budget: Some(Usd(limit)), ..Limits::default() };
         check(limits, used, reach.map(|reach| (Limit::Budget, reach)));
     };
@@ -24,8 +24,8 @@ fn a_part_of_each_limit_is_held_back() {
     money(60_000, 29_999, 0, None);
     money(60_000, 30_000, 0, Some(reserve));
 
-    let tokens = |used: u64, largest: u64, reach: Option<Reach>| {
-        let used = Used { tokens: used, tokens_largest: largest, ..Used::default() };
+    let tokens = |used: u64, largest: u64, reach: Option<LimitThreshold>| {
+        let used = LimitUsage { tokens: used, largest_turn_tokens: largest, ..LimitUsage::default() };
         let limits = Limits { tokens: Some(10_000), ..Limits::default() };
         check(limits, used, reach.map(|reach| (Limit::Tokens, reach)));
     };
@@ -34,13 +34,13 @@ fn a_part_of_each_limit_is_held_back() {
     tokens(7_000, 1_000, Some(reserve));
     tokens(10_000, 0, Some(all));
 
-    let time = |limit: Span, used: Span, reach: Option<Reach>| {
+    let time = |limit: Span, used: Span, reach: Option<LimitThreshold>| {
         let limits = Limits { time: Some(limit), ..Limits::default() };
         let expected = reach.map(|reach| (Limit::Time, reach));
-        check(limits, Used { time: used, ..Used::default() }, expected);
+        check(limits, LimitUsage { time: used, ..LimitUsage::default() }, expected);
         let limits = Limits { wall: Some(limit), ..Limits::default() };
         let expected = reach.map(|reach| (Limit::Wall, reach));
-        check(limits, Used { wall: used, ..Used::default() }, expected);
+        check(limits, LimitUsage { wall: used, ..LimitUsage::default() }, expected);
     };
     // A tenth, from 30 s to 5 min, and at most half.
     time(Span::from_mins(10), Span::from_mins(9) - Span(1), None);
@@ -52,9 +52,9 @@ fn a_part_of_each_limit_is_held_back() {
     time(Span::from_secs(20), Span::from_secs(9), None);
     time(Span::from_secs(20), Span::from_secs(20), Some(all));
 
-    let turns = |limit: u32, used: u32, reach: Option<Reach>| {
+    let turns = |limit: u32, used: u32, reach: Option<LimitThreshold>| {
         let limits = Limits { turns: Some(limit), ..Limits::default() };
-        check(limits, Used { turns: used, ..Used::default() }, reach.map(|reach| (Limit::Turns, reach)));
+        check(limits, LimitUsage { turns: used, ..LimitUsage::default() }, reach.map(|reach| (Limit::Turns, reach)));
     };
     turns(50, 46, None);
     turns(50, 47, Some(reserve));
@@ -68,21 +68,21 @@ fn a_part_of_each_limit_is_held_back() {
 #[test]
 fn nothing_is_held_back_unless_wanted() {
     let limits = Limits { budget: Some(Usd(100)), time: Some(Span(100)), ..Limits::default() };
-    let used = |used: u64| Used { money: Usd(used), time: Span(used), ..Used::default() };
+    let used = |used: u64| LimitUsage { cost: Usd(used), time: Span(used), ..LimitUsage::default() };
     assert_eq!(limits.reached(None, &used(99)), None);
-    assert_eq!(limits.reached(None, &used(100)), Some((Limit::Budget, Reach::All)));
+    assert_eq!(limits.reached(None, &used(100)), Some((Limit::Budget, LimitThreshold::Exhausted)));
     // A reserve of one's own.
-    let own = Some(WrapUp { time: Some(Span(20)) });
+    let own = Some(WrapUp { reserve: Some(Span(20)) });
     let limits = Limits { time: Some(Span(100)), ..Limits::default() };
-    assert_eq!(limits.reached(own, &used(80)), Some((Limit::Time, Reach::Reserve)));
+    assert_eq!(limits.reached(own, &used(80)), Some((Limit::Time, LimitThreshold::Reserve)));
     assert_eq!(limits.reached(own, &used(79)), None);
 }
 
 #[test]
 fn what_is_used_up_comes_first() {
     let limits = Limits { budget: Some(Usd(1_000)), turns: Some(10), ..Limits::default() };
-    let used = Used { money: Usd(600), turns: 10, ..Used::default() };
-    assert_eq!(limits.reached(WRAPS_UP, &used), Some((Limit::Turns, Reach::All)));
+    let used = LimitUsage { cost: Usd(600), turns: 10, ..LimitUsage::default() };
+    assert_eq!(limits.reached(WRAPS_UP, &used), Some((Limit::Turns, LimitThreshold::Exhausted)));
     assert_eq!(Limits::default().reached(WRAPS_UP, &used), None);
 }
 
@@ -94,8 +94,8 @@ fn what_is_left() {
         wall: Some(Span(300)),
         ..Limits::default()
     };
-    let used = Used { money: Usd(1_200), time: Span(100), wall: Span(100), ..Used::default() };
-    let expected = Left { money: Some(Usd::ZERO), turns: None, time: Some(Span(200)) };
-    assert_eq!(limits.left(&used), expected);
-    assert!(Limits::default().left(&used).is_unlimited());
+    let used = LimitUsage { cost: Usd(1_200), time: Span(100), wall: Span(100), ..LimitUsage::default() };
+    let expected = Remaining { budget: Some(Usd::ZERO), turns: None, time: Some(Span(200)) };
+    assert_eq!(limits.remaining(&used), expected);
+    assert!(Limits::default().remaining(&used).is_unlimited());
 }

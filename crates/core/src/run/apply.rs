@@ -1,11 +1,11 @@
 //! The only place where a run changes. Total: any record applies to any state, and a journal of an
 //! older version loads for ever.
 
-use super::{FaultSet, Phase, Reached, Run, Seen, Stage, State};
-use crate::ladder::history_of;
+use super::{FaultSet, Phase, LimitState, Run, Observations, WrapUpStage, State};
+use crate::ladder::source_session;
 use crate::{
-    ApiError, Checked, Condensed, Fault, Moment, Next, Nudge, Push, Reach, Record, Remedy, RungSet, Say,
-    SpawnPlan, StopLevel, StopWhy, Tally,
+    ApiError, CheckResult, SummaryResult, Fault, Moment, AfterAttempt, Nudge, KeepGoingPrompt, LimitThreshold, Record, Remedy, StrategySet, PromptKind,
+    AttemptPlan, StopLevel, StopCause, Usage,
 };
 
 impl Run {
@@ -13,31 +13,31 @@ impl Run {
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::AttemptStarted { at, .. } | Record::AttemptSpawned { at, .. } => {
-                self.seen = Seen::afresh(*at)
+                self.seen = Observations::new(*at)
             }
-            Record::Downtime { span } => self.seen.slept(*span),
-            Record::Said { at, .. } => self.seen.spoken_to(*at),
+            Record::Downtime { duration: span } => self.seen.add_sleep(*span),
+            Record::PromptSent { at, .. } => self.seen.on_prompt_sent(*at),
             // From now on it is in the run's own tally.
-            Record::AttemptEnded { at, .. } => self.seen = Seen::afresh(*at),
+            Record::AttemptEnded { at, .. } => self.seen = Observations::new(*at),
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Condensed { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::SummaryEnded { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
+            | Record::ProgressMade { .. }
             | Record::LimitReached { .. }
-            | Record::Stopped { .. }
-            | Record::InputEnded { .. }
+            | Record::AgentStopped { .. }
+            | Record::InputClosed { .. }
             | Record::StopOrdered { .. }
-            | Record::SilenceExcused { .. }
+            | Record::StallDeferred { .. }
             | Record::Recovered { .. }
             | Record::Swept { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Checked { .. }
-            | Record::CancelOrdered { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::CheckEnded { .. }
+            | Record::CancelRequested { .. }
             | Record::SuspendOrdered { .. }
             | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
@@ -50,99 +50,99 @@ impl State {
     fn apply(&mut self, record: &Record) {
         match record {
             Record::RunStarted { at } => self.clocks.started = *at,
-            Record::RunReopened { at, .. } => self.reopen(*at),
+            Record::RunReopened { at, .. } => self.reset_for_reopen(*at),
             Record::AttemptStarted { at, plan } => {
                 self.end_wait(*at);
-                self.phase = Phase::Launching;
-                self.inherited |= plan.attempt == 1 && history_of(&plan.session).is_some();
+                self.phase = Phase::Starting;
+                self.began_with_history |= plan.attempt == 1 && source_session(&plan.session).is_some();
                 self.plan = Some(plan.clone());
-                self.tell(plan.say);
-                self.turns_before = 0;
-                self.attempt_began = *at;
-                self.proc = None;
-                self.progressed = false;
-                self.excused_until = None;
-                self.input_ended = false;
+                self.apply_prompt(plan.prompt);
+                self.results_before = 0;
+                self.attempt_started_at = *at;
+                self.process = None;
+                self.made_progress = false;
+                self.stall_deferred_until = None;
+                self.input_closed = false;
                 self.kills = 0;
                 self.result = None;
             }
-            Record::RungTaken { rung, .. } => {
-                self.rungs = self.rungs.with(*rung);
+            Record::ResumeStrategyChosen { strategy: rung, .. } => {
+                self.strategies_tried = self.strategies_tried.with(*rung);
                 if let Some(plan) = &mut self.plan {
-                    plan.rung = Some(*rung);
+                    plan.strategy = Some(*rung);
                 }
             }
-            Record::CondenseOrdered { at } => self.phase = Phase::Condensing { since: *at, stopped: None },
-            Record::CondenseStopped { why, .. } => {
-                if let Phase::Condensing { stopped, .. } = &mut self.phase {
+            Record::SummaryStarted { at } => self.phase = Phase::Summarizing { since: *at, stopped: None },
+            Record::SummaryStopOrdered { cause: why, .. } => {
+                if let Phase::Summarizing { stopped, .. } = &mut self.phase {
                     *stopped = Some(*why);
                 }
             }
-            Record::Condensed { outcome, tally, .. } => {
+            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
                 self.tally = self.tally.plus(*tally);
-                self.phase = Phase::Launching;
+                self.phase = Phase::Starting;
                 if let Some(plan) = &mut self.plan {
-                    plan.left.money = plan.left.money.map(|money| money.less(tally.money()));
-                    plan.condensed = *outcome == Condensed::Written;
+                    plan.remaining.budget = plan.remaining.budget.map(|money| money.saturating_sub(tally.total_cost()));
+                    plan.with_summary = *outcome == SummaryResult::Written;
                 }
             }
-            Record::AttemptSpawned { at, proc } => {
+            Record::AttemptSpawned { at, process: proc } => {
                 // Between the order and the start a supervisor may have been dead for hours.
-                self.attempt_began = *at;
-                self.proc = Some(*proc);
-                if self.phase == Phase::Launching {
-                    self.phase = Phase::Live;
+                self.attempt_started_at = *at;
+                self.process = Some(*proc);
+                if self.phase == Phase::Starting {
+                    self.phase = Phase::Running;
                 }
             }
             Record::SessionOpened { session, .. } => self.session = Some(session.clone()),
-            Record::Progressed { forgives, .. } => {
-                self.progressed = true;
+            Record::ProgressMade { resets_retries: forgives, .. } => {
+                self.made_progress = true;
                 if *forgives {
-                    self.streak = 0;
-                    self.wall_began = None;
-                    self.wall_waits = 0;
-                    self.malformed = 0;
+                    self.failures_since_progress = 0;
+                    self.outage_started_at = None;
+                    self.outage_waits = 0;
+                    self.malformed_responses = 0;
                     self.parks = 0;
-                    self.restarted = FaultSet::default();
-                    self.rungs = RungSet::default();
+                    self.faults_with_new_session = FaultSet::default();
+                    self.strategies_tried = StrategySet::default();
                 }
             }
-            Record::LimitReached { limit, reach, turns, .. } => {
-                self.turns_before = *turns;
+            Record::LimitReached { limit, threshold: reach, results: turns, .. } => {
+                self.results_before = *turns;
                 let stage = match reach {
-                    Reach::Reserve => Stage::Due,
-                    Reach::All => Stage::Over,
+                    LimitThreshold::Reserve => WrapUpStage::Due,
+                    LimitThreshold::Exhausted => WrapUpStage::Exhausted,
                 };
-                self.reached = Some(Reached { limit: *limit, stage });
+                self.limit_state = Some(LimitState { limit: *limit, stage });
             }
-            Record::Stopped { claimed, workspace, turns, background, .. } => {
-                self.turns_before = *turns;
-                self.stop(*claimed, *workspace);
+            Record::AgentStopped { claimed_done: claimed, workspace_fingerprint: workspace, results: turns, background, .. } => {
+                self.results_before = *turns;
+                self.apply_agent_stop(*claimed, *workspace);
                 if *background > 0 {
                     // Work continues, wherever it writes its files.
                     self.idle_stops = 0;
                 }
             }
-            Record::Said { say, turns, .. } => {
-                self.turns_before = *turns;
-                self.tell(*say);
-                self.phase = Phase::Live;
+            Record::PromptSent { prompt: say, results: turns, .. } => {
+                self.results_before = *turns;
+                self.apply_prompt(*say);
+                self.phase = Phase::Running;
             }
-            Record::InputEnded { at } => {
-                self.input_ended = true;
-                if self.phase == Phase::Live {
+            Record::InputClosed { at } => {
+                self.input_closed = true;
+                if self.phase == Phase::Running {
                     self.phase = Phase::Closing { since: *at };
                 }
             }
-            Record::SilenceExcused { until, .. } => self.excused_until = Some(*until),
+            Record::StallDeferred { until, .. } => self.stall_deferred_until = Some(*until),
             Record::Recovered { at, .. } => self.recover(*at),
-            Record::StopOrdered { at, why, level, .. } => {
+            Record::StopOrdered { at, cause: why, level, .. } => {
                 self.phase = Phase::Stopping { since: *at, why: *why, level: *level };
                 self.kills += u32::from(*level == StopLevel::Kill);
             }
-            Record::Downtime { span } => {
-                self.attempt_began = self.attempt_began + *span;
-                self.excused_until = self.excused_until.map(|until| until + *span);
+            Record::Downtime { duration: span } => {
+                self.attempt_started_at = self.attempt_started_at + *span;
+                self.stall_deferred_until = self.stall_deferred_until.map(|until| until + *span);
                 // Sleep during a wait is part of the wait.
                 if !matches!(self.phase, Phase::Waiting { .. }) {
                     self.clocks.downtime = self.clocks.downtime + *span;
@@ -150,50 +150,50 @@ impl State {
                 if let Phase::Closing { since }
                 | Phase::Stopping { since, .. }
                 | Phase::Checking { since, .. }
-                | Phase::Condensing { since, .. } = &mut self.phase
+                | Phase::Summarizing { since, .. } = &mut self.phase
                 {
                     *since = *since + *span;
                 }
             }
-            Record::AttemptEnded { at, fault, tally, result, denied, questions, evidence, next, .. } => {
-                self.proc = None;
+            Record::AttemptEnded { at, fault, usage: tally, result, denied_calls: denied, questions, evidence, next, .. } => {
+                self.process = None;
                 self.denied = self.denied.saturating_add(*denied);
                 self.questions = self.questions.plus(*questions);
                 self.fault = *fault;
                 self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
                 self.result = *result;
-                self.tally = Tally::plus(self.tally, *tally);
-                if let (Some(fault), Next::Attempt { remedy, plan, .. }) = (*fault, next) {
-                    self.count(fault, *remedy, plan, *at);
+                self.tally = Usage::plus(self.tally, *tally);
+                if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (*fault, next) {
+                    self.count_retry(fault, *remedy, plan, *at);
                 }
                 self.phase = Phase::Sweeping { next: next.clone() };
             }
             Record::Swept { at, .. } => {
-                if let Phase::Sweeping { next: Next::Attempt { at: until, plan, .. } } = &self.phase {
+                if let Phase::Sweeping { next: AfterAttempt::Attempt { at: until, plan, .. } } = &self.phase {
                     self.phase = Phase::Waiting { since: *at, until: *until, plan: plan.clone() };
                 }
             }
-            Record::CheckOrdered { at } => {
+            Record::CheckStarted { at } => {
                 self.checks += 1;
                 self.phase = Phase::Checking { since: *at, stopped: None };
             }
-            Record::CheckStopped { why, .. } => {
+            Record::CheckStopOrdered { cause: why, .. } => {
                 if let Phase::Checking { stopped, .. } = &mut self.phase {
                     *stopped = Some(*why);
                 }
             }
-            Record::Checked { result, .. } => self.checks_failed += u32::from(*result != Checked::Passed),
-            Record::CancelOrdered { by, .. } => self.cancel = Some(*by),
-            Record::SuspendOrdered { by, .. } => self.suspend = Some(*by),
-            Record::Suspended { at, by } => {
+            Record::CheckEnded { result, .. } => self.checks_failed += u32::from(*result != CheckResult::Passed),
+            Record::CancelRequested { source: by, .. } => self.cancelled_by = Some(*by),
+            Record::SuspendOrdered { source: by, .. } => self.suspend = Some(*by),
+            Record::Suspended { at, source: by } => {
                 self.end_wait(*at);
                 let then = Box::new(std::mem::take(&mut self.phase));
                 self.phase = Phase::Suspended { since: *at, by: *by, then };
             }
             Record::RunFinished { at, outcome } => {
                 self.end_wait(*at);
-                self.ended = *at;
-                self.phase = Phase::Over { outcome: *outcome };
+                self.finished_at = *at;
+                self.phase = Phase::Finished { outcome: *outcome };
             }
         }
     }
@@ -209,53 +209,53 @@ impl State {
             }
         }
         // A check that was stopped for the suspension runs again.
-        if let Phase::Checking { since, stopped: stopped @ Some(StopWhy::Suspended) } = &mut self.phase {
+        if let Phase::Checking { since, stopped: stopped @ Some(StopCause::Suspended) } = &mut self.phase {
             (*since, *stopped) = (at, None);
         }
     }
 
     /// The agent stopped by itself.
-    fn stop(&mut self, claimed: bool, workspace: Option<u64>) {
+    fn apply_agent_stop(&mut self, claimed: bool, workspace: Option<u64>) {
         let unchanged = workspace.is_some() && workspace == self.workspace;
-        self.stops += 1;
-        self.claims = if claimed { self.claims + 1 } else { 0 };
+        self.voluntary_stops += 1;
+        self.done_claims = if claimed { self.done_claims + 1 } else { 0 };
         self.idle_stops = if unchanged { self.idle_stops + 1 } else { 0 };
         self.workspace = workspace;
     }
 
     /// The agent hears this.
-    fn tell(&mut self, say: Say) {
-        self.warned |= matches!(say, Say::KeepGoing(Push { last: true, .. }));
-        if let (Say::WrapUp(_), Some(reached)) = (say, &mut self.reached) {
-            reached.stage = Stage::Told;
+    fn apply_prompt(&mut self, say: PromptKind) {
+        self.limit_warning_sent |= matches!(say, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
+        if let (PromptKind::WrapUp(_), Some(reached)) = (say, &mut self.limit_state) {
+            reached.stage = WrapUpStage::Requested;
             self.wrap_ups += 1;
         }
     }
 
     /// A person decided that the run goes on: what bounded it before was spent on another decision.
-    fn reopen(&mut self, at: Moment) {
-        self.reopened = self.reopened.saturating_add(1);
-        self.used_before = self.tally;
+    fn reset_for_reopen(&mut self, at: Moment) {
+        self.reopen_count = self.reopen_count.saturating_add(1);
+        self.usage_before_reopen = self.tally;
         self.attempts_before = self.attempts();
-        self.clocks.over = self.clocks.over + at.since(self.ended);
-        self.cancel = None;
+        self.clocks.finished = self.clocks.finished + at.since(self.finished_at);
+        self.cancelled_by = None;
         self.suspend = None;
-        self.reached = None;
+        self.limit_state = None;
         self.wrap_ups = 0;
         self.checks_failed = 0;
-        self.claims = 0;
+        self.done_claims = 0;
         self.idle_stops = 0;
-        self.warned = false;
-        self.streak = 0;
-        self.wall_began = None;
-        self.wall_waits = 0;
-        self.malformed = 0;
+        self.limit_warning_sent = false;
+        self.failures_since_progress = 0;
+        self.outage_started_at = None;
+        self.outage_waits = 0;
+        self.malformed_responses = 0;
         self.parks = 0;
         self.nudges_finish = 0;
         self.nudges_smaller = 0;
-        self.once = FaultSet::default();
-        self.restarted = FaultSet::default();
-        self.rungs = RungSet::default();
+        self.faults_retried_once = FaultSet::default();
+        self.faults_with_new_session = FaultSet::default();
+        self.strategies_tried = StrategySet::default();
     }
 
     fn end_wait(&mut self, at: Moment) {
@@ -265,26 +265,26 @@ impl State {
     }
 
     /// Counts one more try against whatever bounds tries of this kind.
-    fn count(&mut self, fault: Fault, remedy: Remedy, plan: &SpawnPlan, at: Moment) {
+    fn count_retry(&mut self, fault: Fault, remedy: Remedy, plan: &AttemptPlan, at: Moment) {
         match remedy {
             Remedy::WaitOut => {
-                self.wall_began.get_or_insert(at);
-                self.wall_waits += 1;
+                self.outage_started_at.get_or_insert(at);
+                self.outage_waits += 1;
                 if self.result.is_some_and(|result| result.api_error == Some(ApiError::Malformed)) {
-                    self.malformed += 1;
+                    self.malformed_responses += 1;
                 }
             }
             Remedy::Park => self.parks += 1,
             // The signal ended this attempt: it did not fail.
             Remedy::Resume if fault == Fault::Interrupted && self.suspend.is_some() => {}
-            Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => self.streak += 1,
+            Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => self.failures_since_progress += 1,
             Remedy::KeepGoing => {}
-            Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::OtherSession | Remedy::ResumeExisting => {
-                self.streak += 1;
-                self.once = self.once.with(fault);
+            Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::TryFork | Remedy::ResumeExisting => {
+                self.failures_since_progress += 1;
+                self.faults_retried_once = self.faults_retried_once.with(fault);
             }
-            Remedy::NextRung | Remedy::FreshSession => self.restarted = self.restarted.with(fault),
-            Remedy::Nudge(Nudge::Finish) => self.nudges_finish += 1,
+            Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => self.faults_with_new_session = self.faults_with_new_session.with(fault),
+            Remedy::Nudge(Nudge::Answer) => self.nudges_finish += 1,
             Remedy::Nudge(Nudge::SmallerSteps) => self.nudges_smaller += 1,
             Remedy::End | Remedy::EndUnlessAllowed => {}
         }

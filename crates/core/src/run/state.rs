@@ -1,8 +1,8 @@
 //! What a run is, as far as its records say.
 
 use crate::{
-    By, Clocks, Fault, Limit, Moment, Next, Outcome, OutcomeKind, Proc, Questions, RungSet, SessionId, Span,
-    SpawnPlan, StartupError, StopLevel, StopWhy, Tally, TurnResult, Verified,
+    CancelSource, Clocks, Fault, Limit, Moment, AfterAttempt, Outcome, OutcomeKind, ProcessId, Questions, StrategySet, SessionId, Span,
+    AttemptPlan, StartupError, StopLevel, StopCause, Usage, AgentResult, Verified,
 };
 
 /// Where a run stands.
@@ -12,16 +12,16 @@ pub enum Phase {
     #[default]
     New,
     /// An attempt is ordered; its process is not known yet.
-    Launching,
+    Starting,
     /// A model condenses older work for the attempt that is ordered.
-    Condensing {
+    Summarizing {
         /// Since when.
         since: Moment,
         /// Why it is being ended, if it is.
-        stopped: Option<StopWhy>,
+        stopped: Option<StopCause>,
     },
     /// The agent works.
-    Live,
+    Running,
     /// The agent has no turn left and should end by itself.
     Closing {
         /// Since when.
@@ -32,21 +32,21 @@ pub enum Phase {
         /// Since when at this level.
         since: Moment,
         /// Why.
-        why: StopWhy,
+        why: StopCause,
         /// How hard.
         level: StopLevel,
     },
     /// The process is gone; what it left behind is being ended.
     Sweeping {
         /// What follows.
-        next: Next,
+        next: AfterAttempt,
     },
     /// The work is being judged; no agent is resident.
     Checking {
         /// Since when.
         since: Moment,
         /// Why that is being ended, if it is.
-        stopped: Option<StopWhy>,
+        stopped: Option<StopCause>,
     },
     /// No process is resident; the next attempt has its time.
     Waiting {
@@ -55,19 +55,19 @@ pub enum Phase {
         /// Until when.
         until: Moment,
         /// What happens then.
-        plan: SpawnPlan,
+        plan: AttemptPlan,
     },
     /// No process is resident, and the supervisor exits: SIGTERM or SIGHUP stopped the run.
     Suspended {
         /// Since when.
         since: Moment,
         /// Which signal.
-        by: By,
+        by: CancelSource,
         /// The phase in which the next supervisor continues the run.
         then: Box<Phase>,
     },
     /// The run is over.
-    Over {
+    Finished {
         /// How.
         outcome: Outcome,
     },
@@ -75,22 +75,22 @@ pub enum Phase {
 
 /// A limit that ends the run, and how far that has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct LimitState {
     /// Which one.
     pub limit: Limit,
     /// How far.
-    pub stage: Stage,
+    pub stage: WrapUpStage,
 }
 
 /// How far the end by a limit has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum WrapUpStage {
     /// Only what is held back is left, and the agent is to be told.
     Due,
     /// The agent was told to save its work.
-    Told,
+    Requested,
     /// Nothing is left.
-    Over,
+    Exhausted,
 }
 
 /// Everything about a run that decides anything.
@@ -101,25 +101,25 @@ pub struct State {
     /// Its clocks.
     pub clocks: Clocks,
     /// The present or last attempt's plan.
-    pub plan: Option<SpawnPlan>,
+    pub plan: Option<AttemptPlan>,
     /// When the present or last attempt was started, moved on by the time the machine slept since.
-    pub attempt_began: Moment,
+    pub attempt_started_at: Moment,
     /// The present attempt's process.
-    pub proc: Option<Proc>,
+    pub process: Option<ProcessId>,
     /// Until when the present attempt's silence is excused.
-    pub excused_until: Option<Moment>,
+    pub stall_deferred_until: Option<Moment>,
     /// Whether the present attempt has made progress.
-    pub progressed: bool,
+    pub made_progress: bool,
     /// The session that the agent opened last: one that can be resumed.
     pub session: Option<SessionId>,
     /// Failures in a row that progress has not forgiven.
-    pub streak: u32,
+    pub failures_since_progress: u32,
     /// When the present wall of server faults began.
-    pub wall_began: Option<Moment>,
+    pub outage_started_at: Option<Moment>,
     /// Waits in the present wall.
-    pub wall_waits: u32,
+    pub outage_waits: u32,
     /// Answers in the present wall that came from something else than the API.
-    pub malformed: u32,
+    pub malformed_responses: u32,
     /// Parks since the last progress.
     pub parks: u32,
     /// Nudges for a missing answer, in the whole run.
@@ -127,15 +127,15 @@ pub struct State {
     /// Nudges for a cut answer, in the whole run.
     pub nudges_smaller: u32,
     /// Faults that allow one more try in a run and have had it.
-    pub once: FaultSet,
+    pub faults_retried_once: FaultSet,
     /// Faults for which a new session was begun since the last progress.
-    pub restarted: FaultSet,
+    pub faults_with_new_session: FaultSet,
     /// Rungs of the ladder that were taken since the last progress.
-    pub rungs: RungSet,
+    pub strategies_tried: StrategySet,
     /// Whether the run began with a session that had a history.
-    pub inherited: bool,
+    pub began_with_history: bool,
     /// Whether the present attempt's agent was told that nothing more will be said to it.
-    pub input_ended: bool,
+    pub input_closed: bool,
     /// How often the present attempt was killed by us.
     pub kills: u32,
     /// The last fault.
@@ -143,46 +143,46 @@ pub struct State {
     /// Why the last attempt's agent refused to start, if it did.
     pub startup: Option<StartupError>,
     /// The last result of the present or last attempt.
-    pub result: Option<TurnResult>,
+    pub result: Option<AgentResult>,
     /// The limit that ends the run, once only what is held back of it is left.
-    pub reached: Option<Reached>,
+    pub limit_state: Option<LimitState>,
     /// How many turns of the present attempt had ended when its agent was last told something, or interrupted, or
     /// stopped by itself: what it says to that comes after these.
-    pub turns_before: u32,
+    pub results_before: u32,
     /// How often the agent was told to save its work.
     pub wrap_ups: u32,
     /// How often the agent stopped by itself in a run that is kept going.
-    pub stops: u32,
+    pub voluntary_stops: u32,
     /// How often in a row it said at that that the work is finished.
-    pub claims: u32,
+    pub done_claims: u32,
     /// How often in a row nothing had changed since the stop before.
     pub idle_stops: u32,
     /// What the workspace looked like at the last stop.
     pub workspace: Option<u64>,
     /// Whether it was told that a limit is near.
-    pub warned: bool,
+    pub limit_warning_sent: bool,
     /// How often the work was judged in the whole run.
     pub checks: u32,
     /// How often in vain, since somebody last decided that the run goes on.
     pub checks_failed: u32,
     /// What all ended attempts used.
-    pub tally: Tally,
+    pub tally: Usage,
     /// How many calls our guards denied in them.
     pub denied: u32,
     /// How their questions were answered.
     pub questions: Questions,
     /// When it was over last.
-    pub ended: Moment,
+    pub finished_at: Moment,
     /// How often somebody let it go on after that.
-    pub reopened: u32,
+    pub reopen_count: u32,
     /// What was used before they did so last.
-    pub used_before: Tally,
+    pub usage_before_reopen: Usage,
     /// How many attempts it had made before that.
     pub attempts_before: u32,
     /// Who asked for the end.
-    pub cancel: Option<By>,
+    pub cancelled_by: Option<CancelSource>,
     /// The signal for which the run is being suspended.
-    pub suspend: Option<By>,
+    pub suspend: Option<CancelSource>,
 }
 
 impl State {
@@ -196,14 +196,14 @@ impl State {
         let idle = match self.phase {
             Phase::Waiting { since, .. } | Phase::Suspended { since, .. } => at.since(since),
             Phase::New
-            | Phase::Launching
-            | Phase::Condensing { .. }
-            | Phase::Live
+            | Phase::Starting
+            | Phase::Summarizing { .. }
+            | Phase::Running
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
-            | Phase::Over { .. } => Span::ZERO,
+            | Phase::Finished { .. } => Span::ZERO,
         };
         self.clocks.active(at) - idle
     }
@@ -211,11 +211,11 @@ impl State {
     /// The outcome, once there is one.
     pub fn outcome(&self) -> Option<Outcome> {
         match &self.phase {
-            Phase::Over { outcome } => Some(*outcome),
+            Phase::Finished { outcome } => Some(*outcome),
             Phase::New
-            | Phase::Launching
-            | Phase::Condensing { .. }
-            | Phase::Live
+            | Phase::Starting
+            | Phase::Summarizing { .. }
+            | Phase::Running
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }

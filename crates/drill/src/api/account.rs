@@ -9,20 +9,20 @@ use crate::price::{Nanodollars, Tokens, price};
 
 /// Everything the API has seen and billed so far.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Account {
+pub struct RequestLog {
     /// Every request, in the order of arrival.
-    pub requests: Vec<Answered>,
+    pub requests: Vec<LoggedRequest>,
     /// Every message of the conversation whose `message_start` was sent.
     pub messages: Vec<Billed>,
     /// Messages of side requests (titles and the like), which belong to no turn.
     pub side: Vec<Billed>,
     /// Every fault that struck.
-    pub injected: Vec<Injected>,
+    pub injected: Vec<InjectedFault>,
 }
 
 /// One request and how it was answered.
 #[derive(Debug, Clone, Serialize)]
-pub struct Answered {
+pub struct LoggedRequest {
     /// Milliseconds since the API started.
     pub at_ms: u64,
     /// What was asked for.
@@ -33,10 +33,10 @@ pub struct Answered {
     pub session: Option<String>,
     /// What the prompts of the conversation said.
     #[serde(skip)]
-    pub told: String,
+    pub prompt: String,
     /// What the agent's program said beside them.
     #[serde(skip)]
-    pub told_beside: String,
+    pub notes: String,
     /// The hosts whose pages a search by the API is not to find.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
@@ -82,7 +82,7 @@ pub struct Billed {
 
 /// One fault that struck one request.
 #[derive(Debug, Clone, Serialize)]
-pub struct Injected {
+pub struct InjectedFault {
     /// The fault's name in the scenario file.
     pub fault: String,
     /// More about it, such as the status.
@@ -93,22 +93,22 @@ pub struct Injected {
     pub at_ms: u64,
 }
 
-impl Answered {
-    pub(super) fn asked(kind: RequestKind, session: Option<String>, at_ms: u64) -> Answered {
-        Answered {
+impl LoggedRequest {
+    pub(super) fn asked(kind: RequestKind, session: Option<String>, at_ms: u64) -> LoggedRequest {
+        LoggedRequest {
             at_ms,
             kind,
             turn: None,
             session,
-            told: String::new(),
-            told_beside: String::new(),
+            prompt: String::new(),
+            notes: String::new(),
             blocked_domains: Vec::new(),
             status: 0,
         }
     }
 }
 
-impl Account {
+impl RequestLog {
     /// All messages, of side requests too.
     pub fn billed(&self) -> impl Iterator<Item = &Billed> {
         self.messages.iter().chain(&self.side)

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::conversation::{Place, tool_id};
-use crate::dice::Dice;
+use super::conversation::{ScriptPosition, tool_id};
+use crate::dice::Rng;
 use crate::price::Tokens;
 use crate::scenario::{Tool, Turn};
 
@@ -15,7 +15,7 @@ const NAMED_CHARS: usize = 32;
 
 /// A message, ready to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct ScriptedMessage {
     pub(super) id: String,
     pub(super) model: String,
     pub(super) content: Vec<Value>,
@@ -54,7 +54,7 @@ impl SseEvent {
 }
 
 /// The content of a turn: its text, then its tools but those that have their results. `told` is what the prompts say.
-pub(super) fn content(turn: &Turn, place: Place, told: &str) -> Vec<Value> {
+pub(super) fn content(turn: &Turn, place: ScriptPosition, told: &str) -> Vec<Value> {
     let text =
         turn.text.iter().filter(|text| !text.is_empty()).map(|text| json!({"type": "text", "text": text}));
     let tools =
@@ -91,7 +91,7 @@ fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&str, Value) {
             }
             ("Bash", input)
         }
-        Tool::Ask { question, options, multiple } => {
+        Tool::AskUser { question, options, multiple } => {
             let options: Vec<Value> = options
                 .iter()
                 .map(|label| json!({"label": label, "description": format!("Take {label}")}))
@@ -115,7 +115,7 @@ fn block_chars(block: &Value) -> u64 {
     (text + input) as u64
 }
 
-impl Answer {
+impl ScriptedMessage {
     /// The message as one JSON object.
     pub(super) fn json(&self) -> Value {
         let mut message = self.head();
@@ -126,7 +126,7 @@ impl Answer {
     }
 
     /// The message as SSE events; the dice choose where the text is split.
-    pub(super) fn events(&self, dice: &mut Dice) -> Vec<SseEvent> {
+    pub(super) fn events(&self, dice: &mut Rng) -> Vec<SseEvent> {
         let mut head = self.head();
         head["usage"] = usage(&Tokens { output: 1, ..self.tokens });
         let mut events =
@@ -187,7 +187,7 @@ fn opened(block: &Value) -> (Value, &'static str, &'static str, String) {
 }
 
 /// `text` in pieces of 8 to 23 characters, and in at least two, so that there is a middle to cut at.
-fn pieces(text: &str, dice: &mut Dice) -> Vec<String> {
+fn pieces(text: &str, dice: &mut Rng) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let longest = (chars.len().div_ceil(2)).max(1);
     let mut pieces = Vec::new();
@@ -216,7 +216,7 @@ mod tests {
         )
         .expect("a turn");
         let command = |repeat, told: &str| {
-            let place = Place { turn: 1, repeat, done: 0 };
+            let place = ScriptPosition { turn: 1, repeat, done: 0 };
             content(&turn, place, told)[0]["input"]["command"].clone()
         };
         let looks = "grep -q made log || { make; echo made >> log; }";
@@ -233,8 +233,8 @@ mod tests {
         ];
         let tokens = Tokens { output: output_tokens(&content), ..Tokens::default() };
         let answer =
-            Answer { id: "m".into(), model: "x".into(), content, stop_reason: "tool_use".into(), tokens };
-        let events = answer.events(&mut Dice::new(1));
+            ScriptedMessage { id: "m".into(), model: "x".into(), content, stop_reason: "tool_use".into(), tokens };
+        let events = answer.events(&mut Rng::new(1));
         let sent: u64 = events.iter().map(|event| event.chars).sum();
         assert_eq!(answer.output_sent(sent), tokens.output);
         assert_eq!(answer.output_sent(0), 1);

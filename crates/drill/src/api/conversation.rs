@@ -16,7 +16,7 @@ const INTERRUPTED: &[&str] = &[
 
 /// What a request asks the script for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ScriptPosition {
     /// The turn to serve, from 1.
     pub(super) turn: u32,
     /// How often this turn has been served before; it makes the ids of its tool calls new.
@@ -25,7 +25,7 @@ pub(super) struct Place {
     pub(super) done: u64,
 }
 
-impl Place {
+impl ScriptPosition {
     /// Whether the call at this place among the turn's has its result.
     pub(super) fn is_done(self, index: usize) -> bool {
         index < 64 && self.done >> index & 1 == 1
@@ -33,8 +33,8 @@ impl Place {
 }
 
 /// The id of a scripted tool call.
-pub(super) fn tool_id(place: Place, index: usize) -> String {
-    let Place { turn, repeat, done: _ } = place;
+pub(super) fn tool_id(place: ScriptPosition, index: usize) -> String {
+    let ScriptPosition { turn, repeat, done: _ } = place;
     if repeat == 0 {
         format!("toolu_drill_{turn}_{index}")
     } else {
@@ -45,8 +45,8 @@ pub(super) fn tool_id(place: Place, index: usize) -> String {
 /// The turn to serve after `messages`, in a script of `turns` turns: one more than the last turn with results, or that
 /// turn again, without the calls that were not, if one of its calls was interrupted; the final turn for whatever comes
 /// after it.
-pub(super) fn place(messages: &Value, turns: u32) -> Place {
-    let mut last = Place { turn: 0, repeat: 0, done: 0 };
+pub(super) fn place(messages: &Value, turns: u32) -> ScriptPosition {
+    let mut last = ScriptPosition { turn: 0, repeat: 0, done: 0 };
     let mut interrupted = false;
     let mut called = Vec::new();
     for block in blocks(messages) {
@@ -57,7 +57,7 @@ pub(super) fn place(messages: &Value, turns: u32) -> Place {
                 let newer = (result.turn, result.repeat) > (last.turn, last.repeat);
                 if newer {
                     let done = if result.turn == last.turn { last.done } else { 0 };
-                    (last, interrupted) = (Place { done, ..result }, false);
+                    (last, interrupted) = (ScriptPosition { done, ..result }, false);
                 }
                 if (result.turn, result.repeat) == (last.turn, last.repeat) {
                     if was_interrupted(block.get("content")) {
@@ -73,16 +73,16 @@ pub(super) fn place(messages: &Value, turns: u32) -> Place {
     let turn = if interrupted { last.turn } else { last.turn + 1 }.min(turns);
     let repeat =
         called.iter().filter(|call| call.turn == turn).map(|call| call.repeat + 1).max().unwrap_or(0);
-    Place { turn, repeat, done: if interrupted { last.done } else { 0 } }
+    ScriptPosition { turn, repeat, done: if interrupted { last.done } else { 0 } }
 }
 
 /// What the prompts of the conversation say, without what the agent's program says between the model's messages.
-pub(super) fn told(messages: &Value) -> String {
+pub(super) fn prompt_text(messages: &Value) -> String {
     texts(messages, "user")
 }
 
 /// What the agent's program says to the model between the prompts, as what a hook adds (Claude Code 2.1.330).
-pub(super) fn told_beside(messages: &Value) -> String {
+pub(super) fn notes_text(messages: &Value) -> String {
     texts(messages, "system")
 }
 
@@ -142,12 +142,12 @@ fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// The place that a scripted tool id names, and which of its calls it is; `None` for any other.
-fn scripted(id: Option<&Value>) -> Option<(Place, u32)> {
+fn scripted(id: Option<&Value>) -> Option<(ScriptPosition, u32)> {
     let mut parts = id?.as_str()?.strip_prefix("toolu_drill_")?.split('_');
     let turn = parts.next()?.parse().ok()?;
     let index = parts.next()?.parse().ok()?;
     let repeat = parts.next().and_then(|part| part.strip_prefix('r')?.parse().ok()).unwrap_or(0);
-    Some((Place { turn, repeat, done: 0 }, index))
+    Some((ScriptPosition { turn, repeat, done: 0 }, index))
 }
 
 fn was_interrupted(content: Option<&Value>) -> bool {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn check(messages: Value, turn: u32, repeat: u32) {
-        assert_eq!(place(&messages, 3), Place { turn, repeat, done: 0 }, "{messages}");
+        assert_eq!(place(&messages, 3), ScriptPosition { turn, repeat, done: 0 }, "{messages}");
     }
 
     fn call(id: &str) -> Value {
@@ -213,7 +213,7 @@ mod tests {
         let parts = json!({"role": "user", "content": [{"type": "text", "text": "Outcome unknown: `make`"}]});
         let said = json!({"role": "assistant", "content": [{"type": "text", "text": "I shall `rm`"}]});
         let messages = json!([{"role": "user", "content": "Build it."}, said, parts, result("a", "`ls`")]);
-        assert_eq!(told(&messages), "Build it.\nOutcome unknown: `make`");
+        assert_eq!(prompt_text(&messages), "Build it.\nOutcome unknown: `make`");
     }
 
     #[test]
@@ -223,11 +223,11 @@ mod tests {
             [call("toolu_drill_2_0"), result("toolu_drill_2_0", "ok"), result("toolu_drill_2_1", cut)]
                 .to_vec();
         let again = place(&json!(first), 3);
-        assert_eq!(again, Place { turn: 2, repeat: 1, done: 1 });
+        assert_eq!(again, ScriptPosition { turn: 2, repeat: 1, done: 1 });
         assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(64));
         let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", cut)].to_vec();
-        assert_eq!(place(&json!([first.clone(), second].concat()), 3), Place { turn: 2, repeat: 2, done: 1 });
+        assert_eq!(place(&json!([first.clone(), second].concat()), 3), ScriptPosition { turn: 2, repeat: 2, done: 1 });
         let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", "ok")].to_vec();
-        assert_eq!(place(&json!([first, second].concat()), 3), Place { turn: 3, repeat: 0, done: 0 });
+        assert_eq!(place(&json!([first, second].concat()), 3), ScriptPosition { turn: 3, repeat: 0, done: 0 });
     }
 }

@@ -18,9 +18,9 @@ const AGAIN: Duration = Duration::from_millis(20);
 
 /// The client's end of one connection, to end it roughly.
 #[derive(Debug, Clone)]
-pub(super) struct Caller(Arc<Socket>);
+pub(super) struct ClientConnection(Arc<Socket>);
 
-impl Caller {
+impl ClientConnection {
     /// From now on closing the connection sends a reset (RST) and discards what is unsent.
     pub(super) fn reset_on_close(&self) {
         // A connection that is gone already needs no reset.
@@ -28,17 +28,17 @@ impl Caller {
     }
 }
 
-impl Connected<IncomingStream<'_, Doorway>> for Caller {
-    fn connect_info(stream: IncomingStream<'_, Doorway>) -> Self {
+impl Connected<IncomingStream<'_, FaultyListener>> for ClientConnection {
+    fn connect_info(stream: IncomingStream<'_, FaultyListener>) -> Self {
         stream.remote_addr().clone()
     }
 }
 
 /// Tells a doorway to refuse connections for a while.
 #[derive(Debug, Clone)]
-pub(super) struct Doorkeeper(mpsc::UnboundedSender<Duration>);
+pub(super) struct ListenerControl(mpsc::UnboundedSender<Duration>);
 
-impl Doorkeeper {
+impl ListenerControl {
     /// Closes the door and ends every open connection.
     pub(super) fn close_for(&self, lasting: Duration) {
         // The doorway is gone only when the API is, and then every connection is refused anyway.
@@ -48,20 +48,20 @@ impl Doorkeeper {
 
 /// The listening socket.
 #[derive(Debug)]
-pub(super) struct Doorway {
+pub(super) struct FaultyListener {
     listener: Option<TcpListener>,
     address: SocketAddr,
     orders: mpsc::UnboundedReceiver<Duration>,
     callers: Vec<Weak<Socket>>,
 }
 
-impl Doorway {
+impl FaultyListener {
     /// Binds a free port of 127.0.0.1.
-    pub(super) async fn open() -> io::Result<(Self, Doorkeeper)> {
+    pub(super) async fn open() -> io::Result<(Self, ListenerControl)> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let (sender, orders) = mpsc::unbounded_channel();
-        Ok((Self { listener: Some(listener), address, orders, callers: Vec::new() }, Doorkeeper(sender)))
+        Ok((Self { listener: Some(listener), address, orders, callers: Vec::new() }, ListenerControl(sender)))
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -87,26 +87,26 @@ impl Doorway {
         }
     }
 
-    fn admit(&mut self, stream: TcpStream) -> io::Result<(TcpStream, Caller)> {
+    fn admit(&mut self, stream: TcpStream) -> io::Result<(TcpStream, ClientConnection)> {
         stream.set_nodelay(true)?;
         let socket = Arc::new(Socket::from(stream.as_fd().try_clone_to_owned()?));
         self.callers.retain(|caller| caller.strong_count() > 0);
         self.callers.push(Arc::downgrade(&socket));
-        Ok((stream, Caller(socket)))
+        Ok((stream, ClientConnection(socket)))
     }
 }
 
-impl Drop for Doorway {
+impl Drop for FaultyListener {
     fn drop(&mut self) {
         self.end_connections();
     }
 }
 
-impl Listener for Doorway {
+impl Listener for FaultyListener {
     type Io = TcpStream;
-    type Addr = Caller;
+    type Addr = ClientConnection;
 
-    async fn accept(&mut self) -> (TcpStream, Caller) {
+    async fn accept(&mut self) -> (TcpStream, ClientConnection) {
         loop {
             let accepted = async {
                 match &self.listener {
@@ -127,7 +127,7 @@ impl Listener for Doorway {
         }
     }
 
-    fn local_addr(&self) -> io::Result<Caller> {
+    fn local_addr(&self) -> io::Result<ClientConnection> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::dice::Dice;
+use crate::dice::Rng;
 use crate::scenario::{Fault, FaultKind, Side, Times, When};
 
 /// The faults still to come.
@@ -25,14 +25,14 @@ struct Pending {
 
 /// A fault that strikes now.
 #[derive(Debug, Clone)]
-pub(super) struct Strike {
+pub(super) struct ActiveFault {
     pub(super) kind: FaultKind,
     /// For a usage limit or another wall: how long until it is over.
     pub(super) resets_in: Duration,
 }
 
 impl Faults {
-    pub(super) fn new(faults: &[Fault], side: &Side, dice: &mut Dice) -> Self {
+    pub(super) fn new(faults: &[Fault], side: &Side, dice: &mut Rng) -> Self {
         let pending = faults.iter().map(|fault| {
             let turn = match &fault.when {
                 When::Turn(turn) => Some(*turn),
@@ -53,30 +53,30 @@ impl Faults {
 
     /// The fault that strikes a request for `turn`, if any; it is used up by one. Faults of the same turn strike one
     /// after the other, in the order of the file.
-    pub(super) fn strike(&mut self, turn: u32, stream: bool, now: Instant) -> Option<Strike> {
+    pub(super) fn take_fault(&mut self, turn: u32, stream: bool, now: Instant) -> Option<ActiveFault> {
         let due = |pending: &Pending| pending.turn.is_none_or(|at| at == turn) || pending.resets.is_some();
-        self.pending.iter_mut().filter(|pending| due(pending)).find_map(|pending| pending.strike(stream, now))
+        self.pending.iter_mut().filter(|pending| due(pending)).find_map(|pending| pending.take_fault(stream, now))
     }
 
     /// The same for a side request, which is for no turn.
-    pub(super) fn strike_side(&mut self, stream: bool, now: Instant) -> Option<Strike> {
-        self.side.as_mut()?.strike(stream, now)
+    pub(super) fn strike_side(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
+        self.side.as_mut()?.take_fault(stream, now)
     }
 }
 
 impl Pending {
-    fn strike(&mut self, stream: bool, now: Instant) -> Option<Strike> {
+    fn take_fault(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
         if self.left == Times::Count(0) || (self.kind.needs_stream() && !stream) {
             return None;
         }
         let Some(lasting) = self.lasting() else {
             self.left = one_less(self.left);
-            return Some(Strike { kind: self.kind.clone(), resets_in: Duration::ZERO });
+            return Some(ActiveFault { kind: self.kind.clone(), resets_in: Duration::ZERO });
         };
         // A wall refuses everything until it is over, however often it is asked.
         let resets = *self.resets.get_or_insert(now + lasting);
         if now < resets {
-            return Some(Strike { kind: self.kind.clone(), resets_in: resets - now });
+            return Some(ActiveFault { kind: self.kind.clone(), resets_in: resets - now });
         }
         (self.left, self.resets) = (one_less(self.left), None);
         None
@@ -86,14 +86,14 @@ impl Pending {
     fn lasting(&self) -> Option<Duration> {
         match (&self.kind, self.left) {
             (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
-            (_, Times::Wall(lasting)) => Some(lasting),
+            (_, Times::Outage(lasting)) => Some(lasting),
             (_, Times::Count(_) | Times::Always) => None,
         }
     }
 }
 
 /// The fault with what the seed draws of it.
-fn drawn(kind: &FaultKind, dice: &mut Dice) -> FaultKind {
+fn drawn(kind: &FaultKind, dice: &mut Rng) -> FaultKind {
     let mut kind = kind.clone();
     if let FaultKind::Kill { after, .. } = &mut kind {
         *after = after.draw(dice);
@@ -104,7 +104,7 @@ fn drawn(kind: &FaultKind, dice: &mut Dice) -> FaultKind {
 fn one_less(times: Times) -> Times {
     match times {
         // Its one time is over.
-        Times::Wall(_) => Times::Count(0),
+        Times::Outage(_) => Times::Count(0),
         Times::Count(count) => Times::Count(count.saturating_sub(1)),
         Times::Always => Times::Always,
     }
@@ -122,7 +122,7 @@ mod tests {
         let now = Instant::now();
         turns
             .iter()
-            .map(|turn| faults.strike(*turn, stream, now).map_or("-", |strike| strike.kind.name()))
+            .map(|turn| faults.take_fault(*turn, stream, now).map_or("-", |strike| strike.kind.name()))
             .collect()
     }
 
@@ -133,7 +133,7 @@ mod tests {
             fault(When::Turn(2), Times::Count(1), FaultKind::Empty {}),
             fault(When::Always, Times::Always, FaultKind::Refusal {}),
         ];
-        let mut faults = Faults::new(&all, &Side::default(), &mut Dice::new(0));
+        let mut faults = Faults::new(&all, &Side::default(), &mut Rng::new(0));
         assert_eq!(
             names(&mut faults, &[1, 2, 2, 2, 2], true),
             ["refusal", "html", "html", "empty", "refusal"]
@@ -144,30 +144,30 @@ mod tests {
     fn side_requests_are_struck_as_often_as_was_said() {
         let struck = |times, count: usize| {
             let side = Side { fault: Some(FaultKind::Html {}), times, ..Side::default() };
-            let mut faults = Faults::new(&[], &side, &mut Dice::new(0));
+            let mut faults = Faults::new(&[], &side, &mut Rng::new(0));
             (0..count).filter(|_| faults.strike_side(false, Instant::now()).is_some()).count()
         };
         assert_eq!((struck(Times::Count(2), 5), struck(Times::Always, 5)), (2, 5));
         assert!(
-            Faults::new(&[], &Side::default(), &mut Dice::new(0)).strike_side(true, Instant::now()).is_none()
+            Faults::new(&[], &Side::default(), &mut Rng::new(0)).strike_side(true, Instant::now()).is_none()
         );
     }
 
     #[test]
     fn a_fault_of_the_stream_waits_for_a_stream() {
         let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings { lasting: None })];
-        let mut faults = Faults::new(&all, &Side::default(), &mut Dice::new(0));
+        let mut faults = Faults::new(&all, &Side::default(), &mut Rng::new(0));
         assert_eq!(names(&mut faults, &[1], false), ["-"]);
         assert_eq!(names(&mut faults, &[1, 1], true), ["pings", "-"]);
     }
 
     #[test]
     fn a_wall_stands_for_its_time_before_every_turn() {
-        let wall = fault(When::Turn(2), Times::Wall(Duration::from_secs(14)), FaultKind::Html {});
-        let mut faults = Faults::new(&[wall], &Side::default(), &mut Dice::new(0));
+        let wall = fault(When::Turn(2), Times::Outage(Duration::from_secs(14)), FaultKind::Html {});
+        let mut faults = Faults::new(&[wall], &Side::default(), &mut Rng::new(0));
         let start = Instant::now();
         let struck = |faults: &mut Faults, turn, after_s| {
-            faults.strike(turn, true, start + Duration::from_secs(after_s)).is_some()
+            faults.take_fault(turn, true, start + Duration::from_secs(after_s)).is_some()
         };
         assert!(!struck(&mut faults, 1, 0));
         assert!(struck(&mut faults, 2, 1) && struck(&mut faults, 2, 2) && struck(&mut faults, 1, 14));
@@ -178,13 +178,13 @@ mod tests {
     fn a_usage_limit_refuses_every_turn_until_it_resets() {
         let limit = FaultKind::UsageLimit { reset: Duration::from_secs(6), window: "five_hour".into() };
         let limited = [fault(When::Turn(2), Times::Count(1), limit)];
-        let mut faults = Faults::new(&limited, &Side::default(), &mut Dice::new(0));
+        let mut faults = Faults::new(&limited, &Side::default(), &mut Rng::new(0));
         let start = Instant::now();
-        assert!(faults.strike(1, true, start).is_none());
-        assert!(faults.strike(2, true, start).is_some());
-        let later = faults.strike(1, true, start + Duration::from_secs(5));
+        assert!(faults.take_fault(1, true, start).is_none());
+        assert!(faults.take_fault(2, true, start).is_some());
+        let later = faults.take_fault(1, true, start + Duration::from_secs(5));
         assert_eq!(later.map(|strike| strike.resets_in), Some(Duration::from_secs(1)));
-        assert!(faults.strike(2, true, start + Duration::from_secs(6)).is_none());
-        assert!(faults.strike(2, true, start + Duration::from_secs(7)).is_none());
+        assert!(faults.take_fault(2, true, start + Duration::from_secs(6)).is_none());
+        assert!(faults.take_fault(2, true, start + Duration::from_secs(7)).is_none());
     }
 }

@@ -14,5 +14,5 @@ mod stage;
 #[cfg(test)]
 mod tests;
 
-pub use account::{Account, Answered, Billed, Injected, RequestKind};
-pub use server::{Api, ApiError, DUMMY_KEY, DUMMY_TOKEN, Moment};
+pub use account::{RequestLog, LoggedRequest, Billed, InjectedFault, RequestKind};
+pub use server::{Api, ApiError, DUMMY_KEY, DUMMY_TOKEN, SignalPoint};

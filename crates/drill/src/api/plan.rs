@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use super::answer::SseEvent;
-use crate::scenario::{Cut, FaultKind, KillAt, Signal};
+use crate::scenario::{CutPoint, FaultKind, KillAt, Signal};
 
 /// How long an answer waits at a moment of killing for the agent to get its signal, before it goes on after all.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
 /// How long an agent gets to take in what was sent before it is killed, or cut off, in the middle of it. With 20 ms
 /// most of three real agents side by side on two processors lost the beginning of a cut message, with 400 ms none of 16.
-pub(super) const TAKE_IN: Duration = Duration::from_millis(400);
+pub(super) const READ_GRACE: Duration = Duration::from_millis(400);
 
 /// How long a hold without an end lasts; nobody waits longer for a drill.
 const FOR_EVER: Duration = Duration::from_secs(3600);
 
 /// One step of sending an answer.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum SendStep {
     /// Send an event.
     Send(SseEvent),
     /// Send nothing for this long, or until the client leaves.
@@ -35,24 +35,24 @@ pub(super) enum Step {
 }
 
 /// The steps that send `events` under `fault`.
-pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Step> {
-    let whole = |events: Vec<SseEvent>| events.into_iter().map(Step::Send).collect::<Vec<_>>();
-    let until = |cut: Cut, end: Vec<Step>| {
+pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<SendStep> {
+    let whole = |events: Vec<SseEvent>| events.into_iter().map(SendStep::Send).collect::<Vec<_>>();
+    let until = |cut: CutPoint, end: Vec<SendStep>| {
         let count = sent_until(&events, cut);
-        events.iter().take(count).cloned().map(Step::Send).chain(end).collect()
+        events.iter().take(count).cloned().map(SendStep::Send).chain(end).collect()
     };
     match fault {
-        Some(FaultKind::Reset { after }) => until(*after, vec![Step::Reset]),
-        Some(FaultKind::Cut { after }) => until(*after, vec![Step::Drop]),
-        Some(FaultKind::Pings { lasting }) => vec![Step::Ping(lasting.unwrap_or(FOR_EVER)), Step::Drop],
+        Some(FaultKind::Reset { after }) => until(*after, vec![SendStep::Reset]),
+        Some(FaultKind::Cut { after }) => until(*after, vec![SendStep::Drop]),
+        Some(FaultKind::Pings { lasting }) => vec![SendStep::Ping(lasting.unwrap_or(FOR_EVER)), SendStep::Drop],
         Some(FaultKind::Silence { after, lasting }) => {
-            until(*after, vec![Step::Wait(lasting.unwrap_or(FOR_EVER)), Step::Drop])
+            until(*after, vec![SendStep::Wait(lasting.unwrap_or(FOR_EVER)), SendStep::Drop])
         }
         Some(FaultKind::SseError { error, message, after }) => {
-            until(*after, vec![Step::Send(SseEvent::error(error, message))])
+            until(*after, vec![SendStep::Send(SseEvent::error(error, message))])
         }
         Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, signal, .. }) => {
-            let mut steps = vec![Step::Announce(*at, *signal), Step::Wait(heeded_within(*signal))];
+            let mut steps = vec![SendStep::Announce(*at, *signal), SendStep::Wait(wait_for_disconnect(*signal))];
             steps.extend(whole(events));
             steps
         }
@@ -60,13 +60,13 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Ste
             let mut steps = whole(events);
             let half = steps.len() / 2;
             let moment =
-                [Step::Wait(TAKE_IN), Step::Announce(*at, *signal), Step::Wait(heeded_within(*signal))];
+                [SendStep::Wait(READ_GRACE), SendStep::Announce(*at, *signal), SendStep::Wait(wait_for_disconnect(*signal))];
             steps.splice(half..half, moment);
             steps
         }
         Some(FaultKind::Kill { at: at @ KillAt::MidTool, after, signal }) => {
             let mut steps = whole(events);
-            steps.push(Step::AnnounceLater(*at, *signal, after.drawn()));
+            steps.push(SendStep::AnnounceLater(*at, *signal, after.drawn()));
             steps
         }
         // These change the status, the message or the time before it, not how it is sent.
@@ -86,7 +86,7 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Ste
 }
 
 /// How long the answer waits for the agent to leave.
-fn heeded_within(signal: Signal) -> Duration {
+fn wait_for_disconnect(signal: Signal) -> Duration {
     match signal {
         // A frozen agent takes nothing in, and leaves when somebody ends it.
         Signal::Stop => FOR_EVER,
@@ -95,7 +95,7 @@ fn heeded_within(signal: Signal) -> Duration {
 }
 
 /// How many events go out before the cut. A message without the place in question is cut after its start.
-fn sent_until(events: &[SseEvent], cut: Cut) -> usize {
+fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
     let first = |field: &str, found: &dyn Fn(&SseEvent) -> bool| {
         let opened = events.iter().position(|event| event.data["content_block"]["type"] == field)?;
         Some(opened + events.get(opened..)?.iter().position(found)?)
@@ -107,12 +107,12 @@ fn sent_until(events: &[SseEvent], cut: Cut) -> usize {
         Some(start + (end - start).div_ceil(2).max(1))
     };
     let place = match cut {
-        Cut::Start => Some(0),
-        Cut::MidText => middle("text"),
-        Cut::Text => first("text", &stop).map(|index| index + 1),
-        Cut::MidTool => middle("tool_use"),
-        Cut::Tool => first("tool_use", &stop).map(|index| index + 1),
-        Cut::Delta => Some(events.len().saturating_sub(1)),
+        CutPoint::Start => Some(0),
+        CutPoint::MidText => middle("text"),
+        CutPoint::Text => first("text", &stop).map(|index| index + 1),
+        CutPoint::MidTool => middle("tool_use"),
+        CutPoint::Tool => first("tool_use", &stop).map(|index| index + 1),
+        CutPoint::Delta => Some(events.len().saturating_sub(1)),
     };
     place.unwrap_or(1)
 }
@@ -121,9 +121,9 @@ fn sent_until(events: &[SseEvent], cut: Cut) -> usize {
 mod tests {
     use serde_json::json;
 
-    use super::super::answer::Answer;
+    use super::super::answer::ScriptedMessage;
     use super::*;
-    use crate::dice::Dice;
+    use crate::dice::Rng;
     use crate::price::Tokens;
 
     fn check(fault: &str, expected: &str) {
@@ -135,25 +135,25 @@ mod tests {
             json!({"type": "text", "text": "abcdefgh"}),
             json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {"a": 1}}),
         ];
-        let answer = Answer {
+        let answer = ScriptedMessage {
             id: "m".into(),
             model: "x".into(),
             content,
             stop_reason: "tool_use".into(),
             tokens: Tokens::default(),
         };
-        let steps = steps(answer.events(&mut Dice::new(7)), Some(&fault));
+        let steps = steps(answer.events(&mut Rng::new(7)), Some(&fault));
         let words: Vec<_> = steps
             .iter()
             .map(|step| match step {
-                Step::Send(event) => {
+                SendStep::Send(event) => {
                     event.name.trim_start_matches("content_block_").trim_start_matches("message_")
                 }
-                Step::Wait(_) => "WAIT",
-                Step::Ping(_) => "PING",
-                Step::Announce(..) | Step::AnnounceLater(..) => "KILL",
-                Step::Drop => "DROP",
-                Step::Reset => "RESET",
+                SendStep::Wait(_) => "WAIT",
+                SendStep::Ping(_) => "PING",
+                SendStep::Announce(..) | SendStep::AnnounceLater(..) => "KILL",
+                SendStep::Drop => "DROP",
+                SendStep::Reset => "RESET",
             })
             .collect();
         assert_eq!(words.join(" "), expected, "{fault:?}");

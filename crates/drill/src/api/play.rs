@@ -12,10 +12,10 @@ use futures_core::Stream;
 use tokio::sync::mpsc;
 use tokio::time;
 
-use super::answer::{Answer, SseEvent};
-use super::doorway::Caller;
-use super::plan::{Step, TAKE_IN};
-use super::stage::{Asked, Stage};
+use super::answer::{ScriptedMessage, SseEvent};
+use super::doorway::ClientConnection;
+use super::plan::{SendStep, READ_GRACE};
+use super::stage::{ParsedRequest, ApiState};
 
 /// The pause between two pings: as long as the API's own, scaled to a drill.
 const PING_EVERY: Duration = Duration::from_millis(500);
@@ -23,9 +23,9 @@ const PING_EVERY: Duration = Duration::from_millis(500);
 type Piece = Result<Bytes, io::Error>;
 
 /// The body of a streamed answer.
-struct Pieces(mpsc::Receiver<Piece>);
+struct BodyStream(mpsc::Receiver<Piece>);
 
-impl Stream for Pieces {
+impl Stream for BodyStream {
     type Item = Piece;
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Piece>> {
         self.0.poll_recv(context)
@@ -33,29 +33,29 @@ impl Stream for Pieces {
 }
 
 /// Which message is being sent, and for whom.
-pub(super) struct Playing {
-    pub(super) stage: Arc<Stage>,
-    pub(super) caller: Caller,
-    pub(super) asked: Arc<Asked>,
-    pub(super) answer: Answer,
+pub(super) struct Sender {
+    pub(super) stage: Arc<ApiState>,
+    pub(super) caller: ClientConnection,
+    pub(super) asked: Arc<ParsedRequest>,
+    pub(super) answer: ScriptedMessage,
 }
 
 /// Starts sending and returns the body to send from.
-pub(super) fn start(playing: Playing, steps: Vec<Step>) -> Body {
+pub(super) fn start(playing: Sender, steps: Vec<SendStep>) -> Body {
     // A channel of one: what has left it is what the connection took, give or take one event.
     let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(play(playing, steps, sender));
-    Body::from_stream(Pieces(receiver))
+    Body::from_stream(BodyStream(receiver))
 }
 
-async fn play(playing: Playing, steps: Vec<Step>, sender: mpsc::Sender<Piece>) {
-    let Playing { stage, caller, asked, answer } = playing;
+async fn play(playing: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>) {
+    let Sender { stage, caller, asked, answer } = playing;
     let turn = asked.place.turn;
     let mut bill = None;
     let mut chars = 0;
     for step in steps {
         let alive = match step {
-            Step::Send(event) => {
+            SendStep::Send(event) => {
                 let sent = sender.send(Ok(Bytes::from(event.wire()))).await.is_ok();
                 if sent {
                     chars += event.chars;
@@ -68,13 +68,13 @@ async fn play(playing: Playing, steps: Vec<Step>, sender: mpsc::Sender<Piece>) {
                 }
                 sent
             }
-            Step::Wait(lasting) => wait(&sender, lasting).await,
-            Step::Ping(lasting) => ping(&sender, lasting).await,
-            Step::Announce(at, signal) => {
+            SendStep::Wait(lasting) => wait(&sender, lasting).await,
+            SendStep::Ping(lasting) => ping(&sender, lasting).await,
+            SendStep::Announce(at, signal) => {
                 stage.announce(turn, at, signal);
                 true
             }
-            Step::AnnounceLater(at, signal, after) => {
+            SendStep::AnnounceLater(at, signal, after) => {
                 let stage = Arc::clone(&stage);
                 tokio::spawn(async move {
                     time::sleep(after).await;
@@ -82,8 +82,8 @@ async fn play(playing: Playing, steps: Vec<Step>, sender: mpsc::Sender<Piece>) {
                 });
                 true
             }
-            Step::Drop => fail(&sender).await,
-            Step::Reset => {
+            SendStep::Drop => fail(&sender).await,
+            SendStep::Reset => {
                 caller.reset_on_close();
                 fail(&sender).await
             }
@@ -116,7 +116,7 @@ async fn ping(sender: &mpsc::Sender<Piece>, lasting: Duration) -> bool {
 /// Makes the connection end without the last chunk. Always false: nothing can follow.
 async fn fail(sender: &mpsc::Sender<Piece>) -> bool {
     // An agent that learns of the end together with the beginning drops both, and has nothing to account for.
-    time::sleep(TAKE_IN).await;
+    time::sleep(READ_GRACE).await;
     let _ = sender.send(Err(io::Error::from(io::ErrorKind::ConnectionAborted))).await;
     false
 }

@@ -15,11 +15,11 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time;
 
-use super::account::{Account, Answered, RequestKind};
-use super::conversation::{Place, place, reply, told, told_beside};
-use super::doorway::{Caller, Doorway};
-use super::play::{self, Playing};
-use super::stage::{Asked, Stage};
+use super::account::{RequestLog, LoggedRequest, RequestKind};
+use super::conversation::{ScriptPosition, place, reply, prompt_text, notes_text};
+use super::doorway::{ClientConnection, FaultyListener};
+use super::play::{self, Sender};
+use super::stage::{ParsedRequest, ApiState};
 use super::{plan, refusals};
 use crate::scenario::{Auth, FaultKind, KillAt, Scenario, Signal};
 
@@ -45,7 +45,7 @@ pub enum ApiError {
 
 /// A moment of killing that a scenario asked for: whoever runs the drill may now send the signal to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct SignalPoint {
     /// The turn it belongs to.
     pub turn: u32,
     /// What the agent is doing.
@@ -59,7 +59,7 @@ pub struct Moment {
 /// A running API. It stops when dropped.
 #[derive(Debug)]
 pub struct Api {
-    stage: Arc<Stage>,
+    stage: Arc<ApiState>,
     address: SocketAddr,
     server: JoinHandle<()>,
 }
@@ -71,16 +71,16 @@ impl Api {
     /// # Errors
     /// If no port can be bound.
     pub async fn start(scenario: &Scenario, seed: u64) -> Result<Self, ApiError> {
-        let (doorway, keeper) = Doorway::open().await.map_err(ApiError::Bind)?;
+        let (doorway, keeper) = FaultyListener::open().await.map_err(ApiError::Bind)?;
         let address = doorway.address();
-        let stage = Arc::new(Stage::new(scenario, seed, keeper));
+        let stage = Arc::new(ApiState::new(scenario, seed, keeper));
         let routes = Router::new()
             .route("/v1/messages", post(messages))
             .route("/v1/messages/count_tokens", post(count_tokens))
             .route("/", get(async || "ok"))
             .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
             .with_state(Arc::clone(&stage))
-            .into_make_service_with_connect_info::<Caller>();
+            .into_make_service_with_connect_info::<ClientConnection>();
         let server = tokio::spawn(async move {
             // Serving never ends by itself; there is nobody to tell if it did.
             let _ = axum::serve(doorway, routes).await;
@@ -117,13 +117,13 @@ impl Api {
 
     /// A copy of the account as it stands.
     #[must_use]
-    pub fn account(&self) -> Account {
+    pub fn account(&self) -> RequestLog {
         self.stage.account()
     }
 
     /// Moments of killing from now on.
     #[must_use]
-    pub fn moments(&self) -> broadcast::Receiver<Moment> {
+    pub fn signal_points(&self) -> broadcast::Receiver<SignalPoint> {
         self.stage.moments.subscribe()
     }
 }
@@ -135,8 +135,8 @@ impl Drop for Api {
 }
 
 async fn messages(
-    State(stage): State<Arc<Stage>>,
-    ConnectInfo(caller): ConnectInfo<Caller>,
+    State(stage): State<Arc<ApiState>>,
+    ConnectInfo(caller): ConnectInfo<ClientConnection>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
@@ -151,8 +151,8 @@ async fn messages(
     response
 }
 
-async fn respond(stage: &Arc<Stage>, asked: Arc<Asked>, caller: Caller) -> Response<Body> {
-    let strike = stage.strike(&asked);
+async fn respond(stage: &Arc<ApiState>, asked: Arc<ParsedRequest>, caller: ClientConnection) -> Response<Body> {
+    let strike = stage.take_fault(&asked);
     let fault = strike.as_ref().map(|strike| &strike.kind);
     let resets_in = strike.as_ref().map_or(Duration::ZERO, |strike| strike.resets_in);
     match fault {
@@ -175,7 +175,7 @@ async fn respond(stage: &Arc<Stage>, asked: Arc<Asked>, caller: Caller) -> Respo
         return refusals::json_body(&answer.json(), &limits);
     }
     let steps = plan::steps(stage.events(&answer), fault);
-    let playing = Playing { stage: Arc::clone(stage), caller, asked, answer };
+    let playing = Sender { stage: Arc::clone(stage), caller, asked, answer };
     let mut response = Response::new(play::start(playing, steps));
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -183,9 +183,9 @@ async fn respond(stage: &Arc<Stage>, asked: Arc<Asked>, caller: Caller) -> Respo
     response
 }
 
-async fn count_tokens(State(stage): State<Arc<Stage>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
+async fn count_tokens(State(stage): State<Arc<ApiState>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let (entry, request_id) =
-        stage.note(Answered::asked(RequestKind::Count, session(&headers), stage.at_ms()));
+        stage.note(LoggedRequest::asked(RequestKind::Count, session(&headers), stage.at_ms()));
     let response = if stage.accepts(&headers) {
         refusals::json_body(
             &json!({"input_tokens": tokens_of(&body)}),
@@ -198,7 +198,7 @@ async fn count_tokens(State(stage): State<Arc<Stage>>, headers: HeaderMap, body:
     response
 }
 
-fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
+fn read(stage: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
     // A body that is not JSON asks for nothing in particular; it gets the first turn.
     let request: Value = serde_json::from_slice(body).unwrap_or_default();
     let tools = request["tools"].as_array().map_or(&[][..], Vec::as_slice);
@@ -211,24 +211,24 @@ fn read(stage: &Stage, headers: &HeaderMap, body: &[u8]) -> Asked {
         Some((reply, _)) => {
             // Its calls are named by the reply and by how long the conversation is, so that no two have one name.
             let before = messages.as_array().map_or(0, Vec::len);
-            Place { turn: 0, repeat: reply as u32 * REPLY_MESSAGES_MAX + before as u32 + 1, done: 0 }
+            ScriptPosition { turn: 0, repeat: reply as u32 * REPLY_MESSAGES_MAX + before as u32 + 1, done: 0 }
         }
         None => place(messages, stage.scenario.turns.len() as u32),
     };
     let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
-    let told = told(messages);
-    let (entry, request_id) = stage.note(Answered {
+    let told = prompt_text(messages);
+    let (entry, request_id) = stage.note(LoggedRequest {
         turn: (!side).then_some(place.turn),
-        told: told.clone(),
-        told_beside: told_beside(messages),
+        prompt: told.clone(),
+        notes: notes_text(messages),
         blocked_domains: tools.iter().flat_map(blocked_domains).collect(),
-        ..Answered::asked(kind, session.clone(), stage.at_ms())
+        ..LoggedRequest::asked(kind, session.clone(), stage.at_ms())
     });
-    Asked {
+    ParsedRequest {
         place,
         reply,
-        told,
+        prompt: told,
         side,
         stream: request["stream"] == true,
         model: request["model"].as_str().unwrap_or_default().to_owned(),

@@ -10,13 +10,13 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::broadcast;
 
-use super::account::{Account, Answered, Billed, Injected};
-use super::answer::{self, Answer, SseEvent};
-use super::conversation::Place;
-use super::doorway::Doorkeeper;
-use super::faults::{Faults, Strike};
-use super::server::{DUMMY_KEY, DUMMY_TOKEN, Moment};
-use crate::dice::Dice;
+use super::account::{RequestLog, LoggedRequest, Billed, InjectedFault};
+use super::answer::{self, ScriptedMessage, SseEvent};
+use super::conversation::ScriptPosition;
+use super::doorway::ListenerControl;
+use super::faults::{Faults, ActiveFault};
+use super::server::{DUMMY_KEY, DUMMY_TOKEN, SignalPoint};
+use crate::dice::Rng;
 use crate::price::Tokens;
 use crate::scenario::{FaultKind, KillAt, Scenario, Signal};
 
@@ -25,19 +25,19 @@ const MOMENTS_MAX: usize = 256;
 
 /// What all requests share.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct ApiState {
     pub(super) scenario: Scenario,
-    pub(super) keeper: Doorkeeper,
-    pub(super) moments: broadcast::Sender<Moment>,
+    pub(super) keeper: ListenerControl,
+    pub(super) moments: broadcast::Sender<SignalPoint>,
     started: Instant,
-    books: Mutex<Books>,
+    books: Mutex<MutableState>,
 }
 
 #[derive(Debug)]
-struct Books {
-    account: Account,
+struct MutableState {
+    account: RequestLog,
     faults: Faults,
-    dice: Dice,
+    dice: Rng,
     /// The input of each session's last message: what the prompt cache holds of it.
     read: HashMap<String, u64>,
     /// Numbers requests and messages.
@@ -47,12 +47,12 @@ struct Books {
 
 /// What a model request asks for.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) place: Place,
+pub(super) struct ParsedRequest {
+    pub(super) place: ScriptPosition,
     /// The reply that it asks for, and which of its turns.
     pub(super) reply: Option<(usize, usize)>,
     /// What the prompts say.
-    pub(super) told: String,
+    pub(super) prompt: String,
     /// Whether it is a side request, which belongs to no turn.
     pub(super) side: bool,
     pub(super) stream: bool,
@@ -67,17 +67,17 @@ pub(super) struct Asked {
 
 /// Where in the account a message stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BillId {
+pub(super) struct BilledIndex {
     side: bool,
     index: usize,
 }
 
-impl Stage {
-    pub(super) fn new(scenario: &Scenario, seed: u64, keeper: Doorkeeper) -> Self {
-        let mut dice = Dice::new(seed);
+impl ApiState {
+    pub(super) fn new(scenario: &Scenario, seed: u64, keeper: ListenerControl) -> Self {
+        let mut dice = Rng::new(seed);
         let faults = Faults::new(&scenario.faults, &scenario.side, &mut dice);
         let books =
-            Books { account: Account::default(), faults, dice, read: HashMap::new(), serial: 0, seed };
+            MutableState { account: RequestLog::default(), faults, dice, read: HashMap::new(), serial: 0, seed };
         Self {
             scenario: scenario.clone(),
             keeper,
@@ -88,22 +88,22 @@ impl Stage {
     }
 
     /// A copy of the account as it stands.
-    pub(super) fn account(&self) -> Account {
+    pub(super) fn account(&self) -> RequestLog {
         self.books().account.clone()
     }
 
     /// The events that carry an answer.
-    pub(super) fn events(&self, answer: &Answer) -> Vec<SseEvent> {
+    pub(super) fn events(&self, answer: &ScriptedMessage) -> Vec<SseEvent> {
         answer.events(&mut self.books().dice)
     }
 
     pub(super) fn announce(&self, turn: u32, at: KillAt, signal: Signal) {
         // Nobody listening is nobody who would kill.
-        let _ = self.moments.send(Moment { turn, at, signal, at_ms: self.at_ms() });
+        let _ = self.moments.send(SignalPoint { turn, at, signal, at_ms: self.at_ms() });
     }
 
     /// Notes how much of a message has gone out.
-    pub(super) fn sent(&self, bill: BillId, output: u64, complete: bool) {
+    pub(super) fn sent(&self, bill: BilledIndex, output: u64, complete: bool) {
         let mut books = self.books();
         let billed = if bill.side { &mut books.account.side } else { &mut books.account.messages };
         if let Some(billed) = billed.get_mut(bill.index) {
@@ -112,7 +112,7 @@ impl Stage {
         }
     }
 
-    fn books(&self) -> MutexGuard<'_, Books> {
+    fn books(&self) -> MutexGuard<'_, MutableState> {
         // A request that died while it wrote its line leaves an account that is still worth reading.
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -122,7 +122,7 @@ impl Stage {
     }
 
     /// Notes a request; the returned number and id are its own.
-    pub(super) fn note(&self, request: Answered) -> (usize, String) {
+    pub(super) fn note(&self, request: LoggedRequest) -> (usize, String) {
         let mut books = self.books();
         books.serial += 1;
         let request_id = format!("req_drill_{:x}_{}", books.seed, books.serial);
@@ -136,23 +136,23 @@ impl Stage {
         }
     }
 
-    pub(super) fn strike(&self, asked: &Asked) -> Option<Strike> {
+    pub(super) fn take_fault(&self, asked: &ParsedRequest) -> Option<ActiveFault> {
         let at_ms = self.at_ms();
         let mut books = self.books();
         let strike = if asked.side {
             books.faults.strike_side(asked.stream, Instant::now())?
         } else {
-            books.faults.strike(asked.place.turn, asked.stream, Instant::now())?
+            books.faults.take_fault(asked.place.turn, asked.stream, Instant::now())?
         };
         let detail = detail(&strike);
         let injected =
-            Injected { fault: strike.kind.name().to_owned(), detail, turn: asked.place.turn, at_ms };
+            InjectedFault { fault: strike.kind.name().to_owned(), detail, turn: asked.place.turn, at_ms };
         books.account.injected.push(injected);
         Some(strike)
     }
 
     /// The message for a request, as the script and the fault have it.
-    pub(super) fn answer(&self, asked: &Asked, fault: Option<&FaultKind>) -> Answer {
+    pub(super) fn answer(&self, asked: &ParsedRequest, fault: Option<&FaultKind>) -> ScriptedMessage {
         let turn = match asked.reply {
             Some((reply, turn)) => self
                 .scenario
@@ -165,7 +165,7 @@ impl Stage {
             _ if asked.side && asked.reply.is_none() => {
                 (vec![json!({"type": "text", "text": self.scenario.side.text})], None)
             }
-            Some(turn) => (answer::content(turn, asked.place, &asked.told), turn.output_tokens),
+            Some(turn) => (answer::content(turn, asked.place, &asked.prompt), turn.output_tokens),
             None => (Vec::new(), None),
         };
         let calls = content.iter().any(|block| block["type"] == "tool_use");
@@ -194,11 +194,11 @@ impl Stage {
         // What the cache did not hold is written to it, but for a few tokens at the end.
         let input = fresh.min(3 + fresh % 8);
         let tokens = Tokens { input, cache_creation: fresh - input, cache_read, output };
-        Answer { id, model: asked.model.clone(), content, stop_reason, tokens }
+        ScriptedMessage { id, model: asked.model.clone(), content, stop_reason, tokens }
     }
 
     /// Enters a message in the account, with one token of output so far.
-    pub(super) fn bill(&self, asked: &Asked, answer: &Answer) -> BillId {
+    pub(super) fn bill(&self, asked: &ParsedRequest, answer: &ScriptedMessage) -> BilledIndex {
         let at_ms = self.at_ms();
         let mut books = self.books();
         books.read.insert(asked.session.clone().unwrap_or_default(), asked.input);
@@ -215,7 +215,7 @@ impl Stage {
         };
         let list = if asked.side { &mut books.account.side } else { &mut books.account.messages };
         list.push(billed);
-        BillId { side: asked.side, index: list.len() - 1 }
+        BilledIndex { side: asked.side, index: list.len() - 1 }
     }
 
     pub(super) fn accepts(&self, headers: &HeaderMap) -> bool {
@@ -225,7 +225,7 @@ impl Stage {
     }
 }
 
-fn detail(strike: &Strike) -> String {
+fn detail(strike: &ActiveFault) -> String {
     match &strike.kind {
         FaultKind::Status(status) => match status.retry_after {
             Some(seconds) => format!("{}, retry-after {seconds}", status.code),
@@ -236,11 +236,11 @@ fn detail(strike: &Strike) -> String {
             format!("{:.1} s", lasting.as_secs_f64())
         }
         FaultKind::Reset { after } | FaultKind::Cut { after } | FaultKind::Silence { after, .. } => {
-            word(after)
+            status_word(after)
         }
         FaultKind::SseError { error, .. } => error.clone(),
-        FaultKind::Kill { at, signal: Signal::Kill, .. } => word(at),
-        FaultKind::Kill { at, signal, .. } => format!("{}, {}", word(signal), word(at)),
+        FaultKind::Kill { at, signal: Signal::Kill, .. } => status_word(at),
+        FaultKind::Kill { at, signal, .. } => format!("{}, {}", status_word(signal), status_word(at)),
         FaultKind::Pings { .. }
         | FaultKind::Html {}
         | FaultKind::Refusal {}
@@ -251,7 +251,7 @@ fn detail(strike: &Strike) -> String {
 }
 
 /// The word that a scenario has for a value.
-fn word(value: &impl Serialize) -> String {
+fn status_word(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -4,9 +4,9 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use super::{Account, Api, DUMMY_KEY};
+use super::{RequestLog, Api, DUMMY_KEY};
 use crate::scenario::Scenario;
-use crate::scripted::http::{Base, Plug, post};
+use crate::scripted::http::{BaseUrl, ConnectionHandle, post};
 
 const SCRIPT: &str = r#"
 name = "small"
@@ -28,16 +28,16 @@ text = "done"
 fn check(
     faults: &str,
     requests: Vec<(&'static str, Option<&'static str>, Value)>,
-) -> (Vec<(u16, String)>, Account) {
+) -> (Vec<(u16, String)>, RequestLog) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime can be built");
     let scenario = Scenario::parse("small", &format!("{SCRIPT}{faults}")).expect("the script is sound");
     let api = runtime.block_on(Api::start(&scenario, 5)).expect("loopback can be bound");
-    let base = Base::parse(&api.url()).expect("the address is plain http");
+    let base = BaseUrl::parse(&api.url()).expect("the address is plain http");
     let mut answers = Vec::new();
     for (path, key, body) in requests {
         let headers: Vec<_> = key.map(|key| ("x-api-key".to_owned(), key.to_owned())).into_iter().collect();
-        let answer = post(&base, path, &headers, body.to_string().as_bytes(), &Plug::default());
+        let answer = post(&base, path, &headers, body.to_string().as_bytes(), &ConnectionHandle::default());
         answers.push(answer.map_or((0, String::new()), |mut answer| {
             let mut text = String::new();
             // A cut body is what was read of it.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::script::{Scenario, ScenarioError};
-use longhaul_agent::near;
+use longhaul_agent::did_you_mean;
 
 /// Name and text of each; the name is that of the file.
 macro_rules! scenarios {
@@ -61,6 +61,6 @@ pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
     if path.is_file() {
         return Scenario::load(path);
     }
-    let near = near(name, EMBEDDED.iter().map(|(name, _)| *name));
+    let near = did_you_mean(name, EMBEDDED.iter().map(|(name, _)| *name));
     Err(ScenarioError::Unknown { name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() })
 }

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 
 use super::duration::{maybe_seconds, seconds};
 use super::signal::Signal;
-use super::spread::Spread;
+use super::spread::DurationRange;
 
 /// One fault: when it strikes, how often, and what it is.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub enum Times {
     /// Every one, for ever (`times = "always"`).
     Always,
     /// Every one from the first that it strikes until this long after it, whatever turn they are for (`wall_s = 14`).
-    Wall(Duration),
+    Outage(Duration),
 }
 
 impl<'de> Deserialize<'de> for Times {
@@ -87,12 +87,12 @@ pub enum FaultKind {
     /// Resets the connection (RST) at this point of the answer.
     Reset {
         /// Where.
-        after: Cut,
+        after: CutPoint,
     },
     /// Ends the connection in the middle of the answer, without the last chunk.
     Cut {
         /// Where.
-        after: Cut,
+        after: CutPoint,
     },
     /// Sends only SSE pings, every half second, then drops the connection.
     Pings {
@@ -104,7 +104,7 @@ pub enum FaultKind {
     Silence {
         /// After which part of the answer.
         #[serde(default)]
-        after: Cut,
+        after: CutPoint,
         /// For how long; without it until the client leaves.
         #[serde(default, rename = "for_s", deserialize_with = "maybe_seconds")]
         lasting: Option<Duration>,
@@ -118,7 +118,7 @@ pub enum FaultKind {
         message: String,
         /// After which part of the answer.
         #[serde(default)]
-        after: Cut,
+        after: CutPoint,
     },
     /// Answers 200 with an HTML page, as a captive portal does.
     Html {},
@@ -136,7 +136,7 @@ pub enum FaultKind {
         at: KillAt,
         /// For `mid-tool`: how long after the answer was delivered; of a span, the seed draws it.
         #[serde(default = "half_a_second", rename = "after_s")]
-        after: Spread,
+        after: DurationRange,
         /// Which signal.
         #[serde(default)]
         signal: Signal,
@@ -217,7 +217,7 @@ pub struct Status {
 /// A point in a streamed answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cut {
+pub enum CutPoint {
     /// After the headers, before any event.
     #[default]
     Start,
@@ -258,7 +258,7 @@ impl<'de> Deserialize<'de> for Fault {
         let times = match (table.remove("times"), table.remove("wall_s")) {
             (Some(_), Some(_)) => return Err(D::Error::custom("a fault has times or wall_s, not both")),
             (Some(value), None) => value.try_into().map_err(D::Error::custom)?,
-            (None, Some(value)) => Times::Wall(seconds(value).map_err(D::Error::custom)?),
+            (None, Some(value)) => Times::Outage(seconds(value).map_err(D::Error::custom)?),
             (None, None) => Times::Count(1),
         };
         if table.len() != 1 {
@@ -277,6 +277,6 @@ fn five_hour() -> String {
     "five_hour".to_owned()
 }
 
-fn half_a_second() -> Spread {
-    Spread::exactly(Duration::from_millis(500))
+fn half_a_second() -> DurationRange {
+    DurationRange::exactly(Duration::from_millis(500))
 }

@@ -51,7 +51,7 @@ mod spread;
 mod tests;
 
 pub use embedded::{all, find};
-pub use fault::{Cut, Fault, FaultKind, KillAt, Status, Times, When};
+pub use fault::{CutPoint, Fault, FaultKind, KillAt, Status, Times, When};
 pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, Side, Tool, Turn, Workspace};
 pub use signal::Signal;
-pub use spread::Spread;
+pub use spread::DurationRange;

@@ -196,7 +196,7 @@ pub enum Tool {
         run_in_background: bool,
     },
     /// Asks a person.
-    Ask {
+    AskUser {
         /// What.
         question: String,
         /// What it offers, by label: two to four.
@@ -265,7 +265,7 @@ pub enum ScenarioError {
 
 impl ScenarioError {
     /// The name that was probably meant.
-    pub fn near(&self) -> Option<&str> {
+    pub fn did_you_mean(&self) -> Option<&str> {
         match self {
             ScenarioError::Unknown { near, .. } => near.first().map(String::as_str),
             ScenarioError::Read { .. } | ScenarioError::Parse { .. } | ScenarioError::Invalid { .. } => None,
@@ -365,7 +365,7 @@ impl Tool {
     fn path(&self) -> Option<&str> {
         match self {
             Self::Write { path, .. } | Self::Edit { path, .. } | Self::Read { path } => Some(path),
-            Self::Bash { .. } | Self::Ask { .. } | Self::Call { .. } => None,
+            Self::Bash { .. } | Self::AskUser { .. } | Self::Call { .. } => None,
         }
     }
 }

@@ -6,16 +6,16 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
 use super::duration::checked;
-use crate::dice::Dice;
+use crate::dice::Rng;
 
 /// From the least to the most; the same twice, if it is not for the seed to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spread {
+pub struct DurationRange {
     least: Duration,
     most: Duration,
 }
 
-impl Spread {
+impl DurationRange {
     /// This long, whatever the seed.
     #[must_use]
     pub fn exactly(duration: Duration) -> Self {
@@ -29,7 +29,7 @@ impl Spread {
     }
 
     /// Draws; an exact one leaves the dice alone, so that it does not change what else they draw.
-    pub(crate) fn draw(self, dice: &mut Dice) -> Self {
+    pub(crate) fn draw(self, dice: &mut Rng) -> Self {
         let room = (self.most - self.least).as_millis() as u64;
         if room == 0 {
             return self;
@@ -38,7 +38,7 @@ impl Spread {
     }
 }
 
-impl<'de> Deserialize<'de> for Spread {
+impl<'de> Deserialize<'de> for DurationRange {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]

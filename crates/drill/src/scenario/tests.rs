@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Fault, FaultKind, Scenario, Signal, Times, When, all, find};
-use crate::dice::Dice;
+use crate::dice::Rng;
 
 const SMALL: &str = r#"
 name = "small"
@@ -58,8 +58,8 @@ fn a_kill_is_read_with_its_signal_and_its_moment() {
     let [Fault { times, kind: FaultKind::Kill { after, signal, .. }, .. }] = faults.as_slice() else {
         unreachable!("one fault, a kill")
     };
-    assert_eq!((*times, *signal), (Times::Wall(Duration::from_secs(14)), Signal::Stop));
-    let drawn: Vec<_> = (0..50).map(|seed| after.draw(&mut Dice::new(seed)).drawn().as_millis()).collect();
+    assert_eq!((*times, *signal), (Times::Outage(Duration::from_secs(14)), Signal::Stop));
+    let drawn: Vec<_> = (0..50).map(|seed| after.draw(&mut Rng::new(seed)).drawn().as_millis()).collect();
     assert!(drawn.iter().all(|drawn| (500..=1500).contains(drawn)), "{drawn:?}");
     assert!(drawn.iter().any(|each| *each != drawn[0]), "{drawn:?}");
 }
@@ -79,6 +79,6 @@ fn mistakes_are_named() {
         problem(&SMALL.replace("bash = { command = \"true\" }", "read = { path = \"../x\" }"))
             .contains("leaves")
     );
-    assert!(find("nope").is_err_and(|error| error.near().is_none() && error.to_string().contains("nope")));
-    assert!(find("strom").is_err_and(|error| error.near() == Some("storm")));
+    assert!(find("nope").is_err_and(|error| error.did_you_mean().is_none() && error.to_string().contains("nope")));
+    assert!(find("strom").is_err_and(|error| error.did_you_mean() == Some("storm")));
 }

@@ -11,12 +11,12 @@ use super::callbacks::Callbacks;
 use super::environment::Environment;
 use super::flags::Flags;
 use super::hooks::{Hooks, SESSION_END};
-use super::inbox::{Happening, Inbox};
-use super::out::{Out, complain};
+use super::inbox::{InboxEvent, Inbox};
+use super::out::{EventWriter, complain};
 use super::servers::Servers;
 use super::session_file::SessionFile;
 use super::shell::Background;
-use super::spend::Spend;
+use super::spend::CostMeter;
 use crate::clock;
 
 /// The agent between and during its turns.
@@ -24,19 +24,19 @@ use crate::clock;
 pub(super) struct Agent {
     pub(super) flags: Flags,
     pub(super) environment: Environment,
-    pub(super) out: Out,
+    pub(super) out: EventWriter,
     pub(super) inbox: Inbox,
     pub(super) session: SessionFile,
     /// The conversation as the API gets it.
     pub(super) messages: Vec<Value>,
-    pub(super) spend: Spend,
+    pub(super) spend: CostMeter,
     pub(super) model: String,
     pub(super) mode: String,
     pub(super) hooks: Hooks,
     pub(super) callbacks: Callbacks,
     pub(super) servers: Servers,
     /// What waits for a turn.
-    pub(super) queue: VecDeque<Waiting>,
+    pub(super) queue: VecDeque<QueuedPrompt>,
     pub(super) background: Vec<Background>,
     pub(super) input_ended: bool,
     pub(super) in_turn: bool,
@@ -53,7 +53,7 @@ pub(super) struct Agent {
 
 /// A reason for a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub(super) struct QueuedPrompt {
     pub(super) text: String,
     /// The host's id for a user line.
     pub(super) uuid: Option<String>,
@@ -67,13 +67,13 @@ pub(super) enum Stop {
     /// The host or a person interrupted the turn; after a signal the process ends with it.
     Interrupted { by_signal: bool },
     /// The process ends now, with this exit code.
-    Leave(u8),
+    Exit(u8),
 }
 
 impl Agent {
     /// Waits for something the caller has to deal with, at most until `until`; between turns also returns for whatever
     /// makes a turn due or ends the process.
-    pub(super) fn wait(&mut self, until: Option<Instant>) -> Result<Option<Happening>, Stop> {
+    pub(super) fn wait(&mut self, until: Option<Instant>) -> Result<Option<InboxEvent>, Stop> {
         loop {
             let received = match until {
                 None => self.inbox.receiver.recv().ok(),
@@ -83,15 +83,15 @@ impl Agent {
             };
             let Some(happening) = received else { return Ok(None) };
             match happening {
-                Happening::Line(line) => self.take_line(&line)?,
-                Happening::InputEnded => self.input_ended = true,
-                Happening::Signal(signal) => return Err(self.signalled(signal)),
-                Happening::Ended(serial, code) => {
+                InboxEvent::Line(line) => self.take_line(&line)?,
+                InboxEvent::InputEnded => self.input_ended = true,
+                InboxEvent::Signal(signal) => return Err(self.signalled(signal)),
+                InboxEvent::Ended(serial, code) => {
                     if !self.background_ended(serial, code) {
-                        return Ok(Some(Happening::Ended(serial, code)));
+                        return Ok(Some(InboxEvent::Ended(serial, code)));
                     }
                 }
-                Happening::Answered(..) => return Ok(Some(happening)),
+                InboxEvent::Answered(..) => return Ok(Some(happening)),
             }
             if !self.in_turn || self.callbacks.is_answered() || self.lost_host() {
                 return Ok(None);
@@ -115,14 +115,14 @@ impl Agent {
                 "Error parsing streaming input line ({} chars): SyntaxError",
                 line.chars().count()
             ));
-            return Err(Stop::Leave(1));
+            return Err(Stop::Exit(1));
         };
         match message["type"].as_str() {
             Some("user") => {
                 let uuid = message["uuid"].as_str().map(str::to_owned);
                 self.lifecycle(uuid.as_deref(), "queued");
                 let text = text_of(&message["message"]["content"]);
-                self.queue.push_back(Waiting { text, uuid, origin: None });
+                self.queue.push_back(QueuedPrompt { text, uuid, origin: None });
                 Ok(())
             }
             Some("control_request") => self.control(&message),
@@ -137,9 +137,9 @@ impl Agent {
     fn signalled(&mut self, signal: i32) -> Stop {
         match signal {
             SIGINT if self.in_turn => Stop::Interrupted { by_signal: true },
-            SIGINT => Stop::Leave(0),
-            SIGHUP => Stop::Leave(129),
-            _ => Stop::Leave(143),
+            SIGINT => Stop::Exit(0),
+            SIGHUP => Stop::Exit(129),
+            _ => Stop::Exit(143),
         }
     }
 
@@ -162,14 +162,14 @@ impl Agent {
             json!({"task_id": ended.task_id, "run_id": ended.run_id, "tool_use_id": ended.tool_id, "status": word,
                 "output_file": ended.shell.output(), "summary": summary}),
         );
-        self.tell_background();
+        self.emit_background();
         let text = format!("<task-notification>\n{summary}\n{}\n</task-notification>", ended.shell.text());
-        self.queue.push_back(Waiting { text, uuid: None, origin: Some(ended.run_id) });
+        self.queue.push_back(QueuedPrompt { text, uuid: None, origin: Some(ended.run_id) });
         true
     }
 
     /// Tells which background commands run.
-    pub(super) fn tell_background(&mut self) {
+    pub(super) fn emit_background(&mut self) {
         let tasks: Vec<Value> = self
             .background
             .iter()
@@ -195,12 +195,12 @@ impl Agent {
                 json!({"task_id": ended.task_id, "run_id": ended.run_id,
                     "patch": {"status": "killed", "end_time": clock::unix_ms()}}),
             );
-            self.tell_background();
+            self.emit_background();
         }
     }
 
     /// Calls the hooks of an event of the session, and returns what they want the model to know.
-    pub(super) fn tell_hooks(&self, event: &str, more: Value) -> Vec<String> {
+    pub(super) fn emit_hooks(&self, event: &str, more: Value) -> Vec<String> {
         let mut input = json!({"session_id": self.session.id, "transcript_path": self.session.path,
             "cwd": self.environment.cwd, "permission_mode": self.mode, "hook_event_name": event});
         if let (Some(input), Value::Object(more)) = (input.as_object_mut(), more) {
@@ -210,8 +210,8 @@ impl Agent {
     }
 
     /// Calls the hooks for the end of the session: an end in order, also one by a signal.
-    pub(super) fn tell_session_end(&self) {
-        self.tell_hooks(SESSION_END, json!({"reason": "other"}));
+    pub(super) fn emit_session_end(&self) {
+        self.emit_hooks(SESSION_END, json!({"reason": "other"}));
     }
 
     pub(super) fn state_changed(&mut self, state: &str) {

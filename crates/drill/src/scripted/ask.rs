@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
 use super::environment::Credential;
-use super::exchange::{self, Piece, Request};
-use super::failure::{self, Failure, Next, Refusal};
-use super::http::Plug;
-use super::inbox::Happening;
+use super::exchange::{self, ResponseChunk, Request};
+use super::failure::{self, Failure, RetryDecision, Refusal};
+use super::http::ConnectionHandle;
+use super::inbox::InboxEvent;
 use super::message::Message;
-use super::turn::Turn;
+use super::turn::Exchange;
 use super::{VERSION, init, retry};
 
 /// How often a long wait is announced again.
@@ -22,14 +22,14 @@ const ANNOUNCE_EVERY: Duration = Duration::from_secs(30);
 const STREAM_REPEATS: u32 = 2;
 
 /// What came of asking.
-pub(super) enum Asked {
+pub(super) enum RequestOutcome {
     /// A message, or what is left of one that broke off after something usable.
     Answered(Message),
     Failed(Failure),
 }
 
 /// What came of one request.
-enum Exchange {
+enum RawOutcome {
     Message(Message),
     Refused(Refusal),
     /// No answer, or none that could be kept.
@@ -44,9 +44,9 @@ enum Exchange {
 
 impl Agent {
     /// Asks for the next message.
-    pub(super) fn ask(&mut self, turn: &mut Turn) -> Result<Asked, Stop> {
+    pub(super) fn ask(&mut self, turn: &mut Exchange) -> Result<RequestOutcome, Stop> {
         if self.environment.credential == Credential::None {
-            return Ok(Asked::Failed(failure::of_no_login()));
+            return Ok(RequestOutcome::Failed(failure::of_no_login()));
         }
         let (mut attempt, mut silent, mut stream, mut events) = (0, 0, true, 0);
         if self.flags.partial_messages {
@@ -57,31 +57,31 @@ impl Agent {
             let exchange = self.exchange(turn, stream);
             self.api_time += begun.elapsed();
             let (status, next, failure) = match exchange? {
-                Exchange::Message(message) => return Ok(Asked::Answered(message)),
-                Exchange::OnlyPings => continue,
-                Exchange::Refused(refusal) => {
+                RawOutcome::Message(message) => return Ok(RequestOutcome::Answered(message)),
+                RawOutcome::OnlyPings => continue,
+                RawOutcome::Refused(refusal) => {
                     let oauth = matches!(self.environment.credential, Credential::Token(_));
                     let host =
                         self.environment.base.as_ref().map(|base| base.authority.clone()).unwrap_or_default();
                     let (next, failure) = failure::of_refusal(&refusal, oauth, &self.model, &host);
-                    self.tell_limits(&refusal.headers);
+                    self.emit_limits(&refusal.headers);
                     (Some(refusal.status), next, failure)
                 }
-                Exchange::Lost(failure) => (None, Next::Retry { at_most: None, after_s: None }, failure),
-                Exchange::Useless(failure) => (None, Next::Whole, failure),
-                Exchange::Error(failure, begun) => {
+                RawOutcome::Lost(failure) => (None, RetryDecision::Retry { at_most: None, after_s: None }, failure),
+                RawOutcome::Useless(failure) => (None, RetryDecision::Whole, failure),
+                RawOutcome::Error(failure, begun) => {
                     events += 1;
                     let repeat = !begun && events <= STREAM_REPEATS;
-                    (None, if repeat { Next::Silently(u32::MAX) } else { Next::Whole }, failure)
+                    (None, if repeat { RetryDecision::Silently(u32::MAX) } else { RetryDecision::Whole }, failure)
                 }
             };
             match next {
-                Next::GiveUp => return Ok(Asked::Failed(failure)),
-                Next::Whole if !stream => return Ok(Asked::Failed(failure)),
-                Next::Whole => stream = false,
-                Next::Silently(at_most) if silent < at_most => silent += 1,
-                Next::Silently(_) => return Ok(Asked::Failed(failure)),
-                Next::Retry { at_most, after_s } => {
+                RetryDecision::GiveUp => return Ok(RequestOutcome::Failed(failure)),
+                RetryDecision::Whole if !stream => return Ok(RequestOutcome::Failed(failure)),
+                RetryDecision::Whole => stream = false,
+                RetryDecision::Silently(at_most) if silent < at_most => silent += 1,
+                RetryDecision::Silently(_) => return Ok(RequestOutcome::Failed(failure)),
+                RetryDecision::Retry { at_most, after_s } => {
                     let retries = self.environment.max_retries;
                     if attempt >= retries {
                         // A connection that kept breaking gets a last request without a stream.
@@ -89,12 +89,12 @@ impl Agent {
                             stream = false;
                             continue;
                         }
-                        return Ok(Asked::Failed(failure));
+                        return Ok(RequestOutcome::Failed(failure));
                     }
                     attempt += 1;
                     self.wait_to_retry(attempt, retries, status, after_s)?;
                     if at_most.is_some_and(|most| attempt >= most) {
-                        return Ok(Asked::Failed(failure));
+                        return Ok(RequestOutcome::Failed(failure));
                     }
                 }
             }
@@ -135,9 +135,9 @@ impl Agent {
     }
 
     /// Sends one request and takes in its answer.
-    fn exchange(&mut self, turn: &mut Turn, stream: bool) -> Result<Exchange, Stop> {
+    fn exchange(&mut self, turn: &mut Exchange, stream: bool) -> Result<RawOutcome, Stop> {
         let Some(request) = self.request(stream) else {
-            return Ok(Exchange::Lost(failure::of_connection(ErrorKind::ConnectionRefused)));
+            return Ok(RawOutcome::Lost(failure::of_connection(ErrorKind::ConnectionRefused)));
         };
         self.serial += 1;
         let call = self.serial;
@@ -148,9 +148,9 @@ impl Agent {
             turn.cut = Some(message.clone());
         }
         // Whatever is still to come of this answer is for nobody.
-        Plug::pull(&plug);
+        ConnectionHandle::abort(&plug);
         let exchange = received?;
-        if matches!(exchange, Exchange::Lost(_) | Exchange::Error(..) | Exchange::Useless(_))
+        if matches!(exchange, RawOutcome::Lost(_) | RawOutcome::Error(..) | RawOutcome::Useless(_))
             && message.started()
         {
             turn.lost_in_stream = true;
@@ -160,7 +160,7 @@ impl Agent {
         Ok(exchange)
     }
 
-    fn receive(&mut self, turn: &mut Turn, message: &mut Message, call: u64) -> Result<Exchange, Stop> {
+    fn receive(&mut self, turn: &mut Exchange, message: &mut Message, call: u64) -> Result<RawOutcome, Stop> {
         let begun = Instant::now();
         let mut headers = None;
         let (mut any_byte, mut any_event, mut pinged) = (begun, begun, begun);
@@ -172,22 +172,22 @@ impl Agent {
                 }
             };
             let piece = match self.wait(Some(deadline))? {
-                Some(Happening::Answered(number, piece)) if number == call => piece,
+                Some(InboxEvent::Answered(number, piece)) if number == call => piece,
                 Some(_) => continue,
                 None if headers.is_none() => {
-                    return Ok(Exchange::Lost(failure::of_timeout(begun.elapsed().as_millis())));
+                    return Ok(RawOutcome::Lost(failure::of_timeout(begun.elapsed().as_millis())));
                 }
-                None if any_byte > any_event => return Ok(Exchange::OnlyPings),
-                None => return Ok(Exchange::Useless(failure::of_timeout(any_byte.elapsed().as_millis()))),
+                None if any_byte > any_event => return Ok(RawOutcome::OnlyPings),
+                None => return Ok(RawOutcome::Useless(failure::of_timeout(any_byte.elapsed().as_millis()))),
             };
             any_byte = Instant::now();
             match piece {
-                Piece::Streaming(found) => {
+                ResponseChunk::Streaming(found) => {
                     message.request_id = super::http::header(&found, "request-id").map(str::to_owned);
                     headers = Some(found);
                     any_event = any_byte;
                 }
-                Piece::Event(Some(event)) => {
+                ResponseChunk::Event(Some(event)) => {
                     if event["type"] == "ping" {
                         if pinged.elapsed() >= self.environment.ping_every {
                             pinged = any_byte;
@@ -197,50 +197,50 @@ impl Agent {
                     }
                     any_event = any_byte;
                     if event["type"] == "error" {
-                        return Ok(Exchange::Error(failure::of_event(&event), message.started()));
+                        return Ok(RawOutcome::Error(failure::of_event(&event), message.started()));
                     }
                     self.take_event(turn, message, &event);
                     if event["type"] == "message_stop" {
                         return Ok(self.finished(message, headers.as_deref()));
                     }
                 }
-                Piece::Event(None) => {}
-                Piece::Whole { status: 200, headers, body } => {
+                ResponseChunk::Event(None) => {}
+                ResponseChunk::Whole { status: 200, headers, body } => {
                     let parsed = serde_json::from_slice(&body).ok();
                     let id = super::http::header(&headers, "request-id").map(str::to_owned);
                     let Some(whole) = parsed.and_then(|body| Message::whole(body, id)) else {
-                        return Ok(Exchange::Useless(failure::of_malformed(body.len())));
+                        return Ok(RawOutcome::Useless(failure::of_malformed(body.len())));
                     };
                     *message = whole;
                     for block in &message.blocks {
-                        self.tell_block(message, block);
+                        self.emit_block(message, block);
                     }
                     return Ok(self.finished(message, Some(&headers)));
                 }
-                Piece::Whole { status, headers, body } => {
+                ResponseChunk::Whole { status, headers, body } => {
                     let body = serde_json::from_slice(&body).unwrap_or_default();
-                    return Ok(Exchange::Refused(Refusal { status, headers, body }));
+                    return Ok(RawOutcome::Refused(Refusal { status, headers, body }));
                 }
-                Piece::Failed(kind) => return Ok(Exchange::Lost(failure::of_connection(kind))),
-                Piece::End(proper) => return Ok(self.broken_off(message, proper, headers.as_deref())),
+                ResponseChunk::Failed(kind) => return Ok(RawOutcome::Lost(failure::of_connection(kind))),
+                ResponseChunk::End(proper) => return Ok(self.broken_off(message, proper, headers.as_deref())),
             }
         }
     }
 
-    fn take_event(&mut self, turn: &mut Turn, message: &mut Message, event: &Value) {
+    fn take_event(&mut self, turn: &mut Exchange, message: &mut Message, event: &Value) {
         if let Some(block) = message.feed(event) {
             // The block is told before the event that closed it.
-            self.tell_block(message, &block);
+            self.emit_block(message, &block);
         }
         if event["type"] == "message_start" {
-            turn.begun.push(message.id.clone());
+            turn.started_at.push(message.id.clone());
         }
         self.stream_event(message, event.clone(), None);
     }
 
-    fn finished(&mut self, message: &Message, headers: Option<&[(String, String)]>) -> Exchange {
-        self.tell_limits(headers.unwrap_or_default());
-        Exchange::Message(message.clone())
+    fn finished(&mut self, message: &Message, headers: Option<&[(String, String)]>) -> RawOutcome {
+        self.emit_limits(headers.unwrap_or_default());
+        RawOutcome::Message(message.clone())
     }
 
     /// What is left of a stream that ended without `message_stop`.
@@ -249,7 +249,7 @@ impl Agent {
         message: &Message,
         proper: bool,
         headers: Option<&[(String, String)]>,
-    ) -> Exchange {
+    ) -> RawOutcome {
         if message.complete || !message.blocks.is_empty() {
             if !message.complete {
                 self.abandon(message);
@@ -257,9 +257,9 @@ impl Agent {
             return self.finished(message, headers);
         }
         if proper && !message.started() {
-            return Exchange::Useless(failure::of_malformed(0));
+            return RawOutcome::Useless(failure::of_malformed(0));
         }
-        Exchange::Lost(failure::of_connection(ErrorKind::ConnectionReset))
+        RawOutcome::Lost(failure::of_connection(ErrorKind::ConnectionReset))
     }
 
     fn request(&self, stream: bool) -> Option<Request> {

@@ -66,17 +66,17 @@ impl Callbacks {
 }
 
 /// What came of asking the host about a call.
-pub(super) enum Asked {
+pub(super) enum HookDecision {
     /// It has nothing against the call.
     Pass,
     /// The call is made with this input, and is permitted.
-    Amend(Value),
+    Modify(Value),
     /// The call is not made: what it comes to, and what is said about that.
     Refuse(Outcome, Value),
 }
 
 /// What is heard after a question.
-enum Heard {
+enum HostReply {
     Answer(Value),
     /// That the host could not answer.
     Failure,
@@ -88,7 +88,7 @@ enum Heard {
 
 impl Agent {
     /// Asks the hooks of the host about a call.
-    pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<Asked, Stop> {
+    pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<HookDecision, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
         let fits = |callback: &&Callback| {
             matches!(callback.matcher.as_str(), "" | "*" | ".*")
@@ -99,15 +99,15 @@ impl Agent {
             let question = json!({"subtype": "hook_callback", "callback_id": callback.id, "input": input,
                 "tool_use_id": call["id"]});
             match self.ask_question(&question, Some(callback.timeout))? {
-                Heard::Answer(answer) => match Verdict::of(&answer) {
+                HostReply::Answer(answer) => match Verdict::parse(&answer) {
                     Verdict::Run | Verdict::StopAfter => {}
-                    Verdict::Amend(input) => return Ok(Asked::Amend(input)),
+                    Verdict::Modify(input) => return Ok(HookDecision::Modify(input)),
                     Verdict::Deny(reason) => {
                         let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
                         return Ok(refused(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
                     }
                 },
-                Heard::Failure => {
+                HostReply::Failure => {
                     self.out.system(
                         "informational",
                         json!({"content": format!("PreToolUse: {FAILED}"), "level": "warning",
@@ -124,34 +124,34 @@ impl Agent {
                         ));
                     }
                 }
-                Heard::Gone => return Ok(gone()),
-                Heard::Silence => return Ok(Asked::Refuse(Outcome::bad(SILENT.to_owned()), json!({}))),
+                HostReply::Gone => return Ok(gone()),
+                HostReply::Silence => return Ok(HookDecision::Refuse(Outcome::bad(SILENT.to_owned()), json!({}))),
             }
         }
-        Ok(Asked::Pass)
+        Ok(HookDecision::Pass)
     }
 
     /// Asks the host for a permission that the mode does not give; it waits for as long as the host takes.
-    pub(super) fn ask_permission(&mut self, call: &Value) -> Result<Asked, Stop> {
+    pub(super) fn ask_permission(&mut self, call: &Value) -> Result<HookDecision, Stop> {
         let question = json!({"subtype": "can_use_tool", "tool_name": call["name"], "display_name": call["name"],
             "input": call["input"], "permission_suggestions": [], "tool_use_id": call["id"]});
         match self.ask_question(&question, None)? {
-            Heard::Answer(answer) if answer["behavior"] == "allow" => {
-                Ok(Asked::Amend(answer.get("updatedInput").unwrap_or(&call["input"]).clone()))
+            HostReply::Answer(answer) if answer["behavior"] == "allow" => {
+                Ok(HookDecision::Modify(answer.get("updatedInput").unwrap_or(&call["input"]).clone()))
             }
-            Heard::Answer(answer) => {
+            HostReply::Answer(answer) => {
                 let message = answer["message"].as_str().unwrap_or_default().to_owned();
                 Ok(refused(message, json!({"decision": "reject", "source": "user_reject"})))
             }
-            Heard::Failure => {
+            HostReply::Failure => {
                 let rejected = json!({"decision": "reject", "source": "config", "reason_type": "other"});
                 Ok(refused("Tool permission request failed".to_owned(), rejected))
             }
-            Heard::Gone | Heard::Silence => Ok(gone()),
+            HostReply::Gone | HostReply::Silence => Ok(gone()),
         }
     }
 
-    fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<Heard, Stop> {
+    fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<HostReply, Stop> {
         let id = self.out.dice.uuid();
         self.callbacks.asked = Some((id.clone(), None));
         self.out.ask(&id, question);
@@ -161,22 +161,22 @@ impl Agent {
             self.wait(until)?;
         }
         Ok(match self.callbacks.asked.take().and_then(|(_, answer)| answer) {
-            Some(answer) if answer["subtype"] == "error" => Heard::Failure,
-            Some(answer) => Heard::Answer(answer["response"].clone()),
-            None if self.input_ended => Heard::Gone,
+            Some(answer) if answer["subtype"] == "error" => HostReply::Failure,
+            Some(answer) => HostReply::Answer(answer["response"].clone()),
+            None if self.input_ended => HostReply::Gone,
             None => {
                 self.out.cancel(&id);
-                Heard::Silence
+                HostReply::Silence
             }
         })
     }
 }
 
-fn refused(text: String, decision: Value) -> Asked {
+fn refused(text: String, decision: Value) -> HookDecision {
     let meta = json!({"non_execution_kind": "permission-rule", "permission_decision": decision});
-    Asked::Refuse(Outcome::bad(text), meta)
+    HookDecision::Refuse(Outcome::bad(text), meta)
 }
 
-fn gone() -> Asked {
-    Asked::Refuse(Outcome::bad(GONE.to_owned()), json!({"non_execution_kind": "cancelled"}))
+fn gone() -> HookDecision {
+    HookDecision::Refuse(Outcome::bad(GONE.to_owned()), json!({"non_execution_kind": "cancelled"}))
 }

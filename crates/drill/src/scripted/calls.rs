@@ -4,30 +4,30 @@
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
-use super::callbacks::Asked;
-use super::hooks::{Ran, Verdict};
+use super::callbacks::HookDecision;
+use super::hooks::{HookResult, Verdict};
 use super::permissions;
 use super::questions;
-use super::result::Ending;
+use super::result::ExchangeEnd;
 use super::tools::Outcome;
-use super::turn::Turn;
+use super::turn::Exchange;
 
 impl Agent {
     /// Runs the pending tool calls; an ending, if a hook wants one.
-    pub(super) fn run_tools(&mut self, turn: &mut Turn) -> Result<Option<Ending>, Stop> {
+    pub(super) fn run_tools(&mut self, turn: &mut Exchange) -> Result<Option<ExchangeEnd>, Stop> {
         while let Some(call) = turn.pending.first().cloned() {
             let (outcome, meta) = self.run_guarded(turn, &call)?;
-            self.tell_outcome(turn, &call, &outcome, meta);
+            self.emit_outcome(turn, &call, &outcome, meta);
         }
         if turn.hook_stopped {
-            return Ok(Some(Ending::Completed { text: String::new(), reason: "hook_stopped" }));
+            return Ok(Some(ExchangeEnd::Completed { text: String::new(), reason: "hook_stopped" }));
         }
         self.take_injected(turn);
         Ok(None)
     }
 
     /// Runs one tool call, if the hooks and the permission mode let it.
-    fn run_guarded(&mut self, turn: &mut Turn, call: &Value) -> Result<(Outcome, Value), Stop> {
+    fn run_guarded(&mut self, turn: &mut Exchange, call: &Value) -> Result<(Outcome, Value), Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
         if tool == questions::ASK && !self.flags.prompts_host {
             return Ok((Outcome::bad(questions::DISABLED.to_owned()), json!({})));
@@ -38,7 +38,7 @@ impl Agent {
         let denied = json!({"tool_name": tool, "tool_use_id": call["id"], "tool_input": call["input"]});
         for ran in self.hooks.run(tool, &input) {
             if self.flags.hook_events {
-                self.tell_hook(tool, &ran);
+                self.emit_hook(tool, &ran);
             }
             if ran.timed_out {
                 self.out.system(
@@ -50,7 +50,7 @@ impl Agent {
             }
             match ran.verdict() {
                 // No story has a command that changes an input.
-                Verdict::Run | Verdict::Amend(_) => {}
+                Verdict::Run | Verdict::Modify(_) => {}
                 Verdict::StopAfter => turn.hook_stopped = true,
                 Verdict::Deny(reason) => {
                     turn.denials.push(denied);
@@ -61,36 +61,36 @@ impl Agent {
         }
         let mut asked = self.ask_host(call, &input)?;
         let mut accepted = json!({"decision": "accept", "source": "hook", "reason_type": "hook"});
-        if matches!(asked, Asked::Pass) && self.flags.allowed_tools.iter().any(|allowed| allowed == tool) {
+        if matches!(asked, HookDecision::Pass) && self.flags.allowed_tools.iter().any(|allowed| allowed == tool) {
             accepted = json!({"decision": "accept", "source": "config", "reason_type": "rule"});
-            asked = Asked::Amend(call["input"].clone());
+            asked = HookDecision::Modify(call["input"].clone());
         }
-        if matches!(asked, Asked::Pass) && permissions::allows(&self.mode, tool) {
+        if matches!(asked, HookDecision::Pass) && permissions::allows(&self.mode, tool) {
             accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
-            asked = Asked::Amend(call["input"].clone());
+            asked = HookDecision::Modify(call["input"].clone());
         }
-        if matches!(asked, Asked::Pass) && self.flags.prompts_host {
+        if matches!(asked, HookDecision::Pass) && self.flags.prompts_host {
             accepted = json!({"decision": "accept", "source": "user_temporary"});
             asked = self.ask_permission(call)?;
         }
         match asked {
-            Asked::Amend(input) => {
+            HookDecision::Modify(input) => {
                 let call = json!({"id": call["id"], "name": call["name"], "input": input});
                 Ok((self.run_tool(&call)?, json!({"permission_decision": accepted})))
             }
-            Asked::Refuse(outcome, meta) => {
+            HookDecision::Refuse(outcome, meta) => {
                 // One that nobody answered was denied by nobody.
                 if !meta["permission_decision"].is_null() {
                     turn.denials.push(denied);
                 }
                 Ok((outcome, meta))
             }
-            Asked::Pass => Ok(self.refuse_for_mode(turn, call, denied)),
+            HookDecision::Pass => Ok(self.refuse_for_mode(turn, call, denied)),
         }
     }
 
     /// Where nobody can be asked, what the mode does not allow is denied.
-    fn refuse_for_mode(&mut self, turn: &mut Turn, call: &Value, denied: Value) -> (Outcome, Value) {
+    fn refuse_for_mode(&mut self, turn: &mut Exchange, call: &Value, denied: Value) -> (Outcome, Value) {
         let tool = call["name"].as_str().unwrap_or_default();
         let text = permissions::denial(tool, &call["input"]);
         self.out.system(
@@ -101,7 +101,7 @@ impl Agent {
         (Outcome::bad(text), json!({"non_execution_kind": "user-rejected"}))
     }
 
-    fn tell_hook(&mut self, tool: &str, ran: &Ran) {
+    fn emit_hook(&mut self, tool: &str, ran: &HookResult) {
         let id = self.out.dice.uuid();
         let name = format!("PreToolUse:{tool}");
         let mut fields = json!({"hook_id": id, "hook_name": name, "hook_event": "PreToolUse"});
@@ -120,14 +120,14 @@ impl Agent {
     }
 
     /// Tells the result of the first pending call, which is pending no longer.
-    pub(super) fn tell_outcome(&mut self, turn: &mut Turn, call: &Value, outcome: &Outcome, mut meta: Value) {
+    pub(super) fn emit_outcome(&mut self, turn: &mut Exchange, call: &Value, outcome: &Outcome, mut meta: Value) {
         if !turn.pending.is_empty() {
             turn.pending.remove(0);
         }
         let result = json!({"type": "tool_result", "tool_use_id": call["id"], "content": outcome.content,
             "is_error": outcome.is_error});
         meta["id"] = call["id"].clone();
-        self.tell_user(
+        self.emit_user(
             turn,
             json!({"role": "user", "content": [result]}),
             json!({"tool_use_result": outcome.detail, "tool_result_meta": [meta]}),

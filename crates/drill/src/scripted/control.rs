@@ -23,7 +23,7 @@ impl Agent {
                 json!({"still_queued": []})
             }
             "end_session" => {
-                stop = Some(Stop::Leave(0));
+                stop = Some(Stop::Exit(0));
                 json!({})
             }
             "set_model" => {

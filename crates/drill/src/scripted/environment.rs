@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs};
 
-use super::http::Base;
+use super::http::BaseUrl;
 use super::{SEED, TIME_SCALE};
 use crate::clock;
 
@@ -30,7 +30,7 @@ pub(super) enum Credential {
 /// What the environment says.
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
-    pub(super) base: Option<Base>,
+    pub(super) base: Option<BaseUrl>,
     pub(super) credential: Credential,
     /// `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`.
     pub(super) config: PathBuf,
@@ -68,7 +68,7 @@ impl Environment {
         let home = text("HOME").map_or_else(env::temp_dir, PathBuf::from);
         let cwd = env::current_dir().unwrap_or_default();
         Self {
-            base: text("ANTHROPIC_BASE_URL").and_then(|url| Base::parse(&url)),
+            base: text("ANTHROPIC_BASE_URL").and_then(|url| BaseUrl::parse(&url)),
             credential: token.or(key).unwrap_or(Credential::None),
             config: config.unwrap_or_else(|| home.join(".claude")),
             cwd: fs::canonicalize(&cwd).unwrap_or(cwd),

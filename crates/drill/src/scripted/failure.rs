@@ -32,7 +32,7 @@ pub(super) struct Failure {
 
 /// What to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum RetryDecision {
     /// Wait and try again, at most this often.
     Retry { at_most: Option<u32>, after_s: Option<u64> },
     /// Try again at once without a word, at most this often.
@@ -73,15 +73,15 @@ pub(super) fn retry_word(status: Option<u16>) -> &'static str {
 }
 
 /// What to do about a refusal, and how to report it if that does not help.
-pub(super) fn of_refusal(refusal: &Refusal, oauth: bool, model: &str, host: &str) -> (Next, Failure) {
+pub(super) fn of_refusal(refusal: &Refusal, oauth: bool, model: &str, host: &str) -> (RetryDecision, Failure) {
     let message = refusal.message();
     let kind = refusal.body["error"]["type"].as_str().map(str::to_owned);
     let after_s = refusal.retry_after_s();
     let told_not_to = header(&refusal.headers, "x-should-retry") == Some("false");
     let patient = if told_not_to || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
-        Next::GiveUp
+        RetryDecision::GiveUp
     } else {
-        Next::Retry { at_most: None, after_s }
+        RetryDecision::Retry { at_most: None, after_s }
     };
     let failure = |error, text: String| Failure {
         text,
@@ -102,52 +102,52 @@ pub(super) fn of_refusal(refusal: &Refusal, oauth: bool, model: &str, host: &str
             let mut limited = failure("rate_limit", limit_text(&info));
             limited.api_error = Some("usage_limit_reached");
             limited.params = Some(json!({"rate_limit_info": info}));
-            (Next::GiveUp, limited)
+            (RetryDecision::GiveUp, limited)
         }
         429 => (patient, failure("rate_limit", format!("API Error: Request rejected (429) · {message}"))),
         401 if oauth => (
-            Next::Retry { at_most: Some(2), after_s },
+            RetryDecision::Retry { at_most: Some(2), after_s },
             failure("authentication_failed", format!("Failed to authenticate. API Error: 401 {message}")),
         ),
         401 => {
             (patient, failure("authentication_failed", "Invalid API key · Fix external API key".to_owned()))
         }
         403 => (
-            Next::GiveUp,
+            RetryDecision::GiveUp,
             failure("authentication_failed", format!("Failed to authenticate. API Error: 403 {message}")),
         ),
-        402 => (Next::GiveUp, failure("billing_error", "Credit balance is too low".to_owned())),
+        402 => (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned())),
         400 if message.contains("credit balance is too low") => {
-            (Next::GiveUp, failure("billing_error", "Credit balance is too low".to_owned()))
+            (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned()))
         }
         400 if message.contains("organization has been disabled") => {
             let text =
                 "Your API key belongs to a disabled organization · Update or unset the environment variable";
             let mut disabled = failure("invalid_request", text.to_owned());
             disabled.api_error = Some("org_disabled_credential");
-            (Next::GiveUp, disabled)
+            (RetryDecision::GiveUp, disabled)
         }
         400 if message.contains("prompt is too long") => {
             let mut long = failure("invalid_request", format!("Prompt is too long · {message}"));
             long.terminal_reason = "prompt_too_long";
-            (Next::GiveUp, long)
+            (RetryDecision::GiveUp, long)
         }
         404 => {
             let text = format!(
                 "There's an issue with the selected model ({model}). It may not exist or you may not have access to \
                  it. Run --model to pick a different model."
             );
-            (Next::Whole, failure("model_not_found", text))
+            (RetryDecision::Whole, failure("model_not_found", text))
         }
         413 => {
             let text = "Request too large (max 32MB). Accumulated images and attachments in the conversation pushed \
                         the request over the limit. Remove older images or compact the conversation.";
             let mut large = failure("invalid_request", text.to_owned());
             large.terminal_reason = "image_error";
-            (Next::GiveUp, large)
+            (RetryDecision::GiveUp, large)
         }
         status @ (400 | 422) => {
-            (Next::Silently(5), failure("unknown", format!("API Error: {status} {message}")))
+            (RetryDecision::Silently(5), failure("unknown", format!("API Error: {status} {message}")))
         }
         status @ (408 | 409 | 500..) => {
             let text = format!(
@@ -156,7 +156,7 @@ pub(super) fn of_refusal(refusal: &Refusal, oauth: bool, model: &str, host: &str
             );
             (patient, failure("server_error", text))
         }
-        status => (Next::GiveUp, failure("unknown", format!("API Error: {status} {message}"))),
+        status => (RetryDecision::GiveUp, failure("unknown", format!("API Error: {status} {message}"))),
     }
 }
 
@@ -270,7 +270,7 @@ fn limit_text(info: &Value) -> String {
 mod tests {
     use super::*;
 
-    fn check(status: u16, message: &str, headers: &[(&str, &str)], expected: (Next, &str, &str)) {
+    fn check(status: u16, message: &str, headers: &[(&str, &str)], expected: (RetryDecision, &str, &str)) {
         let headers =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>();
         let body = json!({"error": {"type": "t", "message": message}});
@@ -281,29 +281,29 @@ mod tests {
 
     #[test]
     fn refusals_are_taken_as_measured() {
-        let retry = Next::Retry { at_most: None, after_s: None };
+        let retry = RetryDecision::Retry { at_most: None, after_s: None };
         check(529, "Overloaded", &[], (retry, "server_error", ""));
-        check(500, "x", &[("x-should-retry", "false")], (Next::GiveUp, "server_error", ""));
+        check(500, "x", &[("x-should-retry", "false")], (RetryDecision::GiveUp, "server_error", ""));
         check(429, "slow", &[], (retry, "rate_limit", ""));
         check(
             429,
             "slow",
             &[("retry-after", "60")],
-            (Next::Retry { at_most: None, after_s: Some(60) }, "rate_limit", ""),
+            (RetryDecision::Retry { at_most: None, after_s: Some(60) }, "rate_limit", ""),
         );
-        check(429, "slow", &[("retry-after", "61")], (Next::GiveUp, "rate_limit", ""));
+        check(429, "slow", &[("retry-after", "61")], (RetryDecision::GiveUp, "rate_limit", ""));
         check(
             429,
             "x",
             &[("anthropic-ratelimit-unified-status", "rejected")],
-            (Next::GiveUp, "rate_limit", ""),
+            (RetryDecision::GiveUp, "rate_limit", ""),
         );
         check(401, "invalid", &[], (retry, "authentication_failed", ""));
-        check(403, "no", &[], (Next::GiveUp, "authentication_failed", ""));
-        check(400, "Your credit balance is too low", &[], (Next::GiveUp, "billing_error", ""));
-        check(400, "prompt is too long: 2 > 1", &[], (Next::GiveUp, "invalid_request", "prompt_too_long"));
-        check(400, "bad", &[], (Next::Silently(5), "unknown", ""));
-        check(404, "model: m", &[], (Next::Whole, "model_not_found", ""));
-        check(413, "x", &[], (Next::GiveUp, "invalid_request", "image_error"));
+        check(403, "no", &[], (RetryDecision::GiveUp, "authentication_failed", ""));
+        check(400, "Your credit balance is too low", &[], (RetryDecision::GiveUp, "billing_error", ""));
+        check(400, "prompt is too long: 2 > 1", &[], (RetryDecision::GiveUp, "invalid_request", "prompt_too_long"));
+        check(400, "bad", &[], (RetryDecision::Silently(5), "unknown", ""));
+        check(404, "model: m", &[], (RetryDecision::Whole, "model_not_found", ""));
+        check(413, "x", &[], (RetryDecision::GiveUp, "invalid_request", "image_error"));
     }
 }

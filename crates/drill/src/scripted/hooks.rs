@@ -36,7 +36,7 @@ struct Hook {
 
 /// What a hook did.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ran {
+pub(super) struct HookResult {
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) exit_code: i32,
@@ -50,7 +50,7 @@ pub(super) enum Verdict {
     /// The tool does not run; why.
     Deny(String),
     /// The tool runs with this input, whatever the permission mode.
-    Amend(Value),
+    Modify(Value),
     /// The tool runs, then the turn ends.
     StopAfter,
 }
@@ -64,13 +64,13 @@ impl Hooks {
         all.extend(settings.map(given).transpose()?);
         Ok(Self(
             all.iter()
-                .flat_map(|settings| EVENTS.into_iter().flat_map(|event| of(settings, event)))
+                .flat_map(|settings| EVENTS.into_iter().flat_map(|event| parse(settings, event)))
                 .collect(),
         ))
     }
 
     /// Runs every hook that matches `tool` with `input` on its stdin.
-    pub(super) fn run(&self, tool: &str, input: &Value) -> Vec<Ran> {
+    pub(super) fn run(&self, tool: &str, input: &Value) -> Vec<HookResult> {
         let before = self.0.iter().filter(|hook| hook.event == PRE_TOOL_USE);
         before.filter(|hook| hook.matches(tool)).map(|hook| hook.run(input, &[])).collect()
     }
@@ -94,7 +94,7 @@ fn given(settings: &str) -> Result<Value, String> {
 }
 
 /// The hooks of an event in some settings.
-fn of(settings: &Value, event: &'static str) -> Vec<Hook> {
+fn parse(settings: &Value, event: &'static str) -> Vec<Hook> {
     let groups = settings["hooks"][event].as_array().cloned().unwrap_or_default();
     let hooks = groups.iter().flat_map(|group| {
         let matcher = group["matcher"].as_str().unwrap_or_default().to_owned();
@@ -113,8 +113,8 @@ impl Hook {
         matches!(self.matcher.as_str(), "" | "*" | ".*") || self.matcher.split('|').any(|name| name == tool)
     }
 
-    fn run(&self, input: &Value, variables: &[(&str, &Path)]) -> Ran {
-        let failed = |stderr: String| Ran { stdout: String::new(), stderr, exit_code: 127, timed_out: false };
+    fn run(&self, input: &Value, variables: &[(&str, &Path)]) -> HookResult {
+        let failed = |stderr: String| HookResult { stdout: String::new(), stderr, exit_code: 127, timed_out: false };
         let spawned = Command::new("sh")
             .arg("-c")
             .arg(&self.command)
@@ -155,11 +155,11 @@ impl Hook {
         let text = |reader: Option<thread::JoinHandle<String>>| {
             reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
         };
-        Ran { stdout: text(stdout), stderr: text(stderr), exit_code, timed_out }
+        HookResult { stdout: text(stdout), stderr: text(stderr), exit_code, timed_out }
     }
 }
 
-impl Ran {
+impl HookResult {
     /// What it wants the model to know.
     fn additional_context(&self) -> Option<String> {
         let said: Value = serde_json::from_str(&self.stdout).ok().filter(|_| self.exit_code == 0)?;
@@ -179,13 +179,13 @@ impl Ran {
         } else {
             json!({})
         };
-        Verdict::of(&said)
+        Verdict::parse(&said)
     }
 }
 
 impl Verdict {
     /// What a hook's answer says.
-    pub(super) fn of(said: &Value) -> Verdict {
+    pub(super) fn parse(said: &Value) -> Verdict {
         let decision = &said["hookSpecificOutput"];
         if decision["permissionDecision"] == "deny" {
             return Verdict::Deny(
@@ -193,7 +193,7 @@ impl Verdict {
             );
         }
         if decision["permissionDecision"] == "allow" && decision["updatedInput"].is_object() {
-            return Verdict::Amend(decision["updatedInput"].clone());
+            return Verdict::Modify(decision["updatedInput"].clone());
         }
         if said["continue"] == false { Verdict::StopAfter } else { Verdict::Run }
     }
@@ -218,7 +218,7 @@ mod tests {
         let hooks = Hooks::read(&[], Some(&settings.to_string())).unwrap_or_default();
         assert_eq!(hooks.run("Read", &json!({})), []);
         let ran = hooks.run("Bash", &json!({"tool_name": "Bash"}));
-        assert_eq!(ran.iter().map(Ran::verdict).collect::<Vec<_>>(), [expected], "{command}: {ran:?}");
+        assert_eq!(ran.iter().map(HookResult::verdict).collect::<Vec<_>>(), [expected], "{command}: {ran:?}");
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
         check(deny, 5, Verdict::Deny("r".into()));
         let amend =
             r#"echo '{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"command":"ls"}}}'"#;
-        check(amend, 5, Verdict::Amend(json!({"command": "ls"})));
+        check(amend, 5, Verdict::Modify(json!({"command": "ls"})));
         // Another input needs a permission that is given in so many words.
         let unasked = r#"echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls"}}}'"#;
         check(unasked, 5, Verdict::Run);

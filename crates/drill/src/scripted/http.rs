@@ -15,14 +15,14 @@ const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// Where the API is, taken apart once.
 #[derive(Debug, Clone)]
-pub(crate) struct Base {
+pub(crate) struct BaseUrl {
     /// `host:port`.
     pub(super) authority: String,
     /// The path before `/v1`, without a slash at its end.
     prefix: String,
 }
 
-impl Base {
+impl BaseUrl {
     /// Takes `http://host:port/prefix` apart; `None` for anything but plain HTTP.
     pub(crate) fn parse(url: &str) -> Option<Self> {
         let rest = url.strip_prefix("http://")?;
@@ -36,11 +36,11 @@ impl Base {
 
 /// Closes a request's connection, from whatever thread.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Plug(Arc<Mutex<Option<TcpStream>>>);
+pub(crate) struct ConnectionHandle(Arc<Mutex<Option<TcpStream>>>);
 
-impl Plug {
+impl ConnectionHandle {
     /// Ends the connection; its reader sees an end or an error.
-    pub(super) fn pull(&self) {
+    pub(super) fn abort(&self) {
         if let Some(socket) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // It may have ended by itself.
             let _ = socket.shutdown(Shutdown::Both);
@@ -49,13 +49,13 @@ impl Plug {
 }
 
 /// The head of an answer, and its body to be read.
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(crate) body: Body,
 }
 
-impl Answer {
+impl HttpResponse {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
@@ -68,12 +68,12 @@ pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<
 
 /// Sends a POST and reads the head of its answer.
 pub(crate) fn post(
-    base: &Base,
+    base: &BaseUrl,
     path: &str,
     headers: &[(String, String)],
     body: &[u8],
-    plug: &Plug,
-) -> io::Result<Answer> {
+    plug: &ConnectionHandle,
+) -> io::Result<HttpResponse> {
     let address = base.authority.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
     let mut socket = TcpStream::connect_timeout(&address, CONNECT_MAX)?;
     socket.set_nodelay(true)?;
@@ -88,12 +88,12 @@ pub(crate) fn post(
     let mut reader = BufReader::new(socket);
     let (status, headers) = read_head(&mut reader)?;
     let left = if header(&headers, "transfer-encoding").is_some_and(|value| value.contains("chunked")) {
-        Left::Chunk(0)
+        BodyRemaining::Chunk(0)
     } else {
         let length = header(&headers, "content-length").and_then(|value| value.parse().ok());
-        length.map_or(Left::UntilClosed, Left::Bytes)
+        length.map_or(BodyRemaining::UntilClosed, BodyRemaining::Bytes)
     };
-    Ok(Answer { status, headers, body: Body { reader, left } })
+    Ok(HttpResponse { status, headers, body: Body { reader, left } })
 }
 
 fn read_head(reader: &mut BufReader<TcpStream>) -> io::Result<(u16, Vec<(String, String)>)> {
@@ -124,7 +124,7 @@ fn read_line(reader: &mut impl BufRead) -> io::Result<String> {
 
 /// What is still to come of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum BodyRemaining {
     /// This many bytes.
     Bytes(usize),
     /// This many bytes of the current chunk, then further chunks.
@@ -139,7 +139,7 @@ enum Left {
 #[derive(Debug)]
 pub(crate) struct Body {
     reader: BufReader<TcpStream>,
-    left: Left,
+    left: BodyRemaining,
 }
 
 impl Body {
@@ -158,29 +158,29 @@ impl Body {
 
 impl Read for Body {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left == Left::Chunk(0) {
+        if self.left == BodyRemaining::Chunk(0) {
             let size = self.next_chunk()?;
-            self.left = if size == 0 { Left::Nothing } else { Left::Chunk(size) };
+            self.left = if size == 0 { BodyRemaining::Nothing } else { BodyRemaining::Chunk(size) };
         }
         let limit = match self.left {
-            Left::Nothing | Left::Bytes(0) => return Ok(0),
-            Left::Bytes(left) | Left::Chunk(left) => left.min(buffer.len()),
-            Left::UntilClosed => buffer.len(),
+            BodyRemaining::Nothing | BodyRemaining::Bytes(0) => return Ok(0),
+            BodyRemaining::Bytes(left) | BodyRemaining::Chunk(left) => left.min(buffer.len()),
+            BodyRemaining::UntilClosed => buffer.len(),
         };
         let count = self.reader.read(buffer.get_mut(..limit).unwrap_or_default())?;
-        if count == 0 && limit > 0 && self.left != Left::UntilClosed {
+        if count == 0 && limit > 0 && self.left != BodyRemaining::UntilClosed {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
         match &mut self.left {
-            Left::Bytes(left) => *left -= count,
-            Left::Chunk(left) => {
+            BodyRemaining::Bytes(left) => *left -= count,
+            BodyRemaining::Chunk(left) => {
                 *left -= count;
                 if *left == 0 {
                     // The line end behind a chunk.
                     read_line(&mut self.reader)?;
                 }
             }
-            Left::UntilClosed | Left::Nothing => {}
+            BodyRemaining::UntilClosed | BodyRemaining::Nothing => {}
         }
         Ok(count)
     }
@@ -196,7 +196,7 @@ mod tests {
     fn served(answer: &'static str) -> io::Result<(u16, io::Result<String>)> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let base =
-            Base::parse(&format!("http://{}/r/x/", listener.local_addr()?)).ok_or(io::ErrorKind::Other)?;
+            BaseUrl::parse(&format!("http://{}/r/x/", listener.local_addr()?)).ok_or(io::ErrorKind::Other)?;
         let server = thread::spawn(move || -> io::Result<String> {
             let (mut socket, _) = listener.accept()?;
             let mut request = Vec::new();
@@ -210,7 +210,7 @@ mod tests {
             socket.write_all(answer.as_bytes())?;
             Ok(String::from_utf8_lossy(&request).into_owned())
         });
-        let mut answer = post(&base, "/v1/messages", &[("x".into(), "y".into())], b"{}", &Plug::default())?;
+        let mut answer = post(&base, "/v1/messages", &[("x".into(), "y".into())], b"{}", &ConnectionHandle::default())?;
         let mut text = String::new();
         let read = answer.body.read_to_string(&mut text).map(|_| text);
         let request = server.join().map_err(|_| io::ErrorKind::Other)??;

@@ -8,11 +8,11 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::exchange::Piece;
+use super::exchange::ResponseChunk;
 
 /// Something that happened.
 #[derive(Debug)]
-pub(super) enum Happening {
+pub(super) enum InboxEvent {
     /// A line from the host.
     Line(String),
     /// The host closed stdin.
@@ -20,7 +20,7 @@ pub(super) enum Happening {
     /// A signal.
     Signal(i32),
     /// A piece of the answer to request number `.0`.
-    Answered(u64, Piece),
+    Answered(u64, ResponseChunk),
     /// Shell command number `.0` ended; its exit code, or 128 + the signal that ended it.
     Ended(u64, i32),
 }
@@ -28,8 +28,8 @@ pub(super) enum Happening {
 /// The queue.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    pub(super) sender: Sender<Happening>,
-    pub(super) receiver: Receiver<Happening>,
+    pub(super) sender: Sender<InboxEvent>,
+    pub(super) receiver: Receiver<InboxEvent>,
 }
 
 impl Inbox {
@@ -40,7 +40,7 @@ impl Inbox {
         let to = sender.clone();
         thread::spawn(move || {
             for signal in signals.forever() {
-                if to.send(Happening::Signal(signal)).is_err() {
+                if to.send(InboxEvent::Signal(signal)).is_err() {
                     return;
                 }
             }
@@ -56,13 +56,13 @@ impl Inbox {
             let mut line = Vec::new();
             while matches!(input.read_until(b'\n', &mut line), Ok(1..)) {
                 let text = String::from_utf8_lossy(&line).into_owned();
-                if to.send(Happening::Line(text)).is_err() {
+                if to.send(InboxEvent::Line(text)).is_err() {
                     return;
                 }
                 line.clear();
             }
             // The main thread is gone only when the process is.
-            let _ = to.send(Happening::InputEnded);
+            let _ = to.send(InboxEvent::InputEnded);
         });
     }
 }

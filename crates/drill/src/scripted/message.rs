@@ -14,7 +14,7 @@ pub(super) struct Message {
     /// Complete content blocks.
     pub(super) blocks: Vec<Value>,
     /// The block that is being sent.
-    open: Option<Open>,
+    open: Option<OpenBlock>,
     pub(super) stop_reason: Option<String>,
     /// The latest usage.
     pub(super) usage: Value,
@@ -23,7 +23,7 @@ pub(super) struct Message {
 }
 
 #[derive(Debug, Clone)]
-struct Open {
+struct OpenBlock {
     block: Value,
     /// The text or JSON of its deltas.
     text: String,
@@ -49,7 +49,7 @@ impl Message {
                 self.usage = self.head["usage"].clone();
             }
             "content_block_start" => {
-                self.open = Some(Open { block: event["content_block"].clone(), text: String::new() });
+                self.open = Some(OpenBlock { block: event["content_block"].clone(), text: String::new() });
             }
             "content_block_delta" => {
                 let delta = &event["delta"];
@@ -120,7 +120,7 @@ impl Message {
     }
 }
 
-impl Open {
+impl OpenBlock {
     fn close(self) -> Value {
         let Self { mut block, text } = self;
         match block["type"].as_str() {

@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 
 use super::flags::Output;
 use crate::clock;
-use crate::dice::Dice;
+use crate::dice::Rng;
 
 /// The writer of events.
 #[derive(Debug)]
-pub(super) struct Out {
+pub(super) struct EventWriter {
     pub(super) format: Output,
     pub(super) session_id: String,
-    pub(super) dice: Dice,
+    pub(super) dice: Rng,
     /// The last result, for the formats that print it alone.
     last: Option<Value>,
 }
 
-impl Out {
-    pub(super) fn new(format: Output, session_id: String, dice: Dice) -> Self {
+impl EventWriter {
+    pub(super) fn new(format: Output, session_id: String, dice: Rng) -> Self {
         Self { format, session_id, dice, last: None }
     }
 

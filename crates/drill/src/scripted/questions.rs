@@ -11,7 +11,7 @@ pub(super) const DISABLED: &str = "<tool_use_error>Error: No such tool available
                                    disabled for this session, in subagents as well as here.</tool_use_error>";
 
 /// What the model is told of the answers in a call.
-pub(super) fn told(input: &Value) -> String {
+pub(super) fn render_answers(input: &Value) -> String {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let answered: Vec<(&Value, &str)> = questions
         .iter()
@@ -52,7 +52,7 @@ mod tests {
         let check = |answer: Value, expected: &str| {
             let question = json!({"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]});
             let input = json!({"questions": [question], "answers": {"Which?": answer}});
-            assert!(told(&input).starts_with(expected), "{input}: {}", told(&input));
+            assert!(render_answers(&input).starts_with(expected), "{input}: {}", render_answers(&input));
         };
         check(json!("A"), "Your questions have been answered: \"Which?\"=\"A\". You can");
         check(json!("A, B"), "Your questions have been answered: \"Which?\"=\"A, B\". You can");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use super::flags::Flags;
 use super::{init, report};
-use crate::dice::Dice;
+use crate::dice::Rng;
 use crate::price::Tokens;
 
 /// A recorded stream to write as it is, once the first user line has come.
@@ -91,7 +91,7 @@ impl Flood {
 }
 
 fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<()> {
-    let mut dice = Dice::new(environment.seed);
+    let mut dice = Rng::new(environment.seed);
     let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| dice.uuid());
     let model = flags.model.clone().unwrap_or_else(|| "claude-sonnet-4-5".to_owned());
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::failure::{Failure, limit_info};
 use super::message::Message;
-use super::turn::Turn;
+use super::turn::Exchange;
 use crate::price::Tokens;
 
 impl Agent {
     /// Tells one complete block of a message, with the usage its start announced, as the real agent does.
-    pub(super) fn tell_block(&mut self, message: &Message, block: &Value) {
+    pub(super) fn emit_block(&mut self, message: &Message, block: &Value) {
         // A message without a stream has its final usage from the start.
         let stop_reason = message.head["stop_reason"].as_str();
         let told = message.with_block(block, &message.head["usage"], stop_reason);
@@ -55,7 +55,7 @@ impl Agent {
     }
 
     /// Adds a message to what the session and the turn have cost.
-    pub(super) fn bill(&mut self, turn: &mut Turn, message: &Message) {
+    pub(super) fn bill(&mut self, turn: &mut Exchange, message: &Message) {
         let model = message.head["model"].as_str().unwrap_or_default().to_owned();
         let tokens = message.tokens();
         self.spend.add(&model, tokens);
@@ -76,13 +76,13 @@ impl Agent {
     }
 
     /// A user message the agent itself puts in; `fields` go on its event.
-    pub(super) fn put_user(&mut self, turn: &mut Turn, text: &str, fields: Value) {
+    pub(super) fn put_user(&mut self, turn: &mut Exchange, text: &str, fields: Value) {
         let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
-        self.tell_user(turn, message, fields, json!({}));
+        self.emit_user(turn, message, fields, json!({}));
     }
 
     /// A user message: told, written and put into the conversation.
-    pub(super) fn tell_user(&mut self, turn: &mut Turn, message: Value, mut fields: Value, mut row: Value) {
+    pub(super) fn emit_user(&mut self, turn: &mut Exchange, message: Value, mut fields: Value, mut row: Value) {
         turn.user_events += 1;
         fields["message"] = message.clone();
         fields["parent_tool_use_id"] = Value::Null;
@@ -94,7 +94,7 @@ impl Agent {
     }
 
     /// The message that stands for a failure.
-    pub(super) fn tell_failure(&mut self, failure: &Failure) {
+    pub(super) fn emit_failure(&mut self, failure: &Failure) {
         let stop_reason = if failure.stop_reason.is_empty() { "stop_sequence" } else { failure.stop_reason };
         let message = self.synthetic(&failure.text, stop_reason);
         let mut fields = json!({"message": message, "parent_tool_use_id": null, "error": failure.error,
@@ -124,7 +124,7 @@ impl Agent {
     }
 
     /// Tells a subscription's limits when they change.
-    pub(super) fn tell_limits(&mut self, headers: &[(String, String)]) {
+    pub(super) fn emit_limits(&mut self, headers: &[(String, String)]) {
         let oauth = matches!(self.environment.credential, super::environment::Credential::Token(_));
         let Some(info) = limit_info(headers).filter(|info| oauth && self.limits.as_ref() != Some(info))
         else {

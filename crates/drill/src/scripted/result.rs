@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::failure::Failure;
 use super::report::usage;
-use super::turn::Turn;
+use super::turn::Exchange;
 use crate::price::Tokens;
 
 /// How a turn ended.
 #[derive(Debug, Clone)]
-pub(super) enum Ending {
+pub(super) enum ExchangeEnd {
     /// The model was through, or a hook ended the turn (`hook_stopped`); its last text.
     Completed { text: String, reason: &'static str },
     /// A request failed for good.
@@ -25,7 +25,7 @@ pub(super) enum Ending {
 
 impl Agent {
     /// Tells how a turn ended and sets the exit code by it.
-    pub(super) fn tell_result(&mut self, turn: &Turn, ending: &Ending) {
+    pub(super) fn emit_result(&mut self, turn: &Exchange, ending: &ExchangeEnd) {
         let mut result = json!({
             "duration_ms": turn.started.elapsed().as_millis() as u64,
             "duration_api_ms": self.api_time.as_millis() as u64,
@@ -35,8 +35,8 @@ impl Agent {
             "permission_denials": turn.denials, "queued_turn_count": self.queue.len(), "result_index": self.results,
             "fast_mode_state": "off", "safety_stops": turn.safety_stops,
         });
-        if self.flags.partial_messages && !turn.begun.is_empty() {
-            result["begun_message_ids"] = json!(turn.begun);
+        if self.flags.partial_messages && !turn.started_at.is_empty() {
+            result["begun_message_ids"] = json!(turn.started_at);
         }
         if let Some(run_id) = &turn.origin {
             result["origin"] =
@@ -54,14 +54,14 @@ impl Agent {
 }
 
 /// Fills in what depends on the ending; returns whether it is an error.
-fn fill(result: &mut Value, turn: &Turn, ending: &Ending) -> bool {
+fn fill(result: &mut Value, turn: &Exchange, ending: &ExchangeEnd) -> bool {
     let (subtype, is_error, reason) = match ending {
-        Ending::Completed { text, reason } => {
+        ExchangeEnd::Completed { text, reason } => {
             result["result"] = json!(text);
             result["api_error_status"] = Value::Null;
             ("success", false, *reason)
         }
-        Ending::Failed(failure) => {
+        ExchangeEnd::Failed(failure) => {
             result["result"] = json!(failure.text);
             result["api_error_status"] = json!(failure.status);
             let stop_reason =
@@ -77,18 +77,18 @@ fn fill(result: &mut Value, turn: &Turn, ending: &Ending) -> bool {
             let named = failure.terminal_reason;
             ("success", true, if named.is_empty() { "api_error" } else { named })
         }
-        Ending::Aborted(reason) => {
+        ExchangeEnd::Aborted(reason) => {
             let stop_reason = turn.stop_reason.as_deref().unwrap_or("null");
             let diagnostic =
                 format!("[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={stop_reason}");
             result["errors"] = json!([diagnostic]);
             ("error_during_execution", true, *reason)
         }
-        Ending::MaxTurns(limit) => {
+        ExchangeEnd::MaxTurns(limit) => {
             result["errors"] = json!([format!("Reached maximum number of turns ({limit})")]);
             ("error_max_turns", true, "max_turns")
         }
-        Ending::MaxBudget(limit) => {
+        ExchangeEnd::MaxBudget(limit) => {
             result["errors"] = json!([format!("Reached maximum budget (${limit})")]);
             ("error_max_budget_usd", true, "budget_exhausted")
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::dice::Dice;
+use crate::dice::Rng;
 
 /// The wait before the first retry; it doubles with each.
 const BASE_MS: u64 = 500;
@@ -13,7 +13,7 @@ pub(super) const RETRY_AFTER_MAX_S: u64 = 60;
 
 /// The wait before retry number `attempt` (from 1): 0.5 s doubling to 32 s and up to a quarter more; a `retry-after` is
 /// a floor, with 5 to 10 percent on top.
-pub(super) fn delay(attempt: u32, retry_after_s: Option<u64>, dice: &mut Dice) -> Duration {
+pub(super) fn delay(attempt: u32, retry_after_s: Option<u64>, dice: &mut Rng) -> Duration {
     let own = BASE_MS.checked_shl(attempt.saturating_sub(1)).unwrap_or(CAP_MS).min(CAP_MS);
     let hinted = retry_after_s.unwrap_or(0) * 1000;
     let milliseconds = if hinted > own {
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn waits_lie_in_the_measured_ranges() {
-        let mut dice = Dice::new(3);
+        let mut dice = Rng::new(3);
         for (attempt, hint, low, high) in [
             (1, None, 500, 625),
             (3, None, 2000, 2500),

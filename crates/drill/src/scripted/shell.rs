@@ -11,7 +11,7 @@ use std::thread;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::inbox::Happening;
+use super::inbox::InboxEvent;
 
 /// Characters of output a tool result carries; the real agent cuts at about this length.
 const OUTPUT_CHARS_MAX: usize = 30_000;
@@ -31,7 +31,7 @@ impl Shell {
         cwd: &Path,
         output: PathBuf,
         serial: u64,
-        to: Sender<Happening>,
+        to: Sender<InboxEvent>,
     ) -> io::Result<Self> {
         if let Some(folder) = output.parent() {
             fs::create_dir_all(folder)?;
@@ -52,7 +52,7 @@ impl Shell {
             let code = child.wait().map_or(127, |status| {
                 status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(127)
             });
-            to.send(Happening::Ended(serial, code))
+            to.send(InboxEvent::Ended(serial, code))
         });
         Ok(Self { serial, group, output })
     }

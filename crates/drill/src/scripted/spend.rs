@@ -65,7 +65,7 @@ impl Usage {
 
 /// The agent's own account.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Spend {
+pub(super) struct CostMeter {
     /// Session so far, estimates included.
     total: Usage,
     /// The part of it that is only an estimate; it is not written to the session.
@@ -77,7 +77,7 @@ pub(super) struct Spend {
     unknown_model: bool,
 }
 
-impl Spend {
+impl CostMeter {
     /// Continues from a `cost-state` row.
     pub(super) fn continued(cost_state: Option<&Value>) -> Self {
         let mut total = Usage::default();
@@ -143,11 +143,11 @@ mod tests {
     #[test]
     fn a_resumed_session_continues_from_its_cost_state_and_forgets_estimates() {
         let tokens = Tokens { input: 1000, cache_creation: 200, cache_read: 3000, output: 50 };
-        let mut spend = Spend::default();
+        let mut spend = CostMeter::default();
         spend.add("claude-opus-5-5", tokens);
         spend.estimate("claude-opus-5-5", tokens);
         assert_eq!(spend.dollars(), 0.0132);
-        let mut resumed = Spend::continued(Some(&spend.cost_state()));
+        let mut resumed = CostMeter::continued(Some(&spend.cost_state()));
         assert_eq!(resumed.dollars(), 0.0066);
         assert_eq!(resumed.process_dollars(), 0.0);
         resumed.add("claude-opus-5-5", tokens);

@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::agent::{Agent, Stop, Waiting};
+use super::agent::{Agent, Stop, QueuedPrompt};
 use super::callbacks::Callbacks;
 use super::environment::Environment;
 use super::flags::{self, Flags, Output, is_uuid};
 use super::history::{self, History};
 use super::hooks::Hooks;
 use super::inbox::Inbox;
-use super::out::{self, Out, complain};
+use super::out::{self, EventWriter, complain};
 use super::servers::Servers;
 use super::session_file::{self, SessionFile};
-use super::spend::Spend;
+use super::spend::CostMeter;
 use super::{VERSION, replay, result};
-use crate::dice::Dice;
+use crate::dice::Rng;
 
 /// The model if none is named.
 const MODEL: &str = "claude-sonnet-4-5";
@@ -56,18 +56,18 @@ fn live(mut agent: Agent) -> u8 {
         };
         match step {
             Ok(()) | Err(Stop::Interrupted { .. }) => {}
-            Err(Stop::Leave(code)) => break code,
+            Err(Stop::Exit(code)) => break code,
         }
     };
     agent.write_cost_state();
-    agent.tell_session_end();
+    agent.emit_session_end();
     agent.end_background();
     agent.out.close();
     code
 }
 
 fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
-    let mut dice = Dice::new(environment.seed);
+    let mut dice = Rng::new(environment.seed);
     let settings = flags.settings.as_deref().filter(|_| !flags.safe_mode);
     let own = [environment.config.join("settings.json"), environment.cwd.join(".claude/settings.json")];
     let own: &[PathBuf] = if flags.safe_mode { &[] } else { &own };
@@ -75,7 +75,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
     let named = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
     let id = named.unwrap_or_else(|| dice.uuid());
-    let mut out = Out::new(flags.output, id.clone(), dice);
+    let mut out = EventWriter::new(flags.output, id.clone(), dice);
     if mode == "bypassPermissions" && !environment.sandbox && rustix::process::geteuid().is_root() {
         let error =
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
@@ -98,7 +98,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let inbox = Inbox::open().map_err(|error| refuse(&format!("Error: {error}")))?;
     let mut agent = Agent {
         model: flags.model.clone().unwrap_or_else(|| MODEL.to_owned()),
-        spend: Spend::continued(history.cost_state.as_ref()),
+        spend: CostMeter::continued(history.cost_state.as_ref()),
         messages: history.messages,
         queue: VecDeque::new(),
         background: Vec::new(),
@@ -133,7 +133,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
                 "Error: Input must be provided either through stdin or as a prompt argument when using --print",
             ));
         }
-        agent.queue.push_back(Waiting { text, uuid: None, origin: None });
+        agent.queue.push_back(QueuedPrompt { text, uuid: None, origin: None });
     }
     Ok(agent)
 }
@@ -144,7 +144,7 @@ fn resume(
     id: &str,
     flags: &Flags,
     environment: &Environment,
-    out: &mut Out,
+    out: &mut EventWriter,
 ) -> Result<(SessionFile, History), ExitCode> {
     let file = session_file::find(&environment.config, &environment.cwd, from);
     let whole = file.and_then(|path| Some((history::read(&path)?, path)));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
-use super::inbox::Happening;
+use super::inbox::InboxEvent;
 use super::questions;
 use super::shell::{Background, Shell};
 
@@ -51,7 +51,7 @@ impl Agent {
             "Bash" => self.run_command(call),
             questions::ASK => {
                 let detail = json!({"questions": input["questions"], "answers": input["answers"]});
-                Ok(Outcome::good(questions::told(input), detail))
+                Ok(Outcome::good(questions::render_answers(input), detail))
             }
             other => Ok(self.servers.call(other, input).unwrap_or_else(|| {
                 Outcome::bad(format!(
@@ -78,7 +78,7 @@ impl Agent {
         let end = Instant::now() + limit;
         let code = loop {
             match self.wait(Some(end)) {
-                Ok(Some(Happening::Ended(serial, code))) if serial == shell.serial => break code,
+                Ok(Some(InboxEvent::Ended(serial, code))) if serial == shell.serial => break code,
                 Ok(Some(_)) => {}
                 Ok(None) => {
                     shell.kill();
@@ -111,7 +111,7 @@ impl Agent {
             Ok(shell) => shell,
             Err(error) => return Outcome::bad(format!("cannot run bash: {error}")),
         };
-        let run_id = format!("0m{}-{:08x}", self.out.dice.letters(7), self.out.dice.roll() >> 32);
+        let run_id = format!("0m{}-{:08x}", self.out.dice.letters(7), self.out.dice.next_u64() >> 32);
         let input = &call["input"];
         let description =
             input["description"].as_str().or(input["command"].as_str()).unwrap_or_default().to_owned();
@@ -120,7 +120,7 @@ impl Agent {
         let started = json!({"task_id": task_id, "run_id": run_id, "tool_use_id": tool_id,
             "description": description, "is_backgrounded": true, "task_type": "local_bash"});
         self.background.push(Background { shell, task_id: task_id.clone(), run_id, tool_id, description });
-        self.tell_background();
+        self.emit_background();
         self.out.system("task_started", started);
         let content = format!(
             "Command running in background with ID: {task_id}. Output is being written to: {output}. You will be \

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::agent::{Agent, Stop, Waiting};
-use super::ask::Asked;
+use super::agent::{Agent, Stop, QueuedPrompt};
+use super::ask::RequestOutcome;
 use super::failure::{self, Failure};
 use super::hooks;
 use super::init;
 use super::message::Message;
 use super::out::complain;
-use super::result::Ending;
+use super::result::ExchangeEnd;
 use super::tools::Outcome;
 use crate::price::Tokens;
 
@@ -42,7 +42,7 @@ const REJECTED_RUNNING: &str = " Correction to the text above: this call was sto
 
 /// What a turn has come to so far.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct Exchange {
     pub(super) started: Instant,
     /// The background command whose end caused it.
     pub(super) origin: Option<String>,
@@ -54,7 +54,7 @@ pub(super) struct Turn {
     pub(super) denials: Vec<Value>,
     pub(super) stop_reason: Option<String>,
     /// Ids of the messages whose start was seen.
-    pub(super) begun: Vec<String>,
+    pub(super) started_at: Vec<String>,
     /// A message that an interrupt cut.
     pub(super) cut: Option<Message>,
     /// Whether a stream broke off in this request.
@@ -71,9 +71,9 @@ pub(super) struct Turn {
 
 impl Agent {
     /// Serves what waits, to its result.
-    pub(super) fn run_turn(&mut self, waiting: Waiting) -> Result<(), Stop> {
+    pub(super) fn run_turn(&mut self, waiting: QueuedPrompt) -> Result<(), Stop> {
         self.in_turn = true;
-        let mut turn = Turn::new(&waiting);
+        let mut turn = Exchange::new(&waiting);
         self.state_changed("running");
         self.lifecycle(waiting.uuid.as_deref(), "started");
         self.take_prompt(&waiting);
@@ -87,10 +87,10 @@ impl Agent {
         let ending = match self.converse(&mut turn) {
             Ok(ending) => ending,
             Err(Stop::Interrupted { by_signal }) => {
-                leave = by_signal.then_some(Stop::Leave(0));
+                leave = by_signal.then_some(Stop::Exit(0));
                 self.interrupted(&mut turn, by_signal)
             }
-            Err(stop @ Stop::Leave(code)) => {
+            Err(stop @ Stop::Exit(code)) => {
                 if code != 0 {
                     self.killed(&mut turn);
                 }
@@ -102,7 +102,7 @@ impl Agent {
         for injected in uuids {
             self.lifecycle(Some(injected), "completed");
         }
-        self.tell_result(&turn, &ending);
+        self.emit_result(&turn, &ending);
         self.lifecycle(own.map(String::as_str), "completed");
         let row = json!({"lastPrompt": waiting.text, "leafUuid": self.session.leaf});
         self.session.row("last-prompt", row);
@@ -111,7 +111,7 @@ impl Agent {
             return Err(stop);
         }
         // A line that has come by now makes the next turn follow without an idle state between (2.1.330).
-        let grace = if matches!(ending, Ending::Aborted(_)) { LINE_GRACE } else { Duration::ZERO };
+        let grace = if matches!(ending, ExchangeEnd::Aborted(_)) { LINE_GRACE } else { Duration::ZERO };
         self.wait(Some(Instant::now() + grace))?;
         if self.queue.is_empty() {
             self.state_changed("idle");
@@ -120,7 +120,7 @@ impl Agent {
     }
 
     /// Writes the prompt to the session, before the first request.
-    fn take_prompt(&mut self, waiting: &Waiting) {
+    fn take_prompt(&mut self, waiting: &QueuedPrompt) {
         self.session.row("queue-operation", json!({"operation": "enqueue", "content": waiting.text}));
         self.session.row("queue-operation", json!({"operation": "dequeue"}));
         let message = json!({"role": "user", "content": waiting.text});
@@ -128,12 +128,12 @@ impl Agent {
         let row = json!({"message": message, "permissionMode": self.mode, "promptSource": "sdk"});
         self.session.link("user", uuid, row);
         self.messages.push(message);
-        self.tell_prompt(waiting);
+        self.emit_prompt(waiting);
     }
 
     /// Calls the hooks for a prompt, and tells the model what they say.
-    fn tell_prompt(&mut self, waiting: &Waiting) {
-        let told = self.tell_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": waiting.text}));
+    fn emit_prompt(&mut self, waiting: &QueuedPrompt) {
+        let told = self.emit_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": waiting.text}));
         for text in told {
             let said = format!("UserPromptSubmit hook additional context: {text}");
             let attachment = json!({"type": "hook_additional_context", "content": [text],
@@ -145,10 +145,10 @@ impl Agent {
         }
     }
 
-    fn converse(&mut self, turn: &mut Turn) -> Result<Ending, Stop> {
+    fn converse(&mut self, turn: &mut Exchange) -> Result<ExchangeEnd, Stop> {
         loop {
             if let Some(limit) = self.flags.max_turns.filter(|limit| turn.requests >= *limit) {
-                return Ok(Ending::MaxTurns(limit));
+                return Ok(ExchangeEnd::MaxTurns(limit));
             }
             if let Some(ending) = self.budget_used_up() {
                 return Ok(ending);
@@ -156,8 +156,8 @@ impl Agent {
             turn.requests += 1;
             turn.lost_in_stream = false;
             let message = match self.ask(turn)? {
-                Asked::Answered(message) => message,
-                Asked::Failed(failure) => return Ok(self.failed(failure)),
+                RequestOutcome::Answered(message) => message,
+                RequestOutcome::Failed(failure) => return Ok(self.failed(failure)),
             };
             self.bill(turn, &message);
             let ending = if message.complete {
@@ -171,22 +171,22 @@ impl Agent {
         }
     }
 
-    fn budget_used_up(&self) -> Option<Ending> {
+    fn budget_used_up(&self) -> Option<ExchangeEnd> {
         let limit = self.flags.max_budget_usd?;
-        (self.spend.process_dollars() >= limit).then_some(Ending::MaxBudget(limit))
+        (self.spend.process_dollars() >= limit).then_some(ExchangeEnd::MaxBudget(limit))
     }
 
-    fn failed(&mut self, failure: Failure) -> Ending {
+    fn failed(&mut self, failure: Failure) -> ExchangeEnd {
         if failure.error == "model_not_found" {
             let named = json!({"model": self.model, "query_source": "sdk"});
             complain(&format!("[claude-code:unrecognized_model] {named}"));
         }
-        self.tell_failure(&failure);
-        Ending::Failed(failure)
+        self.emit_failure(&failure);
+        ExchangeEnd::Failed(failure)
     }
 
     /// Goes by a whole message; an ending, if it is one.
-    fn take_message(&mut self, turn: &mut Turn, message: &Message) -> Result<Option<Ending>, Stop> {
+    fn take_message(&mut self, turn: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
         turn.stop_reason.clone_from(&message.stop_reason);
         if message.stop_reason.as_deref() == Some("refusal") {
             return Ok(self.refused(turn, message));
@@ -212,11 +212,11 @@ impl Agent {
             self.put_user(turn, NUDGE, json!({"isSynthetic": true}));
             return Ok(None);
         }
-        Ok(Some(Ending::Completed { text: message.text(), reason: "completed" }))
+        Ok(Some(ExchangeEnd::Completed { text: message.text(), reason: "completed" }))
     }
 
     /// Goes by what is left of a message whose stream broke off.
-    fn take_rest(&mut self, turn: &mut Turn, message: &Message) -> Result<Option<Ending>, Stop> {
+    fn take_rest(&mut self, turn: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
         self.keep(message);
         turn.pending = message.tool_calls().cloned().collect();
         if turn.pending.is_empty() {
@@ -227,7 +227,7 @@ impl Agent {
         turn.stop_reason = Some("tool_use".to_owned());
         let text =
             "API Error: Connection lost mid-response. The response above may be incomplete.".to_owned();
-        self.tell_failure(&Failure {
+        self.emit_failure(&Failure {
             text,
             error: "server_error",
             api_error: Some("connection_failed"),
@@ -237,7 +237,7 @@ impl Agent {
         self.run_tools(turn)
     }
 
-    fn refused(&mut self, turn: &mut Turn, message: &Message) -> Option<Ending> {
+    fn refused(&mut self, turn: &mut Exchange, message: &Message) -> Option<ExchangeEnd> {
         turn.safety_stops += 1;
         if turn.safety_stops == 1 {
             let content =
@@ -257,7 +257,7 @@ impl Agent {
     }
 
     /// Puts in the user lines that came during the turn.
-    pub(super) fn take_injected(&mut self, turn: &mut Turn) {
+    pub(super) fn take_injected(&mut self, turn: &mut Exchange) {
         let (lines, others) =
             std::mem::take(&mut self.queue).into_iter().partition(|waiting| waiting.origin.is_none());
         self.queue = others;
@@ -273,17 +273,17 @@ impl Agent {
     }
 
     /// Ends what an interrupt stopped.
-    fn interrupted(&mut self, turn: &mut Turn, by_signal: bool) -> Ending {
+    fn interrupted(&mut self, turn: &mut Exchange, by_signal: bool) -> ExchangeEnd {
         let in_tools = !turn.pending.is_empty();
         for (index, call) in turn.pending.clone().iter().enumerate() {
             let running = if index == 0 && !by_signal { REJECTED_RUNNING } else { "" };
             let mut outcome = Outcome::bad(format!("{REJECTED}{running}"));
             outcome.detail = json!("User rejected tool use");
-            self.tell_outcome(turn, call, &outcome, json!({"non_execution_kind": "user-rejected"}));
+            self.emit_outcome(turn, call, &outcome, json!({"non_execution_kind": "user-rejected"}));
         }
         if in_tools {
             self.put_user(turn, "[Request interrupted by user for tool use]", json!({}));
-            return Ending::Aborted("aborted_tools");
+            return ExchangeEnd::Aborted("aborted_tools");
         }
         let cut = turn.cut.take();
         if let Some(message) = &cut {
@@ -293,7 +293,7 @@ impl Agent {
         if let Some(message) = &cut {
             self.close_interrupted(message);
         }
-        Ending::Aborted("aborted_streaming")
+        ExchangeEnd::Aborted("aborted_streaming")
     }
 
     /// Keeps what had arrived of an interrupted message, and its cost as an estimate.
@@ -320,17 +320,17 @@ impl Agent {
     }
 
     /// The process is about to end on a signal: a running command, killed with it, still gets its result.
-    fn killed(&mut self, turn: &mut Turn) {
+    fn killed(&mut self, turn: &mut Exchange) {
         if let Some(call) = turn.pending.first().cloned() {
             let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
             let meta = json!({"permission_decision": accepted});
-            self.tell_outcome(turn, &call, &Outcome::bad("Exit code 137"), meta);
+            self.emit_outcome(turn, &call, &Outcome::bad("Exit code 137"), meta);
         }
     }
 }
 
-impl Turn {
-    fn new(waiting: &Waiting) -> Self {
+impl Exchange {
+    fn new(waiting: &QueuedPrompt) -> Self {
         Self {
             started: Instant::now(),
             origin: waiting.origin.clone(),
@@ -339,7 +339,7 @@ impl Turn {
             usage: Tokens::default(),
             denials: Vec::new(),
             stop_reason: None,
-            begun: Vec::new(),
+            started_at: Vec::new(),
             cut: None,
             lost_in_stream: false,
             safety_stops: 0,

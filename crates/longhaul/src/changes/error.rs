@@ -1,6 +1,6 @@
 //! Why a workspace is not recorded, or cannot be compared.
 
-use longhaul_store::{StoreError, Unrecorded};
+use longhaul_store::{StoreError, UnrecordedReason};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -13,10 +13,10 @@ pub enum ChangesError {
     Store(#[from] StoreError),
     /// There is nothing to compare, for this reason.
     #[error("its workspace is not recorded")]
-    Unrecorded(Unrecorded),
+    Unrecorded(UnrecordedReason),
     /// The workspace is not where it was, or is in no repository any more.
     #[error("its workspace {} is not in a git repository any more", .0.display())]
-    Gone(PathBuf),
+    WorkspaceMoved(PathBuf),
     /// Git cannot be started.
     #[error("start git: {0}")]
     NoGit(io::Error),
@@ -47,14 +47,14 @@ impl ChangesError {
     }
 
     /// The same as it is recorded: in a closed word, and in git's own.
-    pub(super) fn told(&self) -> (Unrecorded, Option<String>) {
+    pub(super) fn describe(&self) -> (UnrecordedReason, Option<String>) {
         match self {
             ChangesError::Unrecorded(why) => (*why, None),
-            ChangesError::Gone(_) => (Unrecorded::NotInGit, None),
-            ChangesError::NoGit(_) => (Unrecorded::NoGit, None),
-            ChangesError::Git { .. } => (Unrecorded::GitFailed, Some(self.to_string())),
+            ChangesError::WorkspaceMoved(_) => (UnrecordedReason::NotInGit, None),
+            ChangesError::NoGit(_) => (UnrecordedReason::NoGit, None),
+            ChangesError::Git { .. } => (UnrecordedReason::GitFailed, Some(self.to_string())),
             ChangesError::Store(_) | ChangesError::Io { .. } => {
-                (Unrecorded::NotWritten, Some(self.to_string()))
+                (UnrecordedReason::NotWritten, Some(self.to_string()))
             }
         }
     }

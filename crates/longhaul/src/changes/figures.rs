@@ -1,9 +1,9 @@
 //! What differs between two states, file by file and in figures.
 
 use super::ChangesError;
-use super::ours::Ours;
+use super::ours::ScratchRepo;
 use super::state::pathspecs;
-use longhaul_store::{ChangedFigures, OsText, WorkspaceState};
+use longhaul_store::{DiffStat, OsText, WorkspaceState};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -15,7 +15,7 @@ pub struct ChangedFile {
     /// Its path from the top of the repository on.
     pub path: OsText,
     /// What became of it.
-    pub status: ChangedHow,
+    pub status: ChangeKind,
     /// What it was called before, if that was otherwise.
     pub from: Option<OsText>,
     /// Lines that came; nothing for one that is no text.
@@ -30,7 +30,7 @@ pub struct ChangedFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum ChangedHow {
+pub enum ChangeKind {
     /// It was not there.
     Added,
     /// Its content, its mode or its kind is another.
@@ -48,7 +48,7 @@ pub(super) fn between(
     paths: &[OsString],
 ) -> [Vec<OsString>; 2] {
     let trees = [began, ended].map(|state| OsString::from(state.tree.clone().unwrap_or_default()));
-    let left_out: Vec<_> = began.left_out.iter().chain(&ended.left_out).map(OsText::as_path).collect();
+    let left_out: Vec<_> = began.omitted.iter().chain(&ended.omitted).map(OsText::as_path).collect();
     let excluded = pathspecs(&left_out);
     // Excluded alone is excluded from everything.
     let paths = if paths.is_empty() { vec![OsString::from(".")] } else { paths.to_vec() };
@@ -64,7 +64,7 @@ pub(super) const COMPARE: [&str; 6] =
 /// # Errors
 /// If git cannot compare them.
 pub(super) async fn figures(
-    ours: &Ours,
+    ours: &ScratchRepo,
     began: &WorkspaceState,
     ended: &WorkspaceState,
     paths: &[OsString],
@@ -80,8 +80,8 @@ pub(super) async fn figures(
 }
 
 /// All of that added up.
-pub(super) fn sum(files: &[ChangedFile]) -> ChangedFigures {
-    ChangedFigures {
+pub(super) fn sum(files: &[ChangedFile]) -> DiffStat {
+    DiffStat {
         files: files.len() as u64,
         insertions: files.iter().filter_map(|file| file.insertions).sum(),
         deletions: files.iter().filter_map(|file| file.deletions).sum(),
@@ -97,10 +97,10 @@ fn parsed(listed: &[u8]) -> Option<Vec<ChangedFile>> {
         let how = raw.rsplit(|byte| *byte == b' ').next()?.first()?;
         let first = path(parts.next())?;
         let (status, from, path) = match how {
-            b'A' => (ChangedHow::Added, None, first),
-            b'D' => (ChangedHow::Deleted, None, first),
-            b'M' | b'T' => (ChangedHow::Modified, None, first),
-            b'R' => (ChangedHow::Renamed, Some(first), path(parts.next())?),
+            b'A' => (ChangeKind::Added, None, first),
+            b'D' => (ChangeKind::Deleted, None, first),
+            b'M' | b'T' => (ChangeKind::Modified, None, first),
+            b'R' => (ChangeKind::Renamed, Some(first), path(parts.next())?),
             _ => return None,
         };
         files.push(ChangedFile { path, status, from, insertions: None, deletions: None, binary: true });
@@ -120,7 +120,7 @@ fn parsed(listed: &[u8]) -> Option<Vec<ChangedFile>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChangedHow, parsed, sum};
+    use super::{ChangeKind, parsed, sum};
 
     #[test]
     fn what_git_lists_is_read() {
@@ -134,9 +134,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                (ChangedHow::Modified, Some(3), Some(1), false, false),
-                (ChangedHow::Renamed, Some(0), Some(2), false, true),
-                (ChangedHow::Added, None, None, true, false),
+                (ChangeKind::Modified, Some(3), Some(1), false, false),
+                (ChangeKind::Renamed, Some(0), Some(2), false, true),
+                (ChangeKind::Added, None, None, true, false),
             ]
         );
         let all = sum(&files);

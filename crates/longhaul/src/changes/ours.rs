@@ -3,28 +3,28 @@
 
 use super::ChangesError;
 use super::git::Git;
-use super::repository::Repository;
+use super::repository::UserRepo;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Such a repository.
-pub(super) struct Ours {
+pub(super) struct ScratchRepo {
     pub(super) git: Git,
     objects: PathBuf,
 }
 
-impl Ours {
+impl ScratchRepo {
     /// Makes one in the empty directory `scratch`. It also has what is in these directories of objects.
     ///
     /// # Errors
     /// If `scratch` cannot be written, or the repository cannot be read.
     pub(super) fn make(
         scratch: &Path,
-        repository: &Repository,
+        repository: &UserRepo,
         borrowed: &[&Path],
-    ) -> Result<Ours, ChangesError> {
+    ) -> Result<ScratchRepo, ChangesError> {
         let objects = scratch.join("objects");
         // As `git init` lays it out (gitrepository-layout), without starting one.
         for dir in [objects.join("info"), scratch.join("refs"), scratch.join("info")] {
@@ -50,7 +50,7 @@ impl Ours {
             // These name the user's own programs, which are not needed for a look.
             .with("GIT_CONFIG_GLOBAL", "/dev/null")
             .with("GIT_CONFIG_NOSYSTEM", "1");
-        Ok(Ours { git, objects })
+        Ok(ScratchRepo { git, objects })
     }
 
     /// The objects that were written into it; nothing if none were.

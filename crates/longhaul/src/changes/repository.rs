@@ -4,7 +4,7 @@
 use super::ChangesError;
 use super::git::Git;
 use crate::moving::NO_REPOSITORY;
-use longhaul_store::Unrecorded;
+use longhaul_store::UnrecordedReason;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
@@ -15,7 +15,7 @@ const SETTINGS: &str = r"^core\.(autocrlf|eol|filemode|ignorecase|symlinks|preco
 
 /// Where a workspace is in git.
 #[derive(Debug)]
-pub(super) struct Repository {
+pub(super) struct UserRepo {
     /// The directory that the agent works in, links resolved.
     pub(super) cwd: PathBuf,
     /// The top of its files.
@@ -34,13 +34,13 @@ pub(super) struct Repository {
     pub(super) settings: Vec<OsString>,
 }
 
-impl Repository {
+impl UserRepo {
     /// The repository that has `cwd` among its files.
     ///
     /// # Errors
     /// If there is none, or if git cannot work with it.
-    pub(super) async fn of(cwd: &Path) -> Result<Repository, ChangesError> {
-        let none = || ChangesError::Unrecorded(Unrecorded::NotInGit);
+    pub(super) async fn new(cwd: &Path) -> Result<UserRepo, ChangesError> {
+        let none = || ChangesError::Unrecorded(UnrecordedReason::NotInGit);
         let cwd = fs::canonicalize(cwd).map_err(|_| none())?;
         // Without any, git need not be installed.
         if !cwd.ancestors().any(|dir| dir.join(".git").exists()) {
@@ -49,7 +49,7 @@ impl Repository {
         let git = Git::at(&cwd);
         let (looked, set) =
             tokio::join!(look(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
-        let Looked { paths, object_format, head, branch } = looked.map_err(|error| match error {
+        let RepoPaths { paths, object_format, head, branch } = looked.map_err(|error| match error {
             ChangesError::Git { said, .. } if said.starts_with(NO_REPOSITORY) => none(),
             error => error,
         })?;
@@ -58,19 +58,19 @@ impl Repository {
             return Err(none());
         }
         let settings = settings(&set?.unwrap_or_default());
-        Ok(Repository { cwd, top, object_format, index, objects, exclude, shallow, head, branch, settings })
+        Ok(UserRepo { cwd, top, object_format, index, objects, exclude, shallow, head, branch, settings })
     }
 }
 
 /// What one call tells.
-struct Looked {
+struct RepoPaths {
     paths: [PathBuf; 5],
     object_format: String,
     head: Option<String>,
     branch: Option<String>,
 }
 
-async fn look(git: &Git) -> Result<Looked, ChangesError> {
+async fn look(git: &Git) -> Result<RepoPaths, ChangesError> {
     const PLACES: [&str; 12] = [
         "rev-parse",
         "--path-format=absolute",
@@ -109,7 +109,7 @@ async fn look(git: &Git) -> Result<Looked, ChangesError> {
     } else {
         (None, git.ask(&["symbolic-ref", "--quiet", "HEAD"]).await?.map(|line| text(line.trim_ascii_end())))
     };
-    Ok(Looked {
+    Ok(RepoPaths {
         paths: [lines[0], lines[1], lines[2], lines[3], lines[4]].map(path),
         object_format: text(lines[5]),
         head,

@@ -2,10 +2,10 @@
 //! is read, and of that no more than anybody would want to see.
 
 use super::ChangesError;
-use super::ours::Ours;
-use super::repository::Repository;
+use super::ours::ScratchRepo;
+use super::repository::UserRepo;
 use longhaul_core::Moment;
-use longhaul_store::{OsText, Unrecorded, WorkspaceState};
+use longhaul_store::{OsText, UnrecordedReason, WorkspaceState};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -27,8 +27,8 @@ const LEFT_OUT_MAX: usize = 100;
 /// # Errors
 /// If git cannot, or if there is more to take in than that.
 pub(super) async fn take(
-    repository: &Repository,
-    ours: &Ours,
+    repository: &UserRepo,
+    ours: &ScratchRepo,
     excluded: &[PathBuf],
     at: Moment,
 ) -> Result<WorkspaceState, ChangesError> {
@@ -42,7 +42,7 @@ pub(super) async fn take(
     .concat();
     let (changed, added) = tokio::try_join!(git.call(&changed), git.call(&added))?;
     let uncommitted: BTreeSet<&[u8]> = paths(&changed).chain(paths(&added)).collect();
-    let Sorted { gone, taken, left_out } = sort_out(&repository.top, &uncommitted)?;
+    let ClassifiedPaths { gone, taken, left_out } = sort_out(&repository.top, &uncommitted)?;
     // First what is gone: something else may have its name now, or that of a directory above.
     if !gone.is_empty() {
         git.feed(&["update-index", "-z", "--force-remove", "--stdin"], &gone).await?;
@@ -57,37 +57,37 @@ pub(super) async fn take(
         head: repository.head.clone(),
         branch: repository.branch.clone(),
         tree: Some(String::from_utf8_lossy(tree.trim_ascii_end()).into_owned()),
-        left_out,
+        omitted: left_out,
         unrecorded: None,
-        said: None,
+        git_error: None,
     })
 }
 
 /// What is not there any more and what is read, each path with a zero byte behind it; and what is not read.
 #[derive(Default)]
-struct Sorted {
+struct ClassifiedPaths {
     gone: Vec<u8>,
     taken: Vec<u8>,
     left_out: Vec<OsText>,
 }
 
-fn sort_out(top: &Path, uncommitted: &BTreeSet<&[u8]>) -> Result<Sorted, ChangesError> {
-    let too_much = || ChangesError::Unrecorded(Unrecorded::TooMuch);
+fn sort_out(top: &Path, uncommitted: &BTreeSet<&[u8]>) -> Result<ClassifiedPaths, ChangesError> {
+    let too_much = || ChangesError::Unrecorded(UnrecordedReason::TooMuch);
     if uncommitted.len() > FILES_MAX {
         return Err(too_much());
     }
-    let mut found: Vec<(Found, &[u8])> = uncommitted.iter().map(|path| (look(top, path), *path)).collect();
+    let mut found: Vec<(FileState, &[u8])> = uncommitted.iter().map(|path| (look(top, path), *path)).collect();
     // The smallest first: of too much, what is largest is left out.
     found.sort_by_key(|(found, _)| *found);
-    let (mut sorted, mut bytes) = (Sorted::default(), 0);
+    let (mut sorted, mut bytes) = (ClassifiedPaths::default(), 0);
     for (found, path) in found {
         let to = match found {
-            Found::Gone => &mut sorted.gone,
-            Found::Bytes(size) if size <= FILE_BYTES_MAX && bytes + size <= ALL_BYTES_MAX => {
+            FileState::Gone => &mut sorted.gone,
+            FileState::Bytes(size) if size <= FILE_BYTES_MAX && bytes + size <= ALL_BYTES_MAX => {
                 bytes += size;
                 &mut sorted.taken
             }
-            Found::Bytes(_) | Found::Unreadable => {
+            FileState::Bytes(_) | FileState::Unreadable => {
                 sorted.left_out.push(OsString::from_vec(path.to_vec()).into());
                 continue;
             }
@@ -100,7 +100,7 @@ fn sort_out(top: &Path, uncommitted: &BTreeSet<&[u8]>) -> Result<Sorted, Changes
 
 /// What there is of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Found {
+enum FileState {
     /// Nothing any more.
     Gone,
     /// So much to read.
@@ -109,28 +109,28 @@ enum Found {
     Unreadable,
 }
 
-fn look(top: &Path, path: &[u8]) -> Found {
+fn look(top: &Path, path: &[u8]) -> FileState {
     // A repository that git does not know of.
     if path.ends_with(b"/") {
-        return Found::Unreadable;
+        return FileState::Unreadable;
     }
     let path = Path::new(OsStr::from_bytes(path));
     // What a link above leads to is somewhere else.
     let above = path.ancestors().skip(1).filter(|dir| dir.iter().next().is_some());
     if above.into_iter().any(|dir| top.join(dir).is_symlink()) {
-        return Found::Gone;
+        return FileState::Gone;
     }
     let path = top.join(path);
     match fs::symlink_metadata(&path) {
         Ok(found) if found.is_file() => {
-            File::open(&path).map_or(Found::Unreadable, |_| Found::Bytes(found.len()))
+            File::open(&path).map_or(FileState::Unreadable, |_| FileState::Bytes(found.len()))
         }
-        Ok(found) if found.is_symlink() || found.is_dir() => Found::Bytes(0),
-        Ok(_) => Found::Unreadable,
+        Ok(found) if found.is_symlink() || found.is_dir() => FileState::Bytes(0),
+        Ok(_) => FileState::Unreadable,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            Found::Gone
+            FileState::Gone
         }
-        Err(_) => Found::Unreadable,
+        Err(_) => FileState::Unreadable,
     }
 }
 

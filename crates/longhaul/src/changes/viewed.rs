@@ -2,39 +2,39 @@
 //! Nothing is changed by it, neither the run nor the workspace.
 
 use super::figures::{self, COMPARE, ChangedFile, between};
-use super::ours::Ours;
-use super::repository::Repository;
+use super::ours::ScratchRepo;
+use super::repository::UserRepo;
 use super::{ChangesError, excluded, state};
-use crate::live::Clock;
+use crate::live::LiveClock;
 use longhaul_core::Run;
-use longhaul_store::{ChangedFigures, Home, Journal, RunDir, StateOf, Unrecorded, WorkspaceState};
+use longhaul_store::{DiffStat, Home, Journal, RunDir, RunBoundary, UnrecordedReason, WorkspaceState};
 use std::ffi::OsString;
 use tempfile::TempDir;
 
 /// What a run changed.
-pub struct Viewed {
+pub struct WorkspaceDiff {
     /// Before anything of the run was started.
     pub from: WorkspaceState,
     /// When it was over, or now.
     pub to: WorkspaceState,
     /// Why that is now; nothing if it is not.
-    pub now: Option<WhyNow>,
+    pub now: Option<LiveReason>,
     /// What differs in between.
     pub files: Vec<ChangedFile>,
     /// The commits that came, the oldest first; nothing if the history is another one, or is not there any more.
     pub commits: Option<Vec<Commit>>,
-    ours: Ours,
+    ours: ScratchRepo,
     paths: Vec<OsString>,
     _scratch: TempDir,
 }
 
 /// Why a run is compared with its workspace as it is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhyNow {
+pub enum LiveReason {
     /// It is not over.
-    GoesOn,
+    NotFinished,
     /// It is over, and its end could not be recorded, for this reason.
-    Unrecorded(Option<Unrecorded>),
+    Unrecorded(Option<UnrecordedReason>),
 }
 
 /// A commit.
@@ -49,7 +49,7 @@ pub struct Commit {
 
 /// How changes are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum DiffFormat {
     /// As a patch.
     Patch {
         /// Whether it also has files that are no text, so that it can be applied.
@@ -70,42 +70,42 @@ pub enum Form {
 /// # Errors
 /// If the run's files cannot be read; if its beginning is not recorded ([`ChangesError::Unrecorded`]); if the workspace is in
 /// no repository any more, or git cannot compare.
-pub async fn view(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Viewed, ChangesError> {
+pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<WorkspaceDiff, ChangesError> {
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
     let record = dir.changes()?.filter(|record| {
-        record.began.is_sound() && record.ended.as_ref().is_none_or(|ended| ended.state.is_sound())
+        record.start.is_valid() && record.end.as_ref().is_none_or(|ended| ended.state.is_valid())
     });
-    let record = record.ok_or(ChangesError::Unrecorded(Unrecorded::NotWritten))?;
-    if record.began.tree.is_none() {
-        return Err(ChangesError::Unrecorded(record.began.unrecorded.unwrap_or(Unrecorded::NotWritten)));
+    let record = record.ok_or(ChangesError::Unrecorded(UnrecordedReason::NotWritten))?;
+    if record.start.tree.is_none() {
+        return Err(ChangesError::Unrecorded(record.start.unrecorded.unwrap_or(UnrecordedReason::NotWritten)));
     }
     let cwd = dir.plan()?.cwd;
-    let repository = Repository::of(cwd.as_path()).await.map_err(|error| match error {
-        ChangesError::Unrecorded(_) => ChangesError::Gone(cwd.as_path().to_owned()),
+    let repository = UserRepo::new(cwd.as_path()).await.map_err(|error| match error {
+        ChangesError::Unrecorded(_) => ChangesError::WorkspaceMoved(cwd.as_path().to_owned()),
         error => error,
     })?;
     let scratch = tempfile::tempdir().map_err(ChangesError::io("write", &std::env::temp_dir()))?;
-    let kept = [StateOf::Beginning, StateOf::End].map(|of| dir.objects_path(of));
-    let ours = Ours::make(scratch.path(), &repository, &[&kept[0], &kept[1]])?;
+    let kept = [RunBoundary::Start, RunBoundary::End].map(|of| dir.objects_path(of));
+    let ours = ScratchRepo::make(scratch.path(), &repository, &[&kept[0], &kept[1]])?;
     let is_over = run.state().outcome().is_some();
-    let (to, now) = match record.end(run.state().reopened).filter(|_| is_over) {
+    let (to, now) = match record.end(run.state().reopen_count).filter(|_| is_over) {
         Some(ended) => (ended.state.clone(), None),
         None => {
             let excluded = excluded(home, dir, &repository)?;
-            let now = state::take(&repository, &ours, &excluded, Clock::new().now().at).await?;
-            let unrecorded = record.ended.as_ref().and_then(|ended| ended.state.unrecorded);
-            (now, Some(if is_over { WhyNow::Unrecorded(unrecorded) } else { WhyNow::GoesOn }))
+            let now = state::take(&repository, &ours, &excluded, LiveClock::new().now().at).await?;
+            let unrecorded = record.end.as_ref().and_then(|ended| ended.state.unrecorded);
+            (now, Some(if is_over { LiveReason::Unrecorded(unrecorded) } else { LiveReason::NotFinished }))
         }
     };
-    let files = figures::figures(&ours, &record.began, &to, &paths).await?;
-    let commits = commits(&ours, record.began.head.as_deref(), to.head.as_deref()).await;
-    Ok(Viewed { from: record.began, to, now, files, commits, ours, paths, _scratch: scratch })
+    let files = figures::figures(&ours, &record.start, &to, &paths).await?;
+    let commits = commits(&ours, record.start.head.as_deref(), to.head.as_deref()).await;
+    Ok(WorkspaceDiff { from: record.start, to, now, files, commits, ours, paths, _scratch: scratch })
 }
 
-impl Viewed {
+impl WorkspaceDiff {
     /// All of it in figures.
-    pub fn figures(&self) -> ChangedFigures {
+    pub fn figures(&self) -> DiffStat {
         figures::sum(&self.files)
     }
 
@@ -113,12 +113,12 @@ impl Viewed {
     ///
     /// # Errors
     /// If an object is not there any more.
-    pub async fn printed(&self, form: Form) -> Result<Vec<u8>, ChangesError> {
+    pub async fn printed(&self, form: DiffFormat) -> Result<Vec<u8>, ChangesError> {
         let form = match form {
-            Form::Patch { binary: false } => "--patch".to_owned(),
-            Form::Patch { binary: true } => "--binary".to_owned(),
-            Form::Stat { width } => format!("--stat={width}"),
-            Form::NameOnly => "--name-only".to_owned(),
+            DiffFormat::Patch { binary: false } => "--patch".to_owned(),
+            DiffFormat::Patch { binary: true } => "--binary".to_owned(),
+            DiffFormat::Stat { width } => format!("--stat={width}"),
+            DiffFormat::NameOnly => "--name-only".to_owned(),
         };
         let [trees, paths] = between(&self.from, &self.to, &self.paths);
         let how = COMPARE.iter().map(OsString::from).chain([form.into()]);
@@ -128,7 +128,7 @@ impl Viewed {
 }
 
 /// The commits between the two; nothing if the second does not follow the first, or if git does not have them.
-async fn commits(ours: &Ours, began: Option<&str>, ended: Option<&str>) -> Option<Vec<Commit>> {
+async fn commits(ours: &ScratchRepo, began: Option<&str>, ended: Option<&str>) -> Option<Vec<Commit>> {
     let git = &ours.git;
     let range = match (began, ended) {
         (began, ended) if began == ended => return Some(Vec::new()),

@@ -19,7 +19,7 @@ pub(super) struct Secrets {
 
 impl Secrets {
     /// Those that an agent is started with.
-    pub(super) fn of(environment: &Environment) -> Secrets {
+    pub(super) fn new(environment: &Environment) -> Secrets {
         let ours = env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Secrets::among(ours.chain(environment.set.clone()))

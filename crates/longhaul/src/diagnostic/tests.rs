@@ -4,9 +4,9 @@ use super::{Diagnostic, end_of};
 use crate::Environment;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    Evidence, Exit, Fault, Found, Moment, Next, Outcome, OutcomeKind, Posture, Questions, Record, Remedy,
-    Run, Say, SessionId, SessionPlan, Signs, Silence, Span, SpawnPlan, Step, StopLevel, StopWhy, Tally,
-    TurnResult,
+    Evidence, Exit, Fault, FoundAttempt, Moment, AfterAttempt, Outcome, OutcomeKind, ProcessState, Questions, Record, Remedy,
+    Run, PromptKind, SessionId, SessionPlan, ProcessActivity, StallReport, Span, AttemptPlan, Step, StopLevel, StopCause, Usage,
+    AgentResult,
 };
 use longhaul_store::{AttemptExit, RunDir};
 use std::fs;
@@ -46,7 +46,7 @@ impl Place {
             run.apply(record);
             diagnostic.stepped(&run, AT, &Step { records: vec![record.clone()], actions: Vec::new() }, None);
         }
-        diagnostic.recovered(&run, AT, &Found::Gone(Evidence::of_exit(Exit::Unseen)));
+        diagnostic.recovered(&run, AT, &FoundAttempt::Ended(Evidence::of_exit(Exit::Unobserved)));
         let hidden = self.0.path().display().to_string();
         Texts {
             in_run: texts(&dir.diagnostic_path(), &hidden),
@@ -76,34 +76,34 @@ fn texts(dir: &Path, hidden: &str) -> Vec<(String, String)> {
     texts
 }
 
-fn plan(attempt: u32) -> SpawnPlan {
+fn plan(attempt: u32) -> AttemptPlan {
     let session = SessionPlan::New(SessionId::from("s1"));
-    SpawnPlan::new(attempt, session, Say::Task)
+    AttemptPlan::new(attempt, session, PromptKind::Task)
 }
 
 fn stalled_and_waiting() -> Vec<Record> {
-    let signs = Signs { agent: Posture::Idle, connections: 1, others: 0, busy: 0 };
+    let signs = ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
     let silence =
-        Silence { unheard: Span::from_mins(7), unfinished: Span::from_mins(7), tools: 0, signs: Some(signs) };
-    let next = Next::Attempt { at: AT + Span::from_secs(9), remedy: Remedy::Resume, plan: plan(2) };
+        StallReport { silent_for: Span::from_mins(7), no_progress_for: Span::from_mins(7), open_tools: 0, processes: Some(signs) };
+    let next = AfterAttempt::Attempt { at: AT + Span::from_secs(9), remedy: Remedy::Resume, plan: plan(2) };
     vec![
         Record::RunStarted { at: AT },
         Record::AttemptStarted { at: AT, plan: plan(1) },
-        Record::StopOrdered { at: AT, why: StopWhy::Stalled, level: StopLevel::Term, silence: Some(silence) },
+        Record::StopOrdered { at: AT, cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(silence) },
         Record::AttemptEnded {
             at: AT,
             fault: Some(Fault::Stalled),
-            tally: Tally::default(),
-            result: Some(TurnResult::COMPLETED),
-            denied: 2,
+            usage: Usage::default(),
+            result: Some(AgentResult::COMPLETED),
+            denied_calls: 2,
             questions: Questions::default(),
             background: 0,
             continuity: None,
             evidence: None,
             next,
         },
-        Record::Swept { at: AT, ended: 0 },
-        Record::RunFinished { at: AT, outcome: Outcome::by_fault(OutcomeKind::Failed, Fault::Stalled) },
+        Record::Swept { at: AT, stopped_processes: 0 },
+        Record::RunFinished { at: AT, outcome: Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled) },
     ]
 }
 
@@ -257,7 +257,7 @@ fn a_project_asks_by_a_file_and_has_the_same_texts() {
 fn events_of_one_second_stay_apart() {
     let place = Place::new();
     let records =
-        [Record::Downtime { span: Span::from_mins(1) }, Record::Downtime { span: Span::from_mins(2) }];
+        [Record::Downtime { duration: Span::from_mins(1) }, Record::Downtime { duration: Span::from_mins(2) }];
     let names: Vec<String> = place.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["downtime.txt", "downtime_2.txt", "recovered.txt"]);
 }

@@ -2,8 +2,8 @@ use super::drive;
 use crate::World;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    Action, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, Proc, Record, Run, SessionId,
-    SessionPlan, TurnResult,
+    Action, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, ProcessId, Record, Run, SessionId,
+    SessionPlan, AgentResult,
 };
 use std::collections::VecDeque;
 
@@ -40,13 +40,13 @@ impl World for Paper {
 }
 
 fn check(appends: u32, ended: Result<Outcome, String>, log: Expect) {
-    let done = Evidence { result: Some(TurnResult::COMPLETED), ..Evidence::of_exit(Exit::Code(0)) };
+    let done = Evidence { result: Some(AgentResult::COMPLETED), ..Evidence::of_exit(Exit::Code(0)) };
     let events = VecDeque::from([
-        Event::Spawned(Proc { pid: 1, start_ticks: 1 }),
+        Event::Spawned(ProcessId { pid: 1, start_ticks: 1 }),
         Event::Noticed(Notice::SessionOpened(SessionId::from("s"))),
-        Event::Noticed(Notice::Stirred),
-        Event::Noticed(Notice::TurnEnded(TurnResult::COMPLETED)),
-        Event::Noticed(Notice::Idled),
+        Event::Noticed(Notice::Activity),
+        Event::Noticed(Notice::ExchangeEnded(AgentResult::COMPLETED)),
+        Event::Noticed(Notice::Idle),
         Event::Exited(done),
         Event::Swept(0),
     ]);

@@ -7,16 +7,16 @@ use std::os::fd::OwnedFd;
 use tokio::io::unix::AsyncFd;
 
 /// A process that somebody else started. Its number cannot be taken by another one while we hold this.
-pub(crate) struct Adopted(AsyncFd<OwnedFd>);
+pub(crate) struct AdoptedProcess(AsyncFd<OwnedFd>);
 
-impl Adopted {
-    pub(crate) fn new(pid: Pid) -> io::Result<Adopted> {
-        Adopted::of(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
+impl AdoptedProcess {
+    pub(crate) fn new(pid: Pid) -> io::Result<AdoptedProcess> {
+        AdoptedProcess::from_handle(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
     }
 
     /// The process of this handle.
-    pub(crate) fn of(process: OwnedFd) -> io::Result<Adopted> {
-        readable(process).map(Adopted)
+    pub(crate) fn from_handle(process: OwnedFd) -> io::Result<AdoptedProcess> {
+        readable(process).map(AdoptedProcess)
     }
 
     /// Returns when the process is gone.

@@ -1,11 +1,11 @@
 //! One agent process: started into files and a process group of its own, told things over a pipe,
 //! stopped with signals.
 
-use super::adopted::Adopted;
-use super::mark::{MARK_VARIABLE, Mark, RUN_VARIABLE};
+use super::adopted::AdoptedProcess;
+use super::mark::{MARK_VARIABLE, RunMarker, RUN_VARIABLE};
 use crate::Environment;
 use longhaul_agent::Invocation;
-use longhaul_core::{Exit, Proc, SpawnError, StopLevel};
+use longhaul_core::{Exit, ProcessId, SpawnError, StopLevel};
 use longhaul_store::{Argv, EnvNames};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -23,7 +23,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
 /// Everything that is needed to start one process.
-pub(crate) struct Launch {
+pub(crate) struct LaunchSpec {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<OsString>,
     pub(crate) cwd: PathBuf,
@@ -33,28 +33,28 @@ pub(crate) struct Launch {
     pub(crate) stdout: File,
     pub(crate) stderr: File,
     /// Where its input outlives us; a pipe if nowhere.
-    pub(crate) input: Option<Input>,
+    pub(crate) input: Option<InputFifo>,
 }
 
 /// An input that outlives its writer: a FIFO that the agent itself holds open.
-pub(crate) struct Input {
+pub(crate) struct InputFifo {
     /// The agent's end.
     pub(crate) end: File,
     pub(crate) path: PathBuf,
 }
 
-impl Launch {
+impl LaunchSpec {
     /// What a dialect asks for, in this environment and with the run's mark, with these files for what it says.
-    pub(crate) fn of(
+    pub(crate) fn new(
         invocation: &Invocation,
         environment: &Environment,
-        mark: &Mark,
+        mark: &RunMarker,
         (stdout, stderr): (File, File),
-    ) -> Launch {
+    ) -> LaunchSpec {
         let mut env_set = environment.set.clone();
         env_set.extend(invocation.env_set.iter().cloned());
         env_set.extend(mark.variables().into_iter().map(|(name, value)| (name.to_owned(), value)));
-        Launch {
+        LaunchSpec {
             program: invocation.program.clone(),
             args: invocation.args.iter().map(Into::into).collect(),
             cwd: invocation.cwd.clone(),
@@ -68,7 +68,7 @@ impl Launch {
     }
 
     /// The same apart from the run: no sweep of it ends this process. It still belongs to the runs around it.
-    pub(crate) fn unmarked(mut self) -> Launch {
+    pub(crate) fn unmarked(mut self) -> LaunchSpec {
         self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARK_VARIABLE);
         self
     }
@@ -86,34 +86,34 @@ impl Launch {
 }
 
 /// A live agent process.
-pub(crate) struct Agent {
+pub(crate) struct AgentProcess {
     process: Process,
     pid: Pid,
     /// To the one writer of its standard input; dropped, the input ends once all is written.
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
     /// Whether its input outlives us: then it is told to leave.
-    outlives: bool,
+    input_outlives_supervisor: bool,
 }
 
 enum Process {
     /// We started it.
-    Ours(Child),
+    Child(Child),
     /// Another supervisor did, and died.
-    Adopted(Adopted),
+    Adopted(AdoptedProcess),
 }
 
-impl Agent {
+impl AgentProcess {
     /// Takes over a process that a dead supervisor started. Its input has ended with that supervisor, unless
     /// it is this FIFO.
-    pub(crate) fn adopt(proc: Proc, input: &Path) -> io::Result<Agent> {
+    pub(crate) fn adopt(proc: ProcessId, input: &Path) -> io::Result<AgentProcess> {
         let pid = Pid::from_raw(proc.pid as i32).ok_or(io::ErrorKind::NotFound)?;
-        let process = Process::Adopted(Adopted::new(pid)?);
+        let process = Process::Adopted(AdoptedProcess::new(pid)?);
         let input = open_input(input).ok().map(|input| writer(input, Vec::new()));
-        Ok(Agent { process, pid, outlives: input.is_some(), input })
+        Ok(AgentProcess { process, pid, input_outlives_supervisor: input.is_some(), input })
     }
 
     /// Starts the process, with `first` on its standard input.
-    pub(crate) fn start(launch: Launch, first: Vec<u8>) -> Result<(Agent, Proc), (SpawnError, io::Error)> {
+    pub(crate) fn start(launch: LaunchSpec, first: Vec<u8>) -> Result<(AgentProcess, ProcessId), (SpawnError, io::Error)> {
         let mut command = Command::new(&launch.program);
         if launch.env_clear {
             command.env_clear();
@@ -145,16 +145,16 @@ impl Agent {
             Ok((fifo, rest)) => Some(writer(fifo, rest)),
             Err(first) => child.stdin.take().map(|pipe| writer(pipe, first)),
         };
-        let proc = Proc { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
-        Ok((Agent { process: Process::Ours(child), pid, input, outlives }, proc))
+        let proc = ProcessId { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
+        Ok((AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor: outlives }, proc))
     }
 
     /// Asks the agent to end its turn with a result: by this line, or by SIGINT where nobody holds its
     /// input any more, which has the same effect (2.1.330).
     pub(crate) fn interrupt(&self, line: Vec<u8>) {
         match self.process {
-            Process::Ours(_) => self.say(line),
-            Process::Adopted(_) if self.outlives => self.say(line),
+            Process::Child(_) => self.say(line),
+            Process::Adopted(_) if self.input_outlives_supervisor => self.say(line),
             Process::Adopted(_) => {
                 // One that is gone needs no interrupt.
                 let _ = kill_process(self.pid, Signal::INT);
@@ -173,7 +173,7 @@ impl Agent {
     /// Ends the agent's input once everything said is written. One that outlives us cannot end: the agent is told
     /// to leave by this line.
     pub(crate) fn end_input(&mut self, leave: Vec<u8>) {
-        if self.outlives {
+        if self.input_outlives_supervisor {
             self.say(leave);
         } else {
             self.input = None;
@@ -194,9 +194,9 @@ impl Agent {
     /// Waits for the process to end.
     pub(crate) async fn exited(&mut self) -> io::Result<Exit> {
         match &mut self.process {
-            Process::Ours(child) => child.wait().await.map(exit),
+            Process::Child(child) => child.wait().await.map(exit),
             // Only a parent learns how.
-            Process::Adopted(adopted) => adopted.gone().await.map(|()| Exit::Unseen),
+            Process::Adopted(adopted) => adopted.gone().await.map(|()| Exit::Unobserved),
         }
     }
 }
@@ -243,7 +243,7 @@ fn exit(status: ExitStatus) -> Exit {
     match (status.code(), status.signal()) {
         (Some(code), _) => Exit::Code(code),
         (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Unseen,
+        (None, None) => Exit::Unobserved,
     }
 }
 

@@ -12,7 +12,7 @@ const SLEEP_MIN: Span = Span(1_000);
 
 /// The clock of one run.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub(crate) struct LiveClock {
     /// What to add to the boot clock to get the calendar's milliseconds.
     offset_ms: u64,
     /// How long the machine had been asleep in all when we last asked.
@@ -22,15 +22,15 @@ pub(crate) struct Clock {
     rolls: u64,
 }
 
-impl Clock {
+impl LiveClock {
     /// A clock set by the calendar, now.
-    pub(crate) fn new() -> Clock {
+    pub(crate) fn new() -> LiveClock {
         let calendar =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        Clock {
+        LiveClock {
             offset_ms: calendar.saturating_sub(boot_ms()),
             asleep_ms: asleep_ms(),
-            seed: seed(),
+            seed: random_seed(),
             rolls: 0,
         }
     }
@@ -47,7 +47,7 @@ impl Clock {
     }
 
     /// How long the machine has been asleep since this was last asked, if it has.
-    pub(crate) fn slept(&mut self) -> Option<Span> {
+    pub(crate) fn sleep_since_last_call(&mut self) -> Option<Span> {
         let total = asleep_ms();
         let slept = Span(total.saturating_sub(self.asleep_ms));
         (slept >= SLEEP_MIN).then(|| {
@@ -78,7 +78,7 @@ fn read_ms(clock: ClockId) -> u64 {
 }
 
 /// 64 bits from the system's random source; the boot clock's nanoseconds should it fail.
-pub(crate) fn seed() -> u64 {
+pub(crate) fn random_seed() -> u64 {
     let mut bytes = [0_u8; 8];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
         Ok(8) => u64::from_ne_bytes(bytes),

@@ -1,30 +1,30 @@
 //! A model that condenses older work: one process of the agent's for one answer, started into files. Its input ends
 //! with the prompt, so that it ends by itself after the answer, also when nobody is left to read that.
 
-use super::child::{Agent, Launch};
+use super::child::{AgentProcess, LaunchSpec};
 use super::left::{decode, tail_of};
-use super::mark::Mark;
+use super::mark::RunMarker;
 use super::sweep::sweep;
-use longhaul_agent::{Claims, Decoder, Dialect, Guards};
-use longhaul_core::{Evidence, Exit, Proc, SpawnError, StopLevel};
+use longhaul_agent::{DoneSignals, Decoder, Dialect, Guards};
+use longhaul_core::{Evidence, Exit, ProcessId, SpawnError, StopLevel};
 use std::io;
 use std::path::Path;
 
 /// The process.
-pub(crate) struct Condenser {
-    agent: Agent,
+pub(crate) struct OneShotProcess {
+    agent: AgentProcess,
     exit: Option<Exit>,
 }
 
-impl Condenser {
+impl OneShotProcess {
     /// Starts it with `prompt` for its input.
     pub(crate) fn start(
-        launch: Launch,
+        launch: LaunchSpec,
         prompt: Vec<u8>,
-    ) -> Result<(Condenser, Proc), (SpawnError, io::Error)> {
-        let (mut agent, proc) = Agent::start(launch, prompt)?;
+    ) -> Result<(OneShotProcess, ProcessId), (SpawnError, io::Error)> {
+        let (mut agent, proc) = AgentProcess::start(launch, prompt)?;
         agent.end_input(Vec::new());
-        Ok((Condenser { agent, exit: None }, proc))
+        Ok((OneShotProcess { agent, exit: None }, proc))
     }
 
     /// Whether its end was seen.
@@ -38,7 +38,7 @@ impl Condenser {
     }
 
     /// Ends it, if it lives, and whatever it left behind.
-    pub(crate) async fn end(&mut self, mark: &Mark) -> io::Result<Exit> {
+    pub(crate) async fn end(&mut self, mark: &RunMarker) -> io::Result<Exit> {
         if !self.is_gone() {
             self.agent.signal(StopLevel::Term);
         }
@@ -62,13 +62,13 @@ impl Condenser {
 }
 
 /// What such a process proves by what it left. The answer is in the decoder's glance.
-pub(crate) fn left_by(
+pub(crate) fn evidence_of(
     dialect: &dyn Dialect,
     (stream, stderr): (&Path, &Path),
     exit: Exit,
 ) -> (Evidence, Box<dyn Decoder>) {
     // It has no tools that could be guarded, and no work to finish.
-    let mut decoder = dialect.decoder(&Guards::default(), &Claims::default());
+    let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
     // What cannot be read is no answer.
     let _ = decode(stream, decoder.as_mut());
     let evidence = decoder.evidence(exit, &tail_of(stderr));

@@ -1,9 +1,9 @@
 //! Finds what a dead supervisor left of an attempt. Looks only; ends and starts nothing.
 
 use super::child::start_ticks;
-use super::mark::{Mark, variable};
-use super::sweep::marked;
-use longhaul_core::{Exit, Phase, Proc, Run};
+use super::mark::{RunMarker, variable};
+use super::sweep::processes_with;
+use longhaul_core::{Exit, Phase, ProcessId, Run};
 use longhaul_store::{AttemptDir, RunDir};
 use rustix::process::{Pid, getpgid, getsid};
 use std::fs;
@@ -13,27 +13,27 @@ use std::path::{Path, PathBuf};
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
 /// The agent of the run's last attempt, if it lives.
-pub(crate) fn live_agent(mark: &Mark, run: &Run) -> Option<Proc> {
-    match (&run.state().phase, run.state().proc) {
-        (Phase::Live | Phase::Closing { .. } | Phase::Stopping { .. }, Some(proc)) => {
+pub(crate) fn live_agent(mark: &RunMarker, run: &Run) -> Option<ProcessId> {
+    match (&run.state().phase, run.state().process) {
+        (Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. }, Some(proc)) => {
             let pid = Pid::from_raw(proc.pid as i32)?;
             let same = start_ticks(proc.pid) == Some(proc.start_ticks);
             (same && mark.is_on(pid)).then_some(proc)
         }
         // Started perhaps, and not written down.
-        (Phase::Launching, _) => unwritten_agent(mark, run.state().attempts()),
+        (Phase::Starting, _) => unwritten_agent(mark, run.state().attempts()),
         // Nothing may live; what does is swept.
         (
             Phase::New
-            | Phase::Condensing { .. }
-            | Phase::Live
+            | Phase::Summarizing { .. }
+            | Phase::Running
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
             | Phase::Waiting { .. }
             | Phase::Suspended { .. }
-            | Phase::Over { .. },
+            | Phase::Finished { .. },
             _,
         ) => None,
     }
@@ -41,27 +41,27 @@ pub(crate) fn live_agent(mark: &Mark, run: &Run) -> Option<Proc> {
 
 /// The process that was started as this attempt. Its tools carry its marks too: they lead sessions of
 /// their own or belong to somebody's group, while it leads a group in the session of its supervisor.
-fn unwritten_agent(mark: &Mark, attempt: u32) -> Option<Proc> {
+fn unwritten_agent(mark: &RunMarker, attempt: u32) -> Option<ProcessId> {
     let is_agent = |pid: Pid| {
         getpgid(Some(pid)) == Ok(pid)
             && getsid(Some(pid)).is_ok_and(|session| session != pid)
             && variable(pid, ATTEMPT_VARIABLE).is_some_and(|number| number == attempt.to_string().as_bytes())
             && mark.is_last_on(pid)
     };
-    let (pid, _) = marked(mark).into_iter().find(|(pid, _)| is_agent(*pid))?;
+    let (pid, _) = processes_with(mark).into_iter().find(|(pid, _)| is_agent(*pid))?;
     let pid = pid.as_raw_nonzero().get() as u32;
-    Some(Proc { pid, start_ticks: start_ticks(pid)? })
+    Some(ProcessId { pid, start_ticks: start_ticks(pid)? })
 }
 
 /// The stream that an agent of this run writes to in another directory: the run was copied while it was at work. That agent
 /// must not be adopted or ended here.
-pub(crate) fn stream_of_original(mark: &Mark, dir: &RunDir) -> Option<PathBuf> {
+pub(crate) fn stream_of_original(mark: &RunMarker, dir: &RunDir) -> Option<PathBuf> {
     let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let attempts = dir.attempts().unwrap_or_default();
     let streams =
         attempts.iter().flat_map(|attempt| [attempt.stream_path(), attempt.summary().stream_path()]);
     let ours: Vec<_> = streams.filter_map(|path| file(&path)).collect();
-    let agents = marked(mark).into_iter().filter(|(pid, _)| mark.is_last_on(*pid));
+    let agents = processes_with(mark).into_iter().filter(|(pid, _)| mark.is_last_on(*pid));
     agents.into_iter().find_map(|(pid, _)| {
         let output = PathBuf::from(format!("/proc/{}/fd/1", pid.as_raw_nonzero()));
         let path = fs::read_link(&output).ok()?;
@@ -76,7 +76,7 @@ pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
     match dir.exit() {
         Ok(Some(seen)) => seen.exit,
         Ok(None) | Err(_) if is_silent(dir) => Exit::NeverSpawned,
-        Ok(None) | Err(_) => Exit::Unseen,
+        Ok(None) | Err(_) => Exit::Unobserved,
     }
 }
 

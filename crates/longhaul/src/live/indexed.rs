@@ -2,7 +2,7 @@
 //! written later, or derived by whoever reads it next, and no run waits for it or fails for it.
 
 use longhaul_core::{Record, Run};
-use longhaul_store::{Home, JournalMark, Ledger, LedgerEntry, LedgerRun, RunDir, RunState, spent_in};
+use longhaul_store::{Home, JournalPosition, Ledger, LedgerEntry, LedgerRun, RunDir, RunState, model_usage_of};
 use std::time::Duration;
 
 // While the agent works, somebody who reads or writes the ledger is waited for no longer than nobody notices.
@@ -11,7 +11,7 @@ const WAIT: Duration = Duration::from_millis(20);
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// A run, as the ledger is told of it.
-pub(crate) struct Indexed {
+pub(crate) struct LedgerWriter {
     home: Home,
     dir: RunDir,
     entry: LedgerEntry,
@@ -20,24 +20,24 @@ pub(crate) struct Indexed {
     ledger: Option<Ledger>,
 }
 
-impl Indexed {
+impl LedgerWriter {
     /// The run as it stands.
-    pub(crate) fn new(home: &Home, dir: &RunDir) -> Indexed {
+    pub(crate) fn new(home: &Home, dir: &RunDir) -> LedgerWriter {
         let entry = LedgerEntry::from_journal(dir);
-        if entry.run.state == RunState::Over {
+        if entry.run.state == RunState::Finished {
             // The ledger has it as over, and nobody looks again at such a run: until it knows better, this tells.
-            let _ = home.note_missed(dir);
+            let _ = home.mark_stale(dir);
         }
-        Indexed { home: home.clone(), dir: dir.clone(), entry, written: None, ledger: None }
+        LedgerWriter { home: home.clone(), dir: dir.clone(), entry, written: None, ledger: None }
     }
 
     /// Takes in what was decided.
     pub(crate) fn take(&mut self, run: &Run, records: &[Record]) {
         for record in records {
-            self.entry.take(record, |attempt| spent_in(&self.dir, attempt));
+            self.entry.apply(record, |attempt| model_usage_of(&self.dir, attempt));
         }
         if !records.is_empty() {
-            self.entry.settle(run);
+            self.entry.update_state(run);
         }
     }
 
@@ -57,15 +57,15 @@ impl Indexed {
         if self.written.as_ref() == Some(&self.entry.run) {
             return;
         }
-        let entry = self.entry.clone().with_live_usage(&self.dir, JournalMark::of(&self.dir.journal_path()));
+        let entry = self.entry.clone().with_live_usage(&self.dir, JournalPosition::new(&self.dir.journal_path()));
         if self.ledger.is_none() {
             self.ledger = Ledger::open(&self.home, wait).ok();
         }
         let Some(ledger) = &mut self.ledger else { return };
-        match ledger.put(&entry) {
+        match ledger.upsert(&entry) {
             Ok(()) => {
                 self.written = Some(self.entry.run.clone());
-                self.home.forget_missed(self.dir.id());
+                self.home.clear_stale(self.dir.id());
             }
             // It may have been made anew meanwhile.
             Err(_) => self.ledger = None,

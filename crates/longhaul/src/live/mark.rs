@@ -4,7 +4,7 @@
 //! `LONGHAUL_MARK` is `ID/DRAWN`, and what was drawn is no other run's: it is in the run's plan, so that it goes wherever its
 //! directory goes. In each the run stands behind those around it, separated by colons: their sweeps find our agents too.
 
-use super::clock::seed;
+use super::clock::random_seed;
 use longhaul_core::{RunId, draw_uuid};
 use longhaul_store::{Plan, RunDir, StoreError};
 use rustix::process::Pid;
@@ -17,35 +17,35 @@ pub const MARK_VARIABLE: &str = "LONGHAUL_MARK";
 
 /// A run's mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct RunMarker {
     run: RunId,
     /// Nothing for a run that an older version began: its processes carry the id alone.
     drawn: Option<String>,
 }
 
-impl Mark {
+impl RunMarker {
     /// That of the run of this directory.
     ///
     /// # Errors
     ///
     /// If its plan cannot be read.
-    pub fn of(dir: &RunDir) -> Result<Mark, StoreError> {
-        Ok(Mark::new(dir.id(), &dir.plan()?))
+    pub fn load(dir: &RunDir) -> Result<RunMarker, StoreError> {
+        Ok(RunMarker::new(dir.id(), &dir.plan()?))
     }
 
     /// That of a run of this id and plan.
-    pub(crate) fn new(run: &RunId, plan: &Plan) -> Mark {
-        Mark { run: run.clone(), drawn: plan.mark.clone() }
+    pub(crate) fn new(run: &RunId, plan: &Plan) -> RunMarker {
+        RunMarker { run: run.clone(), drawn: plan.mark.clone() }
     }
 
     /// One of nobody's, for a process that belongs to no run.
-    pub(crate) fn stray() -> Mark {
-        Mark { run: RunId::from(Mark::draw().as_str()), drawn: None }
+    pub(crate) fn unowned() -> RunMarker {
+        RunMarker { run: RunId::from(RunMarker::random().as_str()), drawn: None }
     }
 
     /// What a new run's mark has besides its id.
-    pub(crate) fn draw() -> String {
-        draw_uuid(seed(), 0).to_string()
+    pub(crate) fn random() -> String {
+        draw_uuid(random_seed(), 0).to_string()
     }
 
     /// The run.
@@ -62,12 +62,12 @@ impl Mark {
 
     /// Whether a process carries it.
     pub(crate) fn is_on(&self, pid: Pid) -> bool {
-        Carried::by(pid).is_some_and(|carried| carried.has(self))
+        MarkerVariables::by(pid).is_some_and(|carried| carried.has(self))
     }
 
     /// Whether a process carries it, and is not of a run inside of the run.
     pub(crate) fn is_last_on(&self, pid: Pid) -> bool {
-        Carried::by(pid).is_some_and(|carried| carried.ends_with(self))
+        MarkerVariables::by(pid).is_some_and(|carried| carried.ends_with(self))
     }
 }
 
@@ -81,23 +81,23 @@ fn behind(name: &str, own: &str) -> String {
 
 /// What a process has in the two variables.
 #[derive(Default)]
-struct Carried {
+struct MarkerVariables {
     runs: String,
     marks: String,
 }
 
-impl Carried {
-    fn by(pid: Pid) -> Option<Carried> {
+impl MarkerVariables {
+    fn by(pid: Pid) -> Option<MarkerVariables> {
         let environment = environment(pid)?;
         let value = |name| value(&environment, name).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        Some(Carried {
+        Some(MarkerVariables {
             runs: value(RUN_VARIABLE)?,
             // An older version sets none.
             marks: value(MARK_VARIABLE).unwrap_or_default(),
         })
     }
 
-    fn has(&self, mark: &Mark) -> bool {
+    fn has(&self, mark: &RunMarker) -> bool {
         match &mark.drawn {
             Some(drawn) => self.marks().any(|(_, one)| one == drawn),
             // Each run of this id that has drawn something is another one.
@@ -109,7 +109,7 @@ impl Carried {
         }
     }
 
-    fn ends_with(&self, mark: &Mark) -> bool {
+    fn ends_with(&self, mark: &RunMarker) -> bool {
         let last = self.runs.rsplit(':').next().unwrap_or_default();
         self.has(mark)
             && match &mark.drawn {
@@ -142,18 +142,18 @@ fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Carried, Mark};
+    use super::{MarkerVariables, RunMarker};
     use longhaul_core::RunId;
 
-    fn mark(run: &str, drawn: Option<&str>) -> Mark {
-        Mark { run: RunId::from(run), drawn: drawn.map(str::to_owned) }
+    fn mark(run: &str, drawn: Option<&str>) -> RunMarker {
+        RunMarker { run: RunId::from(run), drawn: drawn.map(str::to_owned) }
     }
 
     #[test]
     fn a_process_belongs_to_its_run_and_to_those_around_it() {
         // The two variables; the mark that is looked for; whether it is there, and whether it is the last one.
-        let check = |runs: &str, marks: &str, mark: &Mark, expected: (bool, bool)| {
-            let carried = Carried { runs: runs.to_owned(), marks: marks.to_owned() };
+        let check = |runs: &str, marks: &str, mark: &RunMarker, expected: (bool, bool)| {
+            let carried = MarkerVariables { runs: runs.to_owned(), marks: marks.to_owned() };
             assert_eq!((carried.has(mark), carried.ends_with(mark)), expected, "{runs} {marks} {mark:?}");
         };
         let (ours, old) = (mark("a", Some("1")), mark("a", None));
@@ -177,6 +177,6 @@ mod tests {
 
     #[test]
     fn what_is_drawn_is_new_each_time() {
-        assert_ne!(Mark::draw(), Mark::draw());
+        assert_ne!(RunMarker::random(), RunMarker::random());
     }
 }

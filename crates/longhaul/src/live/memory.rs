@@ -8,12 +8,12 @@ const SIGKILL: i32 = 9;
 
 /// The kernel's count when an attempt began.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryWatch(Option<u64>);
+pub(crate) struct OomWatch(Option<u64>);
 
-impl MemoryWatch {
+impl OomWatch {
     /// Begins to watch.
-    pub(crate) fn begin() -> MemoryWatch {
-        MemoryWatch(kills_now())
+    pub(crate) fn begin() -> OomWatch {
+        OomWatch(kills_now())
     }
 
     /// Whether a process that ended like this was ended for its memory, as far as can be told.

@@ -6,10 +6,10 @@
 //! writer was killed or had no room, reads those streams again and passes over as many messages as are there already.
 
 use super::tail::Tail;
-use longhaul_agent::message::{Kind, Message, Origin};
-use longhaul_agent::{Dialect, Scribe, whole_task};
-use longhaul_core::{Ask, Moment, Record, Say, SpawnPlan};
-use longhaul_store::{ArrayFile, Harness, Journal, LinesFile, RunDir, StoreError, rfc3339};
+use longhaul_agent::message::{EventKind, TranscriptMessage, MessageOrigin};
+use longhaul_agent::{Dialect, TranscriptDecoder, task_with_follow_ups};
+use longhaul_core::{ResumeRequest, Moment, Record, PromptKind, AttemptPlan};
+use longhaul_store::{ArrayFile, Harness, Journal, LineLog, RunDir, StoreError, rfc3339};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,30 +17,30 @@ use std::{fs, io, mem};
 use thiserror::Error;
 
 /// Writes down one run.
-pub(crate) struct Recorder {
+pub(crate) struct TranscriptRecorder {
     dir: RunDir,
     dialect: Arc<dyn Dialect>,
     /// Who reads it as one array.
     harness: Option<Harness>,
     /// Nothing before there is anything to write, and after a failure: then it is begun anew with the next attempt.
-    file: Option<Transcript>,
+    file: Option<TranscriptFile>,
     /// The attempt under way.
-    following: Option<Following>,
+    following: Option<OpenAttempt>,
 }
 
 /// The file, and what it has.
-struct Transcript {
-    file: LinesFile,
+struct TranscriptFile {
+    file: LineLog,
     /// The same as one array, for a harness. It is made again at the end of an attempt if it could not be written.
     array: Option<ArrayFile>,
-    attempts: BTreeMap<u32, Written>,
+    attempts: BTreeMap<u32, RecordedCounts>,
     /// All attempts up to this one are written down to their ends.
     complete: u32,
 }
 
 /// What is written down of one attempt.
 #[derive(Clone, Copy, Default)]
-struct Written {
+struct RecordedCounts {
     /// Whether it says what the agent was asked.
     prompted: bool,
     /// How many messages of its stream.
@@ -48,9 +48,9 @@ struct Written {
 }
 
 /// An attempt whose stream is being read.
-struct Following {
+struct OpenAttempt {
     attempt: u32,
-    scribe: Box<dyn Scribe>,
+    scribe: Box<dyn TranscriptDecoder>,
     /// How many of its messages are written down already.
     known: usize,
     /// How many of its turns are over, and after how many the agent was told to save its work, if it was.
@@ -69,32 +69,32 @@ enum RecordError {
     Json(#[from] serde_json::Error),
 }
 
-impl Recorder {
-    pub(crate) fn new(dir: RunDir, dialect: Arc<dyn Dialect>, harness: Option<Harness>) -> Recorder {
-        Recorder { dir, dialect, harness, file: None, following: None }
+impl TranscriptRecorder {
+    pub(crate) fn new(dir: RunDir, dialect: Arc<dyn Dialect>, harness: Option<Harness>) -> TranscriptRecorder {
+        TranscriptRecorder { dir, dialect, harness, file: None, following: None }
     }
 
     /// The agent of this attempt was started, and told this.
-    pub(crate) fn begin(&mut self, plan: &SpawnPlan, prompt: String, at: Moment) {
+    pub(crate) fn begin(&mut self, plan: &AttemptPlan, prompt: String, at: Moment) {
         self.attend(|own| {
-            own.bring(plan.attempt - 1)?;
+            own.prepare(plan.attempt - 1)?;
             own.ask(plan, Some(prompt), at)?;
             own.follow(plan.attempt)
         });
     }
 
     /// The agent was told this in the session that it has open.
-    pub(crate) fn told(&mut self, say: Say, prompt: String, at: Moment) {
+    pub(crate) fn counts(&mut self, say: PromptKind, prompt: String, at: Moment) {
         self.attend(|own| {
             let Some(mut following) = own.following.take() else { return Ok(()) };
-            if matches!(say, Say::WrapUp(_)) {
+            if matches!(say, PromptKind::WrapUp(_)) {
                 following.wraps_up_after.get_or_insert(following.turns);
             }
-            let told = Message {
+            let told = TranscriptMessage {
                 timestamp: Some(rfc3339(at)),
                 content: Some(prompt),
-                wrap_up: matches!(say, Say::WrapUp(_)),
-                ..Message::new(Kind::Prompt, origin(say), following.attempt)
+                wrap_up: matches!(say, PromptKind::WrapUp(_)),
+                ..TranscriptMessage::new(EventKind::Prompt, origin(say), following.attempt)
             };
             own.following = Some(following);
             own.file()?.add(&[told])
@@ -104,7 +104,7 @@ impl Recorder {
     /// The agent of this attempt was found alive. Its stream is about to be read from its beginning.
     pub(crate) fn adopt(&mut self, attempt: u32) {
         self.attend(|own| {
-            own.bring(attempt - 1)?;
+            own.prepare(attempt - 1)?;
             own.ask_again(attempt, true)?;
             own.follow(attempt)
         });
@@ -132,25 +132,25 @@ impl Recorder {
 
     /// Brings the file up to date with so many attempts, of which none is under way.
     pub(crate) fn complete(&mut self, attempts: u32) {
-        self.attend(|own| own.bring(attempts));
+        self.attend(|own| own.prepare(attempts));
     }
 
     /// After a failure nothing is written until the file is opened anew: it may end with half a line.
-    fn attend(&mut self, attempt: impl FnOnce(&mut Recorder) -> Result<(), RecordError>) {
+    fn attend(&mut self, attempt: impl FnOnce(&mut TranscriptRecorder) -> Result<(), RecordError>) {
         if attempt(self).is_err() {
             (self.file, self.following) = (None, None);
         }
     }
 
     fn follow(&mut self, attempt: u32) -> Result<(), RecordError> {
-        let known = self.file()?.of(attempt).streamed;
-        let scribe = self.dialect.scribe(attempt);
+        let known = self.file()?.new(attempt).streamed;
+        let scribe = self.dialect.transcript_decoder(attempt);
         let wraps_up_after = self.wraps_up_after(attempt)?;
-        self.following = Some(Following { attempt, scribe, known, turns: 0, wraps_up_after });
+        self.following = Some(OpenAttempt { attempt, scribe, known, turns: 0, wraps_up_after });
         Ok(())
     }
 
-    fn finish(&mut self, mut following: Following) -> Result<(), RecordError> {
+    fn finish(&mut self, mut following: OpenAttempt) -> Result<(), RecordError> {
         let mut messages = Vec::new();
         following.scribe.finish(&mut messages);
         self.write(&mut following, messages)?;
@@ -161,10 +161,10 @@ impl Recorder {
     }
 
     /// Adds what the file does not have yet.
-    fn write(&mut self, following: &mut Following, mut messages: Vec<Message>) -> Result<(), RecordError> {
+    fn write(&mut self, following: &mut OpenAttempt, mut messages: Vec<TranscriptMessage>) -> Result<(), RecordError> {
         for message in &mut messages {
             message.wrap_up = following.wraps_up_after.is_some_and(|turns| following.turns >= turns);
-            following.turns += u32::from(message.kind == Kind::Result);
+            following.turns += u32::from(message.kind == EventKind::Result);
         }
         let known = following.known.min(messages.len());
         following.known -= known;
@@ -173,10 +173,10 @@ impl Recorder {
     }
 
     /// The file, opened when it is first needed.
-    fn file(&mut self) -> Result<&mut Transcript, RecordError> {
+    fn file(&mut self) -> Result<&mut TranscriptFile, RecordError> {
         if self.file.is_none() {
-            let file = Transcript::open(&self.dir)?;
-            self.file = Some(Transcript { array: self.array(), ..file });
+            let file = TranscriptFile::open(&self.dir)?;
+            self.file = Some(TranscriptFile { array: self.array(), ..file });
         }
         Ok(self.file.as_mut().expect("it was just opened"))
     }
@@ -188,7 +188,7 @@ impl Recorder {
     }
 
     /// Writes down what is missing of the first `attempts` attempts.
-    fn bring(&mut self, attempts: u32) -> Result<(), RecordError> {
+    fn prepare(&mut self, attempts: u32) -> Result<(), RecordError> {
         for attempt in self.file()?.complete + 1..=attempts {
             self.ask_again(attempt, self.has_spoken(attempt))?;
             self.follow(attempt)?;
@@ -199,7 +199,7 @@ impl Recorder {
     }
 
     /// Reads the stream of an attempt that is over. One that is gone is silent.
-    fn read(&mut self, mut following: Following) -> Result<(), RecordError> {
+    fn read(&mut self, mut following: OpenAttempt) -> Result<(), RecordError> {
         let tail = Tail::open(&self.dir.attempt(following.attempt).stream_path());
         let mut messages = Vec::new();
         if let Ok(mut tail) = tail {
@@ -216,31 +216,31 @@ impl Recorder {
     }
 
     /// Writes down what the agent was asked, unless it is there.
-    fn ask(&mut self, plan: &SpawnPlan, prompt: Option<String>, at: Moment) -> Result<(), RecordError> {
+    fn ask(&mut self, plan: &AttemptPlan, prompt: Option<String>, at: Moment) -> Result<(), RecordError> {
         let file = self.file()?;
-        if file.of(plan.attempt).prompted {
+        if file.new(plan.attempt).prompted {
             return Ok(());
         }
-        let asked = Message {
+        let asked = TranscriptMessage {
             timestamp: Some(rfc3339(at)),
             session_id: Some(plan.session.id().to_string()),
             content: prompt,
-            wrap_up: matches!(plan.say, Say::WrapUp(_)),
-            ..Message::new(Kind::Prompt, origin(plan.say), plan.attempt)
+            wrap_up: matches!(plan.prompt, PromptKind::WrapUp(_)),
+            ..TranscriptMessage::new(EventKind::Prompt, origin(plan.prompt), plan.attempt)
         };
         file.add(&[asked])
     }
 
     /// The same for an attempt whose supervisor died before it did so.
     fn ask_again(&mut self, attempt: u32, is_started: bool) -> Result<(), RecordError> {
-        if self.file()?.of(attempt).prompted {
+        if self.file()?.new(attempt).prompted {
             return Ok(());
         }
         let history = Journal::load(&self.dir.journal_path())?;
         let (mut asked, mut ordered, mut is_started) = (Vec::new(), None, is_started);
         for record in history.records() {
             match record {
-                Record::RunReopened { ask: Ask::Prompt(text), .. } => asked.push(text.clone()),
+                Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => asked.push(text.clone()),
                 Record::AttemptStarted { at, plan } if plan.attempt <= attempt => ordered = Some((plan, *at)),
                 // What follows is no concern of it.
                 Record::AttemptStarted { .. } => break,
@@ -267,11 +267,11 @@ impl Recorder {
             match record {
                 Record::AttemptStarted { plan, .. } => {
                     current = plan.attempt;
-                    if current == attempt && matches!(plan.say, Say::WrapUp(_)) {
+                    if current == attempt && matches!(plan.prompt, PromptKind::WrapUp(_)) {
                         after = Some(0);
                     }
                 }
-                Record::Said { say: Say::WrapUp(_), turns, .. } if current == attempt => {
+                Record::PromptSent { prompt: PromptKind::WrapUp(_), results: turns, .. } if current == attempt => {
                     after.get_or_insert(*turns);
                 }
                 _ => {}
@@ -286,40 +286,40 @@ impl Recorder {
     }
 
     /// What an agent was told whose prompt is lost, as after a power cut: a person's words are known, ours are not.
-    fn known_words(&self, plan: &SpawnPlan, asked: &[String]) -> Result<Option<String>, RecordError> {
-        Ok(match plan.say {
-            Say::Task => Some(whole_task(&self.dir.plan()?.prompt.text, asked).into_owned()),
-            Say::Asked => asked.last().cloned(),
-            Say::TaskAgain(_)
-            | Say::Continue(_)
-            | Say::Nudge(_)
-            | Say::WrapUp(_)
-            | Say::More(_)
-            | Say::KeepGoing(_)
-            | Say::Confirm
-            | Say::CheckFailed(_) => None,
+    fn known_words(&self, plan: &AttemptPlan, asked: &[String]) -> Result<Option<String>, RecordError> {
+        Ok(match plan.prompt {
+            PromptKind::Task => Some(task_with_follow_ups(&self.dir.plan()?.prompt.text, asked).into_owned()),
+            PromptKind::FollowUp => asked.last().cloned(),
+            PromptKind::TaskAfterLoss(_)
+            | PromptKind::Continue(_)
+            | PromptKind::Nudge(_)
+            | PromptKind::WrapUp(_)
+            | PromptKind::LimitRaised(_)
+            | PromptKind::KeepGoing(_)
+            | PromptKind::ConfirmDone
+            | PromptKind::CheckFailed(_) => None,
         })
     }
 }
 
-impl Transcript {
-    fn open(dir: &RunDir) -> Result<Transcript, RecordError> {
-        let mut attempts: BTreeMap<u32, Written> = BTreeMap::new();
-        let file = LinesFile::open(&dir.transcript_path(), |line| {
+impl TranscriptFile {
+    fn open(dir: &RunDir) -> Result<TranscriptFile, RecordError> {
+        let mut attempts: BTreeMap<u32, RecordedCounts> = BTreeMap::new();
+        let file = LineLog::open(&dir.transcript_path(), |line| {
             // What is no line of ours is nobody's.
-            let Ok(sign) = serde_json::from_slice::<Sign>(line) else { return };
+            let Ok(sign) = serde_json::from_slice::<MessageHeader>(line) else { return };
             count(attempts.entry(sign.attempt).or_default(), sign.kind);
         })?;
         // The last one may lack its end.
         let complete = attempts.last_key_value().map_or(0, |(last, _)| last.saturating_sub(1));
-        Ok(Transcript { file, array: None, attempts, complete })
+        Ok(TranscriptFile { file, array: None, attempts, complete })
     }
 
-    fn of(&self, attempt: u32) -> Written {
+    fn new(&self, attempt: u32) -> RecordedCounts {
         self.attempts.get(&attempt).copied().unwrap_or_default()
     }
 
-    fn add(&mut self, messages: &[Message]) -> Result<(), RecordError> {
+    fn add(&mut self, messages: &[TranscriptMessage]) -> Result<(), RecordError> {
         let mut lines = Vec::new();
         for message in messages {
             serde_json::to_writer(&mut lines, message)?;
@@ -339,13 +339,13 @@ impl Transcript {
 
 /// What tells which message a line is.
 #[derive(Deserialize)]
-struct Sign {
+struct MessageHeader {
     attempt: u32,
-    kind: Kind,
+    kind: EventKind,
 }
 
-fn count(written: &mut Written, kind: Kind) {
-    if kind.is_streamed() {
+fn count(written: &mut RecordedCounts, kind: EventKind) {
+    if kind.comes_from_stream() {
         written.streamed += 1;
     } else {
         written.prompted = true;
@@ -353,16 +353,16 @@ fn count(written: &mut Written, kind: Kind) {
 }
 
 /// Whose words the agent is told at its start.
-fn origin(say: Say) -> Origin {
+fn origin(say: PromptKind) -> MessageOrigin {
     match say {
-        Say::Task | Say::Asked => Origin::Person,
-        Say::TaskAgain(_)
-        | Say::Continue(_)
-        | Say::Nudge(_)
-        | Say::WrapUp(_)
-        | Say::More(_)
-        | Say::KeepGoing(_)
-        | Say::Confirm
-        | Say::CheckFailed(_) => Origin::Longhaul,
+        PromptKind::Task | PromptKind::FollowUp => MessageOrigin::Person,
+        PromptKind::TaskAfterLoss(_)
+        | PromptKind::Continue(_)
+        | PromptKind::Nudge(_)
+        | PromptKind::WrapUp(_)
+        | PromptKind::LimitRaised(_)
+        | PromptKind::KeepGoing(_)
+        | PromptKind::ConfirmDone
+        | PromptKind::CheckFailed(_) => MessageOrigin::Longhaul,
     }
 }

@@ -1,14 +1,14 @@
 //! How much memory a run's processes have resident, all together. Pages that they share count for each of them, as in
 //! every such sum: it is an upper bound.
 
-use super::mark::Mark;
-use super::sweep::marked;
+use super::mark::RunMarker;
+use super::sweep::processes_with;
 use rustix::process::Pid;
 use std::fs;
 
 /// The memory that the processes with the run's mark have resident, in bytes.
-pub(crate) fn resident(mark: &Mark) -> u64 {
-    marked(mark).iter().filter_map(|(pid, _)| resident_of(*pid)).sum()
+pub(crate) fn resident(mark: &RunMarker) -> u64 {
+    processes_with(mark).iter().filter_map(|(pid, _)| resident_of(*pid)).sum()
 }
 
 /// The second number of `/proc/PID/statm`, in pages; nothing for a process that is gone.

@@ -22,7 +22,7 @@ pub(crate) fn check(dir: &RunDir) -> Result<(), StoreError> {
     // It is there only if there was room.
     let _ = fs::remove_file(probe);
     match written {
-        Err(error) if error.is_full() => Err(error),
+        Err(error) if error.is_disk_full() => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::Environment;
 use crate::agents::files_in_folders;
-use longhaul_agent::{Health, Sessions};
-use longhaul_core::{Continuity, Rung, Say, SessionFound, SessionId, SessionPlan, SpawnPlan};
-use longhaul_store::{AttemptDir, AttemptSession, Durability, RunDir, read_regular, replace};
+use longhaul_agent::{Health, SessionLayout};
+use longhaul_core::{Continuity, ResumeStrategy, PromptKind, SessionFileState, SessionId, SessionPlan, AttemptPlan};
+use longhaul_store::{AttemptDir, SessionBaseline, Durability, RunDir, read_regular, replace};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -20,7 +20,7 @@ const ORIGINALS_MAX: u32 = 9;
 
 /// Where the session files of one run's agent are.
 pub(crate) struct SessionFiles<'a> {
-    sessions: &'a dyn Sessions,
+    sessions: &'a dyn SessionLayout,
     run: &'a RunDir,
     /// Where the agent works, symbolic links resolved.
     cwd: PathBuf,
@@ -32,9 +32,9 @@ pub(crate) struct SessionFiles<'a> {
 
 /// What is to be known of a session that an attempt begins with.
 #[derive(Debug, Default)]
-pub(crate) struct Begun {
+pub(crate) struct PreparedSession {
     /// What is written down for later.
-    pub(crate) session: Option<AttemptSession>,
+    pub(crate) session: Option<SessionBaseline>,
     /// The tool calls whose results the conversation shows.
     pub(crate) shown: Option<BTreeSet<String>>,
     /// The message that the agent is to go on from, if that is not the end.
@@ -43,7 +43,7 @@ pub(crate) struct Begun {
 
 /// What one file is good for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Worth {
+enum FileCondition {
     Absent,
     Empty,
     Damaged,
@@ -54,8 +54,8 @@ enum Worth {
 impl<'a> SessionFiles<'a> {
     /// Those of an agent that is started in `environment` to work in `cwd`; nothing if nobody knows where it
     /// keeps them.
-    pub(crate) fn of(
-        sessions: &'a dyn Sessions,
+    pub(crate) fn new(
+        sessions: &'a dyn SessionLayout,
         run: &'a RunDir,
         environment: &Environment,
         cwd: &Path,
@@ -71,21 +71,21 @@ impl<'a> SessionFiles<'a> {
     }
 
     /// What there is of a session.
-    pub(crate) fn look(&self, session: &SessionId) -> SessionFound {
+    pub(crate) fn inspect(&self, session: &SessionId) -> SessionFileState {
         // Only the agent knows which session a title means.
         if !session.is_uuid() {
-            return SessionFound::Ready;
+            return SessionFileState::Ready;
         }
         let place = self.place(session);
         match self.worth(&place) {
-            Worth::Whole if self.lacks_rows(session, &place) => SessionFound::Behind,
-            Worth::Whole => SessionFound::Ready,
-            Worth::Damaged => SessionFound::Damaged,
-            Worth::Absent | Worth::Empty if self.elsewhere(session).is_some() => SessionFound::Elsewhere,
-            Worth::Empty => SessionFound::Empty,
-            Worth::Absent if self.was_kept(session) => SessionFound::Missing,
+            FileCondition::Whole if self.lacks_rows(session, &place) => SessionFileState::Stale,
+            FileCondition::Whole => SessionFileState::Ready,
+            FileCondition::Damaged => SessionFileState::Damaged,
+            FileCondition::Absent | FileCondition::Empty if self.elsewhere(session).is_some() => SessionFileState::Elsewhere,
+            FileCondition::Empty => SessionFileState::Empty,
+            FileCondition::Absent if self.was_kept(session) => SessionFileState::Missing,
             // The agent may keep its files where we cannot look: in a container, say.
-            Worth::Absent => SessionFound::Ready,
+            FileCondition::Absent => SessionFileState::Ready,
         }
     }
 
@@ -95,34 +95,34 @@ impl<'a> SessionFiles<'a> {
     /// # Errors
     ///
     /// If a copy cannot be written, or has nothing to be made of.
-    pub(crate) fn bring(&self, plan: &SpawnPlan, wrap_up: Option<&str>) -> io::Result<Begun> {
+    pub(crate) fn prepare(&self, plan: &AttemptPlan, wrap_up: Option<&str>) -> io::Result<PreparedSession> {
         let from = match &plan.session {
             SessionPlan::New(_) => None,
             SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
         };
         let Some(from) = from.filter(|from| from.is_uuid()) else {
-            return Ok(Begun {
+            return Ok(PreparedSession {
                 session: Some(self.recorded(plan.session.id(), None, &[])),
-                ..Begun::default()
+                ..PreparedSession::default()
             });
         };
         let place = self.place(from);
-        match (plan.rung, self.worth(&place)) {
-            (Some(Rung::Repair | Rung::Fork), Worth::Damaged | Worth::Whole) => self.repair(from, &place)?,
-            (Some(Rung::Place | Rung::Fork), Worth::Absent | Worth::Empty) => {
+        match (plan.strategy, self.worth(&place)) {
+            (Some(ResumeStrategy::Repair | ResumeStrategy::Fork), FileCondition::Damaged | FileCondition::Whole) => self.repair(from, &place)?,
+            (Some(ResumeStrategy::Relocate | ResumeStrategy::Fork), FileCondition::Absent | FileCondition::Empty) => {
                 let found = self.elsewhere(from).ok_or(io::ErrorKind::NotFound)?;
                 self.copy(from, &found, &place)?;
             }
             _ => {}
         }
-        let Ok(bytes) = self.read(&place) else { return Ok(Begun::default()) };
+        let Ok(bytes) = self.read(&place) else { return Ok(PreparedSession::default()) };
         let other = (from != plan.session.id()).then_some(place.as_path());
         let session = self.recorded(plan.session.id(), other, &bytes);
         let resume_at = self.resume_at(plan, &session, wrap_up, &bytes);
-        let history = resume_at.as_ref().map_or(&*bytes, |message| self.sessions.up_to(&bytes, message));
-        Ok(Begun {
-            shown: Some(self.sessions.answered(history)),
-            session: Some(AttemptSession { resume_at: resume_at.clone(), ..session }),
+        let history = resume_at.as_ref().map_or(&*bytes, |message| self.sessions.history_up_to(&bytes, message));
+        Ok(PreparedSession {
+            shown: Some(self.sessions.visible_tool_results(history)),
+            session: Some(SessionBaseline { resume_at: resume_at.clone(), ..session }),
             resume_at,
         })
     }
@@ -131,30 +131,30 @@ impl<'a> SessionFiles<'a> {
     /// read that it was to stop. Where it came to nothing from there, the next attempt goes on from the end.
     fn resume_at(
         &self,
-        plan: &SpawnPlan,
-        session: &AttemptSession,
+        plan: &AttemptPlan,
+        session: &SessionBaseline,
         wrap_up: Option<&str>,
         history: &[u8],
     ) -> Option<String> {
-        let goes_on = matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.say, Say::WrapUp(_));
-        let message = self.sessions.before_wrap_up(history, wrap_up).filter(|_| goes_on)?;
-        let tried = self.begun().last().is_some_and(|(_, last)| {
+        let goes_on = matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
+        let message = self.sessions.resume_point_before_wrap_up(history, wrap_up).filter(|_| goes_on)?;
+        let tried = self.prepared().last().is_some_and(|(_, last)| {
             last.resume_at.as_ref() == Some(&message)
-                && (last.bytes, &last.end) == (session.bytes, &session.end)
+                && (last.bytes, &last.last_row) == (session.bytes, &session.last_row)
         });
         (!tried).then_some(message)
     }
 
     /// What became of the history with which this attempt began, now that its agent is gone; nothing if it
     /// began with none or cannot be read. That the file was there is written down.
-    pub(crate) fn look_back(&self, attempt: &AttemptDir) -> Option<Continuity> {
+    pub(crate) fn continuity_of(&self, attempt: &AttemptDir) -> Option<Continuity> {
         let begun = attempt.session().ok()??;
         let now = self.read(begun.file.as_path()).ok()?;
-        if !begun.kept {
+        if !begun.existed {
             // Derived: whoever looks next will see it again.
-            let _ = attempt.write_session(&AttemptSession { kept: true, ..begun.clone() });
+            let _ = attempt.write_session(&SessionBaseline { existed: true, ..begun.clone() });
         }
-        let before = match &begun.from {
+        let before = match &begun.source {
             Some(from) => self.read(from.as_path()).ok()?,
             None => now.clone(),
         };
@@ -162,23 +162,23 @@ impl<'a> SessionFiles<'a> {
             return None;
         }
         match before.get(..usize::try_from(begun.bytes).ok()?) {
-            Some(before) if self.sessions.end(before) == begun.end => {
+            Some(before) if self.sessions.last_row_id(before) == begun.last_row => {
                 Some(self.sessions.continuity(before, &now, begun.resume_at.as_deref()))
             }
             // The agent only ever adds: this is another file.
-            Some(_) | None => Some(Continuity::Separate),
+            Some(_) | None => Some(Continuity::Unrelated),
         }
     }
 
-    fn recorded(&self, session: &SessionId, from: Option<&Path>, history: &[u8]) -> AttemptSession {
-        AttemptSession {
+    fn recorded(&self, session: &SessionId, from: Option<&Path>, history: &[u8]) -> SessionBaseline {
+        SessionBaseline {
             session: session.clone(),
             file: self.place(session).as_path().into(),
-            from: from.map(Into::into),
+            source: from.map(Into::into),
             bytes: history.len() as u64,
-            end: self.sessions.end(history),
+            last_row: self.sessions.last_row_id(history),
             resume_at: None,
-            kept: !history.is_empty() && from.is_none(),
+            existed: !history.is_empty() && from.is_none(),
         }
     }
 
@@ -193,38 +193,38 @@ impl<'a> SessionFiles<'a> {
         let name = place.file_name()?;
         let mut files = vec![self.run.sessions_path().join(name)];
         for config in [Some(&self.config), self.default_config.as_ref()].into_iter().flatten() {
-            files.extend(files_in_folders(config, self.sessions.folders(), name));
+            files.extend(files_in_folders(config, self.sessions.projects_dir(), name));
         }
-        let begun = self.begun().map(|(_, begun)| begun).filter(|begun| begun.session == *session);
+        let begun = self.prepared().map(|(_, begun)| begun).filter(|begun| begun.session == *session);
         files.extend(begun.map(|begun| begun.file.as_path().to_owned()));
         let worth = |file: PathBuf| {
             let length = fs::metadata(&file).ok()?.len();
             Some((self.worth(&file), length, file))
         };
         let usable = files.into_iter().filter(|file| *file != place).filter_map(worth);
-        usable.filter(|(worth, ..)| *worth >= Worth::Damaged).max().map(|(.., file)| file)
+        usable.filter(|(worth, ..)| *worth >= FileCondition::Damaged).max().map(|(.., file)| file)
     }
 
     /// Whether an attempt of this run has seen the session's file.
     fn was_kept(&self, session: &SessionId) -> bool {
-        self.begun().any(|(_, begun)| begun.kept && begun.session == *session)
+        self.prepared().any(|(_, begun)| begun.existed && begun.session == *session)
     }
 
     /// The attempts of which it is known what session they began with, in their order.
-    fn begun(&self) -> impl Iterator<Item = (AttemptDir, AttemptSession)> {
+    fn prepared(&self) -> impl Iterator<Item = (AttemptDir, SessionBaseline)> {
         let attempts = self.run.attempts().unwrap_or_default();
         attempts.into_iter().filter_map(|attempt| attempt.session().ok()?.map(|begun| (attempt, begun)))
     }
 
-    fn worth(&self, file: &Path) -> Worth {
+    fn worth(&self, file: &Path) -> FileCondition {
         match self.read(file) {
             Ok(bytes) => match self.sessions.health(&bytes) {
-                Health::Whole => Worth::Whole,
-                Health::Damaged(_) => Worth::Damaged,
-                Health::Empty => Worth::Empty,
+                Health::Whole => FileCondition::Whole,
+                Health::Damaged(_) => FileCondition::Damaged,
+                Health::Empty => FileCondition::Empty,
             },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Worth::Absent,
-            Err(_) => Worth::Whole,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => FileCondition::Absent,
+            Err(_) => FileCondition::Whole,
         }
     }
 
@@ -265,7 +265,7 @@ impl<'a> SessionFiles<'a> {
 
     /// The session without what is damaged in it, and with what it lacks; nothing if it is whole.
     fn whole(&self, session: &SessionId, bytes: &[u8]) -> Option<Vec<u8>> {
-        let repaired = self.sessions.repaired(bytes);
+        let repaired = self.sessions.repair(bytes);
         let rows = repaired.as_deref().unwrap_or(bytes);
         let missing = self.missing(session, rows);
         if missing.is_empty() {
@@ -282,13 +282,13 @@ impl<'a> SessionFiles<'a> {
 
     /// The rows that the agent was killed before it had written: its stream tells them.
     fn missing(&self, session: &SessionId, bytes: &[u8]) -> Vec<u8> {
-        let Some((attempt, begun)) = self.begun().filter(|(_, begun)| begun.session == *session).last()
+        let Some((attempt, begun)) = self.prepared().filter(|(_, begun)| begun.session == *session).last()
         else {
             return Vec::new();
         };
-        let length = usize::try_from(begun.bytes).ok().filter(|_| begun.from.is_none());
+        let length = usize::try_from(begun.bytes).ok().filter(|_| begun.source.is_none());
         let stream = self.read(&attempt.stream_path()).unwrap_or_default();
-        self.sessions.missing(bytes, length, &stream)
+        self.sessions.missing_rows(bytes, length, &stream)
     }
 }
 

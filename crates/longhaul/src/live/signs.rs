@@ -1,9 +1,9 @@
 //! What the processes of a silent run do, as the kernel tells it: who uses the processor, and who has a connection.
 //! Looks only; ends and starts nothing, and decides nothing.
 
-use super::mark::Mark;
-use super::sweep::marked;
-use longhaul_core::{Posture, Proc, Signs};
+use super::mark::RunMarker;
+use super::sweep::processes_with;
+use longhaul_core::{ProcessState, ProcessId, ProcessActivity};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
@@ -17,37 +17,37 @@ const BUSY_TICKS: u64 = 10;
 const ESTABLISHED: &str = "01";
 
 /// Looks for a while what the run's processes do, and its agent; nothing where no process can be looked at.
-pub(crate) async fn examine(mark: &Mark, agent: Proc) -> Option<Signs> {
+pub(crate) async fn probe(mark: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
     let before = times(mark, agent);
     tokio::time::sleep(LOOK).await;
     let after = times(mark, agent);
     let state = after.get(&agent)?.state;
-    let used = |proc: &Proc, now: &Times| {
+    let used = |proc: &ProcessId, now: &CpuTimes| {
         let own = now.own.saturating_sub(before.get(proc).map_or(0, |then| then.own));
         // What an agent's tools had used is told when they end, and was no work of its own. Of the others it tells
         // of work in pieces too short to be met.
         let ended = now.ended.saturating_sub(before.get(proc).map_or(0, |then| then.ended));
         if proc == &agent { own } else { own + ended }
     };
-    let is_busy = |(proc, now): &(&Proc, &Times)| used(proc, now) >= BUSY_TICKS;
+    let is_busy = |(proc, now): &(&ProcessId, &CpuTimes)| used(proc, now) >= BUSY_TICKS;
     let agent_is_busy = after.get_key_value(&agent).is_some_and(|found| is_busy(&found));
-    Some(Signs {
+    Some(ProcessActivity {
         agent: match state {
-            'T' | 't' => Posture::Halted,
+            'T' | 't' => ProcessState::Frozen,
             // At one look it may be a file being read.
-            'D' if before.get(&agent).is_some_and(|then| then.state == 'D') => Posture::Blocked,
-            _ if agent_is_busy => Posture::Busy,
-            _ => Posture::Idle,
+            'D' if before.get(&agent).is_some_and(|then| then.state == 'D') => ProcessState::Blocked,
+            _ if agent_is_busy => ProcessState::Busy,
+            _ => ProcessState::Idle,
         },
         connections: connections(after.keys()),
-        others: after.len() as u32 - 1,
-        busy: after.iter().filter(|found| found.0 != &agent && is_busy(found)).count() as u32,
+        children: after.len() as u32 - 1,
+        busy_children: after.iter().filter(|found| found.0 != &agent && is_busy(found)).count() as u32,
     })
 }
 
 /// What a process has used of the processor so far, in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Times {
+struct CpuTimes {
     state: char,
     own: u64,
     /// Its children that have ended and that it has taken notice of.
@@ -55,33 +55,33 @@ struct Times {
 }
 
 /// The agent and every other process of the run.
-fn times(mark: &Mark, agent: Proc) -> BTreeMap<Proc, Times> {
-    let marked = marked(mark).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
+fn times(mark: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, CpuTimes> {
+    let marked = processes_with(mark).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
     let all: BTreeSet<u32> = marked.chain([agent.pid]).collect();
     all.into_iter().filter_map(times_of).filter(|(proc, _)| proc.pid != agent.pid || *proc == agent).collect()
 }
 
-fn times_of(pid: u32) -> Option<(Proc, Times)> {
+fn times_of(pid: u32) -> Option<(ProcessId, CpuTimes)> {
     parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// Reads `/proc/PID/stat`. Its fields are counted behind the parenthesis of the name, which may hold anything: the
 /// first is the third of the manual.
-fn parse(pid: u32, stat: &str) -> Option<(Proc, Times)> {
+fn parse(pid: u32, stat: &str) -> Option<(ProcessId, CpuTimes)> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    let times = Times {
+    let times = CpuTimes {
         state: fields.first()?.chars().next()?,
         own: number(14)? + number(15)?,
         ended: number(16)? + number(17)?,
     };
-    Some((Proc { pid, start_ticks: number(22)? }, times))
+    Some((ProcessId { pid, start_ticks: number(22)? }, times))
 }
 
 /// How many network connections these processes have open; one that several of them hold counts once.
-fn connections<'a>(procs: impl Iterator<Item = &'a Proc>) -> u32 {
+fn connections<'a>(procs: impl Iterator<Item = &'a ProcessId>) -> u32 {
     let mut held = BTreeSet::new();
-    for Proc { pid, .. } in procs {
+    for ProcessId { pid, .. } in procs {
         let mut open = BTreeSet::new();
         for table in ["tcp", "tcp6"] {
             let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();

@@ -14,7 +14,7 @@ const TOOLS: [&str; 6] = ["node_modules", "target", "__pycache__", ".venv", ".my
 
 /// The path, size and time of every file: no two states of a workspace in use are alike in all of them. Of a git
 /// repository its commits count, and not what git keeps for itself: a look at it writes that.
-pub(crate) fn survey(workspace: &Path) -> u64 {
+pub(crate) fn fingerprint(workspace: &Path) -> u64 {
     let mut number = 0_u64;
     let mut entries = 0;
     let mut dirs = vec![PathBuf::new()];
@@ -58,7 +58,7 @@ fn look_of(path: &Path, metadata: &Metadata) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::survey;
+    use super::fingerprint;
     use std::fs;
     use std::os::unix::fs::symlink;
 
@@ -70,11 +70,11 @@ mod tests {
             fs::create_dir_all(at(path).parent().expect("a parent")).expect("directories");
             fs::write(at(path), text).expect("a file");
         };
-        let mut last = survey(dir.path());
-        assert_eq!(last, survey(dir.path()));
+        let mut last = fingerprint(dir.path());
+        assert_eq!(last, fingerprint(dir.path()));
         let mut changes = |what: &str, expected: bool, act: &dyn Fn()| {
             act();
-            let now = survey(dir.path());
+            let now = fingerprint(dir.path());
             assert_eq!(now != last, expected, "{what}");
             last = now;
         };

@@ -3,7 +3,7 @@
 //! Agents put tool children into sessions of their own, and a killed agent's tools live on, so the
 //! process group is not enough. A process is named by its pidfd, so that a reused number is never hit.
 
-use super::mark::Mark;
+use super::mark::RunMarker;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const ROUND: Duration = Duration::from_millis(50);
 /// # Errors
 ///
 /// When some process of the run is still there after five seconds of SIGKILL.
-pub async fn sweep(mark: &Mark) -> io::Result<u32> {
+pub async fn sweep(mark: &RunMarker) -> io::Result<u32> {
     sweep_on(mark, Vec::new()).await
 }
 
@@ -28,9 +28,9 @@ pub async fn sweep(mark: &Mark) -> io::Result<u32> {
 /// # Errors
 ///
 /// As [`sweep`].
-pub(crate) async fn sweep_on(mark: &Mark, mut ended: Vec<Pid>) -> io::Result<u32> {
+pub(crate) async fn sweep_on(mark: &RunMarker, mut ended: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
-        let marked = marked(mark);
+        let marked = processes_with(mark);
         if marked.is_empty() {
             return Ok(ended.len() as u32);
         }
@@ -49,7 +49,7 @@ pub(crate) async fn sweep_on(mark: &Mark, mut ended: Vec<Pid>) -> io::Result<u32
 }
 
 /// The live processes that carry it, ours excepted.
-pub fn marked(mark: &Mark) -> Vec<(Pid, OwnedFd)> {
+pub fn processes_with(mark: &RunMarker) -> Vec<(Pid, OwnedFd)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
         .flatten()

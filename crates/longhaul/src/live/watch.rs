@@ -8,25 +8,25 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What has happened since the last time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Changes {
+pub(crate) struct WatchEvents {
     /// Whether a watched directory may have new names.
     pub(crate) names: bool,
 }
 
 /// What there is to look at where there are no events: everything.
-async fn looking() -> Changes {
+async fn looking() -> WatchEvents {
     tokio::time::sleep(LOOK_EVERY).await;
-    Changes { names: true }
+    WatchEvents { names: true }
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use events::{Watch, readable};
+pub(crate) use events::{FileWatch, readable};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use nothing::Watch;
 
 #[cfg(target_os = "linux")]
 mod events {
-    use super::{Changes, looking};
+    use super::{WatchEvents, looking};
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use rustix::io::Errno;
     use std::io;
@@ -52,13 +52,13 @@ mod events {
     // Neither `notify`, which puts a thread and a channel between the event and its reader, nor
     // `inotify`'s stream, which reads twice for each event: where there are many runs, a thousand
     // lines a second are a thousand events.
-    pub(crate) struct Watch(Option<AsyncFd<OwnedFd>>);
+    pub(crate) struct FileWatch(Option<AsyncFd<OwnedFd>>);
 
-    impl Watch {
+    impl FileWatch {
         /// Watches nothing yet.
-        pub(crate) fn new() -> Watch {
+        pub(crate) fn new() -> FileWatch {
             let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
-            Watch(queue.ok().and_then(|queue| readable(queue).ok()))
+            FileWatch(queue.ok().and_then(|queue| readable(queue).ok()))
         }
 
         /// Watches what is written to `file`, which must exist.
@@ -80,7 +80,7 @@ mod events {
         }
 
         /// Returns when something has happened since the last call.
-        pub(crate) async fn changed(&mut self) -> io::Result<Changes> {
+        pub(crate) async fn changed(&mut self) -> io::Result<WatchEvents> {
             let Some(queue) = &self.0 else { return Ok(looking().await) };
             loop {
                 let mut ready = queue.readable().await?;
@@ -95,7 +95,7 @@ mod events {
     }
 
     /// The events that are there.
-    fn read(queue: &OwnedFd) -> io::Result<Option<Changes>> {
+    fn read(queue: &OwnedFd) -> io::Result<Option<WatchEvents>> {
         let mut buffer = [MaybeUninit::uninit(); EVENTS_BYTES];
         let mut events = Reader::new(queue, &mut buffer);
         let mut changes = None;
@@ -103,8 +103,8 @@ mod events {
             match events.next() {
                 Ok(event) => {
                     let names = event.events().intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
-                    let before = changes.is_some_and(|changes: Changes| changes.names);
-                    changes = Some(Changes { names: names || before });
+                    let before = changes.is_some_and(|changes: WatchEvents| changes.names);
+                    changes = Some(WatchEvents { names: names || before });
                 }
                 Err(Errno::AGAIN) => return Ok(changes),
                 Err(error) => return Err(error.into()),
@@ -126,10 +126,10 @@ mod nothing {
     /// A watch on files and directories.
     pub(crate) struct Watch(());
 
-    impl Watch {
+    impl FileWatch {
         /// Watches nothing yet.
-        pub(crate) fn new() -> Watch {
-            Watch(())
+        pub(crate) fn new() -> FileWatch {
+            FileWatch(())
         }
 
         /// Watches `file`.
@@ -139,7 +139,7 @@ mod nothing {
         pub(crate) fn dir(&mut self, _dir: &Path) {}
 
         /// Returns when it is time to look again.
-        pub(crate) async fn changed(&mut self) -> io::Result<Changes> {
+        pub(crate) async fn changed(&mut self) -> io::Result<WatchEvents> {
             Ok(looking().await)
         }
     }

@@ -10,30 +10,30 @@ mod publishing;
 mod starting;
 mod taking_over;
 
-use super::child::Agent;
-use super::clock::Clock;
-use super::indexed::Indexed;
-use super::mark::Mark;
-use super::memory::MemoryWatch;
-use super::recorder::Recorder;
-use super::requests::Requests;
+use super::child::AgentProcess;
+use super::clock::LiveClock;
+use super::indexed::LedgerWriter;
+use super::mark::RunMarker;
+use super::memory::OomWatch;
+use super::recorder::TranscriptRecorder;
+use super::requests::RequestWatch;
 use super::sweep::sweep;
 use super::tail::Tail;
-use super::watch::Watch;
+use super::watch::FileWatch;
 use crate::diagnostic::Diagnostic;
-use crate::observer::{Observer, View};
+use crate::observer::{Observer, StepView};
 use crate::spending::SpendingReader;
 use crate::watchdog::Watchdog;
 use crate::{Environment, SuperviseError, World};
-use checking::Checking;
-use condensing::Condensing;
-use longhaul_agent::{Decoder, Dialect, Glance, Order, Past, Program};
+use checking::CheckRun;
+use condensing::SummaryRun;
+use longhaul_agent::{Decoder, Dialect, AttemptSnapshot, AgentSpec, PriorAttempts, Program};
 use longhaul_core::{
-    Action, By, Event, Exit, Left, Moment, Now, Policy, Proc, Record, Run, Say, SessionFound, SessionId,
+    Action, CancelSource, Event, Exit, Remaining, Moment, Now, Policy, ProcessId, Record, Run, PromptKind, SessionFileState, SessionId,
     Step, StopLevel,
 };
 use longhaul_store::{AttemptDir, Harness, Home, Journal, RunDir, SessionLock, compact};
-use notifying::Notifying;
+use notifying::Notifier;
 use publishing::Published;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -41,21 +41,21 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// What a live world is made of.
-pub(crate) struct Setup<'a> {
+pub(crate) struct WorldConfig<'a> {
     pub(crate) home: &'a Home,
     pub(crate) dir: RunDir,
     /// What its processes carry.
-    pub(crate) mark: Mark,
+    pub(crate) mark: RunMarker,
     pub(crate) journal: Journal,
     pub(crate) dialect: Arc<dyn Dialect>,
-    pub(crate) order: Order,
+    pub(crate) order: AgentSpec,
     pub(crate) environment: Environment,
     /// Variables that the agent needs and that are not set: it is not started again.
     pub(crate) missing: Vec<String>,
     /// Memory that the run's processes may have resident, in bytes.
     pub(crate) memory_limit: Option<u64>,
     /// Whether it matters if the agent changes its workspace.
-    pub(crate) surveys: bool,
+    pub(crate) fingerprints_workspace: bool,
     /// Whether each noteworthy event leaves a text for people.
     pub(crate) diagnostic: bool,
     /// Who reads the run's files besides people.
@@ -64,30 +64,30 @@ pub(crate) struct Setup<'a> {
     pub(crate) notify: Vec<String>,
     /// Who is to be the watchdog, until it is started.
     pub(crate) watchdog: Option<Program>,
-    pub(crate) cancels: mpsc::Receiver<By>,
+    pub(crate) cancels: mpsc::Receiver<CancelSource>,
     pub(crate) observer: &'a mut dyn Observer,
 }
 
 /// The world of one live run.
 pub(crate) struct LiveWorld<'a> {
-    setup: Setup<'a>,
+    setup: WorldConfig<'a>,
     /// The stream and the requests.
-    watch: Watch,
+    watch: FileWatch,
     /// What other processes want; nothing if it cannot be listened to.
-    requests: Option<Requests>,
-    clock: Clock,
+    requests: Option<RequestWatch>,
+    clock: LiveClock,
     /// Whether something was appended that is not yet on disk.
     unsynced: bool,
     events: VecDeque<Event>,
-    attempt: Option<Attempt>,
+    attempt: Option<AttemptProcess>,
     /// What condenses older work for the next attempt; never beside one.
-    condensing: Option<Condensing>,
+    summary_run: Option<SummaryRun>,
     /// What judges the work; never beside an attempt either.
-    checking: Option<Checking>,
+    checking: Option<CheckRun>,
     /// Writes the conversation down, for people.
-    recorder: Recorder,
+    recorder: TranscriptRecorder,
     /// Tells the ledger of it, for those who look for runs.
-    indexed: Indexed,
+    indexed: LedgerWriter,
     /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Ends the agent if we die and nobody comes back.
@@ -102,61 +102,61 @@ pub(crate) struct LiveWorld<'a> {
     /// Whether the due deadline has already waited for one more look at the stream.
     looked_when_due: bool,
     /// What the last attempt's stream said, kept for the report.
-    glance: Glance,
+    glance: AttemptSnapshot,
     /// What the ended attempts have left for the next one to know.
-    past: Past,
+    past: PriorAttempts,
     /// Why the agent could not be started, in the system's words.
     spawn_error: Option<String>,
     stderr_tail: String,
     diagnostic: Diagnostic,
-    notifying: Notifying,
+    notifying: Notifier,
 }
 
 /// One attempt under way.
-struct Attempt {
-    agent: Agent,
+struct AttemptProcess {
+    agent: AgentProcess,
     tail: Tail,
     decoder: Box<dyn Decoder>,
     dir: AttemptDir,
-    proc: Proc,
-    memory: MemoryWatch,
+    proc: ProcessId,
+    memory: OomWatch,
     /// Whether it stood still when we last looked.
     halted: bool,
     /// Whether the disk was full when we last looked.
-    unheard: bool,
+    has_unread_output: bool,
     exit: Option<Exit>,
 }
 
-impl Attempt {
-    fn of(
-        (agent, proc): (Agent, Proc),
-        memory: MemoryWatch,
+impl AttemptProcess {
+    fn new(
+        (agent, proc): (AgentProcess, ProcessId),
+        memory: OomWatch,
         tail: Tail,
         decoder: Box<dyn Decoder>,
         dir: AttemptDir,
-    ) -> Attempt {
-        Attempt { agent, tail, decoder, dir, proc, memory, halted: false, unheard: false, exit: None }
+    ) -> AttemptProcess {
+        AttemptProcess { agent, tail, decoder, dir, proc, memory, halted: false, has_unread_output: false, exit: None }
     }
 }
 
 impl<'a> LiveWorld<'a> {
-    pub(crate) fn new(setup: Setup<'a>) -> LiveWorld<'a> {
+    pub(crate) fn new(setup: WorldConfig<'a>) -> LiveWorld<'a> {
         // Without it the run can still be cancelled by signals, and can be worked on all the same.
-        let mut watch = Watch::new();
-        let requests = Requests::listen(&setup.dir, &mut watch).ok();
-        let Setup { dir, order, environment, .. } = &setup;
+        let mut watch = FileWatch::new();
+        let requests = RequestWatch::listen(&setup.dir, &mut watch).ok();
+        let WorldConfig { dir, order, environment, .. } = &setup;
         let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
-        let recorder = Recorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
-        let indexed = Indexed::new(setup.home, &setup.dir);
+        let recorder = TranscriptRecorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
+        let indexed = LedgerWriter::new(setup.home, &setup.dir);
         LiveWorld {
             setup,
             watch,
             requests,
-            clock: Clock::new(),
+            clock: LiveClock::new(),
             unsynced: false,
             events: VecDeque::new(),
             attempt: None,
-            condensing: None,
+            summary_run: None,
             checking: None,
             recorder,
             indexed,
@@ -166,12 +166,12 @@ impl<'a> LiveWorld<'a> {
             spending: None,
             locks: Vec::new(),
             looked_when_due: false,
-            glance: Glance::default(),
-            past: Past::default(),
+            glance: AttemptSnapshot::default(),
+            past: PriorAttempts::default(),
             spawn_error: None,
             stderr_tail: String::new(),
             diagnostic,
-            notifying: Notifying::default(),
+            notifying: Notifier::default(),
         }
     }
 }
@@ -189,49 +189,49 @@ impl World for LiveWorld<'_> {
         Ok(())
     }
 
-    fn stepped(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
+    fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
         self.notice_wait(run, at);
         // The last status is written when all else is in order.
         if (!step.records.is_empty() || self.published.is_none()) && run.state().outcome().is_none() {
             self.publish(run, policy, at);
         }
         self.indexed.take(run, &step.records);
-        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
+        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
         self.diagnostic.stepped(run, at, step, self.spawn_error.as_deref());
-        self.setup.observer.stepped(View { run, policy, at, glance }, step);
+        self.setup.observer.on_step(StepView { run, policy, at, snapshot: glance }, step);
     }
 
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
         self.sync()?;
-        if matches!(action, Action::Spawn(_) | Action::Condense(_)) && !self.setup.missing.is_empty() {
+        if matches!(action, Action::Spawn(_) | Action::StartSummary(_)) && !self.setup.missing.is_empty() {
             let (run, names) = (self.setup.dir.id().clone(), self.setup.missing.clone());
             return Err(SuperviseError::Variables { run, names });
         }
         match action {
-            Action::Inspect(session) => {
-                let found = self.session_files().map_or(SessionFound::Ready, |files| files.look(&session));
-                self.events.push_back(Event::Inspected(found));
+            Action::InspectSession(session) => {
+                let found = self.session_files().map_or(SessionFileState::Ready, |files| files.inspect(&session));
+                self.events.push_back(Event::SessionInspected(found));
                 Ok(())
             }
-            Action::Condense(plan) => {
-                self.condense(&plan);
+            Action::StartSummary(plan) => {
+                self.start_summary(&plan);
                 Ok(())
             }
-            Action::EndCondensing => self.end_condensing().await,
-            Action::Check(number) => self.check(number),
-            Action::EndCheck => self.end_check(true).await,
+            Action::StopSummary => self.stop_summary().await,
+            Action::StartCheck(number) => self.check(number),
+            Action::StopCheck => self.end_check(true).await,
             Action::Spawn(plan) => self.spawn(&plan),
             Action::Say(say, left) => {
                 self.say(say, left);
                 Ok(())
             }
-            Action::EndInput => {
+            Action::CloseInput => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.agent.end_input(self.setup.dialect.leave());
+                    attempt.agent.end_input(self.setup.dialect.encode_exit());
                 }
                 Ok(())
             }
-            Action::Examine => self.examine().await,
+            Action::ProbeProcesses => self.probe().await,
             Action::Stop(level) => {
                 self.stop(level);
                 Ok(())
@@ -270,8 +270,8 @@ impl World for LiveWorld<'_> {
             if let Some(evidence) = self.ended_attempt()? {
                 return Ok(Event::Exited(evidence));
             }
-            if self.condensing.as_ref().is_some_and(Condensing::is_gone) {
-                self.end_condensing().await?;
+            if self.summary_run.as_ref().is_some_and(SummaryRun::is_gone) {
+                self.stop_summary().await?;
                 continue;
             }
             if self.has_checked() {
@@ -285,8 +285,8 @@ impl World for LiveWorld<'_> {
             self.set_watchdog().await;
             self.indexed.write();
             let publish_at = self.publish_usage();
-            self.pause(until.into_iter().chain(publish_at).min()).await?;
-            if let Some(span) = self.clock.slept() {
+            self.wait_for_change(until.into_iter().chain(publish_at).min()).await?;
+            if let Some(span) = self.clock.sleep_since_last_call() {
                 return Ok(Event::Downtime(span));
             }
         }
@@ -295,35 +295,35 @@ impl World for LiveWorld<'_> {
 
 impl LiveWorld<'_> {
     /// The last attempt's stream, for the report.
-    pub(crate) fn glance(&self) -> &Glance {
+    pub(crate) fn glance(&self) -> &AttemptSnapshot {
         &self.glance
     }
 
     /// Why the last attempt could not be started or what it said on stderr, if anything.
-    pub(crate) fn complaint(&self) -> Option<&str> {
+    pub(crate) fn startup_message(&self) -> Option<&str> {
         self.spawn_error.as_deref().or_else(|| Some(self.stderr_tail.trim()).filter(|tail| !tail.is_empty()))
     }
 
     /// Makes the stream files smaller. What fails is left as it was.
     pub(crate) fn compact_streams(&self) {
         for (dir, decoder) in self.ended.iter().filter(|(_, decoder)| decoder.is_compactable()) {
-            let _ = compact(&dir.stream_path(), |line| decoder.keeps(line));
+            let _ = compact(&dir.stream_path(), |line| decoder.keeps_line(line));
         }
     }
 
     /// Brings what is written down for people up to date with `attempts` attempts, of which none goes on.
-    pub(crate) fn complete_record(&mut self, attempts: u32) {
+    pub(crate) fn complete_transcript(&mut self, attempts: u32) {
         self.recorder.complete(attempts);
     }
 
     /// The run is over, and all were told: its sessions are free, and the ledger is brought up to date.
-    pub(crate) fn retire(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.locks.clear();
         self.indexed.write_last();
     }
 
     /// Has the next attempt learn what a person added to the limits.
-    pub(crate) fn add_limits(&mut self, added: Left) {
+    pub(crate) fn add_limits(&mut self, added: Remaining) {
         self.past.added = added;
     }
 
@@ -374,7 +374,7 @@ impl LiveWorld<'_> {
     /// Lets the watchdog go: nothing is left to be ended.
     pub(crate) async fn dismiss_watchdog(&mut self) {
         if let Some(watchdog) = self.watchdog.take() {
-            watchdog.dismiss().await;
+            watchdog.stop().await;
         }
     }
 
@@ -382,26 +382,26 @@ impl LiveWorld<'_> {
         if self.unsynced {
             self.setup.journal.sync()?;
             self.unsynced = false;
-            self.setup.observer.synced();
+            self.setup.observer.on_sync();
         }
-        self.tell_wait();
+        self.notify_wait();
         Ok(())
     }
 
     /// Tells the agent something in the session that it has open. One whose input has ended hears it in the next
     /// attempt.
-    fn say(&mut self, say: Say, left: Left) {
+    fn say(&mut self, say: PromptKind, left: Remaining) {
         let Some(attempt) = &self.attempt else { return };
-        let running = &attempt.decoder.glance().background;
-        let words = self.setup.dialect.words(&self.setup.order, say, left, running);
-        attempt.agent.say(self.setup.dialect.say(&words));
-        self.recorder.told(say, words, self.clock.at());
+        let running = &attempt.decoder.snapshot().background;
+        let words = self.setup.dialect.prompt_text(&self.setup.order, say, left, running);
+        attempt.agent.say(self.setup.dialect.encode_prompt(&words));
+        self.recorder.counts(say, words, self.clock.at());
     }
 
     fn stop(&mut self, level: StopLevel) {
         if let Some(attempt) = &self.attempt {
             match level {
-                StopLevel::Interrupt => attempt.agent.interrupt(self.setup.dialect.interrupt()),
+                StopLevel::Interrupt => attempt.agent.interrupt(self.setup.dialect.encode_interrupt()),
                 StopLevel::Term | StopLevel::Kill => attempt.agent.signal(level),
             }
         }
@@ -409,6 +409,6 @@ impl LiveWorld<'_> {
 
     fn decoder(&self) -> Box<dyn Decoder> {
         let order = &self.setup.order;
-        self.setup.dialect.decoder(&order.guards, &order.claims())
+        self.setup.dialect.decoder(&order.guards, &order.done_signals())
     }
 }

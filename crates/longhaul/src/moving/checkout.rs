@@ -2,7 +2,7 @@
 //! what was not committed is not committed again. It has no remotes, no other branches and no settings of
 //! the old one.
 
-use super::MoveError;
+use super::TransferError;
 use super::git::{Git, text};
 use super::manifest::Workspace;
 use super::snapshot::{HEAD, SNAPSHOT, STAGED};
@@ -16,13 +16,13 @@ use std::path::Path;
 ///
 /// # Errors
 /// If git cannot, if the bundle holds something else, or if its files take more than `unpacked_max` bytes.
-pub(super) fn check_out(
+pub(super) fn restore(
     bundle: &Path,
     workspace: &Workspace,
     into: &Path,
     from: &Path,
     unpacked_max: u64,
-) -> Result<(), MoveError> {
+) -> Result<(), TransferError> {
     let git = Git::at(into);
     let mut init =
         vec!["init".to_owned(), "--quiet".to_owned(), format!("--object-format={}", workspace.object_format)];
@@ -31,17 +31,17 @@ pub(super) fn check_out(
     if !workspace.shallow.is_empty() {
         let shallow = into.join(".git/shallow");
         let lines = workspace.shallow.join("\n") + "\n";
-        fs::write(&shallow, lines).map_err(MoveError::io("write", &shallow))?;
+        fs::write(&shallow, lines).map_err(TransferError::io("write", &shallow))?;
     }
     let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"].map(OsString::from);
     let refs = "+refs/longhaul/*:refs/longhaul/*".into();
     git.call(&fetch.into_iter().chain([bundle.into(), refs]).collect::<Vec<_>>())?;
 
     let named =
-        |name: &str| Ok::<_, MoveError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
+        |name: &str| Ok::<_, TransferError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
     let tree = named(&format!("{SNAPSHOT}^{{tree}}"))?;
     if named(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
-        return Err(MoveError::unsound(from, "its bundle holds another workspace than its manifest says"));
+        return Err(TransferError::unsound(from, "its bundle holds another workspace than its manifest says"));
     }
     check_size(&git, from, unpacked_max)?;
     if let Some(head) = &workspace.head {
@@ -68,7 +68,7 @@ pub(super) fn check_out(
 
 /// Refuses files that would fill the disk. A few objects can stand for any number of files, so that no more of them are
 /// listed than is allowed.
-fn check_size(git: &Git, from: &Path, unpacked_max: u64) -> Result<(), MoveError> {
+fn check_size(git: &Git, from: &Path, unpacked_max: u64) -> Result<(), TransferError> {
     let mut unpacked = 0_u64;
     git.lines(&["ls-tree", "-r", "-l", SNAPSHOT], |line| {
         // `100644 blob 1f7a7a47…      12<TAB>name`
@@ -78,7 +78,7 @@ fn check_size(git: &Git, from: &Path, unpacked_max: u64) -> Result<(), MoveError
         if unpacked > unpacked_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if unpacked > unpacked_max {
-        return Err(MoveError::Large { path: from.to_owned(), unpacked });
+        return Err(TransferError::Large { path: from.to_owned(), unpacked });
     }
     Ok(())
 }

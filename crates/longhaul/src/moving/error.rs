@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// Why a run could not be exported or imported. Nothing is left of the attempt.
 #[derive(Debug, Error)]
-pub enum MoveError {
+pub enum TransferError {
     /// The run's own files.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -18,7 +18,7 @@ pub enum MoveError {
     Supervised(RunId),
     /// Its supervisor died, and its agent or a tool of it goes on.
     #[error("export run {run}: its supervisor died, and {processes} of its processes still work")]
-    AtWork {
+    StillRunning {
         /// The run.
         run: RunId,
         /// How many processes carry its mark.
@@ -29,7 +29,7 @@ pub enum MoveError {
     FileExists(PathBuf),
     /// The file cannot be what an export writes.
     #[error("import {}: {why}", path.display())]
-    Unsound {
+    InvalidArchive {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
@@ -55,7 +55,7 @@ pub enum MoveError {
     },
     /// Processes on this machine carry the mark of the run that should come here.
     #[error("import run {run}: {processes} of its processes work on this machine")]
-    AtWorkHere {
+    RunningHere {
         /// The run.
         run: RunId,
         /// How many.
@@ -101,68 +101,68 @@ pub enum MoveError {
     },
 }
 
-impl MoveError {
+impl TransferError {
     /// For `map_err`: the system refused `doing` at `path`.
-    pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> MoveError {
-        move |source| MoveError::Io { doing, path: path.to_owned(), source }
+    pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TransferError {
+        move |source| TransferError::Io { doing, path: path.to_owned(), source }
     }
 
     /// For `map_err` and `ok_or_else`: the file is not what an export writes.
-    pub(super) fn unsound(path: &Path, why: impl Into<String>) -> MoveError {
-        MoveError::Unsound { path: path.to_owned(), why: why.into() }
+    pub(super) fn unsound(path: &Path, why: impl Into<String>) -> TransferError {
+        TransferError::InvalidArchive { path: path.to_owned(), why: why.into() }
     }
 
     /// Whether other arguments would mend it; else it is the state of things that refuses.
     pub fn is_usage(&self) -> bool {
         match self {
-            MoveError::FileExists(_)
-            | MoveError::Large { .. }
-            | MoveError::NoWorkspace(_)
-            | MoveError::NotEmpty(_)
-            | MoveError::Workspace { .. } => true,
-            MoveError::Store(_)
-            | MoveError::Supervised(_)
-            | MoveError::AtWork { .. }
-            | MoveError::Unsound { .. }
-            | MoveError::Newer { .. }
-            | MoveError::AtWorkHere { .. }
-            | MoveError::Agent(_)
-            | MoveError::NoGit(_)
-            | MoveError::Git { .. }
-            | MoveError::Io { .. } => false,
+            TransferError::FileExists(_)
+            | TransferError::Large { .. }
+            | TransferError::NoWorkspace(_)
+            | TransferError::NotEmpty(_)
+            | TransferError::Workspace { .. } => true,
+            TransferError::Store(_)
+            | TransferError::Supervised(_)
+            | TransferError::StillRunning { .. }
+            | TransferError::InvalidArchive { .. }
+            | TransferError::Newer { .. }
+            | TransferError::RunningHere { .. }
+            | TransferError::Agent(_)
+            | TransferError::NoGit(_)
+            | TransferError::Git { .. }
+            | TransferError::Io { .. } => false,
         }
     }
 
     /// What a person can do about it.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            MoveError::Store(error) => return error.hint(),
-            MoveError::Supervised(run) => {
+            TransferError::Store(error) => return error.hint(),
+            TransferError::Supervised(run) => {
                 format!("wait for its end with `longhaul attach {run}`, or end it by `longhaul cancel {run}`")
             }
-            MoveError::AtWork { run, .. } => {
+            TransferError::StillRunning { run, .. } => {
                 format!("go on with it by `longhaul recover {run}`, or end it by `longhaul cancel {run}`")
             }
-            MoveError::FileExists(_) => {
+            TransferError::FileExists(_) => {
                 "name another file with --output, or overwrite it with --force".to_owned()
             }
-            MoveError::Unsound { .. } => "export the run again and copy the file once more".to_owned(),
-            MoveError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
-            MoveError::Newer { .. } => "import it with that version, or a later one".to_owned(),
-            MoveError::AtWorkHere { run, .. } => {
+            TransferError::InvalidArchive { .. } => "export the run again and copy the file once more".to_owned(),
+            TransferError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
+            TransferError::Newer { .. } => "import it with that version, or a later one".to_owned(),
+            TransferError::RunningHere { run, .. } => {
                 format!("end it where it is by `longhaul cancel {run}`: a run goes on in one place only")
             }
-            MoveError::NoWorkspace(_) => {
+            TransferError::NoWorkspace(_) => {
                 "bring the workspace there yourself, and say so with --as-is".to_owned()
             }
-            MoveError::NotEmpty(_) => {
+            TransferError::NotEmpty(_) => {
                 "name a new directory, or use the workspace that is there with --as-is".to_owned()
             }
-            MoveError::Workspace { .. } => "name the directory that has the workspace".to_owned(),
-            MoveError::Agent(error) => error.hint().to_owned(),
-            MoveError::NoGit(_) => "install git, and see that it is on PATH".to_owned(),
-            MoveError::Git { .. } => "mend what git says, then try again; nothing was changed".to_owned(),
-            MoveError::Io { source, .. } => return io_hint(source.kind()),
+            TransferError::Workspace { .. } => "name the directory that has the workspace".to_owned(),
+            TransferError::Agent(error) => error.hint().to_owned(),
+            TransferError::NoGit(_) => "install git, and see that it is on PATH".to_owned(),
+            TransferError::Git { .. } => "mend what git says, then try again; nothing was changed".to_owned(),
+            TransferError::Io { source, .. } => return io_hint(source.kind()),
         };
         Some(hint)
     }

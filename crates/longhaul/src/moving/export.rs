@@ -1,13 +1,13 @@
 //! Packs a run into one file. It changes nothing: not the run, not the session, not the workspace.
 
 use super::archive;
-use super::manifest::{BUNDLE, CarriedSession, Manifest, RUN, is_name};
+use super::manifest::{BUNDLE, SessionEntry, Manifest, RUN, is_name};
 use super::scratch::{needs, scratch};
 use super::sessions::{find, sessions_of};
-use super::snapshot::{Snapshot, top_of};
-use super::{MoveError, Workspace};
+use super::snapshot::{WorkspaceSnapshot, top_of};
+use super::{TransferError, Workspace};
 use crate::agents::claude_config_dir;
-use crate::live::{Mark, marked};
+use crate::live::{RunMarker, processes_with};
 use jiff::Timestamp;
 use longhaul_core::{Moment, Outcome, Run};
 use longhaul_store::{Home, Journal, Plan, RunDir, StoreError};
@@ -29,12 +29,12 @@ pub struct Exported {
     /// How the run ended; nothing if it has not.
     pub outcome: Option<Outcome>,
     /// Why the workspace is not in it; nothing if it is.
-    pub no_workspace: Option<NoWorkspace>,
+    pub no_workspace: Option<WorkspaceOmitted>,
 }
 
 /// Why a workspace is not in an exported run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoWorkspace {
+pub enum WorkspaceOmitted {
     /// It is not in a git repository, or in one that ignores it.
     NotInGit,
     /// Its directory is not there any more.
@@ -47,21 +47,21 @@ pub enum NoWorkspace {
 /// # Errors
 /// If the run is supervised or its agent lives; if its files, its workspace or a session cannot be read; if
 /// the file cannot be written. Nothing is left then.
-pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<Exported, MoveError> {
-    let to = std::path::absolute(to).map_err(MoveError::io("write", to))?;
+pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<Exported, TransferError> {
+    let to = std::path::absolute(to).map_err(TransferError::io("write", to))?;
     if !overwrite && to.symlink_metadata().is_ok() {
-        return Err(MoveError::FileExists(to));
+        return Err(TransferError::FileExists(to));
     }
     // Held to the end: nobody can take the run up while it is being packed.
     let (_journal, history) = Journal::open_append(&dir.journal_path()).map_err(|error| match error {
-        StoreError::JournalLocked { .. } => MoveError::Supervised(dir.id().clone()),
+        StoreError::JournalLocked { .. } => TransferError::Supervised(dir.id().clone()),
         _ => error.into(),
     })?;
     let outcome = Run::replay(history.records()).state().outcome();
     let plan = dir.plan()?;
-    let processes = marked(&Mark::new(dir.id(), &plan)).len();
+    let processes = processes_with(&RunMarker::new(dir.id(), &plan)).len();
     if outcome.is_none() && processes > 0 {
-        return Err(MoveError::AtWork { run: dir.id().clone(), processes });
+        return Err(TransferError::StillRunning { run: dir.id().clone(), processes });
     }
 
     let mut manifest = Manifest::new(dir.id().clone(), plan.cwd.clone(), now());
@@ -75,7 +75,7 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
             sources.insert(name.clone(), file);
         }
         let found = sources.contains_key(&name);
-        manifest.sessions.push(CarriedSession { id: session.to_string(), found });
+        manifest.sessions.push(SessionEntry { id: session.to_string(), found });
     }
     let scratch = scratch(home)?;
     let no_workspace = match workspace(&plan, &[&to, home.path()], scratch.path())? {
@@ -91,8 +91,8 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
     for (name, source) in names.into_iter().zip(&sources) {
         manifest.members.push(archive::member(name, source)?);
     }
-    if let Some(flaw) = manifest.flaw() {
-        return Err(MoveError::io("write", &to)(io::Error::other(flaw)));
+    if let Some(flaw) = manifest.validate() {
+        return Err(TransferError::io("write", &to)(io::Error::other(flaw)));
     }
     let bytes = put(&to, overwrite, &manifest, &sources, &scratch)?;
     Ok(Exported { file: to, bytes, manifest, outcome, no_workspace })
@@ -105,8 +105,8 @@ fn put(
     manifest: &Manifest,
     sources: &[PathBuf],
     scratch: &TempDir,
-) -> Result<u64, MoveError> {
-    let failed = |error| MoveError::io("write", to)(error);
+) -> Result<u64, TransferError> {
+    let failed = |error| TransferError::io("write", to)(error);
     let beside = to.parent().unwrap_or(Path::new("/"));
     // Readable by its owner only, from the start.
     let (file, name) =
@@ -117,7 +117,7 @@ fn put(
     let bytes = file.metadata().map_err(failed)?.len();
     let placed = if overwrite { name.persist(to) } else { name.persist_noclobber(to) };
     placed.map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => MoveError::FileExists(to.to_owned()),
+        io::ErrorKind::AlreadyExists => TransferError::FileExists(to.to_owned()),
         _ => failed(error.error),
     })?;
     Ok(bytes)
@@ -128,11 +128,11 @@ fn workspace(
     plan: &Plan,
     excluded: &[&Path],
     scratch: &Path,
-) -> Result<Result<(Workspace, PathBuf), NoWorkspace>, MoveError> {
-    let Ok(cwd) = fs::canonicalize(plan.cwd.as_path()) else { return Ok(Err(NoWorkspace::Gone)) };
-    let Some(top) = top_of(&cwd)? else { return Ok(Err(NoWorkspace::NotInGit)) };
+) -> Result<Result<(Workspace, PathBuf), WorkspaceOmitted>, TransferError> {
+    let Ok(cwd) = fs::canonicalize(plan.cwd.as_path()) else { return Ok(Err(WorkspaceOmitted::Gone)) };
+    let Some(top) = top_of(&cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
     let excluded: Vec<PathBuf> = excluded.iter().map(|path| real(path)).collect();
-    let snapshot = Snapshot::take(&top, &cwd, &excluded, scratch)?;
+    let snapshot = WorkspaceSnapshot::take(&top, &cwd, &excluded, scratch)?;
     let bundle = scratch.join(BUNDLE);
     snapshot.bundle(&bundle)?;
     Ok(Ok((snapshot.workspace, bundle)))
@@ -146,10 +146,10 @@ fn real(path: &Path) -> PathBuf {
 
 /// The files below a directory, by their names in the exported run. What other processes want of the
 /// supervisor stays here, and so does what is only half-written.
-fn files_of(dir: &Path, name: &str, found: &mut BTreeMap<String, PathBuf>) -> Result<(), MoveError> {
-    for entry in fs::read_dir(dir).map_err(MoveError::io("read", dir))? {
-        let entry = entry.map_err(MoveError::io("read", dir))?;
-        let kind = entry.file_type().map_err(MoveError::io("read", dir))?;
+fn files_of(dir: &Path, name: &str, found: &mut BTreeMap<String, PathBuf>) -> Result<(), TransferError> {
+    for entry in fs::read_dir(dir).map_err(TransferError::io("read", dir))? {
+        let entry = entry.map_err(TransferError::io("read", dir))?;
+        let kind = entry.file_type().map_err(TransferError::io("read", dir))?;
         let Some(name) = entry.file_name().to_str().map(|part| format!("{name}{part}")) else { continue };
         if !is_name(&name) || name.ends_with(".lock") {
             continue;

@@ -1,7 +1,7 @@
 //! Calling git: never through a shell, without the repository's hooks, and without whatever a calling git
 //! has put into our environment. What it refuses is told in its own words.
 
-use super::MoveError;
+use super::TransferError;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -69,7 +69,7 @@ impl Git {
     ///
     /// # Errors
     /// [`MoveError::NoGit`] and [`MoveError::Git`].
-    pub(super) fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, MoveError> {
+    pub(super) fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, TransferError> {
         let output = self.output(args)?;
         if output.status.success() { Ok(output.stdout) } else { Err(refusal(args, &output)) }
     }
@@ -78,7 +78,7 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::call`].
-    pub(super) fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, MoveError> {
+    pub(super) fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, TransferError> {
         let output = self.output(args)?;
         match output.status.code() {
             Some(0) => Ok(Some(output.stdout)),
@@ -91,7 +91,7 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::call`].
-    pub(super) fn word<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, MoveError> {
+    pub(super) fn word<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, TransferError> {
         Ok(text(self.call(args)?))
     }
 
@@ -99,7 +99,7 @@ impl Git {
     ///
     /// # Errors
     /// As [`Git::call`].
-    pub(super) fn path<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<PathBuf, MoveError> {
+    pub(super) fn path<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<PathBuf, TransferError> {
         let mut line = self.call(args)?;
         if line.last() == Some(&b'\n') {
             line.pop();
@@ -115,22 +115,22 @@ impl Git {
         &self,
         args: &[S],
         mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Result<(), MoveError> {
+    ) -> Result<(), TransferError> {
         let mut command = self.command(args);
         let mut child =
-            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(MoveError::NoGit)?;
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(TransferError::NoGit)?;
         let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
         let is_cut = stdout.split(b'\n').map_while(Result::ok).any(|line| each(&line).is_break());
         if is_cut {
             // It may have ended.
             let _ = child.kill();
         }
-        let output = child.wait_with_output().map_err(MoveError::NoGit)?;
+        let output = child.wait_with_output().map_err(TransferError::NoGit)?;
         if is_cut || output.status.success() { Ok(()) } else { Err(refusal(args, &output)) }
     }
 
-    fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Output, MoveError> {
-        self.command(args).output().map_err(MoveError::NoGit)
+    fn output<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Output, TransferError> {
+        self.command(args).output().map_err(TransferError::NoGit)
     }
 
     fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
@@ -168,10 +168,10 @@ pub(super) fn text(line: Vec<u8>) -> String {
     String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
 }
 
-fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> MoveError {
+fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> TransferError {
     let said = complaint(output);
     let doing = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
-    MoveError::Git { doing, said }
+    TransferError::Git { doing, said }
 }
 
 /// Why git refused, in its words.

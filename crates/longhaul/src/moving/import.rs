@@ -1,17 +1,17 @@
 //! Unpacks a run that was exported elsewhere. All of the file is checked before anything is created, and
 //! the run is there as a whole or not at all: its directory gets its name last.
 
-use super::checkout::check_out;
+use super::checkout::restore;
 use super::manifest::{BUNDLE, Manifest};
-use super::place::Place;
+use super::place::DestinationDir;
 use super::scratch::{needs, scratch};
-use super::snapshot::{Snapshot, top_of};
-use super::{MoveError, archive};
+use super::snapshot::{WorkspaceSnapshot, top_of};
+use super::{TransferError, archive};
 use crate::agents::find_claude;
-use crate::live::{Mark, marked};
+use crate::live::{RunMarker, processes_with};
 use jiff::Zoned;
 use longhaul_core::{Moment, Outcome, Run};
-use longhaul_store::{Agent, Binary, Home, IncomingRun, Journal, RunDir};
+use longhaul_store::{PlanAgent, Binary, Home, ImportedRunDir, Journal, RunDir};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ const UNPACKED_BYTES_FREE: u64 = 16 << 20;
 
 /// Where an exported run should go on.
 #[derive(Clone, Copy, Debug)]
-pub struct Destination<'a> {
+pub struct ImportDestination<'a> {
     /// The directory that takes the place of the repository's top, or, without git, of the directory that
     /// the agent worked in.
     pub into: &'a Path,
@@ -45,12 +45,12 @@ pub struct Imported {
     /// How the run ended; nothing if it has not.
     pub outcome: Option<Outcome>,
     /// How the workspace got there.
-    pub workspace: Arrival,
+    pub workspace: WorkspaceMatch,
 }
 
 /// How a workspace got to its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum WorkspaceMatch {
     /// It was made from the file.
     Unpacked,
     /// It was there, and its files are those that were exported.
@@ -67,8 +67,8 @@ pub enum Arrival {
 /// If the file is damaged, hostile or of a newer format; if this home has the run, or processes of it work
 /// on this machine; if the workspace cannot be made or is not there; if there is no agent to go on with.
 /// Nothing is left then.
-pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<Imported, MoveError> {
-    let packed = fs::metadata(file).map_err(MoveError::io("read", file))?.len();
+pub fn import(home: &Home, file: &Path, destination: ImportDestination<'_>) -> Result<Imported, TransferError> {
+    let packed = fs::metadata(file).map_err(TransferError::io("read", file))?.len();
     let unpacked_max = packed.saturating_mul(10).max(UNPACKED_BYTES_FREE);
     let unpacked_max = if destination.allow_large { u64::MAX } else { unpacked_max };
     let manifest = archive::read(file, unpacked_max, |_, _| Ok(()))?;
@@ -76,30 +76,30 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
 
     let now = Zoned::now();
     let day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let incoming = home.take_in(&day, &manifest.run)?;
+    let incoming = home.begin_import(&day, &manifest.run)?;
     let scratch = scratch(home)?;
     let bundle = scratch.path().join(BUNDLE);
     unpack(file, &manifest, &incoming, &bundle)?;
     let dir = incoming.dir();
     let mut plan = dir.plan()?;
-    let processes = marked(&Mark::new(&manifest.run, &plan)).len();
+    let processes = processes_with(&RunMarker::new(&manifest.run, &plan)).len();
     if processes > 0 {
-        return Err(MoveError::AtWorkHere { run: manifest.run, processes });
+        return Err(TransferError::RunningHere { run: manifest.run, processes });
     }
     // Nothing of it lives here, and should it go on where it comes from, in another home, that is another run's.
-    plan.mark = Some(Mark::draw());
+    plan.mark = Some(RunMarker::random());
     let history = Journal::load(&dir.journal_path())?;
     let outcome = Run::replay(history.records()).state().outcome();
     settle_agent(&mut plan.agent, outcome.is_some(), destination.agent_path)?;
 
     let (made, arrival) = match &manifest.workspace {
         Some(workspace) if !destination.as_is => {
-            needs(&scratch, &Place::scratch_of(destination.into))?;
-            let mut place = Place::begin(destination.into)?;
-            check_out(&bundle, workspace, &place.scratch(), file, unpacked_max)?;
+            needs(&scratch, &DestinationDir::scratch_of(destination.into))?;
+            let mut place = DestinationDir::begin(destination.into)?;
+            restore(&bundle, workspace, &place.scratch(), file, unpacked_max)?;
             working_directory(&manifest, &place.scratch(), file)?;
-            place.settle()?;
-            (Some(place), Arrival::Unpacked)
+            place.commit()?;
+            (Some(place), WorkspaceMatch::Unpacked)
         }
         Some(_) | None => (None, compare(home, &manifest, destination.into, scratch.path())?),
     };
@@ -111,7 +111,7 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
     plan.cwd = cwd.as_path().into();
     // Those of the other machine. The first supervisor here records its own.
     plan.env = plan.env.with_needed([]);
-    let dir = incoming.settle(&plan)?;
+    let dir = incoming.commit(&plan)?;
     if let Some(place) = made {
         place.keep();
     }
@@ -119,37 +119,37 @@ pub fn import(home: &Home, file: &Path, destination: Destination<'_>) -> Result<
 }
 
 /// That the workspace can be made there, or is there. Changes nothing.
-fn check_destination(manifest: &Manifest, destination: Destination<'_>) -> Result<(), MoveError> {
+fn check_destination(manifest: &Manifest, destination: ImportDestination<'_>) -> Result<(), TransferError> {
     let into = destination.into;
     if !destination.as_is {
         return match &manifest.workspace {
-            Some(_) => Place::check(into),
-            None => Err(MoveError::NoWorkspace(into.to_owned())),
+            Some(_) => DestinationDir::check(into),
+            None => Err(TransferError::NoWorkspace(into.to_owned())),
         };
     }
     let path =
-        manifest.workspace.as_ref().map_or_else(|| into.to_owned(), |own| into.join(own.below.as_path()));
+        manifest.workspace.as_ref().map_or_else(|| into.to_owned(), |own| into.join(own.subdirectory.as_path()));
     match fs::read_dir(&path) {
         Ok(_) => Ok(()),
-        Err(source) => Err(MoveError::Workspace { path, source }),
+        Err(source) => Err(TransferError::Workspace { path, source }),
     }
 }
 
 /// Writes the run's own files into its directory, and the bundle to its place.
-fn unpack(file: &Path, manifest: &Manifest, incoming: &IncomingRun, bundle: &Path) -> Result<(), MoveError> {
+fn unpack(file: &Path, manifest: &Manifest, incoming: &ImportedRunDir, bundle: &Path) -> Result<(), TransferError> {
     let again = archive::read(file, u64::MAX, |member, content| {
         let (mut to, path) = match member.in_run() {
             Some(name) => (incoming.create_file(name)?, incoming.dir().path().join(name)),
-            None => (fs::File::create(bundle).map_err(MoveError::io("write", bundle))?, bundle.to_owned()),
+            None => (fs::File::create(bundle).map_err(TransferError::io("write", bundle))?, bundle.to_owned()),
         };
-        io::copy(content, &mut to).and_then(|_| to.sync_all()).map_err(MoveError::io("write", &path))
+        io::copy(content, &mut to).and_then(|_| to.sync_all()).map_err(TransferError::io("write", &path))
     })?;
     // What was checked is what was unpacked.
-    if again == *manifest { Ok(()) } else { Err(MoveError::unsound(file, "it changed while it was read")) }
+    if again == *manifest { Ok(()) } else { Err(TransferError::unsound(file, "it changed while it was read")) }
 }
 
 /// The agent's program on this machine. A run that is over needs none.
-fn settle_agent(agent: &mut Agent, over: bool, named: Option<&Path>) -> Result<(), MoveError> {
+fn settle_agent(agent: &mut PlanAgent, over: bool, named: Option<&Path>) -> Result<(), TransferError> {
     let recorded = agent.program.as_path();
     if named.is_none() && (over || find_claude(Some(recorded)).is_ok()) {
         return Ok(());
@@ -158,37 +158,37 @@ fn settle_agent(agent: &mut Agent, over: bool, named: Option<&Path>) -> Result<(
     // They belong to the program that is not here.
     agent.leading_args.clear();
     agent.version = None;
-    agent.binary = Binary::of(&path).ok();
+    agent.binary = Binary::new(&path).ok();
     agent.program = path.into();
     Ok(())
 }
 
 /// Whether the workspace that is there has the files of the one that was exported.
-fn compare(home: &Home, manifest: &Manifest, into: &Path, scratch: &Path) -> Result<Arrival, MoveError> {
-    let Some(exported) = &manifest.workspace else { return Ok(Arrival::Unknown) };
-    let into = fs::canonicalize(into).map_err(MoveError::io("read", into))?;
-    let Some(top) = top_of(&into)? else { return Ok(Arrival::Unknown) };
-    let here = Snapshot::take(&top, &into, &[home.path().to_owned()], scratch)?;
-    Ok(if here.workspace.tree == exported.tree { Arrival::Same } else { Arrival::Different })
+fn compare(home: &Home, manifest: &Manifest, into: &Path, scratch: &Path) -> Result<WorkspaceMatch, TransferError> {
+    let Some(exported) = &manifest.workspace else { return Ok(WorkspaceMatch::Unknown) };
+    let into = fs::canonicalize(into).map_err(TransferError::io("read", into))?;
+    let Some(top) = top_of(&into)? else { return Ok(WorkspaceMatch::Unknown) };
+    let here = WorkspaceSnapshot::take(&top, &into, &[home.path().to_owned()], scratch)?;
+    Ok(if here.workspace.tree == exported.tree { WorkspaceMatch::Same } else { WorkspaceMatch::Different })
 }
 
 /// Where the agent will work: below `into` as it was below the repository's top, made if git has no file
 /// there. A link on the way would lead elsewhere than the exporting side said, and is refused.
-fn working_directory(manifest: &Manifest, into: &Path, file: &Path) -> Result<PathBuf, MoveError> {
-    let mut path = fs::canonicalize(into).map_err(MoveError::io("read", into))?;
-    let below = manifest.workspace.as_ref().map(|workspace| workspace.below.as_path());
+fn working_directory(manifest: &Manifest, into: &Path, file: &Path) -> Result<PathBuf, TransferError> {
+    let mut path = fs::canonicalize(into).map_err(TransferError::io("read", into))?;
+    let below = manifest.workspace.as_ref().map(|workspace| workspace.subdirectory.as_path());
     for part in below.into_iter().flat_map(Path::components) {
         path.push(part);
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_dir() => {}
             Ok(_) => {
                 let why = format!("the agent worked in {}, which is no directory", path.display());
-                return Err(MoveError::unsound(file, why));
+                return Err(TransferError::unsound(file, why));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir(&path).map_err(MoveError::io("create", &path))?;
+                fs::create_dir(&path).map_err(TransferError::io("create", &path))?;
             }
-            Err(error) => return Err(MoveError::io("read", &path)(error)),
+            Err(error) => return Err(TransferError::io("read", &path)(error)),
         }
     }
     Ok(path)

@@ -35,18 +35,18 @@ pub struct Manifest {
     /// Where the agent worked, absolute, on the machine that it comes from.
     pub cwd: OsText,
     /// The agent's sessions that the run has worked on.
-    pub sessions: Vec<CarriedSession>,
+    pub sessions: Vec<SessionEntry>,
     /// The workspace; nothing if it is not in the file.
     #[serde(default)]
     pub workspace: Option<Workspace>,
     /// Every other file, in the order in which they follow.
-    pub members: Vec<Member>,
+    pub members: Vec<ArchiveMember>,
 }
 
 /// A session of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CarriedSession {
+pub struct SessionEntry {
     /// Its id.
     pub id: String,
     /// Whether its file was found, and is in `run/sessions/`.
@@ -71,10 +71,10 @@ pub struct Workspace {
     #[serde(default)]
     pub shallow: Vec<String>,
     /// Where the agent worked, relative to the top of the repository; empty for the top itself.
-    pub below: OsText,
+    pub subdirectory: OsText,
     /// Repositories inside of this one, submodules too: their files are not in the bundle.
     #[serde(default)]
-    pub left_out: Vec<OsText>,
+    pub omitted: Vec<OsText>,
     /// Files that git keeps through a filter (large files kept elsewhere, encrypted ones): the bundle has
     /// what the filter made of them.
     #[serde(default)]
@@ -84,7 +84,7 @@ pub struct Workspace {
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Member {
+pub struct ArchiveMember {
     /// Its name, relative, with `/` between the parts.
     pub name: String,
     /// Its size in bytes.
@@ -109,7 +109,7 @@ impl Manifest {
     }
 
     /// What makes this no manifest of an exported run; nothing if it is one.
-    pub(super) fn flaw(&self) -> Option<String> {
+    pub(super) fn validate(&self) -> Option<String> {
         if self.members.len() > MEMBERS_MAX {
             return Some(format!("it names more than {MEMBERS_MAX} files"));
         }
@@ -136,7 +136,7 @@ impl Manifest {
 
 impl Workspace {
     fn flaw(&self) -> Option<String> {
-        let below = self.below.as_path();
+        let below = self.subdirectory.as_path();
         if !below.components().all(|part| matches!(part, Component::Normal(_))) {
             return Some(format!("`{}` is no directory of the workspace", below.display()));
         }
@@ -148,7 +148,7 @@ impl Workspace {
     }
 }
 
-impl Member {
+impl ArchiveMember {
     /// The file's name in the run's directory, if it is one of those.
     pub(super) fn in_run(&self) -> Option<&Path> {
         self.name.strip_prefix(RUN).map(Path::new)

@@ -2,7 +2,7 @@
 //! done in a hidden directory inside of it, so that it works where only that directory is ours to write
 //! to (a volume), and that a process that is killed leaves nothing that looks like a workspace.
 
-use super::MoveError;
+use super::TransferError;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const SCRATCH: &str = ".longhaul-import";
 
 /// A workspace in the making. Dropped before [`Place::settle`] has returned, it leaves all as it was.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct DestinationDir {
     path: PathBuf,
     /// The highest directory that was made for it.
     made: Option<PathBuf>,
@@ -20,22 +20,22 @@ pub(super) struct Place {
     settled: bool,
 }
 
-impl Place {
+impl DestinationDir {
     /// Whether a workspace could be made there. Changes nothing.
     ///
     /// # Errors
     /// [`MoveError::NotEmpty`] and [`MoveError::Io`].
-    pub(super) fn check(path: &Path) -> Result<(), MoveError> {
+    pub(super) fn check(path: &Path) -> Result<(), TransferError> {
         // What an import that was killed has left is nobody's.
         let is_ours = |entry: io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name() == SCRATCH);
         match fs::read_dir(path).map(|mut entries| entries.all(is_ours)) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(MoveError::NotEmpty(path.to_owned())),
+            Ok(false) => Err(TransferError::NotEmpty(path.to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                Err(MoveError::NotEmpty(path.to_owned()))
+                Err(TransferError::NotEmpty(path.to_owned()))
             }
-            Err(error) => Err(MoveError::io("read", path)(error)),
+            Err(error) => Err(TransferError::io("read", path)(error)),
         }
     }
 
@@ -43,20 +43,20 @@ impl Place {
     ///
     /// # Errors
     /// As [`Place::check`].
-    pub(super) fn begin(path: &Path) -> Result<Place, MoveError> {
-        Place::check(path)?;
-        let path = std::path::absolute(path).map_err(MoveError::io("create", path))?;
+    pub(super) fn begin(path: &Path) -> Result<DestinationDir, TransferError> {
+        DestinationDir::check(path)?;
+        let path = std::path::absolute(path).map_err(TransferError::io("create", path))?;
         let made = path.ancestors().take_while(|dir| !dir.exists()).last().map(Path::to_owned);
-        let place = Place { path, made, moved: Vec::new(), settled: false };
+        let place = DestinationDir { path, made, moved: Vec::new(), settled: false };
         drop(fs::remove_dir_all(place.scratch()));
         // As the user's umask has it: a workspace is theirs.
-        fs::create_dir_all(place.scratch()).map_err(MoveError::io("create", &place.path))?;
+        fs::create_dir_all(place.scratch()).map_err(TransferError::io("create", &place.path))?;
         Ok(place)
     }
 
     /// Where to make the workspace.
     pub(super) fn scratch(&self) -> PathBuf {
-        Place::scratch_of(&self.path)
+        DestinationDir::scratch_of(&self.path)
     }
 
     /// Where the workspace of a directory is made.
@@ -68,8 +68,8 @@ impl Place {
     ///
     /// # Errors
     /// [`MoveError::Io`].
-    pub(super) fn settle(&mut self) -> Result<(), MoveError> {
-        let failed = |error| MoveError::io("move into", &self.path)(error);
+    pub(super) fn commit(&mut self) -> Result<(), TransferError> {
+        let failed = |error| TransferError::io("move into", &self.path)(error);
         let scratch = self.scratch();
         for entry in fs::read_dir(&scratch).map_err(failed)? {
             let from = entry.map_err(failed)?.path();
@@ -86,7 +86,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for DestinationDir {
     fn drop(&mut self) {
         if self.settled {
             return;

@@ -2,7 +2,7 @@
 //! left out. Nothing of it is written into the user's repository, not even an object: it all goes into a
 //! bare repository of ours that borrows the user's objects.
 
-use super::MoveError;
+use super::TransferError;
 use super::git::{Git, text};
 use super::manifest::Workspace;
 use longhaul_store::OsText;
@@ -25,9 +25,9 @@ const GITLINK: &[u8] = b"160000 ";
 const FILTERED: [&str; 5] = ["ls-files", "-z", "--", ".", ":(exclude,attr:!filter)"];
 
 /// A workspace's state, in a repository of ours.
-pub(super) struct Snapshot {
+pub(super) struct WorkspaceSnapshot {
     pub(super) workspace: Workspace,
-    ours: Git,
+    scratch_repo: Git,
 }
 
 /// The top of the repository that has `cwd` among its files; nothing if there is none, or if it ignores
@@ -35,7 +35,7 @@ pub(super) struct Snapshot {
 ///
 /// # Errors
 /// If there seems to be one that git cannot work with.
-pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, MoveError> {
+pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, TransferError> {
     // Without any, git need not be installed.
     if !cwd.ancestors().any(|dir| dir.join(".git").exists()) {
         return Ok(None);
@@ -44,14 +44,14 @@ pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, MoveError> {
     let top = match git.path(&["rev-parse", "--show-toplevel"]) {
         Ok(top) => top,
         // One that is broken is named otherwise, and is an error.
-        Err(MoveError::Git { said, .. }) if said.starts_with(NO_REPOSITORY) => return Ok(None),
+        Err(TransferError::Git { said, .. }) if said.starts_with(NO_REPOSITORY) => return Ok(None),
         Err(error) => return Err(error),
     };
     let ignored = top != cwd && git.ask(&["check-ignore", "--quiet", "."])?.is_some();
     Ok((!ignored).then_some(top))
 }
 
-impl Snapshot {
+impl WorkspaceSnapshot {
     /// Takes the state of the repository whose top is `top`, into the empty directory `scratch`; without the
     /// files at or below `excluded`. The agent worked in `cwd`. Both are real paths.
     ///
@@ -62,7 +62,7 @@ impl Snapshot {
         cwd: &Path,
         excluded: &[PathBuf],
         scratch: &Path,
-    ) -> Result<Snapshot, MoveError> {
+    ) -> Result<WorkspaceSnapshot, TransferError> {
         let theirs = Git::at(top);
         let place = |name| theirs.path(&["rev-parse", "--path-format=absolute", "--git-path", name]);
         let object_format = theirs.word(&["rev-parse", "--show-object-format"])?;
@@ -93,31 +93,31 @@ impl Snapshot {
         let tree = adding.word(&["write-tree"])?;
         commit(&ours, SNAPSHOT, &tree, head.as_deref())?;
         let workspace = Workspace {
-            left_out: gitlinks(&ours, &tree)?,
+            omitted: gitlinks(&ours, &tree)?,
             filtered: paths(&adding.call(&FILTERED)?).map(os_text).collect(),
             head,
             branch: branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
             tree,
             object_format,
             shallow: lines_if_there(&shallow)?,
-            below: cwd.strip_prefix(top).unwrap_or(Path::new("")).into(),
+            subdirectory: cwd.strip_prefix(top).unwrap_or(Path::new("")).into(),
         };
-        Ok(Snapshot { workspace, ours })
+        Ok(WorkspaceSnapshot { workspace, scratch_repo: ours })
     }
 
     /// Writes the state with the whole history of HEAD: it can be read without the repository it is from.
     ///
     /// # Errors
     /// If git cannot.
-    pub(super) fn bundle(&self, to: &Path) -> Result<(), MoveError> {
+    pub(super) fn bundle(&self, to: &Path) -> Result<(), TransferError> {
         let refs = ["--glob=refs/longhaul/*"].map(OsStr::new);
         let args = ["bundle", "create", "--quiet"].map(OsStr::new);
-        self.ours.call(&[&args, &[to.as_os_str()][..], &refs].concat()).map(drop)
+        self.scratch_repo.call(&[&args, &[to.as_os_str()][..], &refs].concat()).map(drop)
     }
 }
 
 /// A bare repository that has what is in `objects`, and writes its own elsewhere.
-fn borrow(scratch: &Path, repository: &Path, format: &str, objects: &Path) -> Result<(), MoveError> {
+fn borrow(scratch: &Path, repository: &Path, format: &str, objects: &Path) -> Result<(), TransferError> {
     let init = ["init", "--quiet", "--bare", "--template=", &format!("--object-format={format}")];
     let init = init.map(OsString::from).into_iter().chain([repository.into()]);
     Git::at(scratch).call(&init.collect::<Vec<_>>())?;
@@ -125,11 +125,11 @@ fn borrow(scratch: &Path, repository: &Path, format: &str, objects: &Path) -> Re
     let alternates = [objects.as_os_str().as_bytes(), b"\n"].concat();
     fs::create_dir_all(&info)
         .and_then(|()| fs::write(info.join("alternates"), alternates))
-        .map_err(MoveError::io("write", &info))
+        .map_err(TransferError::io("write", &info))
 }
 
 /// A commit of `tree` under this name.
-fn commit(ours: &Git, name: &str, tree: &str, parent: Option<&str>) -> Result<(), MoveError> {
+fn commit(ours: &Git, name: &str, tree: &str, parent: Option<&str>) -> Result<(), TransferError> {
     let mut args = vec!["commit-tree", tree, "-m", "state of a longhaul run"];
     args.extend(parent.into_iter().flat_map(|parent| ["-p", parent]));
     let commit = ours.word(&args)?;
@@ -148,7 +148,7 @@ fn add_all(top: &Path, excluded: &[PathBuf]) -> Vec<OsString> {
 }
 
 /// The directories in a tree that are repositories of their own.
-fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, MoveError> {
+fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, TransferError> {
     let listed = git.call(&["ls-tree", "-r", "-z", "--full-tree", tree])?;
     let links = paths(&listed).filter(|entry| entry.starts_with(GITLINK));
     Ok(links.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1)).map(os_text).collect())
@@ -156,11 +156,11 @@ fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, MoveError> {
 
 /// A copy of an index with the time of the original: a file that was changed in the second in which the
 /// index was written is only recognised by that time.
-fn copy_index(from: &Path, to: &Path) -> Result<(), MoveError> {
+fn copy_index(from: &Path, to: &Path) -> Result<(), TransferError> {
     copy_if_there(from, to)?;
     let Ok(copy) = fs::File::options().write(true).open(to) else { return Ok(()) };
     let original = fs::metadata(from).and_then(|found| found.modified());
-    original.and_then(|modified| copy.set_modified(modified)).map_err(MoveError::io("write", to))
+    original.and_then(|modified| copy.set_modified(modified)).map_err(TransferError::io("write", to))
 }
 
 /// What git lists with `-z`.
@@ -172,18 +172,18 @@ fn os_text(path: &[u8]) -> OsText {
     OsString::from_vec(path.to_vec()).into()
 }
 
-fn copy_if_there(from: &Path, to: &Path) -> Result<(), MoveError> {
+fn copy_if_there(from: &Path, to: &Path) -> Result<(), TransferError> {
     match fs::copy(from, to) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(MoveError::io("read", from)(error)),
+        Err(error) => Err(TransferError::io("read", from)(error)),
     }
 }
 
-fn lines_if_there(path: &Path) -> Result<Vec<String>, MoveError> {
+fn lines_if_there(path: &Path) -> Result<Vec<String>, TransferError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(MoveError::io("read", path)(error)),
+        Err(error) => Err(TransferError::io("read", path)(error)),
     }
 }

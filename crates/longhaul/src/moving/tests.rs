@@ -3,7 +3,7 @@
 mod hostile;
 mod workspaces;
 
-use super::{Destination, Exported, export};
+use super::{ImportDestination, Exported, export};
 use longhaul_core::{Moment, Preset};
 use longhaul_store::{Day, Home, Plan};
 use serde_json::json;
@@ -12,17 +12,17 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// A home with one run that has not begun, and the directory that it works in.
-struct Place {
+struct Homes {
     folder: TempDir,
     home: Home,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Homes {
+    fn new() -> Homes {
         let folder = tempfile::tempdir().expect("temporary directory");
         let home = Home::open(Some(folder.path().join("home")), |_| None).expect("home");
         fs::create_dir(folder.path().join("work")).expect("a new directory");
-        Place { folder, home }
+        Homes { folder, home }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// Where a run goes on in the directory that is there.
-    fn as_is<'a>(&self, into: &'a std::path::Path) -> Destination<'a> {
-        Destination { into, as_is: true, allow_large: false, agent_path: None }
+    fn as_is<'a>(&self, into: &'a std::path::Path) -> ImportDestination<'a> {
+        ImportDestination { into, as_is: true, allow_large: false, agent_path: None }
     }
 }

@@ -1,10 +1,10 @@
-use super::News;
-use crate::Report;
+use super::Notification;
+use crate::RunReport;
 use expect_test::{Expect, expect};
-use longhaul_agent::Glance;
+use longhaul_agent::AttemptSnapshot;
 use longhaul_core::{
-    Fault, Left, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, Say, SessionId, SessionPlan, Span,
-    SpawnPlan, Tally, Usd,
+    Fault, Remaining, Moment, AfterAttempt, Outcome, OutcomeKind, Record, Remedy, Run, PromptKind, SessionId, SessionPlan, Span,
+    AttemptPlan, Usage, Usd,
 };
 use longhaul_store::RunDir;
 
@@ -14,21 +14,21 @@ fn dir() -> RunDir {
     RunDir::at("/runs/2025-11-22/kmzxqp".into()).expect("an absolute path")
 }
 
-fn plan(attempt: u32) -> SpawnPlan {
+fn plan(attempt: u32) -> AttemptPlan {
     let session = SessionPlan::New(SessionId::from("s"));
-    SpawnPlan { attempt, session, say: Say::Task, rung: None, condensed: false, left: Left::default() }
+    AttemptPlan { attempt, session, prompt: PromptKind::Task, strategy: None, with_summary: false, remaining: Remaining::default() }
 }
 
 /// A run that waits so long behind a usage limit.
 fn waiting(span: Span) -> Run {
-    let tally = Tally { cost: Usd(120_000), cost_estimated: Usd(5_000), ..Tally::default() };
-    let next = Next::Attempt { at: AT + span, remedy: Remedy::ALL[0], plan: plan(2) };
+    let tally = Usage { reported_cost: Usd(120_000), estimated_cost: Usd(5_000), ..Usage::default() };
+    let next = AfterAttempt::Attempt { at: AT + span, remedy: Remedy::ALL[0], plan: plan(2) };
     let ended = Record::AttemptEnded {
         at: AT,
         fault: Some(Fault::UsageLimit),
-        tally,
+        usage: tally,
         result: None,
-        denied: 0,
+        denied_calls: 0,
         questions: Default::default(),
         background: 0,
         continuity: None,
@@ -36,11 +36,11 @@ fn waiting(span: Span) -> Run {
         next,
     };
     let records = [Record::RunStarted { at: AT }, Record::AttemptStarted { at: AT, plan: plan(1) }, ended];
-    let swept = Record::Swept { at: AT, ended: 0 };
+    let swept = Record::Swept { at: AT, stopped_processes: 0 };
     Run::replay(records.iter().chain([&swept]))
 }
 
-fn check(news: &News, expected: &Expect) {
+fn check(news: &Notification, expected: &Expect) {
     let line = news.line();
     let value: serde_json::Value = serde_json::from_slice(&line).expect("JSON");
     assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
@@ -50,7 +50,7 @@ fn check(news: &News, expected: &Expect) {
 #[test]
 fn a_long_wait_is_news() {
     let dir = dir();
-    let of = |span| News::of_wait((dir.id(), dir.path()), &waiting(span), AT, " fix \"the\" tests\n");
+    let of = |span| Notification::for_wait((dir.id(), dir.path()), &waiting(span), AT, " fix \"the\" tests\n");
     assert!(of(Span::from_mins(15)).is_none());
     check(
         &of(Span::from_mins(300)).expect("it is long"),
@@ -78,8 +78,8 @@ fn a_long_wait_is_news() {
 fn an_outcome_is_news() {
     let check_outcome = |outcome: Outcome, expected: &Expect| {
         let run = waiting(Span::from_mins(1));
-        let report = Report::new(&dir(), &run, (outcome, AT), &Glance::default(), None);
-        check(&News::of_end(&report, &run, &"word ".repeat(100)), expected);
+        let report = RunReport::new(&dir(), &run, (outcome, AT), &AttemptSnapshot::default(), None);
+        check(&Notification::for_outcome(&report, &run, &"word ".repeat(100)), expected);
     };
     check_outcome(
         Outcome::DONE,
@@ -101,7 +101,7 @@ fn an_outcome_is_news() {
         }
     "#]],
     );
-    let retry = Outcome::by_fault(OutcomeKind::RetryLater, Fault::UsageLimit);
+    let retry = Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit);
     check_outcome(
         Outcome { retry_at: Some(AT), ..retry },
         &expect![[r#"
@@ -123,7 +123,7 @@ fn an_outcome_is_news() {
         "#]],
     );
     check_outcome(
-        Outcome::by_fault(OutcomeKind::NeedsPerson, Fault::Auth),
+        Outcome::from_fault(OutcomeKind::NeedsPerson, Fault::Auth),
         &expect![[r#"
             outcome-0 {
               "at": "2025-11-22T01:34:05.120Z",

@@ -1,8 +1,8 @@
 //! States in sentences why a run did not finish its work. It reads vendor fields and records, never the agent's prose.
 
 use crate::live::tail;
-use longhaul_agent::{Glance, for_user};
-use longhaul_core::{By, Fault, Outcome, OutcomeKind, State};
+use longhaul_agent::{AttemptSnapshot, for_user};
+use longhaul_core::{CancelSource, Fault, Outcome, OutcomeKind, State};
 use longhaul_store::RunDir;
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ pub(super) fn errors(
     state: &State,
     outcome: Outcome,
     check: Option<&FailedCheck>,
-    glance: &Glance,
+    glance: &AttemptSnapshot,
     stderr: Option<&str>,
 ) -> Vec<String> {
     if outcome.kind == OutcomeKind::Done {
@@ -72,21 +72,21 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
         OutcomeKind::OutOfTime => "the time limit is exhausted",
         OutcomeKind::NeedsPerson => "the run needs a person",
         OutcomeKind::CheckFailed => "the check failed",
-        OutcomeKind::Refused => "the run was not started",
+        OutcomeKind::NotStarted => "the run was not started",
         OutcomeKind::Incomplete => "Longhaul could not continue the run",
         OutcomeKind::Bug => "Longhaul has a bug",
         OutcomeKind::RetryLater => "the API is not available",
-        OutcomeKind::Cancelled => return format!("{} cancelled the run", actor(outcome.by)),
-        OutcomeKind::Suspended => return format!("{} suspended the run", actor(outcome.by)),
+        OutcomeKind::Cancelled => return format!("{} cancelled the run", actor(outcome.cancelled_by)),
+        OutcomeKind::Suspended => return format!("{} suspended the run", actor(outcome.cancelled_by)),
     };
     fault.unwrap_or_else(|| otherwise.to_owned())
 }
 
-fn actor(by: Option<By>) -> &'static str {
+fn actor(by: Option<CancelSource>) -> &'static str {
     match by {
-        Some(By::Person | By::PersonNow) | None => "a person",
-        Some(By::Sigterm) => "SIGTERM",
-        Some(By::Sighup) => "SIGHUP",
+        Some(CancelSource::Person | CancelSource::PersonNow) | None => "a person",
+        Some(CancelSource::Sigterm) => "SIGTERM",
+        Some(CancelSource::Sighup) => "SIGHUP",
     }
 }
 

@@ -1,7 +1,7 @@
 //! Seeds from files that the agent wrote, where a run's own record is lost or there never was one.
 
-use super::{WorkOnRecord, end_of};
-use longhaul_agent::{Dialect, Reason, Transcript};
+use super::{RecordedWork, end_of};
+use longhaul_agent::{Dialect, HandoffReason, Conversation};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const HEAD_BYTES_MAX: u64 = 4 << 20;
 
 /// Why no seed can be made of some files.
 #[derive(Debug, Error)]
-pub enum SeedError {
+pub enum HandoffError {
     /// The system refused to read one.
     #[error("read {}: {source}", path.display())]
     Io {
@@ -23,13 +23,13 @@ pub enum SeedError {
     },
     /// One holds nothing of an agent.
     #[error("read {}: it is neither a session file of the agent nor a stream of it", .0.display())]
-    Foreign(PathBuf),
+    UnknownFormat(PathBuf),
     /// None of them says what was to be done.
     #[error("find the task in {}: it does not say what was to be done", .0.display())]
     NoTask(PathBuf),
 }
 
-impl WorkOnRecord {
+impl RecordedWork {
     /// The work that these files tell of, the oldest first. Without a `task` it is the one that the first prompt on
     /// record was.
     ///
@@ -40,27 +40,27 @@ impl WorkOnRecord {
         files: &[PathBuf],
         dialect: &dyn Dialect,
         task: Option<&str>,
-    ) -> Result<WorkOnRecord, SeedError> {
-        let mut transcript = Transcript::default();
+    ) -> Result<RecordedWork, HandoffError> {
+        let mut transcript = Conversation::default();
         let mut first_asked = None;
         for path in files {
-            let io = |source| SeedError::Io { path: path.clone(), source };
+            let io = |source| HandoffError::Io { path: path.clone(), source };
             let end = end_of(path).map_err(io)?;
-            let told = dialect.transcript_of_file(&end.bytes);
-            let told = told.ok_or_else(|| SeedError::Foreign(path.clone()))?;
+            let told = dialect.conversation_from_file(&end.bytes);
+            let told = told.ok_or_else(|| HandoffError::UnknownFormat(path.clone()))?;
             if first_asked.is_none() {
                 let head = if end.start > 0 {
-                    dialect.transcript_of_file(&head_of(path).map_err(io)?)
+                    dialect.conversation_from_file(&head_of(path).map_err(io)?)
                 } else {
                     None
                 };
                 first_asked = head.as_ref().unwrap_or(&told).task().map(str::to_owned);
             }
-            transcript = transcript.followed_by(told);
+            transcript = transcript.then(told);
         }
-        let no_task = || SeedError::NoTask(files.first().cloned().unwrap_or_default());
+        let no_task = || HandoffError::NoTask(files.first().cloned().unwrap_or_default());
         let task = task.map(str::to_owned).or(first_asked).ok_or_else(no_task)?;
-        Ok(WorkOnRecord { transcript, task, reason: Reason::Text("only a record of it is left") })
+        Ok(RecordedWork { transcript, task, reason: HandoffReason::Text("only a record of it is left") })
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What has been written for a run: it is silent as long as this stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct OutputPosition {
     attempts: usize,
     stream_bytes: u64,
     stderr_bytes: u64,
@@ -17,12 +17,12 @@ pub(super) struct Heard {
     journal_bytes: u64,
 }
 
-impl Heard {
+impl OutputPosition {
     /// What there is now. What cannot be looked at is as long as nothing.
-    pub(super) fn of(dir: &RunDir) -> Heard {
+    pub(super) fn new(dir: &RunDir) -> OutputPosition {
         let attempts = dir.attempts().unwrap_or_default();
         let bytes = |path: PathBuf| fs::metadata(path).map_or(0, |found| found.len());
-        Heard {
+        OutputPosition {
             attempts: attempts.len(),
             stream_bytes: attempts.last().map_or(0, |newest| bytes(newest.stream_path())),
             stderr_bytes: attempts.last().map_or(0, |newest| bytes(newest.stderr_path())),
@@ -33,30 +33,30 @@ impl Heard {
 
 /// A silence so far.
 #[derive(Debug)]
-pub(super) struct Silence {
-    heard: Heard,
+pub(super) struct SilenceTimer {
+    heard: OutputPosition,
     lasted: Duration,
 }
 
-impl Silence {
+impl SilenceTimer {
     /// One that begins now.
-    pub(super) fn begin(heard: Heard) -> Silence {
-        Silence { heard, lasted: Duration::ZERO }
+    pub(super) fn begin(heard: OutputPosition) -> SilenceTimer {
+        SilenceTimer { heard, lasted: Duration::ZERO }
     }
 
     /// So much time has passed, which was meant to be `meant` at most, and this is heard at its end. A machine that
     /// was asleep, or a watchdog that was frozen beside its agent, has waited for longer than it meant to.
-    pub(super) fn pass(&mut self, time: Duration, meant: Duration, heard: Heard) {
+    pub(super) fn pass(&mut self, time: Duration, meant: Duration, heard: OutputPosition) {
         if heard == self.heard {
             // A busy machine wakes us late too, by less than as long again.
             self.lasted += time.min(meant * 2);
         } else {
-            *self = Silence::begin(heard);
+            *self = SilenceTimer::begin(heard);
         }
     }
 
     /// What was heard before it.
-    pub(super) fn heard(&self) -> Heard {
+    pub(super) fn heard(&self) -> OutputPosition {
         self.heard
     }
 

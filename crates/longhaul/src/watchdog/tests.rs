@@ -16,9 +16,9 @@ const LOOK: Duration = Duration::from_secs(10);
 #[test]
 fn whatever_is_written_ends_a_silence() {
     let (_home, dir) = run();
-    let mut silence = Silence::begin(Heard::of(&dir));
+    let mut silence = SilenceTimer::begin(OutputPosition::new(&dir));
     let mut check = |expected: u64| {
-        silence.pass(LOOK, LOOK, Heard::of(&dir));
+        silence.pass(LOOK, LOOK, OutputPosition::new(&dir));
         assert_eq!(silence.lasted(), Span::from_secs(expected));
     };
     check(10);
@@ -40,8 +40,8 @@ fn whatever_is_written_ends_a_silence() {
 #[test]
 fn a_machine_that_slept_was_not_silent() {
     let (_home, dir) = run();
-    let heard = Heard::of(&dir);
-    let mut silence = Silence::begin(heard);
+    let heard = OutputPosition::new(&dir);
+    let mut silence = SilenceTimer::begin(heard);
     silence.pass(Duration::from_secs(8 * 3600), LOOK, heard);
     assert_eq!(silence.lasted(), Span::from_secs(20));
     silence.pass(Duration::from_secs(3), LOOK, heard);
@@ -50,9 +50,9 @@ fn a_machine_that_slept_was_not_silent() {
 
 #[tokio::test]
 async fn a_number_of_another_process_is_a_death() {
-    let us = Proc { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
-    death_of(Proc { start_ticks: us.start_ticks + 1, ..us }).await.expect("somebody else has the number");
-    death_of(Proc { pid: 0, start_ticks: 0 }).await.expect("nobody has the number");
+    let us = ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
+    death_of(ProcessId { start_ticks: us.start_ticks + 1, ..us }).await.expect("somebody else has the number");
+    death_of(ProcessId { pid: 0, start_ticks: 0 }).await.expect("nobody has the number");
     let mut living = Box::pin(death_of(us));
     let polled = std::future::poll_fn(|context| Poll::Ready(living.as_mut().poll(context))).await;
     assert!(polled.is_pending(), "we live");
@@ -61,17 +61,17 @@ async fn a_number_of_another_process_is_a_death() {
 #[tokio::test]
 async fn a_run_without_a_process_is_left_at_once() {
     let (_home, dir) = run();
-    let parting = keep(&dir, &Mark::stray(), Span::from_hours(1), Span::ZERO).await.expect("watched");
-    assert_eq!(parting, Parting::Deserted);
+    let parting = keep(&dir, &RunMarker::unowned(), Span::from_hours(1), Span::ZERO).await.expect("watched");
+    assert_eq!(parting, WatchdogExit::NoProcesses);
 }
 
 #[tokio::test]
 async fn a_run_that_has_a_supervisor_is_left_to_it() {
     let (_home, dir) = run();
-    let mark = Mark::stray();
-    let held = Journal::hold(&dir.journal_path()).expect("nobody has it");
+    let mark = RunMarker::unowned();
+    let held = Journal::lock(&dir.journal_path()).expect("nobody has it");
     assert!(is_supervised(&dir).await.expect("it is there"));
-    let silence = Silence::begin(Heard::of(&dir));
+    let silence = SilenceTimer::begin(OutputPosition::new(&dir));
     assert_eq!(end((&dir, &mark), &silence, Span::ZERO).await.expect("looked"), None);
     drop(held);
     assert!(!is_supervised(&dir).await.expect("it is there"));

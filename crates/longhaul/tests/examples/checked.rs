@@ -1,8 +1,8 @@
 //! A program that uses the library: it sets a check on a request, and prints what the report says about it.
 
 use longhaul::agents::find_claude;
-use longhaul::{Request, Unobserved, supervise};
-use longhaul_core::{Checking, Preset};
+use longhaul::{RunRequest, NoObserver, supervise};
+use longhaul_core::{CheckPolicy, Preset};
 use longhaul_store::Home;
 use std::env;
 use std::error::Error;
@@ -24,14 +24,14 @@ pub fn main(check: String) -> ExitCode {
 async fn run(check: String) -> Result<(), Box<dyn Error>> {
     let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
-    let mut request = Request::new(home, find_claude(None)?, env::current_dir()?, "Write hello.txt.", policy);
-    request.order.permission_mode = Some("acceptEdits".to_owned());
+    let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, "Write hello.txt.", policy);
+    request.agent.permission_mode = Some("acceptEdits".to_owned());
     if check == "false" {
-        request.policy.check = Some(Checking { attempts_max: 1, ..Checking::DEFAULT });
+        request.policy.check = Some(CheckPolicy { failures_max: 1, ..CheckPolicy::DEFAULT });
     }
-    request.order.checks = vec![check];
+    request.agent.checks = vec![check];
     let (_cancel, cancels) = mpsc::channel(1);
-    let report = supervise(request, &mut Unobserved, cancels).await?;
+    let report = supervise(request, &mut NoObserver, cancels).await?;
     println!("{}, verified by {:?}, {} errors", report.outcome.kind, report.verified, report.errors.len());
     for line in report.failed_check.iter().flat_map(|check| check.tail.lines()) {
         println!("{line}");

@@ -6,7 +6,7 @@ mod checked;
 mod stage;
 
 use expect_test::{Expect, expect};
-use longhaul::{Mark, marked};
+use longhaul::{RunMarker, processes_with};
 use longhaul_store::{Home, RunDir, StoreError};
 use stage::Stage;
 use std::error::Error;
@@ -89,7 +89,7 @@ fn examples() -> Result<(), Box<dyn Error>> {
         claude-sonnet-4-5                N  N tokens
     "#]],
     )?;
-    let left = |run: &RunDir| Ok::<usize, StoreError>(marked(&Mark::of(run)?).len());
+    let left = |run: &RunDir| Ok::<usize, StoreError>(processes_with(&RunMarker::load(run)?).len());
     let left: usize = runs(&stage)?.iter().map(left).sum::<Result<_, _>>()?;
     assert_eq!(left, 0, "processes are left");
     Ok(())

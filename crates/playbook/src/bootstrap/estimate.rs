@@ -1,6 +1,6 @@
 //! About what it costs to learn from a transcript. An estimate: how long answers are is known only when they are there.
 
-use crate::judging::{PARTS_MAX, Slice};
+use crate::judging::{PARTS_MAX, Excerpt};
 use longhaul_agent::Prices;
 use longhaul_core::{Tokens, Usd};
 use std::ops::AddAssign;
@@ -14,7 +14,7 @@ const OPERATIONS_TOKENS: u64 = 600;
 
 /// By what it is estimated.
 #[derive(Clone, Copy, Debug)]
-pub struct Estimating<'a> {
+pub struct Estimator<'a> {
     /// What models cost.
     pub prices: &'a Prices,
     /// The model.
@@ -36,9 +36,9 @@ pub struct Estimate {
     pub cost: Option<Usd>,
 }
 
-impl Estimating<'_> {
+impl Estimator<'_> {
     /// About what it costs to learn from this.
-    pub fn of(&self, slice: &Slice) -> Estimate {
+    pub fn new(&self, slice: &Excerpt) -> Estimate {
         if slice.is_empty() {
             return self.priced(0, Tokens::default());
         }

@@ -15,7 +15,7 @@ const LOOK_BYTES_MAX: u64 = 4 << 20;
 
 /// Where transcripts are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TranscriptSource {
     /// In the agent's own directory, those of this project.
     Project {
         /// Claude Code's own directory.
@@ -37,20 +37,20 @@ pub struct PastSession {
     /// When it was last written to.
     pub at: Moment,
     /// Whether it is a sub-agent's.
-    pub of_sub_agent: bool,
+    pub is_subagent: bool,
 }
 
 /// The sessions there are, the oldest first.
 ///
 /// # Errors
 /// If a folder cannot be read. One that is not there has no sessions in it.
-pub fn sessions(place: &Place) -> io::Result<Vec<PastSession>> {
+pub fn sessions(place: &TranscriptSource) -> io::Result<Vec<PastSession>> {
     let (folders, project) = match place {
-        Place::Project { config_dir, project } => {
+        TranscriptSource::Project { config_dir, project } => {
             let folders = entries(&config_dir.join("projects"))?.iter().map(DirEntry::path).collect();
             (folders, Some(project.as_path()))
         }
-        Place::Folder(folder) => (vec![folder.clone()], None),
+        TranscriptSource::Folder(folder) => (vec![folder.clone()], None),
     };
     let project = project.map(|project| [project.to_owned(), fs::canonicalize(project).unwrap_or_default()]);
     let mut found = Vec::new();
@@ -95,7 +95,7 @@ fn session(path: PathBuf) -> Option<PastSession> {
     Some(PastSession {
         bytes: found.len(),
         at: Moment(modified.as_millis() as u64),
-        of_sub_agent: is_named_so || is_there,
+        is_subagent: is_named_so || is_there,
         path,
     })
 }

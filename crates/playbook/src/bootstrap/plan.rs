@@ -1,10 +1,10 @@
 //! Which of the sessions there are will be learnt from, and why the others will not.
 
-use super::estimate::{Estimate, Estimating};
+use super::estimate::{Estimate, Estimator};
 use super::past::PastSession;
 use super::state::BootstrapState;
-use crate::Learning;
-use crate::judging::{Slice, SliceError};
+use crate::LearningDb;
+use crate::judging::{Excerpt, ExcerptError};
 use crate::learning::{LearningError, Queued, SliceState};
 use longhaul_core::{Moment, Usd};
 use rusqlite::{OptionalExtension, params};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Which sessions are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SessionFilter {
     /// At most so many.
     pub limit: Option<usize>,
     /// Whether the newest come first.
@@ -22,7 +22,7 @@ pub struct Wanted {
     /// None that was last written to before.
     pub since: Option<Moment>,
     /// Whether those are looked at again that the state file says are done.
-    pub again: bool,
+    pub force: bool,
     /// Whether sub-agents' own are left out.
     pub skip_sub_agents: bool,
     /// None that is larger.
@@ -31,7 +31,7 @@ pub struct Wanted {
 
 /// A session that will be learnt from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedSession {
     /// The session.
     pub session: PastSession,
     /// About what that costs.
@@ -40,20 +40,20 @@ pub struct Planned {
 
 /// What will be done.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct BootstrapPlan {
     /// What will be learnt from, in this order.
-    pub learns: Vec<Planned>,
+    pub included: Vec<PlannedSession>,
     /// What will not be.
-    pub passes: Vec<(PastSession, Passed)>,
+    pub skipped: Vec<(PastSession, SkipReason)>,
     /// About what all of it costs.
     pub estimate: Estimate,
 }
 
 /// Why a session is not learnt from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum SkipReason {
     /// It was, at this time by the state file.
-    LearntAt(String),
+    LearnedAt(String),
     /// All of it was judged.
     NothingNew,
     /// Nobody said anything in it.
@@ -67,56 +67,56 @@ pub enum Passed {
     /// There are as many before it as are wanted.
     BeyondLimit,
     /// It is no transcript that can be judged.
-    Foreign(SliceError),
+    Foreign(ExcerptError),
     /// It cannot be read.
     Unreadable(String),
 }
 
-impl Passed {
+impl SkipReason {
     /// The word for it, for programs.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Passed::LearntAt(_) => "learnt",
-            Passed::NothingNew => "nothing_new",
-            Passed::NothingSaid => "nothing_said",
-            Passed::SubAgent => "sub_agent",
-            Passed::TooLarge(_) => "too_large",
-            Passed::TooOld => "too_old",
-            Passed::BeyondLimit => "beyond_limit",
-            Passed::Foreign(_) => "foreign",
-            Passed::Unreadable(_) => "unreadable",
+            SkipReason::LearnedAt(_) => "learnt",
+            SkipReason::NothingNew => "nothing_new",
+            SkipReason::NothingSaid => "nothing_said",
+            SkipReason::SubAgent => "sub_agent",
+            SkipReason::TooLarge(_) => "too_large",
+            SkipReason::TooOld => "too_old",
+            SkipReason::BeyondLimit => "beyond_limit",
+            SkipReason::Foreign(_) => "foreign",
+            SkipReason::Unreadable(_) => "unreadable",
         }
     }
 }
 
-impl fmt::Display for Passed {
+impl fmt::Display for SkipReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Passed::LearntAt(at) if at.is_empty() => out.write_str("it was learnt from"),
-            Passed::LearntAt(at) => write!(out, "it was learnt from at {at}"),
-            Passed::NothingNew => out.write_str("all of it was judged"),
-            Passed::NothingSaid => out.write_str("nothing was said in it"),
-            Passed::SubAgent => out.write_str("it is a sub-agent's"),
-            Passed::TooLarge(bytes) => write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0),
-            Passed::TooOld => out.write_str("it is older than was asked for"),
-            Passed::BeyondLimit => out.write_str("it is beyond the limit"),
-            Passed::Foreign(error) => write!(out, "{error}"),
-            Passed::Unreadable(cause) => write!(out, "read it: {cause}"),
+            SkipReason::LearnedAt(at) if at.is_empty() => out.write_str("it was learnt from"),
+            SkipReason::LearnedAt(at) => write!(out, "it was learnt from at {at}"),
+            SkipReason::NothingNew => out.write_str("all of it was judged"),
+            SkipReason::NothingSaid => out.write_str("nothing was said in it"),
+            SkipReason::SubAgent => out.write_str("it is a sub-agent's"),
+            SkipReason::TooLarge(bytes) => write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0),
+            SkipReason::TooOld => out.write_str("it is older than was asked for"),
+            SkipReason::BeyondLimit => out.write_str("it is beyond the limit"),
+            SkipReason::Foreign(error) => write!(out, "{error}"),
+            SkipReason::Unreadable(cause) => write!(out, "read it: {cause}"),
         }
     }
 }
 
 /// How much of a transcript is judged. Hooks queue it by the name that the agent gave it. What was begun and has not come to
 /// its end is gone on with.
-fn judged_to(learning: &Learning, path: &Path) -> Result<u64, LearningError> {
+fn judged_to(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut judged_to = 0;
     for name in [path, &real] {
         judged_to = judged_to.max(match learning.last_slice(name)? {
             None => 0,
             Some(slice) => match slice.state {
-                SliceState::Learnt | SliceState::Empty | SliceState::Failed => slice.part.ends,
-                SliceState::Begun | SliceState::Reflected | SliceState::Curated => slice.part.begins,
+                SliceState::Learned | SliceState::Empty | SliceState::Failed => slice.part.ends,
+                SliceState::Started | SliceState::Reflected | SliceState::Curated => slice.part.begins,
             },
         });
     }
@@ -125,11 +125,11 @@ fn judged_to(learning: &Learning, path: &Path) -> Result<u64, LearningError> {
 
 /// How far the learning from a transcript has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CameOf {
+pub enum SessionResult {
     /// It has not come to its end.
     Open,
     /// The playbook says it.
-    Learnt,
+    Learned,
     /// There was nothing to learn.
     Empty,
     /// Nothing will come of it.
@@ -141,24 +141,24 @@ pub enum CameOf {
 ///
 /// # Errors
 /// [`LearningError`].
-pub fn came_of(learning: &Learning, queued: &Queued) -> Result<CameOf, LearningError> {
+pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult, LearningError> {
     let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
                ORDER BY id DESC LIMIT 1";
     let Queued { transcript, judge, destination, event, .. } = queued;
-    let item = params![transcript.to_string_lossy(), judge.word(), destination, event.word()];
+    let item = params![transcript.to_string_lossy(), judge.as_str(), destination, event.as_str()];
     let state: Option<String> = learning.known(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
     match state.as_deref() {
         Some("done") => {}
-        Some("failed") => return Ok(CameOf::Failed),
-        Some(_) | None => return Ok(CameOf::Open),
+        Some("failed") => return Ok(SessionResult::Failed),
+        Some(_) | None => return Ok(SessionResult::Open),
     }
     let slice = learning.last_slice(transcript)?;
     Ok(match slice.map(|slice| slice.state) {
-        Some(SliceState::Learnt) => CameOf::Learnt,
-        Some(SliceState::Failed) => CameOf::Failed,
-        Some(SliceState::Empty) | None => CameOf::Empty,
+        Some(SliceState::Learned) => SessionResult::Learned,
+        Some(SliceState::Failed) => SessionResult::Failed,
+        Some(SliceState::Empty) | None => SessionResult::Empty,
         // Another item's.
-        Some(SliceState::Begun | SliceState::Reflected | SliceState::Curated) => CameOf::Open,
+        Some(SliceState::Started | SliceState::Reflected | SliceState::Curated) => SessionResult::Open,
     })
 }
 
@@ -166,7 +166,7 @@ pub fn came_of(learning: &Learning, queued: &Queued) -> Result<CameOf, LearningE
 ///
 /// # Errors
 /// [`LearningError`].
-pub fn spent_since(learning: &Learning, at: Moment) -> Result<Usd, LearningError> {
+pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, LearningError> {
     let sql = "SELECT coalesce(sum(cost), 0) FROM asked WHERE at >= ?";
     let spent: i64 = learning.known(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
     Ok(Usd(spent.max(0).cast_unsigned()))
@@ -178,27 +178,27 @@ pub fn spent_since(learning: &Learning, at: Moment) -> Result<Usd, LearningError
 /// If it cannot be looked up what was judged.
 pub fn plan(
     mut found: Vec<PastSession>,
-    wanted: &Wanted,
+    wanted: &SessionFilter,
     state: &BootstrapState,
-    learning: Option<&Learning>,
-    estimating: &Estimating<'_>,
-) -> Result<Plan, LearningError> {
+    learning: Option<&LearningDb>,
+    estimating: &Estimator<'_>,
+) -> Result<BootstrapPlan, LearningError> {
     if wanted.newest_first {
         found.reverse();
     }
     // Money in nothing is nothing, whatever has a price.
     let mut plan =
-        Plan { estimate: Estimate { cost: Some(Usd::ZERO), ..Estimate::default() }, ..Plan::default() };
+        BootstrapPlan { estimate: Estimate { cost: Some(Usd::ZERO), ..Estimate::default() }, ..BootstrapPlan::default() };
     for session in found {
         match estimate(&session, wanted, state, learning, estimating)? {
-            Ok(_) if wanted.limit.is_some_and(|limit| plan.learns.len() >= limit) => {
-                plan.passes.push((session, Passed::BeyondLimit));
+            Ok(_) if wanted.limit.is_some_and(|limit| plan.included.len() >= limit) => {
+                plan.skipped.push((session, SkipReason::BeyondLimit));
             }
             Ok(estimate) => {
                 plan.estimate += estimate;
-                plan.learns.push(Planned { session, estimate });
+                plan.included.push(PlannedSession { session, estimate });
             }
-            Err(passed) => plan.passes.push((session, passed)),
+            Err(passed) => plan.skipped.push((session, passed)),
         }
     }
     Ok(plan)
@@ -207,20 +207,20 @@ pub fn plan(
 /// About what a session costs, or why it is not learnt from.
 fn estimate(
     session: &PastSession,
-    wanted: &Wanted,
+    wanted: &SessionFilter,
     state: &BootstrapState,
-    learning: Option<&Learning>,
-    estimating: &Estimating<'_>,
-) -> Result<Result<Estimate, Passed>, LearningError> {
-    let known = state.learnt_at(&session.path).filter(|_| !wanted.again);
-    if wanted.skip_sub_agents && session.of_sub_agent {
-        return Ok(Err(Passed::SubAgent));
+    learning: Option<&LearningDb>,
+    estimating: &Estimator<'_>,
+) -> Result<Result<Estimate, SkipReason>, LearningError> {
+    let known = state.learned_at(&session.path).filter(|_| !wanted.force);
+    if wanted.skip_sub_agents && session.is_subagent {
+        return Ok(Err(SkipReason::SubAgent));
     } else if let Some(at) = known {
-        return Ok(Err(Passed::LearntAt(at.to_owned())));
+        return Ok(Err(SkipReason::LearnedAt(at.to_owned())));
     } else if wanted.since.is_some_and(|since| session.at < since) {
-        return Ok(Err(Passed::TooOld));
+        return Ok(Err(SkipReason::TooOld));
     } else if session.bytes > wanted.bytes_max {
-        return Ok(Err(Passed::TooLarge(session.bytes)));
+        return Ok(Err(SkipReason::TooLarge(session.bytes)));
     }
     let judged_to = match learning {
         Some(learning) => judged_to(learning, &session.path)?,
@@ -228,14 +228,14 @@ fn estimate(
     };
     let bytes = match fs::read(&session.path) {
         Ok(bytes) => bytes,
-        Err(error) => return Ok(Err(Passed::Unreadable(error.to_string()))),
+        Err(error) => return Ok(Err(SkipReason::Unreadable(error.to_string()))),
     };
     // A file that is shorter than what was judged of it was replaced; what of it was judged, the worker knows.
     let fresh = bytes.get(judged_to as usize..).unwrap_or(&bytes);
-    Ok(match Slice::of(fresh, |_| false) {
-        Err(error) => Err(Passed::Foreign(error)),
-        Ok(slice) if slice.is_empty() && judged_to > 0 => Err(Passed::NothingNew),
-        Ok(slice) if slice.is_empty() => Err(Passed::NothingSaid),
-        Ok(slice) => Ok(estimating.of(&slice)),
+    Ok(match Excerpt::new(fresh, |_| false) {
+        Err(error) => Err(SkipReason::Foreign(error)),
+        Ok(slice) if slice.is_empty() && judged_to > 0 => Err(SkipReason::NothingNew),
+        Ok(slice) if slice.is_empty() => Err(SkipReason::NothingSaid),
+        Ok(slice) => Ok(estimating.new(&slice)),
     })
 }

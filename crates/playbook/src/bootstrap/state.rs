@@ -72,7 +72,7 @@ impl BootstrapState {
     }
 
     /// When this transcript was learnt from, in the words of the file.
-    pub fn learnt_at(&self, transcript: &Path) -> Option<&str> {
+    pub fn learned_at(&self, transcript: &Path) -> Option<&str> {
         let session = self.content.get(SESSIONS)?.get(&*transcript.to_string_lossy())?;
         Some(session.get("processed_at").and_then(Value::as_str).unwrap_or_default())
     }
@@ -82,7 +82,7 @@ impl BootstrapState {
     ///
     /// # Errors
     /// [`StateError`].
-    pub fn learnt(&mut self, transcript: &Path, at: &str, points: usize) -> Result<(), StateError> {
+    pub fn record_learned(&mut self, transcript: &Path, at: &str, points: usize) -> Result<(), StateError> {
         self.content.entry("version").or_insert_with(|| VERSION.into());
         let session = json!({ "processed_at": at, "key_points_after": points });
         let sessions = self.content.entry(SESSIONS).or_insert_with(|| Map::new().into());

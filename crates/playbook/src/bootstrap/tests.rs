@@ -1,10 +1,10 @@
 use super::{
-    BootstrapSettings, BootstrapState, CameOf, Estimating, PastSession, Place, Wanted, came_of, plan,
+    BootstrapSettings, BootstrapState, SessionResult, Estimator, PastSession, TranscriptSource, SessionFilter, result_of, plan,
     sessions,
 };
-use crate::Learning;
-use crate::judging::Slice;
-use crate::learning::{Event, JudgeKind, Queued};
+use crate::LearningDb;
+use crate::judging::Excerpt;
+use crate::learning::{QueuedEvent, JudgeKind, Queued};
 use expect_test::{Expect, expect};
 use longhaul_agent::Prices;
 use longhaul_core::{Moment, Span};
@@ -50,15 +50,15 @@ impl Stage {
         File::options().write(true).open(&path).expect("it is there").set_modified(at).expect("it is ours");
     }
 
-    fn place(&self) -> Place {
-        Place::Project { config_dir: self.path("config"), project: self.path("mine") }
+    fn place(&self) -> TranscriptSource {
+        TranscriptSource::Project { config_dir: self.path("config"), project: self.path("mine") }
     }
 
     fn name(&self, path: &Path) -> String {
         path.strip_prefix(self.path("config/projects")).unwrap_or(path).display().to_string()
     }
 
-    fn found(&self, place: &Place) -> Vec<String> {
+    fn found(&self, place: &TranscriptSource) -> Vec<String> {
         sessions(place).expect("it can be read").iter().map(|session| self.name(&session.path)).collect()
     }
 
@@ -86,19 +86,19 @@ fn sessions_are_found_by_what_is_in_them() {
     let rest = ["another/d/subagents/agent-2.jsonl", "linked/e.jsonl"];
     assert_eq!(stage.found(&stage.place()), [&ours[..], &rest].concat());
 
-    let folder = Place::Folder(stage.path("config/projects/any-name"));
+    let folder = TranscriptSource::Folder(stage.path("config/projects/any-name"));
     assert_eq!(stage.found(&folder), ["any-name/c.jsonl", "any-name/b.jsonl", "any-name/a.jsonl"]);
-    assert_eq!(stage.found(&Place::Folder(stage.path("nowhere"))), [] as [&str; 0]);
+    assert_eq!(stage.found(&TranscriptSource::Folder(stage.path("nowhere"))), [] as [&str; 0]);
 }
 
-fn wanted() -> Wanted {
+fn wanted() -> SessionFilter {
     let (limit, since) = (None, None);
-    Wanted { limit, newest_first: false, since, again: false, skip_sub_agents: true, bytes_max: 2_000 }
+    SessionFilter { limit, newest_first: false, since, force: false, skip_sub_agents: true, bytes_max: 2_000 }
 }
 
 /// What will be done, a line each.
-fn planned(stage: &Stage, wanted: &Wanted, learning: Option<&Learning>) -> String {
-    let estimating = Estimating {
+fn planned(stage: &Stage, wanted: &SessionFilter, learning: Option<&LearningDb>) -> String {
+    let estimating = Estimator {
         prices: Prices::bundled(),
         model: MODEL,
         prompt_tokens_max: 100_000,
@@ -108,22 +108,22 @@ fn planned(stage: &Stage, wanted: &Wanted, learning: Option<&Learning>) -> Strin
     let plan =
         plan(found, wanted, &stage.state(), learning, &estimating).expect("nothing is looked up in vain");
     let name = |session: &PastSession| stage.name(&session.path);
-    let learns = plan.learns.iter().map(|planned| format!("learn {}\n", name(&planned.session)));
-    let passes = plan.passes.iter().map(|(session, why)| format!("pass {}: {why}\n", name(session)));
+    let learns = plan.included.iter().map(|planned| format!("learn {}\n", name(&planned.session)));
+    let passes = plan.skipped.iter().map(|(session, why)| format!("pass {}: {why}\n", name(session)));
     learns.chain(passes).collect()
 }
 
 #[test]
 fn what_is_learnt_from_and_why_the_rest_is_not() {
     let stage = Stage::new();
-    let check = |wanted: &Wanted, expected: Expect| expected.assert_eq(&planned(&stage, wanted, None));
+    let check = |wanted: &SessionFilter, expected: Expect| expected.assert_eq(&planned(&stage, wanted, None));
     stage.session("p/1.jsonl", 1, "mine", "Hi");
     stage.session("p/2.jsonl", 2, "mine", "Hi");
     stage.session("p/3.jsonl", 3, "mine", &"long ".repeat(1_000));
     stage.session("p/4.jsonl", 4, "mine", "");
     stage.session("p/agent-5.jsonl", 5, "mine", "Hi");
     stage.session("p/6.jsonl", 6, "mine", "Hi");
-    let state = || stage.state().learnt(&stage.path("config/projects/p/2.jsonl"), "2026-11-23T00:30:00", 7);
+    let state = || stage.state().record_learned(&stage.path("config/projects/p/2.jsonl"), "2026-11-23T00:30:00", 7);
     state().expect("it can be written");
     check(
         &wanted(),
@@ -137,7 +137,7 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
     "#]],
     );
     check(
-        &Wanted { again: true, newest_first: true, limit: Some(2), ..wanted() },
+        &SessionFilter { force: true, newest_first: true, limit: Some(2), ..wanted() },
         expect![[r#"
         learn p/6.jsonl
         learn p/2.jsonl
@@ -148,7 +148,7 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
     "#]],
     );
     check(
-        &Wanted {
+        &SessionFilter {
             since: Some(Moment(86_400_000 * 3)),
             skip_sub_agents: false,
             bytes_max: 10_000,
@@ -169,13 +169,13 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
 fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
     let stage = Stage::new();
     stage.session("p/1.jsonl", 1, "mine", "Hi");
-    let place = crate::LearningPlace::in_home(&stage.path("home"));
-    let mut learning = Learning::open(&place).expect("it can be made");
+    let place = crate::LearningPaths::in_home(&stage.path("home"));
+    let mut learning = LearningDb::open(&place).expect("it can be made");
     let queued = Queued {
         project: stage.path("mine"),
         session: None,
         transcript: stage.path("config/projects/p/1.jsonl"),
-        event: Event::Asked,
+        event: QueuedEvent::Manual,
         reason: None,
         judge: JudgeKind::Api,
         destination: "http://127.0.0.1".to_owned(),
@@ -183,45 +183,45 @@ fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
     learning.enqueue(Moment(1), &queued).expect("it is queued");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
     let ends = fs::metadata(&queued.transcript).expect("it is there").len();
-    let crate::learning::Next::Due(item) =
+    let crate::learning::NextItem::Due(item) =
         learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read")
     else {
         unreachable!("it is queued")
     };
-    let part = crate::learning::Part { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
+    let part = crate::learning::ByteRange { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
     let slice =
         learning.begin(&item, Moment(3), (None, part)).expect("it can be written").expect("it is the first");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
-    let came = (crate::learning::SliceState::Learnt, "1 new");
+    let came = (crate::learning::SliceState::Learned, "1 new");
     learning.end((&item, &slice), Moment(4), came).expect("it can be written");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
-    assert_eq!(came_of(&learning, &queued).expect("it can be read"), CameOf::Learnt);
+    assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Learned);
 }
 
 #[test]
 fn what_ends_before_anything_was_read_has_come_to_its_end() {
     let stage = Stage::new();
-    let place = crate::LearningPlace::in_home(&stage.path("home"));
-    let mut learning = Learning::open(&place).expect("it can be made");
-    let mut check = |came: Result<&str, &str>, expected: CameOf| {
+    let place = crate::LearningPaths::in_home(&stage.path("home"));
+    let mut learning = LearningDb::open(&place).expect("it can be made");
+    let mut check = |came: Result<&str, &str>, expected: SessionResult| {
         let queued = Queued {
             project: stage.path("mine"),
             session: None,
             transcript: stage.path("gone.jsonl"),
-            event: Event::Asked,
+            event: QueuedEvent::Manual,
             reason: None,
             judge: JudgeKind::Api,
             destination: "http://127.0.0.1".to_owned(),
         };
         learning.enqueue(Moment(1), &queued).expect("it is queued");
-        assert_eq!(came_of(&learning, &queued).expect("it can be read"), CameOf::Open);
+        assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Open);
         let next = learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read");
-        let crate::learning::Next::Due(item) = next else { unreachable!("it is queued") };
+        let crate::learning::NextItem::Due(item) = next else { unreachable!("it is queued") };
         learning.finish(&item, Moment(3), came).expect("it can be written");
-        assert_eq!(came_of(&learning, &queued).expect("it can be read"), expected);
+        assert_eq!(result_of(&learning, &queued).expect("it can be read"), expected);
     };
-    check(Err("read gone.jsonl: there is no such file"), CameOf::Failed);
-    check(Ok("nothing was new in it"), CameOf::Empty);
+    check(Err("read gone.jsonl: there is no such file"), SessionResult::Failed);
+    check(Ok("nothing was new in it"), SessionResult::Empty);
 }
 
 #[test]
@@ -235,9 +235,9 @@ fn the_state_is_in_the_form_of_the_ace_playbook_hooks() {
     )
     .expect("the stage can be written");
     let mut state = stage.state();
-    assert_eq!(state.learnt_at(Path::new("/a.jsonl")), Some("then"));
-    assert_eq!(state.learnt_at(Path::new("/b.jsonl")), None);
-    state.learnt(Path::new("/b.jsonl"), "2026-11-23T00:30:00.123456", 12).expect("it can be written");
+    assert_eq!(state.learned_at(Path::new("/a.jsonl")), Some("then"));
+    assert_eq!(state.learned_at(Path::new("/b.jsonl")), None);
+    state.record_learned(Path::new("/b.jsonl"), "2026-11-23T00:30:00.123456", 12).expect("it can be written");
     let text = fs::read_to_string(&path).expect("it was written");
     expect![[r#"
         {
@@ -267,16 +267,16 @@ fn the_state_is_in_the_form_of_the_ace_playbook_hooks() {
 fn an_estimate_grows_with_what_is_read() {
     let said = |bytes: usize| {
         let row = json!({ "type": "user", "message": { "role": "user", "content": "x".repeat(bytes) } });
-        Slice::of(row.to_string().as_bytes(), |_| false).expect("it is a transcript")
+        Excerpt::new(row.to_string().as_bytes(), |_| false).expect("it is a transcript")
     };
     let estimate = |bytes: usize| {
-        let estimating = Estimating {
+        let estimating = Estimator {
             prices: Prices::bundled(),
             model: MODEL,
             prompt_tokens_max: 100_000,
             playbook_tokens: 50,
         };
-        let estimate = estimating.of(&said(bytes));
+        let estimate = estimating.new(&said(bytes));
         let cost = estimate.cost.map(|cost| cost.to_string());
         format!("{} questions, {} tokens, {cost:?}\n", estimate.questions, estimate.tokens.total())
     };
@@ -289,8 +289,8 @@ fn an_estimate_grows_with_what_is_read() {
     .assert_eq(&[0, 4_000, 400_000, 40_000_000].map(estimate).concat());
     let prices = Prices::bundled();
     let unpriced =
-        Estimating { prices, model: "a stranger", prompt_tokens_max: 100_000, playbook_tokens: 50 };
-    assert_eq!(unpriced.of(&said(100)).cost, None);
+        Estimator { prices, model: "a stranger", prompt_tokens_max: 100_000, playbook_tokens: 50 };
+    assert_eq!(unpriced.new(&said(100)).cost, None);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 use super::{CURATOR, Diagnostics, KEYPOINTS, REFLECTOR, is_name, line, tenths};
-use crate::judge::{Asking, Witness};
+use crate::judge::{RequestEvent, RequestObserver};
 use crate::messages::MessagesError;
 use expect_test::{Expect, expect};
 use jiff::tz::{Offset, TimeZone};
-use longhaul_core::{GaveUp, Moment, Span};
+use longhaul_core::{GiveUpReason, Moment, Span};
 use std::fs;
 use std::path::Path;
 
@@ -11,11 +11,11 @@ const TIMEOUT: MessagesError = MessagesError::Timeout { timeout: Span::from_secs
 
 #[test]
 fn the_lines_of_the_hooks() {
-    let check = |asking: Asking<'_>, expected: Expect| {
+    let check = |asking: RequestEvent<'_>, expected: Expect| {
         expected.assert_eq(&line("extract_keypoints", &asking).unwrap_or_default());
     };
-    let again = |request, wait| Asking::Again { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
-    let given_up = |request, why| Asking::GivenUp { request, of: 3, error: &TIMEOUT, why };
+    let again = |request, wait| RequestEvent::Retrying { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
+    let given_up = |request, why| RequestEvent::GivenUp { request, of: 3, error: &TIMEOUT, why };
     check(
         again(1, 2_049),
         expect![
@@ -29,28 +29,28 @@ fn the_lines_of_the_hooks() {
         ],
     );
     check(
-        given_up(3, GaveUp::Exhausted),
+        given_up(3, GiveUpReason::RetriesExhausted),
         expect!["All 3 attempts failed for extract_keypoints(). Returning empty result."],
     );
     check(
-        given_up(1, GaveUp::Pointless),
+        given_up(1, GiveUpReason::NotRetryable),
         expect![
             "Non-retryable error in extract_keypoints(): APITimeoutError: Request timed out after 30s. Returning empty result."
         ],
     );
     check(
-        given_up(2, GaveUp::OutOfTime),
+        given_up(2, GiveUpReason::OutOfTime),
         expect![
             "Out of time after attempt 2/3 in extract_keypoints(): APITimeoutError: Request timed out after 30s. Returning empty result."
         ],
     );
-    check(Asking::Answered { request: 1 }, expect![""]);
+    check(RequestEvent::Answered { request: 1 }, expect![""]);
     check(
-        Asking::Answered { request: 2 },
+        RequestEvent::Answered { request: 2 },
         expect!["extract_keypoints() succeeded on attempt 2 after 1 retries."],
     );
     check(
-        Asking::Answered { request: 3 },
+        RequestEvent::Answered { request: 3 },
         expect!["extract_keypoints() succeeded on attempt 3 after 2 retries."],
     );
 }
@@ -80,14 +80,14 @@ fn texts_are_left_where_a_project_asks_for_them() {
     let diagnostics = Diagnostics::of_project(project.path(), zone);
     // 2026-11-23T00:30:00Z
     let at = Moment(1_795_393_800_000);
-    let given_up = Asking::GivenUp { request: 3, of: 3, error: &TIMEOUT, why: GaveUp::Exhausted };
+    let given_up = RequestEvent::GivenUp { request: 3, of: 3, error: &TIMEOUT, why: GiveUpReason::RetriesExhausted };
     let leave = || {
-        diagnostics.witness(KEYPOINTS).saw(at, &given_up);
-        diagnostics.witness(KEYPOINTS).saw(at, &Asking::Answered { request: 1 });
-        diagnostics.witness(REFLECTOR).saw(at, &given_up);
-        diagnostics.witness(CURATOR).saw(at, &given_up);
+        diagnostics.request_observer(KEYPOINTS).on_request(at, &given_up);
+        diagnostics.request_observer(KEYPOINTS).on_request(at, &RequestEvent::Answered { request: 1 });
+        diagnostics.request_observer(REFLECTOR).on_request(at, &given_up);
+        diagnostics.request_observer(CURATOR).on_request(at, &given_up);
         diagnostics.answered(at, KEYPOINTS, "reflection", "What?", "That.");
-        diagnostics.leave(at, "../out", "elsewhere");
+        diagnostics.write(at, "../out", "elsewhere");
     };
     leave();
     fs::create_dir(project.path().join(".claude")).expect("the folder can be written");

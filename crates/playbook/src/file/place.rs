@@ -3,7 +3,7 @@
 
 use super::FileError;
 use super::cut::{Step, is_cut, pass};
-use crate::beside::keep_beside;
+use crate::beside::write_backup;
 use longhaul_store::open_regular;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -35,7 +35,7 @@ pub(super) struct Lock {
 
 impl Place {
     /// The file that this path leads to, or will, from a project.
-    pub(super) fn of(project: &Path, path: &Path) -> Result<Place, FileError> {
+    pub(super) fn new(project: &Path, path: &Path) -> Result<Place, FileError> {
         let path = match fs::canonicalize(path) {
             Ok(path) => path,
             Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
@@ -168,7 +168,7 @@ impl Drop for Prepared {
 
 /// Keeps a damaged text beside the path by which it was read, and says where. One that is kept already is not kept twice.
 pub(super) fn set_aside(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
-    let kept = keep_beside(path, |number| format!(".damaged-{number}"), bytes)
+    let kept = write_backup(path, |number| format!(".damaged-{number}"), bytes)
         .map_err(|(path, source)| FileError::io("write", &path, source))?;
     pass(Step::SetAside);
     Ok(kept)

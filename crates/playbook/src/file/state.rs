@@ -3,9 +3,9 @@
 
 use super::place::{Lock, Place, set_aside};
 use super::{FileError, PlaybookFile};
-use crate::learning::Save;
+use crate::learning::Revision;
 use crate::points::ReadError;
-use crate::{Learning, Playbook, Point, PointId};
+use crate::{LearningDb, Playbook, Point, PointId};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub(super) struct State {
     /// Where a damaged file is kept.
     pub(super) set_aside: Option<PathBuf>,
     /// The last save.
-    pub(super) last: Option<Save>,
+    pub(super) last: Option<Revision>,
 }
 
 impl State {
@@ -112,7 +112,7 @@ impl PlaybookFile {
     }
 
     /// What the playbook is, settled.
-    pub(super) fn state(&self, learning: &Learning, place: &Place, lock: &Lock) -> Result<State, FileError> {
+    pub(super) fn state(&self, learning: &LearningDb, place: &Place, lock: &Lock) -> Result<State, FileError> {
         let project = self.project();
         let mut held = at_rest(place)?;
         self.may_change(place, &held)?;
@@ -121,7 +121,7 @@ impl PlaybookFile {
         if let Held::Damage { bytes, .. } = &held {
             kept = Some(set_aside(&self.path, bytes)?);
         }
-        if let Some(save) = last.as_mut().filter(|save| !save.placed) {
+        if let Some(save) = last.as_mut().filter(|save| !save.written) {
             match became(save, prior.as_ref(), &held) {
                 Became::Placed => learning.is_placed(save.id)?,
                 Became::Lost => {
@@ -161,7 +161,7 @@ enum Became {
     Overtaken,
 }
 
-fn became(save: &Save, prior: Option<&Save>, held: &Held) -> Became {
+fn became(save: &Revision, prior: Option<&Revision>, held: &Held) -> Became {
     let (text, playbook) = match held {
         // What is damaged is kept beside, and we know what it should be.
         Held::Damage { .. } => return Became::Lost,
@@ -184,8 +184,8 @@ fn became(save: &Save, prior: Option<&Save>, held: &Held) -> Became {
 }
 
 /// Whether any point is as this save, and not the one before it, has it.
-fn is_seen(save: &Save, prior: Option<&Save>, now: &Playbook) -> bool {
-    let read = |save: Option<&Save>| {
+fn is_seen(save: &Revision, prior: Option<&Revision>, now: &Playbook) -> bool {
+    let read = |save: Option<&Revision>| {
         let text = save.and_then(|save| save.content.as_deref());
         text.and_then(|text| Playbook::read(text).ok()).unwrap_or_default().0
     };

@@ -1,8 +1,8 @@
 use super::cut;
 use super::{Changed, FileError, Outcome, PlaybookFile, UndoError};
-use crate::learning::Cause;
-use crate::points::{Done, Learned, Told};
-use crate::{Learning, LearningPlace, Playbook, Point, Section};
+use crate::learning::RevisionCause;
+use crate::points::{AppliedChange, Applied, ChangeSummary};
+use crate::{LearningDb, LearningPaths, Playbook, Point, Section};
 use longhaul_core::Moment;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -43,8 +43,8 @@ impl Stage {
         self.dir.path().join("project/.claude")
     }
 
-    fn learning(&self) -> Learning {
-        Learning::open(&LearningPlace::in_home(&self.dir.path().join("home"))).expect("opened")
+    fn learning(&self) -> LearningDb {
+        LearningDb::open(&LearningPaths::in_home(&self.dir.path().join("home"))).expect("opened")
     }
 
     fn text(&self) -> String {
@@ -53,7 +53,7 @@ impl Stage {
 
     /// Adds a point for a slice.
     fn learn(&self, slice: i64, text: &str) -> Result<Changed, FileError> {
-        self.file.change(&mut self.learning(), &Cause::Slice(slice), AT, |playbook| added(playbook, text))
+        self.file.change(&mut self.learning(), &RevisionCause::SliceRow(slice), AT, |playbook| added(playbook, text))
     }
 
     fn learnt(&self, slice: i64, text: &str) -> Changed {
@@ -79,18 +79,18 @@ impl Stage {
     }
 }
 
-fn added(playbook: &Playbook, text: &str) -> Learned {
+fn added(playbook: &Playbook, text: &str) -> Applied {
     let mut playbook = playbook.clone();
     let name = format!("oth-{:03}", playbook.section(Section::Others).len() + 1);
     playbook.section_mut(Section::Others).push(Point::new(name.as_str().into(), text));
     let section = Section::Others;
     let done =
-        Done::Added { name: name.as_str().into(), section, text: text.to_owned(), unknown_section: None };
-    Learned { playbook, told: Told { done: vec![done], skipped: Vec::new() } }
+        AppliedChange::Added { name: name.as_str().into(), section, text: text.to_owned(), unknown_section: None };
+    Applied { playbook, changes: ChangeSummary { applied: vec![done], skipped: Vec::new() } }
 }
 
-fn same(playbook: &Playbook) -> Learned {
-    Learned { playbook: playbook.clone(), told: Told::default() }
+fn same(playbook: &Playbook) -> Applied {
+    Applied { playbook: playbook.clone(), changes: ChangeSummary::default() }
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_first_change_makes_the_file() {
     assert_eq!(mode & 0o600, 0o600);
     // The same slice again, by whomever.
     let again = stage.learnt(7, "one");
-    assert_eq!((again.outcome, again.save, again.told), (Outcome::Already, Some(1), changed.told));
+    assert_eq!((again.outcome, again.save, again.changes), (Outcome::Already, Some(1), changed.changes));
     assert_eq!(stage.texts(), ["one"]);
     // The clock has not moved on, and the file says that it has changed all the same.
     stage.learnt(8, "two");
@@ -125,7 +125,7 @@ fn what_others_wrote_is_kept_and_in_the_history() {
     assert_eq!(stage.history(), ["found", "slice 1", "found", "slice 2"]);
     let saves = stage.learning().saves(&stage.file.project()).expect("read");
     assert_eq!(saves[0].content.as_deref(), Some(THEIRS));
-    assert!(matches!(&saves[2].told.done[..], [Done::Updated { was, .. }] if was == "theirs"));
+    assert!(matches!(&saves[2].changes.applied[..], [AppliedChange::Updated { was, .. }] if was == "theirs"));
 }
 
 #[test]
@@ -201,13 +201,13 @@ fn no_link_leads_us_to_a_file_of_somebody_elses() {
 fn a_change_that_changes_nothing_leaves_the_file_alone() {
     let stage = Stage::with(THEIRS);
     let nothing = |slice: i64| {
-        stage.file.change(&mut stage.learning(), &Cause::Slice(slice), AT, same).expect("done").outcome
+        stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(slice), AT, same).expect("done").outcome
     };
     assert_eq!(nothing(1), Outcome::Unchanged);
     assert_eq!(stage.text(), THEIRS);
     assert_eq!(nothing(1), Outcome::Already);
     let stage = Stage::new();
-    let nothing = stage.file.change(&mut stage.learning(), &Cause::Slice(1), AT, same).expect("done");
+    let nothing = stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, same).expect("done");
     assert_eq!(nothing.outcome, Outcome::Unchanged);
     assert!(!stage.file.path().exists());
 }
@@ -324,7 +324,7 @@ fn a_damaged_file_is_kept_and_learning_goes_on() {
     check(b"\xff\xfe\x00");
     // Without a state of ours it begins anew, and an empty one takes nobody's place.
     let stage = Stage::with("{\"sections\"");
-    let nothing = stage.file.change(&mut stage.learning(), &Cause::Slice(1), AT, same).expect("done");
+    let nothing = stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, same).expect("done");
     assert_eq!((nothing.outcome, stage.text().as_str()), (Outcome::Unchanged, "{\"sections\""));
     stage.learnt(2, "new");
     assert_eq!(stage.texts(), ["new"]);
@@ -389,7 +389,7 @@ fn changes_are_taken_back() {
         let undone = stage.file.undo(&mut stage.learning(), number, force, AT);
         match (planned, undone) {
             (Ok(planned), Ok(changed)) => {
-                assert_eq!(planned.told, changed.told);
+                assert_eq!(planned.changes, changed.changes);
                 Ok(stage.texts())
             }
             (Err(FileError::Undo(planned)), Err(FileError::Undo(error))) => {
@@ -402,7 +402,7 @@ fn changes_are_taken_back() {
     assert_eq!(undo(None, false), Err(UndoError::Nothing));
     stage.learnt(1, "one"); // 1 found, 2
     stage.learnt(2, "two"); // 3
-    stage.file.change(&mut stage.learning(), &Cause::Slice(3), AT, same).expect("nothing to learn"); // 4
+    stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(3), AT, same).expect("nothing to learn"); // 4
     // The last change that changed something; then its undoing is the last one.
     assert_eq!(undo(None, false).expect("undone"), ["theirs", "one"]); // 5
     assert_eq!(undo(None, false).expect("undone"), ["theirs", "one", "two"]); // 6

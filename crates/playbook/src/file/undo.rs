@@ -2,9 +2,9 @@
 
 use super::state::{Held, held};
 use super::{Changed, FileError, PlaybookFile};
-use crate::learning::{Cause, Save};
-use crate::points::{Learned, Told};
-use crate::{Learning, Playbook};
+use crate::learning::{RevisionCause, Revision};
+use crate::points::{Applied, ChangeSummary};
+use crate::{LearningDb, Playbook};
 use longhaul_core::Moment;
 use thiserror::Error;
 
@@ -18,7 +18,7 @@ pub struct Undoing {
     /// What the playbook becomes.
     pub playbook: Playbook,
     /// What that changes.
-    pub told: Told,
+    pub changes: ChangeSummary,
 }
 
 /// Why a change cannot be taken back.
@@ -56,7 +56,7 @@ impl PlaybookFile {
     /// [`FileError::Undo`] if it cannot be, and whatever keeps the playbook from being read.
     pub fn undoing(
         &self,
-        learning: &Learning,
+        learning: &LearningDb,
         number: Option<i64>,
         force: bool,
     ) -> Result<Undoing, FileError> {
@@ -80,7 +80,7 @@ impl PlaybookFile {
     /// As [`PlaybookFile::undoing`] and [`PlaybookFile::change`]; nothing is changed then.
     pub fn undo(
         &self,
-        learning: &mut Learning,
+        learning: &mut LearningDb,
         number: Option<i64>,
         force: bool,
         at: Moment,
@@ -88,14 +88,14 @@ impl PlaybookFile {
         self.change_as(learning, at, |learning, state| {
             let saves = learning.saves(&self.project())?;
             let undoing = planned(&saves, &state.playbook, state.is_found(), number, force)?;
-            let Undoing { number, later: _, playbook, told } = undoing;
-            Ok((Cause::Undo(number), Learned { playbook, told }))
+            let Undoing { number, later: _, playbook, changes: told } = undoing;
+            Ok((RevisionCause::Undo(number), Applied { playbook, changes: told }))
         })
     }
 }
 
 fn planned(
-    saves: &[Save],
+    saves: &[Revision],
     now: &Playbook,
     is_found: bool,
     number: Option<i64>,
@@ -104,7 +104,7 @@ fn planned(
     let has_changed =
         |place: &usize| match (place.checked_sub(1).and_then(|place| saves.get(place)), &saves[*place]) {
             (Some(before), save) => before.content != save.content || save.content.is_none(),
-            (None, save) => !save.told.done.is_empty() || save.cause == Cause::Found,
+            (None, save) => !save.changes.applied.is_empty() || save.cause == RevisionCause::External,
         };
     let place = match number {
         Some(number) => {
@@ -113,7 +113,7 @@ fn planned(
         // What was found before anything was changed is where all began.
         None => (0..saves.len())
             .rev()
-            .find(|place| has_changed(place) && (*place > 0 || saves[*place].cause != Cause::Found))
+            .find(|place| has_changed(place) && (*place > 0 || saves[*place].cause != RevisionCause::External))
             .ok_or(UndoError::Nothing)?,
     };
     let number = saves[place].id;
@@ -122,10 +122,10 @@ fn planned(
         None => "{\"sections\":{}}",
     };
     let is_persons =
-        |place: &usize| matches!(saves[*place].cause, Cause::Found | Cause::Edit) && has_changed(place);
+        |place: &usize| matches!(saves[*place].cause, RevisionCause::External | RevisionCause::Edit) && has_changed(place);
     let edited = (place + 1..saves.len()).find(is_persons).map(|place| saves[place].id);
     // Where all began is what somebody wrote, too.
-    let is_beginning = place == 0 && saves[place].cause == Cause::Found;
+    let is_beginning = place == 0 && saves[place].cause == RevisionCause::External;
     let lost = match edited {
         Some(edit) => Some(format!("what was written by hand in {edit} since change {number}")),
         None if is_found => Some(format!("what was written by hand since change {number}")),
@@ -137,6 +137,6 @@ fn planned(
     }
     let (playbook, _) = Playbook::read(before).map_err(|_| UndoError::Forgotten { number })?;
     let later = saves.iter().skip(place + 1).map(|save| save.id).collect();
-    let told = Told::between(now, &playbook);
-    Ok(Undoing { number, later, playbook, told })
+    let told = ChangeSummary::diff(now, &playbook);
+    Ok(Undoing { number, later, playbook, changes: told })
 }

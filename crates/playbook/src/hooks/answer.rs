@@ -6,19 +6,19 @@ use serde::Serialize;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
-    hook_specific_output: Told<'a>,
+    hook_specific_output: HookSpecificOutput<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct HookSpecificOutput<'a> {
     hook_event_name: &'static str,
     additional_context: &'a str,
 }
 
 /// The answer by which the model is told this text: a line of JSON (Claude Code 2.1.330).
 pub fn answer(event: HookEvent, text: &str) -> String {
-    let told = Told { hook_event_name: event.word(), additional_context: text };
+    let told = HookSpecificOutput { hook_event_name: event.as_str(), additional_context: text };
     serde_json::to_string(&Answer { hook_specific_output: told }).unwrap_or_default() + "\n"
 }
 

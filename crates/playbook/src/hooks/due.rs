@@ -1,6 +1,6 @@
 //! Whether a worker has something to do now. What an outage or a reboot left is learnt when the next session is used.
 
-use crate::Learning;
+use crate::LearningDb;
 use crate::learning::{JudgeKind, LearningError};
 use longhaul_core::{Moment, Span};
 use rusqlite::params;
@@ -9,7 +9,7 @@ use rusqlite::params;
 // of the session.
 const PERSON_WAIT: Span = Span::from_secs(3600);
 
-impl Learning {
+impl LearningDb {
     /// Whether something waits that may be judged now, by this judge at this API, and the judge is not to be left alone.
     ///
     /// # Errors
@@ -21,7 +21,7 @@ impl Learning {
                    AND NOT EXISTS (SELECT 1 FROM silent WHERE destination = ?2 AND judge = ?3
                                    AND not_before + CASE WHEN person THEN ?4 ELSE 0 END > ?1)";
             let (now, wait) = (now.0.cast_signed(), PERSON_WAIT.0.cast_signed());
-            db.query_one(sql, params![now, destination, judge.word(), wait], |row| row.get(0))
+            db.query_one(sql, params![now, destination, judge.as_str(), wait], |row| row.get(0))
         })
     }
 }
@@ -29,18 +29,18 @@ impl Learning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LearningPlace;
-    use crate::learning::{Event, Next, Queued};
+    use crate::LearningPaths;
+    use crate::learning::{QueuedEvent, NextItem, Queued};
 
     #[test]
     fn what_waits_for_this_judge_is_due() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let learning = Learning::open(&LearningPlace::in_home(home.path())).expect("it is made");
+        let learning = LearningDb::open(&LearningPaths::in_home(home.path())).expect("it is made");
         let queued = Queued {
             project: "/p".into(),
             session: None,
             transcript: "/t".into(),
-            event: Event::SessionEnd,
+            event: QueuedEvent::SessionEnd,
             reason: None,
             judge: JudgeKind::Api,
             destination: "http://here".to_owned(),
@@ -63,21 +63,21 @@ mod tests {
     #[test]
     fn a_judge_that_gives_no_answer_is_left_alone() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let mut learning = Learning::open(&LearningPlace::in_home(home.path())).expect("it is made");
+        let mut learning = LearningDb::open(&LearningPaths::in_home(home.path())).expect("it is made");
         let queued = Queued {
             project: "/p".into(),
             session: None,
             transcript: "/t".into(),
-            event: Event::SessionEnd,
+            event: QueuedEvent::SessionEnd,
             reason: None,
             judge: JudgeKind::Api,
             destination: "http://here".to_owned(),
         };
         learning.enqueue(Moment(7), &queued).expect("it is queued");
-        let due = |learning: &Learning, at: Moment| {
+        let due = |learning: &LearningDb, at: Moment| {
             learning.has_due(at, "http://here", JudgeKind::Api).expect("it is asked")
         };
-        let Next::Due(item) = learning.next(JudgeKind::Api, "http://here", Moment(7)).expect("it is read")
+        let NextItem::Due(item) = learning.next(JudgeKind::Api, "http://here", Moment(7)).expect("it is read")
         else {
             unreachable!("it is due");
         };
@@ -86,7 +86,7 @@ mod tests {
         assert!(due(&learning, Moment(7 + 3_600_000)));
         // Who starts a worker all the same has one that asks.
         let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
-        assert!(matches!(next, Next::Due(_)), "{next:?}");
+        assert!(matches!(next, NextItem::Due(_)), "{next:?}");
         learning.postpone(&item, (Moment(7), "overloaded"), |_| Span(10)).expect("it is put down");
         learning.known(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
         assert!(!due(&learning, Moment(16)) && due(&learning, Moment(17)));

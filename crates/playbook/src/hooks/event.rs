@@ -1,6 +1,6 @@
 //! The events of a session that we are called at.
 
-use crate::learning::Event;
+use crate::learning::QueuedEvent;
 use std::fmt;
 
 /// An event of Claude Code's that has a hook of ours.
@@ -30,7 +30,7 @@ impl HookEvent {
     ];
 
     /// The word, as the agent has it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             HookEvent::UserPromptSubmit => "UserPromptSubmit",
             HookEvent::SessionStart => "SessionStart",
@@ -41,8 +41,8 @@ impl HookEvent {
     }
 
     /// The event of this word.
-    pub fn of_word(word: &str) -> Option<HookEvent> {
-        HookEvent::ALL.iter().copied().find(|event| event.word() == word)
+    pub fn parse(word: &str) -> Option<HookEvent> {
+        HookEvent::ALL.iter().copied().find(|event| event.as_str() == word)
     }
 
     /// What we ask the agent to call us for, of all the events of this kind.
@@ -57,11 +57,11 @@ impl HookEvent {
     }
 
     /// What there is to learn at it, if anything.
-    pub fn learns(self) -> Option<Event> {
+    pub fn queued_event(self) -> Option<QueuedEvent> {
         match self {
-            HookEvent::SessionEnd => Some(Event::SessionEnd),
-            HookEvent::PreCompact => Some(Event::PreCompact),
-            HookEvent::SubagentStop => Some(Event::SubagentStop),
+            HookEvent::SessionEnd => Some(QueuedEvent::SessionEnd),
+            HookEvent::PreCompact => Some(QueuedEvent::PreCompact),
+            HookEvent::SubagentStop => Some(QueuedEvent::SubagentStop),
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => None,
         }
     }
@@ -69,6 +69,6 @@ impl HookEvent {
 
 impl fmt::Display for HookEvent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }

@@ -71,7 +71,7 @@ impl HookInput {
     }
 
     /// Why it came to this, in the agent's word.
-    pub fn why(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref().or(self.trigger.as_deref())
     }
 }
@@ -85,7 +85,7 @@ mod tests {
     fn what_the_agent_says_is_understood() {
         let check = |text: &str, transcript: Option<&str>, why: Option<&str>| {
             let input = HookInput::read(text.as_bytes()).expect("it is understood");
-            assert_eq!((input.transcript(), input.why()), (transcript.map(Path::new), why), "{text}");
+            assert_eq!((input.transcript(), input.reason()), (transcript.map(Path::new), why), "{text}");
         };
         // Recorded with 2.1.330.
         check(

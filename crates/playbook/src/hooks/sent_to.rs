@@ -1,8 +1,8 @@
 //! Which API a session talks to. Its hooks know, who have its environment; whoever queues the session from another one, when its
 //! agent was killed before it could, asks here, and leaves alone what nobody has written down.
 
-use crate::LearningPlace;
-use crate::hash::name_of;
+use crate::LearningPaths;
+use crate::hash::hashed_name;
 use longhaul_store::{Durability, StoreError, replace};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -12,8 +12,8 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// [`StoreError::Io`].
-pub fn note_api(place: &LearningPlace, session: &str, api: &str) -> Result<(), StoreError> {
-    if noted_api(place, session).as_deref() == Some(api) {
+pub fn record_session_api(place: &LearningPaths, session: &str, api: &str) -> Result<(), StoreError> {
+    if session_api(place, session).as_deref() == Some(api) {
         return Ok(());
     }
     let dir = place.apis();
@@ -26,29 +26,29 @@ pub fn note_api(place: &LearningPlace, session: &str, api: &str) -> Result<(), S
 }
 
 /// The API that this session talks to, if it has said so.
-pub fn noted_api(place: &LearningPlace, session: &str) -> Option<String> {
+pub fn session_api(place: &LearningPaths, session: &str) -> Option<String> {
     fs::read_to_string(file(place, session)).ok()
 }
 
 /// The name of a session may be anything: its hash is the file's.
-fn file(place: &LearningPlace, session: &str) -> PathBuf {
-    place.apis().join(name_of(session, 16))
+fn file(place: &LearningPaths, session: &str) -> PathBuf {
+    place.apis().join(hashed_name(session, 16))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{note_api, noted_api};
-    use crate::LearningPlace;
+    use super::{record_session_api, session_api};
+    use crate::LearningPaths;
 
     #[test]
     fn the_last_word_of_each_session_holds() {
         let home = tempfile::tempdir().expect("a temporary directory");
-        let place = LearningPlace::in_home(home.path());
-        assert_eq!(noted_api(&place, "a"), None);
+        let place = LearningPaths::in_home(home.path());
+        assert_eq!(session_api(&place, "a"), None);
         for (session, api) in [("a", "https://one"), ("b", "https://two"), ("a", "https://three")] {
-            note_api(&place, session, api).expect("it can be written");
-            assert_eq!(noted_api(&place, session).as_deref(), Some(api));
+            record_session_api(&place, session, api).expect("it can be written");
+            assert_eq!(session_api(&place, session).as_deref(), Some(api));
         }
-        assert_eq!(noted_api(&place, "b").as_deref(), Some("https://two"));
+        assert_eq!(session_api(&place, "b").as_deref(), Some("https://two"));
     }
 }

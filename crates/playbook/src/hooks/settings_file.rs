@@ -6,7 +6,7 @@ mod error;
 mod spans;
 mod write;
 
-pub use entries::Wanted;
+pub use entries::HookEntry;
 pub use error::InstallError;
 
 use entries::{Entry, entries, put};
@@ -61,7 +61,7 @@ impl SettingsFile {
     ///
     /// # Errors
     /// [`InstallError`]; the file is not touched in any case.
-    pub fn with_hooks(&self, wanted: &[Wanted], replace_ace: bool) -> Result<Change, InstallError> {
+    pub fn with_hooks(&self, wanted: &[HookEntry], replace_ace: bool) -> Result<Change, InstallError> {
         let before = self.read()?;
         let mut text =
             before.clone().filter(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}\n".to_owned());
@@ -77,7 +77,7 @@ impl SettingsFile {
             }
         }
         while let Some(entry) = self.superfluous(entries(&text), wanted, replace_ace) {
-            text = entry.taken_out(&text);
+            text = entry.removed_from(&text);
         }
         Ok(self.change(before, text, backs_up))
     }
@@ -105,7 +105,7 @@ impl SettingsFile {
             self.look(&text)?;
         }
         while let Some(entry) = entries(&text).into_iter().find(&is_such) {
-            text = entry.taken_out(&text);
+            text = entry.removed_from(&text);
         }
         Ok(self.change(before, text, backs_up))
     }
@@ -135,13 +135,13 @@ impl SettingsFile {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
             Ok(_) => {
-                Err(self.of_shape(entries::Shape { place: "the whole".to_owned(), expected: "an object" }))
+                Err(self.of_shape(entries::UnexpectedShape { place: "the whole".to_owned(), expected: "an object" }))
             }
             Err(error) => Err(unreadable(&self.path, text, &error)),
         }
     }
 
-    fn of_shape(&self, shape: entries::Shape) -> InstallError {
+    fn of_shape(&self, shape: entries::UnexpectedShape) -> InstallError {
         InstallError::Shape { path: self.path.clone(), place: shape.place, expected: shape.expected }
     }
 
@@ -155,8 +155,8 @@ impl SettingsFile {
     }
 
     /// The first hook that is not to be there: one of ours that is not wanted, or is there already.
-    fn superfluous(&self, entries: Vec<Entry>, wanted: &[Wanted], replace_ace: bool) -> Option<Entry> {
-        let mut seen: Vec<&Wanted> = Vec::new();
+    fn superfluous(&self, entries: Vec<Entry>, wanted: &[HookEntry], replace_ace: bool) -> Option<Entry> {
+        let mut seen: Vec<&HookEntry> = Vec::new();
         entries.into_iter().find(|entry| {
             if !entry.is_ours(&self.program_name) {
                 return replace_ace && entry.is_ace();
@@ -174,7 +174,7 @@ impl SettingsFile {
 
 impl Change {
     /// Whether anything changes.
-    pub fn is_one(&self) -> bool {
+    pub fn is_change(&self) -> bool {
         self.before.as_deref().unwrap_or_default() != self.after
     }
 
@@ -182,8 +182,8 @@ impl Change {
     ///
     /// # Errors
     /// [`InstallError`]; the file is then as it was.
-    pub fn carry_out(&self) -> Result<Option<PathBuf>, InstallError> {
-        if !self.is_one() {
+    pub fn write(&self) -> Result<Option<PathBuf>, InstallError> {
+        if !self.is_change() {
             return Ok(None);
         }
         let backup = match &self.before {

@@ -5,8 +5,8 @@
 //! compacted may have it no longer. A fork has an id of its own, and is told again: whether what it came from was told is not
 //! known.
 
-use crate::LearningPlace;
-use crate::hash::name_of;
+use crate::LearningPaths;
+use crate::hash::hashed_name;
 use longhaul_core::Moment;
 use std::fs;
 use std::fs::{DirBuilder, OpenOptions};
@@ -20,35 +20,35 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Whether the playbook is to be told now.
 #[derive(Debug)]
-pub enum Telling {
+pub enum InjectionClaim {
     /// Yes, and by nobody else.
-    Now,
+    Claimed,
     /// It was told.
-    Before,
+    AlreadyInjected,
     /// Yes: it cannot be known whether it was told, and twice is better than never.
     Unknown(io::Error),
 }
 
 /// Marks this session as told. Who is answered `Now` tells.
-pub fn begin_telling(place: &LearningPlace, session: &str) -> Telling {
+pub fn claim_injection(place: &LearningPaths, session: &str) -> InjectionClaim {
     let path = mark(place, session);
     let make = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let made = make().or_else(|error| match error.kind() {
         ErrorKind::NotFound => {
-            DirBuilder::new().mode(0o700).recursive(true).create(place.told())?;
+            DirBuilder::new().mode(0o700).recursive(true).create(place.injection_markers())?;
             make()
         }
         _ => Err(error),
     });
     match made {
-        Ok(_) => Telling::Now,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Telling::Before,
-        Err(error) => Telling::Unknown(error),
+        Ok(_) => InjectionClaim::Claimed,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => InjectionClaim::AlreadyInjected,
+        Err(error) => InjectionClaim::Unknown(error),
     }
 }
 
 /// Whether this session was told. It is not marked.
-pub fn was_told(place: &LearningPlace, session: &str) -> bool {
+pub fn was_injected(place: &LearningPaths, session: &str) -> bool {
     mark(place, session).exists()
 }
 
@@ -56,7 +56,7 @@ pub fn was_told(place: &LearningPlace, session: &str) -> bool {
 ///
 /// # Errors
 /// What the system says.
-pub fn tell_again(place: &LearningPlace, session: &str) -> io::Result<()> {
+pub fn clear_injection(place: &LearningPaths, session: &str) -> io::Result<()> {
     match fs::remove_file(mark(place, session)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -64,10 +64,10 @@ pub fn tell_again(place: &LearningPlace, session: &str) -> io::Result<()> {
 }
 
 /// Forgets the sessions that were told, or said which API they talk to, so long ago that nobody resumes them.
-pub fn forget_told(place: &LearningPlace, now: Moment) {
+pub fn prune_markers(place: &LearningPaths, now: Moment) {
     let now = UNIX_EPOCH + Duration::from_millis(now.0);
     // What cannot be read or removed takes a name in a directory, no more.
-    let dirs = [place.told(), place.apis()].into_iter().filter_map(|dir| fs::read_dir(dir).ok());
+    let dirs = [place.injection_markers(), place.apis()].into_iter().filter_map(|dir| fs::read_dir(dir).ok());
     for entry in dirs.flatten().flatten() {
         let made = entry.metadata().and_then(|found| found.modified()).ok();
         if made.and_then(|made| now.duration_since(made).ok()).is_some_and(|age| age > KEPT) {
@@ -77,8 +77,8 @@ pub fn forget_told(place: &LearningPlace, now: Moment) {
 }
 
 /// The name of a session may be anything: its hash is the file's.
-fn mark(place: &LearningPlace, session: &str) -> PathBuf {
-    place.told().join(name_of(session, 16))
+fn mark(place: &LearningPaths, session: &str) -> PathBuf {
+    place.injection_markers().join(hashed_name(session, 16))
 }
 
 #[cfg(test)]
@@ -87,9 +87,9 @@ mod tests {
     use std::fs::File;
     use std::thread;
 
-    fn place() -> (tempfile::TempDir, LearningPlace) {
+    fn place() -> (tempfile::TempDir, LearningPaths) {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let place = LearningPlace::in_home(home.path());
+        let place = LearningPaths::in_home(home.path());
         (home, place)
     }
 
@@ -97,15 +97,15 @@ mod tests {
     fn each_session_is_told_once() {
         let (_home, place) = place();
         for session in ["a", "b", "../../../etc/passwd", "", &"x".repeat(10_000)] {
-            assert!(!was_told(&place, session), "{session}");
-            assert!(matches!(begin_telling(&place, session), Telling::Now), "{session}");
-            assert!(matches!(begin_telling(&place, session), Telling::Before), "{session}");
-            assert!(was_told(&place, session), "{session}");
+            assert!(!was_injected(&place, session), "{session}");
+            assert!(matches!(claim_injection(&place, session), InjectionClaim::Claimed), "{session}");
+            assert!(matches!(claim_injection(&place, session), InjectionClaim::AlreadyInjected), "{session}");
+            assert!(was_injected(&place, session), "{session}");
         }
-        tell_again(&place, "a").expect("it is removed");
-        tell_again(&place, "a").expect("it is gone");
-        assert!(matches!(begin_telling(&place, "a"), Telling::Now));
-        assert!(matches!(begin_telling(&place, "b"), Telling::Before));
+        clear_injection(&place, "a").expect("it is removed");
+        clear_injection(&place, "a").expect("it is gone");
+        assert!(matches!(claim_injection(&place, "a"), InjectionClaim::Claimed));
+        assert!(matches!(claim_injection(&place, "b"), InjectionClaim::AlreadyInjected));
     }
 
     #[test]
@@ -113,7 +113,7 @@ mod tests {
         let (_home, place) = place();
         let told = thread::scope(|scope| {
             let tellers: Vec<_> = (0..8)
-                .map(|_| scope.spawn(|| matches!(begin_telling(&place, "same"), Telling::Now)))
+                .map(|_| scope.spawn(|| matches!(claim_injection(&place, "same"), InjectionClaim::Claimed)))
                 .collect();
             tellers.into_iter().map(|teller| teller.join().expect("it ends")).filter(|now| *now).count()
         });
@@ -124,8 +124,8 @@ mod tests {
     fn where_nothing_can_be_marked_it_is_told() {
         let (_home, place) = place();
         fs::write(place.dir(), "in the way").expect("it can be written");
-        assert!(matches!(begin_telling(&place, "a"), Telling::Unknown(_)));
-        assert!(tell_again(&place, "a").is_err());
+        assert!(matches!(claim_injection(&place, "a"), InjectionClaim::Unknown(_)));
+        assert!(clear_injection(&place, "a").is_err());
     }
 
     #[test]
@@ -133,12 +133,12 @@ mod tests {
         let (_home, place) = place();
         let now = Duration::from_secs(1_800_000_000);
         for (session, age) in [("old", KEPT + Duration::from_secs(1)), ("young", KEPT)] {
-            begin_telling(&place, session);
+            claim_injection(&place, session);
             let file = File::options().write(true).open(mark(&place, session)).expect("it is there");
             file.set_modified(UNIX_EPOCH + now - age).expect("it is ours");
         }
-        forget_told(&place, Moment(now.as_millis() as u64));
-        assert!(!was_told(&place, "old"));
-        assert!(was_told(&place, "young"));
+        prune_markers(&place, Moment(now.as_millis() as u64));
+        assert!(!was_injected(&place, "old"));
+        assert!(was_injected(&place, "young"));
     }
 }

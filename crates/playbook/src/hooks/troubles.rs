@@ -1,6 +1,6 @@
 //! What hooks could not do. They never fail, for their agent's sake; a person finds it in `playbook status`.
 
-use crate::LearningPlace;
+use crate::LearningPaths;
 use longhaul_core::Moment;
 use longhaul_store::{Durability, replace, rfc3339};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ const WHAT_CHARS_MAX: usize = 1000;
 /// Something that a hook could not do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Trouble {
+pub struct HookError {
     /// When, as `2026-11-23T00:30:00.123Z`.
     pub at: String,
     /// At which event of the agent.
@@ -30,12 +30,12 @@ pub struct Trouble {
 ///
 /// # Errors
 /// What the system says; nothing more can be done about it.
-pub fn note(place: &LearningPlace, at: Moment, event: &str, what: &str) -> io::Result<()> {
+pub fn note(place: &LearningPaths, at: Moment, event: &str, what: &str) -> io::Result<()> {
     let what = what.chars().take(WHAT_CHARS_MAX).collect();
-    let trouble = Trouble { at: rfc3339(at), event: event.to_owned(), what };
+    let trouble = HookError { at: rfc3339(at), event: event.to_owned(), what };
     let line = serde_json::to_string(&trouble)? + "\n";
     DirBuilder::new().mode(0o700).recursive(true).create(place.dir())?;
-    let path = place.troubles();
+    let path = place.hook_errors();
     if fs::metadata(&path).is_ok_and(|found| found.len() > BYTES_MAX) {
         let text = fs::read(&path)?;
         let begin = text.len().saturating_sub(BYTES_KEPT);
@@ -47,8 +47,8 @@ pub fn note(place: &LearningPlace, at: Moment, event: &str, what: &str) -> io::R
 }
 
 /// What was put down, the oldest first. A line that cannot be understood is passed over.
-pub fn troubles(place: &LearningPlace) -> Vec<Trouble> {
-    let text = fs::read_to_string(place.troubles()).unwrap_or_default();
+pub fn troubles(place: &LearningPaths) -> Vec<HookError> {
+    let text = fs::read_to_string(place.hook_errors()).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
@@ -59,15 +59,15 @@ mod tests {
     #[test]
     fn what_is_put_down_is_found_again_and_has_a_limit() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let place = LearningPlace::in_home(home.path());
+        let place = LearningPaths::in_home(home.path());
         assert_eq!(troubles(&place), []);
         note(&place, Moment(0), "SessionEnd", "no\nroom").expect("it can be written");
         OpenOptions::new()
             .append(true)
-            .open(place.troubles())
+            .open(place.hook_errors())
             .and_then(|mut file| file.write_all(b"garbage\n"))
             .expect("it can be written");
-        let told = Trouble {
+        let told = HookError {
             at: "1970-01-01T00:00:00.000Z".to_owned(),
             event: "SessionEnd".to_owned(),
             what: "no\nroom".to_owned(),
@@ -77,7 +77,7 @@ mod tests {
             note(&place, Moment(at), "PreCompact", &"é".repeat(2000)).expect("it can be written");
         }
         let kept = troubles(&place);
-        assert!(fs::metadata(place.troubles()).expect("it is there").len() < BYTES_MAX + 4096);
+        assert!(fs::metadata(place.hook_errors()).expect("it is there").len() < BYTES_MAX + 4096);
         assert_eq!(kept.last().map(|last| last.at.as_str()), Some("1970-01-01T00:00:00.399Z"));
         assert!(
             kept.iter().all(|trouble| trouble.event == "PreCompact" && trouble.what.chars().count() == 1000)

@@ -27,7 +27,7 @@ impl UpdateKeys {
     }
 
     /// Whether there is something to learn at this event.
-    pub fn want(self, event: HookEvent, input: &HookInput) -> bool {
+    pub fn allows(self, event: HookEvent, input: &HookInput) -> bool {
         match event {
             HookEvent::SessionEnd => match input.reason.as_deref() {
                 Some("prompt_input_exit") => self.on_exit,
@@ -50,7 +50,7 @@ mod tests {
     fn the_keys_say_what_is_learnt_from() {
         let check = |settings: &str, event: HookEvent, reason: &str, expected: bool| {
             let input = HookInput { reason: Some(reason.to_owned()), ..HookInput::default() };
-            let wanted = UpdateKeys::of_settings(settings).want(event, &input);
+            let wanted = UpdateKeys::of_settings(settings).allows(event, &input);
             assert_eq!(wanted, expected, "{settings} {event} {reason}");
         };
         let every = |value: bool| {

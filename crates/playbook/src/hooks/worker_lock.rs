@@ -1,15 +1,15 @@
 //! One worker for each API and each judge: who holds this lock is the one. A hook looks at it and starts no second.
 
-use crate::LearningPlace;
-use crate::hash::name_of;
+use crate::LearningPaths;
+use crate::hash::hashed_name;
 use crate::learning::JudgeKind;
 use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 
-impl LearningPlace {
+impl LearningPaths {
     /// The file that a worker holds locked as long as it lives.
     pub fn worker_lock(&self, destination: &str, judge: JudgeKind) -> PathBuf {
-        let name = name_of(format!("{} {destination}", judge.word()), 8);
+        let name = hashed_name(format!("{} {destination}", judge.as_str()), 8);
         self.dir().join(format!("worker-{name}.lock"))
     }
 
@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn a_worker_is_known_by_its_lock() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let place = LearningPlace::in_home(home.path());
+        let place = LearningPaths::in_home(home.path());
         let lives = || place.has_worker("http://here", JudgeKind::Api);
         assert!(!lives());
         fs::create_dir(place.dir()).expect("it is new");

@@ -1,12 +1,12 @@
 //! A judge that is reached by the Messages API, with a key. It resolves nothing by itself, and decides nothing: it sends what
 //! the core says, when the core says it.
 
-use super::{Judge, JudgeError, Reply, Then};
+use super::{Judge, JudgeError, Reply, RetryAdvice};
 use crate::JudgeSettings;
-use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerEnd, Messages, MessagesError};
+use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerStop, MessagesClient, MessagesError};
 use async_trait::async_trait;
 use longhaul_agent::Prices;
-use longhaul_core::{Call, CallNext, CallPolicy, Fault, GaveUp, Moment, Now, Span};
+use longhaul_core::{ApiCall, CallDecision, ApiCallPolicy, Fault, GiveUpReason, Moment, Now, Span};
 use std::fmt;
 use std::sync::Arc;
 
@@ -28,16 +28,16 @@ pub trait Clock: Send + Sync {
 }
 
 /// Who is told what happens while a judge is asked. It decides nothing.
-pub trait Witness: Send + Sync {
+pub trait RequestObserver: Send + Sync {
     /// This has happened.
-    fn saw(&self, at: Moment, asking: &Asking<'_>);
+    fn on_request(&self, at: Moment, asking: &RequestEvent<'_>);
 }
 
 /// What happens while a judge is asked.
 #[derive(Clone, Copy, Debug)]
-pub enum Asking<'a> {
+pub enum RequestEvent<'a> {
     /// A request failed and is made again.
-    Again {
+    Retrying {
         /// Which request it was, from 1.
         request: u32,
         /// How many there are at most.
@@ -61,27 +61,27 @@ pub enum Asking<'a> {
         /// Why it failed.
         error: &'a MessagesError,
         /// Why there are no more.
-        why: GaveUp,
+        why: GiveUpReason,
     },
 }
 
 /// Nobody is told.
 #[derive(Clone, Copy, Debug)]
-pub struct Unwitnessed;
+pub struct NoRequestObserver;
 
-impl Witness for Unwitnessed {
-    fn saw(&self, _at: Moment, _asking: &Asking<'_>) {}
+impl RequestObserver for NoRequestObserver {
+    fn on_request(&self, _at: Moment, _asking: &RequestEvent<'_>) {}
 }
 
 /// A judge that is reached by the Messages API.
 #[derive(Clone)]
 pub struct ApiJudge {
-    messages: Messages,
+    messages: MessagesClient,
     model: String,
-    policy: CallPolicy,
+    policy: ApiCallPolicy,
     prices: Prices,
     clock: Arc<dyn Clock>,
-    witness: Arc<dyn Witness>,
+    witness: Arc<dyn RequestObserver>,
 }
 
 impl ApiJudge {
@@ -91,12 +91,12 @@ impl ApiJudge {
     /// If there is no credential, or no request can be made with these settings. None was made then.
     pub fn new(
         settings: &JudgeSettings,
-        policy: CallPolicy,
+        policy: ApiCallPolicy,
         prices: Prices,
         clock: Arc<dyn Clock>,
     ) -> Result<ApiJudge, JudgeError> {
         let unusable =
-            |said: String| JudgeError { fault: Fault::Auth, then: Then::Person, said, requests: 0 };
+            |said: String| JudgeError { fault: Fault::Auth, retry: RetryAdvice::NeedsPerson, message: said, requests: 0 };
         if let Some(cloud) = settings.cloud {
             let said = format!(
                 "{cloud} sends what is said to a cloud provider, and the judge speaks to none: judge with --judge claude, or \
@@ -109,22 +109,22 @@ impl ApiJudge {
                 "no API key is set: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or AGENTIC_CONTEXT_API_KEY";
             return Err(unusable(said.to_owned()));
         };
-        let messages = Messages::new(&settings.base_url, credential)
+        let messages = MessagesClient::new(&settings.base_url, credential)
             .map_err(|error| unusable(format!("{error}: {}", error.hint())))?;
-        let (model, witness) = (settings.model.clone(), Arc::new(Unwitnessed));
+        let (model, witness) = (settings.model.clone(), Arc::new(NoRequestObserver));
         Ok(ApiJudge { messages, model, policy, prices, clock, witness })
     }
 
     /// The same judge, with somebody who is told what happens.
     #[must_use]
-    pub fn witnessed(self, witness: Arc<dyn Witness>) -> ApiJudge {
+    pub fn with_observer(self, witness: Arc<dyn RequestObserver>) -> ApiJudge {
         ApiJudge { witness, ..self }
     }
 
     fn reply(&self, answer: Answer, requests: u32) -> Result<Reply, JudgeError> {
-        if answer.end == AnswerEnd::Refused {
+        if answer.end == AnswerStop::Refused {
             let said = format!("{} refuses to answer this", answer.model);
-            return Err(JudgeError { fault: Fault::Refused, then: Then::Never, said, requests });
+            return Err(JudgeError { fault: Fault::Refused, retry: RetryAdvice::Never, message: said, requests });
         }
         let cost = self.prices.cost(&answer.model, answer.tokens);
         Ok(Reply {
@@ -139,35 +139,35 @@ impl ApiJudge {
 #[async_trait]
 impl Judge for ApiJudge {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
-        self.ask_before(prompt, &*self.witness).await
+        self.ask_observed(prompt, &*self.witness).await
     }
 
-    async fn ask_before(&self, prompt: &str, witness: &dyn Witness) -> Result<Reply, JudgeError> {
-        let mut call = Call::begin(self.clock.now().at);
+    async fn ask_observed(&self, prompt: &str, witness: &dyn RequestObserver) -> Result<Reply, JudgeError> {
+        let mut call = ApiCall::start(self.clock.now().at);
         loop {
             let now = self.clock.now().at;
             let timeout = call.timeout(&self.policy, now);
             let (request, of) = (call.failed_requests() + 1, self.policy.requests_max());
             let error = match self.messages.ask(&self.model, prompt, timeout, now).await {
                 Ok(answer) => {
-                    witness.saw(self.clock.now().at, &Asking::Answered { request });
+                    witness.on_request(self.clock.now().at, &RequestEvent::Answered { request });
                     return self.reply(answer, request);
                 }
                 Err(error) => error,
             };
             let now = self.clock.now();
-            match call.failed(&self.policy, now, error.call_error(), error.retry_after()) {
-                CallNext::Again { at } => {
+            match call.on_failure(&self.policy, now, error.call_error(), error.retry_after()) {
+                CallDecision::Retry { at } => {
                     let wait = at.since(now.at);
-                    witness.saw(now.at, &Asking::Again { request, of, error: &error, wait });
+                    witness.on_request(now.at, &RequestEvent::Retrying { request, of, error: &error, wait });
                     self.clock.sleep_until(at).await;
                 }
-                CallNext::GiveUp { why, not_before } => {
-                    witness.saw(now.at, &Asking::GivenUp { request, of, error: &error, why });
+                CallDecision::GiveUp { why, not_before } => {
+                    witness.on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, why });
                     return Err(JudgeError {
                         fault: error.fault(),
-                        then: error.then(not_before),
-                        said: said(&error, why, request),
+                        retry: error.retry_advice(not_before),
+                        message: said(&error, why, request),
                         requests: request,
                     });
                 }
@@ -185,12 +185,12 @@ impl Judge for ApiJudge {
     }
 }
 
-fn said(error: &MessagesError, why: GaveUp, requests: u32) -> String {
+fn said(error: &MessagesError, why: GiveUpReason, requests: u32) -> String {
     let class = error.class();
     match why {
-        GaveUp::Pointless => format!("{class}: {error}"),
-        GaveUp::Exhausted => format!("{class}: {error}; gave up after {requests} requests"),
-        GaveUp::OutOfTime => format!("{class}: {error}; there is no time left to wait for another request"),
+        GiveUpReason::NotRetryable => format!("{class}: {error}"),
+        GiveUpReason::RetriesExhausted => format!("{class}: {error}; gave up after {requests} requests"),
+        GiveUpReason::OutOfTime => format!("{class}: {error}; there is no time left to wait for another request"),
     }
 }
 

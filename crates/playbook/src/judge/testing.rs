@@ -4,7 +4,7 @@ use super::Clock;
 use crate::JudgeSettings;
 use crate::settings::Credential;
 use async_trait::async_trait;
-use longhaul_core::{CallPolicy, Moment, Now, Preset, Span, draw};
+use longhaul_core::{ApiCallPolicy, Moment, Now, Preset, Span, draw};
 use longhaul_drill::api::{Api, DUMMY_KEY};
 use longhaul_drill::scenario::Scenario;
 use std::sync::{Arc, Mutex};
@@ -13,14 +13,14 @@ pub(crate) const BEGUN: Moment = Moment(1_795_390_200_000);
 pub(crate) const ROLL: u64 = 7;
 
 /// Time that passes in sleep alone.
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedClock {
     at: Mutex<Moment>,
     slept: Mutex<Vec<Span>>,
 }
 
-impl Simulated {
-    pub(crate) fn new() -> Arc<Simulated> {
-        Arc::new(Simulated { at: Mutex::new(BEGUN), slept: Mutex::default() })
+impl SimulatedClock {
+    pub(crate) fn new() -> Arc<SimulatedClock> {
+        Arc::new(SimulatedClock { at: Mutex::new(BEGUN), slept: Mutex::default() })
     }
 
     pub(crate) fn slept(&self) -> Vec<Span> {
@@ -29,7 +29,7 @@ impl Simulated {
 }
 
 #[async_trait]
-impl Clock for Simulated {
+impl Clock for SimulatedClock {
     fn now(&self) -> Now {
         let sleeps = self.slept().len() as u64;
         Now { at: *self.at.lock().expect("nobody panics with it"), roll: draw(ROLL, sleeps, u64::MAX) }
@@ -42,8 +42,8 @@ impl Clock for Simulated {
     }
 }
 
-pub(crate) fn policy() -> CallPolicy {
-    Preset::Keypoints.policy().call(Span::from_secs(120))
+pub(crate) fn policy() -> ApiCallPolicy {
+    Preset::Keypoints.policy().api_call_policy(Span::from_secs(120))
 }
 
 /// An API that answers `text`, after it did to requests what `side` says.

@@ -1,7 +1,7 @@
 //! The curator: what the playbook says from now on. It sees what the reflector said and the playbook, and never the
 //! transcript: what stands in that reaches a playbook only through two judges.
 
-use super::question::{JudgingError, Question, ask, text_of};
+use super::question::{JudgingError, JudgeQuestion, ask, text_of};
 use super::reflection::Reflection;
 use super::shown;
 use super::templates::{Template, Templates};
@@ -36,7 +36,7 @@ pub async fn curate(
     let playbook = shown::points(&shown::counted(playbook, reflection));
     let values = [("reflector_output", &*findings), ("playbook", &*playbook)];
     let prompt = templates.fill(Template::Curator, &values)?;
-    let object = ask(judge, Question::Curator, &prompt, &["operations"]).await?;
+    let object = ask(judge, JudgeQuestion::Curator, &prompt, &["operations"]).await?;
     let operations = match object.get("operations") {
         Some(Value::Array(operations)) => operations.clone(),
         _ => Vec::new(),

@@ -1,15 +1,15 @@
 //! A transcript in parts, each of which a model can read at once.
 
-use super::slice::{Message, line};
-use longhaul_agent::{estimated_tokens, shortened};
+use super::slice::{ExcerptMessage, line};
+use longhaul_agent::{estimated_tokens, truncate_middle};
 
 // A message of one short word, with what is around it in JSON.
 const MESSAGE_TOKENS_MIN: u64 = 24;
 
 /// The messages in parts of at most this many tokens by the estimate, as few as can be, in their order. A message that is
 /// longer than that by itself is cut in its middle, and says so.
-pub(super) fn parts(messages: Vec<Message>, tokens_max: u64) -> Vec<Vec<Message>> {
-    let mut parts: Vec<Vec<Message>> = Vec::new();
+pub(super) fn parts(messages: Vec<ExcerptMessage>, tokens_max: u64) -> Vec<Vec<ExcerptMessage>> {
+    let mut parts: Vec<Vec<ExcerptMessage>> = Vec::new();
     let mut room = 0;
     for message in messages {
         let message = fitting(message, tokens_max);
@@ -29,28 +29,28 @@ pub(super) fn parts(messages: Vec<Message>, tokens_max: u64) -> Vec<Vec<Message>
 }
 
 /// The last so many parts, and how many messages were left out for that.
-pub(super) fn newest(mut parts: Vec<Vec<Message>>, parts_max: usize) -> (Vec<Vec<Message>>, usize) {
+pub(super) fn newest(mut parts: Vec<Vec<ExcerptMessage>>, parts_max: usize) -> (Vec<Vec<ExcerptMessage>>, usize) {
     let kept = parts.split_off(parts.len().saturating_sub(parts_max));
     (kept, parts.iter().map(Vec::len).sum())
 }
 
 /// About how many tokens a part is.
-pub(super) fn tokens_of(part: &[Message]) -> u64 {
+pub(super) fn tokens_of(part: &[ExcerptMessage]) -> u64 {
     part.iter().map(tokens).sum()
 }
 
-fn tokens(message: &Message) -> u64 {
+fn tokens(message: &ExcerptMessage) -> u64 {
     // The comma and the newline behind it are about a token.
     estimated_tokens(&line(message)) + 1
 }
 
-fn fitting(message: Message, tokens_max: u64) -> Message {
+fn fitting(message: ExcerptMessage, tokens_max: u64) -> ExcerptMessage {
     let mut content_max = tokens_max;
     let mut message = message;
     while tokens(&message) > tokens_max && content_max > MESSAGE_TOKENS_MIN {
         // What is escaped in JSON is longer than it looks.
         content_max -= content_max / 4;
-        message.content = shortened(&message.content, content_max).into_owned();
+        message.content = truncate_middle(&message.content, content_max).into_owned();
     }
     message
 }
@@ -58,11 +58,11 @@ fn fitting(message: Message, tokens_max: u64) -> Message {
 #[cfg(test)]
 mod tests {
     use super::{newest, parts, tokens, tokens_of};
-    use crate::judging::{Message, Role};
+    use crate::judging::{ExcerptMessage, Role};
     use proptest::prelude::*;
 
-    fn said(text: &str) -> Message {
-        Message { role: Role::User, content: text.to_owned() }
+    fn said(text: &str) -> ExcerptMessage {
+        ExcerptMessage { role: Role::User, content: text.to_owned() }
     }
 
     #[test]
@@ -104,7 +104,7 @@ mod tests {
         fn every_part_fits_and_nothing_is_lost(
             texts in prop::collection::vec("(.|\n){0,300}", 0..20), tokens_max in 100_u64..400,
         ) {
-            let messages: Vec<Message> = texts.iter().map(|text| said(text)).collect();
+            let messages: Vec<ExcerptMessage> = texts.iter().map(|text| said(text)).collect();
             let parts = parts(messages.clone(), tokens_max);
             for part in &parts {
                 prop_assert!(tokens_of(part) <= tokens_max);

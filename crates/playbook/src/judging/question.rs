@@ -9,7 +9,7 @@ use thiserror::Error;
 
 /// What a judge is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum JudgeQuestion {
     /// What happened in a session, and what its points did.
     Reflector,
     /// What the playbook says from now on.
@@ -28,9 +28,9 @@ pub enum JudgingError {
     #[error(
         "use the {question}'s answers: {ANSWERS_MAX} in a row hold no JSON with {wanted}; the last one begins with `{beginning}`"
     )]
-    Unusable {
+    UnusableAnswer {
         /// What was asked.
-        question: Question,
+        question: JudgeQuestion,
         /// The keys that it might have had.
         wanted: String,
         /// How the last answer begins.
@@ -45,7 +45,7 @@ pub enum JudgingError {
     )]
     NoRoom {
         /// What was to be asked.
-        question: Question,
+        question: JudgeQuestion,
         /// The model.
         model: String,
         /// How much it takes.
@@ -59,20 +59,20 @@ const ANSWERS_MAX: u32 = 3;
 // Enough to see whether a model refused, explained itself or was cut.
 const BEGINNING_CHARS: usize = 120;
 
-impl Question {
+impl JudgeQuestion {
     /// The word for it, as the database has it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Question::Reflector => "reflector",
-            Question::Curator => "curator",
-            Question::Keypoints => "keypoints",
+            JudgeQuestion::Reflector => "reflector",
+            JudgeQuestion::Curator => "curator",
+            JudgeQuestion::Keypoints => "keypoints",
         }
     }
 }
 
-impl fmt::Display for Question {
+impl fmt::Display for JudgeQuestion {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 
@@ -81,7 +81,7 @@ impl JudgingError {
     pub fn hint(&self) -> Option<String> {
         match self {
             JudgingError::Judge(_) => None,
-            JudgingError::Unusable { .. } => Some("try another model with AGENTIC_CONTEXT_MODEL".to_owned()),
+            JudgingError::UnusableAnswer { .. } => Some("try another model with AGENTIC_CONTEXT_MODEL".to_owned()),
             JudgingError::Template(error) => Some(error.hint()),
             JudgingError::NoRoom { .. } => Some(
                 "take points out with `longhaul playbook edit`, or set a model that takes more".to_owned(),
@@ -94,7 +94,7 @@ impl JudgingError {
 /// again for it.
 pub(super) async fn ask(
     judge: &dyn Judge,
-    question: Question,
+    question: JudgeQuestion,
     prompt: &str,
     keys: &[&str],
 ) -> Result<Map<String, Value>, JudgingError> {
@@ -105,7 +105,7 @@ pub(super) async fn ask(
             return Ok(object);
         }
     }
-    Err(JudgingError::Unusable {
+    Err(JudgingError::UnusableAnswer {
         question,
         wanted: keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" or "),
         beginning: text.trim().chars().take(BEGINNING_CHARS).collect(),

@@ -5,11 +5,11 @@
 
 use super::merge::merge;
 use super::parts::{newest, parts, tokens_of};
-use super::question::{JudgingError, Question, ask, text_of};
+use super::question::{JudgingError, JudgeQuestion, ask, text_of};
 use super::reflection::{Reflection, Tag, Verdict};
-use super::slice::{Message, as_json, cited};
+use super::slice::{ExcerptMessage, as_json, cited};
 use super::templates::{Template, Templates, TemplatesError};
-use super::{Slice, shown};
+use super::{Excerpt, shown};
 use crate::{Judge, Playbook};
 use longhaul_agent::estimated_tokens;
 use longhaul_core::Fault;
@@ -27,7 +27,7 @@ const BRACKETS_TOKENS: u64 = 2;
 
 /// What the reflector said, and what there is to know about how that came about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reflected {
+pub struct ReflectionResult {
     /// What it said.
     pub reflection: Reflection,
     /// What was left out or passed over, for people.
@@ -40,24 +40,24 @@ pub struct Reflected {
 /// [`JudgingError`]. What other parts of the slice have taught by then is lost.
 pub async fn reflect(
     judge: &dyn Judge,
-    slice: &Slice,
+    slice: &Excerpt,
     playbook: &Playbook,
     templates: &Templates,
-) -> Result<Reflected, JudgingError> {
+) -> Result<ReflectionResult, JudgingError> {
     let playbook = shown::points(playbook);
-    let prompt = |messages: &[Message]| prompt(templates, &playbook, messages);
+    let prompt = |messages: &[ExcerptMessage]| prompt(templates, &playbook, messages);
     let around = estimated_tokens(&prompt(&[])?) + BRACKETS_TOKENS;
     let room = judge.prompt_tokens_max().saturating_sub(around);
     if room < PART_TOKENS_MIN {
         let (question, model, tokens_max) =
-            (Question::Reflector, judge.model().to_owned(), judge.prompt_tokens_max());
+            (JudgeQuestion::Reflector, judge.model().to_owned(), judge.prompt_tokens_max());
         return Err(JudgingError::NoRoom { question, model, tokens_max });
     }
     let (mut rest, mut left_out) = split(slice.messages.clone(), room, PARTS_MAX);
     let (mut reflections, mut notes, mut halvings) = (Vec::new(), Vec::new(), 0);
     while let Some(part) = rest.front() {
         let half = tokens_of(part) / 2;
-        let answer = ask(judge, Question::Reflector, &prompt(part)?, &["analysis", "bullet_tags"]).await;
+        let answer = ask(judge, JudgeQuestion::Reflector, &prompt(part)?, &["analysis", "bullet_tags"]).await;
         match answer {
             Ok(object) => {
                 reflections.push(reflection_of(&object, &mut notes));
@@ -84,15 +84,15 @@ pub async fn reflect(
             "the transcript is too long to be read in {parts} parts: its first {left_out} messages were left out"
         ));
     }
-    Ok(Reflected { reflection: merge(reflections), notes })
+    Ok(ReflectionResult { reflection: merge(reflections), notes })
 }
 
-fn split(messages: Vec<Message>, room: u64, parts_max: usize) -> (VecDeque<Vec<Message>>, usize) {
+fn split(messages: Vec<ExcerptMessage>, room: u64, parts_max: usize) -> (VecDeque<Vec<ExcerptMessage>>, usize) {
     let (kept, left_out) = newest(parts(messages, room), parts_max);
     (kept.into(), left_out)
 }
 
-fn prompt(templates: &Templates, playbook: &str, messages: &[Message]) -> Result<String, TemplatesError> {
+fn prompt(templates: &Templates, playbook: &str, messages: &[ExcerptMessage]) -> Result<String, TemplatesError> {
     // A list of names is always JSON.
     let cited = serde_json::to_string(&cited(messages)).unwrap_or_default();
     let values = [("transcript", &*as_json(messages.iter())), ("playbook", playbook), ("cited_ids", &*cited)];

@@ -2,7 +2,7 @@
 
 use super::reflection::Reflection;
 use crate::Playbook;
-use crate::points::listed;
+use crate::points::render_points;
 
 /// What stands where there are no points: an empty space may be taken for an oversight.
 const NO_POINTS: &str = "(there are no points yet)";
@@ -13,7 +13,7 @@ pub(super) fn points(playbook: &Playbook) -> String {
     if points.is_empty() {
         NO_POINTS.to_owned()
     } else {
-        listed(&points, 0).replace("</playbook>", "< /playbook>")
+        render_points(&points, 0).replace("</playbook>", "< /playbook>")
     }
 }
 

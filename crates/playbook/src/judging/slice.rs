@@ -14,23 +14,23 @@ pub use rows::row_ids;
 
 use crate::PointId;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::transcript::{Entry, Provenance, What};
-use longhaul_agent::{Dialect, Transcript, estimated_tokens};
+use longhaul_agent::transcript::{ConversationEntry, Provenance, EntryKind};
+use longhaul_agent::{Dialect, Conversation, estimated_tokens};
 use serde::Serialize;
 use thiserror::Error;
 
 /// What a judge may see of a part of a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Slice {
+pub struct Excerpt {
     /// What was said and done, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ExcerptMessage>,
     /// The points that the agent cited, in the order in which it first did.
     pub cited: Vec<PointId>,
 }
 
 /// One thing said or done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Message {
+pub struct ExcerptMessage {
     /// Who spoke.
     pub role: Role,
     /// What was said.
@@ -51,53 +51,53 @@ pub enum Role {
 
 /// Why a file is no transcript that can be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum SliceError {
+pub enum ExcerptError {
     /// It is not made of lines of JSON.
     #[error("it is not made of lines of JSON")]
     NotLines,
     /// It is, but in nobody's form that is known.
     #[error("its lines are of a form that is not known: it may be another tool's")]
-    Foreign,
+    UnknownFormat,
 }
 
-impl SliceError {
+impl ExcerptError {
     /// What to do about it.
     pub fn hint(self) -> &'static str {
         match self {
-            SliceError::NotLines | SliceError::Foreign => {
+            ExcerptError::NotLines | ExcerptError::UnknownFormat => {
                 "name a session file of Claude Code, or the stream that it prints with --output-format stream-json"
             }
         }
     }
 }
 
-impl Slice {
+impl Excerpt {
     /// What these bytes show: whole lines of a session file, of a sub-agent's, or of a stream. Rows whose id `is_judged`
     /// knows are passed over.
     ///
     /// # Errors
     /// If they are not lines of a transcript.
-    pub fn of(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Slice, SliceError> {
+    pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, ExcerptError> {
         let fresh = rows::without(bytes, is_judged);
-        match Claude::new().transcript_of_file(&fresh) {
-            Some(transcript) => Ok(Slice::of_transcript(&transcript)),
-            None if fresh.len() < bytes.len() => Ok(Slice::default()),
-            None => rows::without_a_word(bytes).map(|()| Slice::default()),
+        match Claude::new().conversation_from_file(&fresh) {
+            Some(transcript) => Ok(Excerpt::of_transcript(&transcript)),
+            None if fresh.len() < bytes.len() => Ok(Excerpt::default()),
+            None => rows::without_a_word(bytes).map(|()| Excerpt::default()),
         }
     }
 
-    fn of_transcript(transcript: &Transcript) -> Slice {
+    fn of_transcript(transcript: &Conversation) -> Excerpt {
         let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
         for entry in &transcript.entries {
             if let Some((role, text)) = shown(entry, &outcomes) {
                 let content = secrets::without(text.trim());
                 if !content.is_empty() {
-                    messages.push(Message { role, content });
+                    messages.push(ExcerptMessage { role, content });
                 }
             }
         }
-        Slice { cited: cited(&messages), messages }
+        Excerpt { cited: cited(&messages), messages }
     }
 
     /// Whether there is nothing to judge: nobody said or did anything.
@@ -117,7 +117,7 @@ impl Slice {
 }
 
 /// The points that the agent cites in these messages, in the order in which it first does.
-pub(super) fn cited(messages: &[Message]) -> Vec<PointId> {
+pub(super) fn cited(messages: &[ExcerptMessage]) -> Vec<PointId> {
     let mut cited = Vec::new();
     for message in messages.iter().filter(|message| message.role == Role::Assistant) {
         cited::collect(&message.content, &mut cited);
@@ -126,30 +126,30 @@ pub(super) fn cited(messages: &[Message]) -> Vec<PointId> {
 }
 
 /// Who speaks in an entry, and the words that are shown of it.
-fn shown(entry: &Entry, outcomes: &calls::Outcomes<'_>) -> Option<(Role, String)> {
+fn shown(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
     match entry.provenance {
         Provenance::Work => {}
-        Provenance::WrapUp | Provenance::Ours | Provenance::Synthetic => return None,
+        Provenance::WrapUp | Provenance::Longhaul | Provenance::Synthetic => return None,
     }
-    match &entry.what {
-        What::Asked(text) => Some((Role::User, noise::without(text)?)),
-        What::Said(text) => Some((Role::Assistant, text.clone())),
-        What::Summarised(_) => None,
-        What::Told(text) => Some((Role::Tool, calls::notice(text))),
-        What::Called(call) => Some((Role::Tool, outcomes.line(call))),
-        What::Answered(answer) => Some((Role::Tool, outcomes.late(answer)?)),
+    match &entry.kind {
+        EntryKind::Prompt(text) => Some((Role::User, noise::without(text)?)),
+        EntryKind::ModelText(text) => Some((Role::Assistant, text.clone())),
+        EntryKind::Compaction(_) => None,
+        EntryKind::AgentNote(text) => Some((Role::Tool, calls::notice(text))),
+        EntryKind::ToolCall(call) => Some((Role::Tool, outcomes.line(call))),
+        EntryKind::ToolResult(answer) => Some((Role::Tool, outcomes.late(answer)?)),
     }
 }
 
 /// Messages as a list in JSON, one a line. A `</` in it is written as `<\/`, which is the same in JSON: nothing within can
 /// close the tag that it stands in.
-pub(super) fn as_json<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
+pub(super) fn as_json<'a>(messages: impl Iterator<Item = &'a ExcerptMessage>) -> String {
     let lines: Vec<String> = messages.map(line).collect();
     format!("[\n{}\n]", lines.join(",\n"))
 }
 
 /// One message in such a list.
-pub(super) fn line(message: &Message) -> String {
+pub(super) fn line(message: &ExcerptMessage) -> String {
     // Two words and a text are always JSON.
     serde_json::to_string(message).unwrap_or_default().replace("</", "<\\/")
 }

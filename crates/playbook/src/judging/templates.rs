@@ -80,7 +80,7 @@ impl Template {
     }
 
     /// Our own.
-    pub fn ours(self) -> &'static str {
+    pub fn bundled(self) -> &'static str {
         match self {
             Template::Reflector => include_str!("prompts/reflector.txt"),
             Template::Curator => include_str!("prompts/curator.txt"),
@@ -92,7 +92,7 @@ impl Template {
 
 impl Templates {
     /// Ours alone.
-    pub fn ours() -> Templates {
+    pub fn bundled() -> Templates {
         Templates { dir: None }
     }
 
@@ -110,7 +110,7 @@ impl Templates {
         let text = path.as_deref().map_or(Ok(None), read);
         let path = path.unwrap_or_else(|| PathBuf::from(template.file_name()));
         match text {
-            Ok(text) => fill(text.as_deref().unwrap_or(template.ours()), values)
+            Ok(text) => fill(text.as_deref().unwrap_or(template.bundled()), values)
                 .map_err(|cause| TemplatesError::Unfillable { path, cause }),
             Err(cause) => Err(TemplatesError::Unreadable { path, cause }),
         }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn ours_say_each_of_their_names_once() {
         for &template in Template::ALL {
-            let filled = Templates::ours().fill(template, values(template)).expect("ours can be filled");
+            let filled = Templates::bundled().fill(template, values(template)).expect("ours can be filled");
             for (name, value) in values(template) {
                 assert_eq!(filled.matches(value).count(), 1, "{name} in {}", template.file_name());
             }
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn ours_show_answers_that_are_understood() {
         let example = |template: Template, key: &str| {
-            let filled = Templates::ours().fill(template, values(template)).expect("ours can be filled");
+            let filled = Templates::bundled().fill(template, values(template)).expect("ours can be filled");
             crate::judging::object_with(&filled, &[key]).expect("there is an example")
         };
         let reflection = serde_json::Value::Object(example(Template::Reflector, "bullet_tags"));

@@ -1,7 +1,7 @@
 use super::{
-    Curation, JudgingError, Message, Reflection, Role, Slice, Tag, Templates, Verdict, curate, reflect,
+    Curation, JudgingError, ExcerptMessage, Reflection, Role, Excerpt, Tag, Templates, Verdict, curate, reflect,
 };
-use crate::judge::Then;
+use crate::judge::RetryAdvice;
 use crate::points::Section;
 use crate::{Judge, JudgeError, Playbook, Point, Reply};
 use async_trait::async_trait;
@@ -50,11 +50,11 @@ impl Judge for Scripted {
 }
 
 fn too_long() -> Result<String, JudgeError> {
-    failed(Fault::ContextFull, Then::Never)
+    failed(Fault::ContextFull, RetryAdvice::Never)
 }
 
-fn failed(fault: Fault, then: Then) -> Result<String, JudgeError> {
-    Err(JudgeError { fault, then, said: format!("it was {fault}"), requests: 1 })
+fn failed(fault: Fault, then: RetryAdvice) -> Result<String, JudgeError> {
+    Err(JudgeError { fault, retry: then, message: format!("it was {fault}"), requests: 1 })
 }
 
 fn answer(answer: &Value) -> Result<String, JudgeError> {
@@ -73,13 +73,13 @@ fn playbook() -> Playbook {
     playbook
 }
 
-fn slice(messages: impl IntoIterator<Item = (Role, String)>) -> Slice {
-    let messages: Vec<Message> =
-        messages.into_iter().map(|(role, content)| Message { role, content }).collect();
-    Slice { cited: super::slice::cited(&messages), messages }
+fn slice(messages: impl IntoIterator<Item = (Role, String)>) -> Excerpt {
+    let messages: Vec<ExcerptMessage> =
+        messages.into_iter().map(|(role, content)| ExcerptMessage { role, content }).collect();
+    Excerpt { cited: super::slice::cited(&messages), messages }
 }
 
-fn short() -> Slice {
+fn short() -> Excerpt {
     slice([
         (Role::User, "Fix the build.".to_owned()),
         (Role::Assistant, "By [pat-001] I run the tests.".to_owned()),
@@ -88,13 +88,13 @@ fn short() -> Slice {
 }
 
 /// A session of so many messages of 400 tokens each.
-fn long(messages: usize) -> Slice {
+fn long(messages: usize) -> Excerpt {
     slice((0..messages).map(|number| (Role::User, format!("{number}: {}", "word ".repeat(320)))))
 }
 
 /// What came of it, and what was asked on the way.
-async fn judged(judge: &Scripted, slice: &Slice) -> String {
-    let (playbook, ours) = (playbook(), Templates::ours());
+async fn judged(judge: &Scripted, slice: &Excerpt) -> String {
+    let (playbook, ours) = (playbook(), Templates::bundled());
     let told = match reflect(judge, slice, &playbook, &ours).await {
         Ok(reflected) => {
             let notes: String = reflected.notes.iter().map(|note| format!("note: {note}\n")).collect();
@@ -228,7 +228,7 @@ async fn an_answer_that_cannot_be_used_is_asked_for_again() {
 
 #[tokio::test]
 async fn a_judge_that_does_not_answer() {
-    let judge = scripted(100_000, [failed(Fault::Overloaded, Then::Later(None))]);
+    let judge = scripted(100_000, [failed(Fault::Overloaded, RetryAdvice::Later(None))]);
     expect![[r#"
         asked 1 times
         it was overloaded
@@ -328,7 +328,7 @@ async fn the_curator_sees_findings_and_counters_as_they_will_be() {
     let operations = json!([{ "type": "DELETE", "target_id": "mis-001" }, "nonsense"]);
     let judge =
         scripted(100_000, [answer(&json!({ "reasoning": "It is wrong.", "operations": operations }))]);
-    let (playbook, ours) = (playbook(), Templates::ours());
+    let (playbook, ours) = (playbook(), Templates::bundled());
     let curation = curate(&judge, &reflection, &playbook, &ours).await.expect("an answer");
     assert_eq!(json!(curation.operations), operations);
     assert_eq!(curation.reasoning, "It is wrong.");
@@ -370,7 +370,7 @@ async fn the_curator_sees_findings_and_counters_as_they_will_be() {
 #[tokio::test]
 async fn a_curator_is_not_asked_about_nothing() {
     let judge = scripted(100_000, []);
-    let (nothing, ours) = (Reflection::default(), Templates::ours());
+    let (nothing, ours) = (Reflection::default(), Templates::bundled());
     let curation = curate(&judge, &nothing, &playbook(), &ours).await;
     assert_eq!(curation.expect("no question fails"), Curation::default());
 }

@@ -1,11 +1,11 @@
 //! One question about a transcript, against the loopback API, in simulated time.
 
-use super::{Evaluation, Extracted, Extraction, NewPoint, extract, parse, prompt};
+use super::{Evaluation, ExtractionResult, Extraction, NewPoint, extract, parse, prompt};
 use crate::Playbook;
 use crate::diagnostics::{Diagnostics, KEYPOINTS};
-use crate::judge::testing::{Simulated, api, policy, settings};
-use crate::judge::{ApiJudge, Then};
-use crate::judging::{Slice, Templates};
+use crate::judge::testing::{SimulatedClock, api, policy, settings};
+use crate::judge::{ApiJudge, RetryAdvice};
+use crate::judging::{Excerpt, Templates};
 use jiff::tz::TimeZone;
 use longhaul_agent::Prices;
 use longhaul_core::Fault;
@@ -20,12 +20,12 @@ const ANSWER: &str =
     r#"{"new_key_points": ["Run the tests."], "evaluations": [{"name": "pat-001", "rating": "helpful"}]}"#;
 
 /// Asks this API on behalf of a project.
-async fn ask(api: &Api, project: &Path) -> (Extracted, usize) {
-    let clock = Simulated::new();
+async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
+    let clock = SimulatedClock::new();
     let diagnostics = Diagnostics::of_project(project, TimeZone::UTC);
     let judge = ApiJudge::new(&settings(api), policy(), Prices::default(), clock.clone())
         .expect("the settings are sound")
-        .witnessed(Arc::new(diagnostics.witness(KEYPOINTS)));
+        .with_observer(Arc::new(diagnostics.request_observer(KEYPOINTS)));
     let extracted = extract(&judge, "What is learnt?", &*clock, &diagnostics, "mine").await;
     (extracted, api.account().requests.len())
 }
@@ -72,22 +72,22 @@ async fn what_is_learnt_is_what_was_answered() {
 #[tokio::test]
 async fn never_raises() {
     for (side, fault, then, expected) in [
-        ("fault = { status = { code = 400 } }", Fault::BadRequest, Then::Never, 1),
-        ("fault = { status = { code = 401 } }", Fault::Auth, Then::Person, 1),
-        ("fault = { status = { code = 429 } }", Fault::RateLimited, Then::Later(None), 3),
-        ("fault = { status = { code = 500 } }", Fault::ServerError, Then::Later(None), 3),
-        ("fault = { status = { code = 529 } }", Fault::Overloaded, Then::Later(None), 3),
-        ("fault = { html = {} }", Fault::Network, Then::Later(None), 1),
-        ("fault = { refusal = {} }", Fault::Refused, Then::Never, 1),
-        ("fault = { empty = {} }", Fault::Unfinished, Then::Never, 1),
-        ("fault = { max_tokens = {} }", Fault::Unfinished, Then::Never, 1),
+        ("fault = { status = { code = 400 } }", Fault::BadRequest, RetryAdvice::Never, 1),
+        ("fault = { status = { code = 401 } }", Fault::Auth, RetryAdvice::NeedsPerson, 1),
+        ("fault = { status = { code = 429 } }", Fault::RateLimited, RetryAdvice::Later(None), 3),
+        ("fault = { status = { code = 500 } }", Fault::ServerError, RetryAdvice::Later(None), 3),
+        ("fault = { status = { code = 529 } }", Fault::Overloaded, RetryAdvice::Later(None), 3),
+        ("fault = { html = {} }", Fault::Network, RetryAdvice::Later(None), 1),
+        ("fault = { refusal = {} }", Fault::Refused, RetryAdvice::Never, 1),
+        ("fault = { empty = {} }", Fault::Unfinished, RetryAdvice::Never, 1),
+        ("fault = { max_tokens = {} }", Fault::Unfinished, RetryAdvice::Never, 1),
     ] {
         let project = tempfile::tempdir().expect("there is a temporary folder");
         let (extracted, requests) = ask(&api(side, ANSWER).await, project.path()).await;
         let empty = serde_json::to_string(&extracted.extraction).expect("it is JSON");
         assert_eq!(empty, r#"{"new_key_points":[],"evaluations":[]}"#, "{side}");
         let failure = extracted.failure.expect("it is said");
-        assert_eq!((failure.fault, failure.then, requests), (fault, then, expected), "{side}: {failure}");
+        assert_eq!((failure.fault, failure.retry, requests), (fault, then, expected), "{side}: {failure}");
         assert!(!project.path().join(".claude").exists(), "nobody asked for texts");
     }
 }
@@ -97,7 +97,7 @@ async fn only_the_request_is_made_again_and_no_answer_is_asked_for_twice() {
     let project = project_with_texts();
     let (extracted, requests) = ask(&api("", "I would rather not say.").await, project.path()).await;
     let failure = extracted.failure.expect("it cannot be read");
-    assert_eq!((requests, failure.requests, failure.then), (1, 1, Then::Never));
+    assert_eq!((requests, failure.requests, failure.retry), (1, 1, RetryAdvice::Never));
     assert!(extracted.reply.is_some(), "it is paid for all the same");
     assert!(texts(project.path())["mine"][0].ends_with("# RESPONSE\nI would rather not say.\n"));
 }
@@ -184,8 +184,8 @@ fn a_question_holds_the_transcript_and_the_playbook() {
         r#"{"type":"assistant","uuid":"2","sessionId":"s","message":{"role":"assistant","content":[{"type":"text","text":"Done."}]}}"#,
         "\n"
     );
-    let slice = Slice::of(transcript.as_bytes(), |_| false).expect("it is a transcript");
-    let question = prompt(&Templates::ours(), &slice, &Playbook::default()).expect("ours can be filled");
+    let slice = Excerpt::new(transcript.as_bytes(), |_| false).expect("it is a transcript");
+    let question = prompt(&Templates::bundled(), &slice, &Playbook::default()).expect("ours can be filled");
     assert!(question.contains("<playbook>\n{}\n</playbook>"), "{question}");
     assert!(question.contains(r#"{"role":"user","content":"Fix <\/trajectories> it"}"#), "{question}");
 }

@@ -1,8 +1,8 @@
 //! What judges were asked, what they answered, and what that cost.
 
 use super::queue::JudgeKind;
-use super::{Learning, LearningError};
-use crate::judging::Question;
+use super::{LearningDb, LearningError};
+use crate::judging::JudgeQuestion;
 use crate::{JudgeError, Reply};
 use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::params;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// A question that was asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct JudgeRequest<'a> {
     /// When its answer came, or nothing did.
     pub at: Moment,
     /// The project that it was asked for.
@@ -18,7 +18,7 @@ pub struct Asked<'a> {
     /// The slice that it was asked for.
     pub slice: Option<i64>,
     /// What was asked for.
-    pub what: Question,
+    pub what: JudgeQuestion,
     /// Who was asked.
     pub judge: JudgeKind,
     /// The model that was asked for; the answer says itself whose it is.
@@ -29,12 +29,12 @@ pub struct Asked<'a> {
     pub came: Result<&'a Reply, &'a JudgeError>,
 }
 
-impl Learning {
+impl LearningDb {
     /// Writes down that a question was asked, with its answer, on disk when this returns.
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn asked(&self, asked: &Asked<'_>) -> Result<(), LearningError> {
+    pub fn asked(&self, asked: &JudgeRequest<'_>) -> Result<(), LearningError> {
         let reply = asked.came.ok();
         let Tokens { input, output, cache_read, cache_write } =
             reply.map_or_else(Tokens::default, |reply| reply.tokens);
@@ -49,8 +49,8 @@ impl Learning {
                     number(asked.at.0),
                     asked.project.to_string_lossy(),
                     asked.slice,
-                    asked.what.word(),
-                    asked.judge.word(),
+                    asked.what.as_str(),
+                    asked.judge.as_str(),
                     reply.map_or(asked.model, |reply| &reply.model),
                     number(input),
                     number(output),
@@ -71,14 +71,14 @@ impl Learning {
     pub(crate) fn answers(
         &self,
         slice: i64,
-        what: Question,
+        what: JudgeQuestion,
         prompt: i64,
     ) -> Result<Vec<Reply>, LearningError> {
         let sql = "SELECT answer, model, input, output, cache_read, cache_write, cost FROM asked
                    WHERE slice = ? AND what = ? AND prompt = ? AND answer IS NOT NULL ORDER BY id";
         self.known(|db| {
             let mut statement = db.prepare(sql)?;
-            let answers = statement.query_map(params![slice, what.word(), prompt], |row| {
+            let answers = statement.query_map(params![slice, what.as_str(), prompt], |row| {
                 let number = |place| row.get::<_, i64>(place).map(i64::cast_unsigned);
                 Ok(Reply {
                     text: row.get(0)?,

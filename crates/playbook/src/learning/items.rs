@@ -1,7 +1,7 @@
 //! What a worker makes of the queue: what is due, what waits, what is done, what failed.
 
-use super::queue::{Event, JudgeKind, Queued};
-use super::{Learning, LearningError};
+use super::queue::{QueuedEvent, JudgeKind, Queued};
+use super::{LearningDb, LearningError};
 use longhaul_core::{Moment, Span};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
@@ -19,7 +19,7 @@ pub struct Item {
 
 /// What is next for a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextItem {
     /// This is due.
     Due(Box<Item>),
     /// Something is queued, and nothing of it due before then.
@@ -30,7 +30,7 @@ pub enum Next {
 
 /// A judge that gave no answer when it was asked last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Silent {
+pub struct JudgeBackoff {
     /// How often in a row.
     pub failures: u32,
     /// Nothing is asked before.
@@ -47,13 +47,13 @@ const COLUMNS: &str = "id, project, session, transcript, event, reason, judge, d
 const WAITING: &str =
     "state = 'waiting' AND judge = ?1 AND destination = ?2 AND (?3 IS NULL OR transcript = ?3)";
 
-impl Learning {
+impl LearningDb {
     /// What is next for the worker of this judge: first what another one had begun, then what was tried least often, then
     /// the oldest.
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<Next, LearningError> {
+    pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<NextItem, LearningError> {
         self.next_of(judge, destination, None, now)
     }
 
@@ -67,20 +67,20 @@ impl Learning {
         destination: &str,
         transcript: Option<&Path>,
         now: Moment,
-    ) -> Result<Next, LearningError> {
+    ) -> Result<NextItem, LearningError> {
         let transcript = transcript.map(Path::to_string_lossy);
-        let silent = self.silent(judge, destination)?;
+        let silent = self.backoff(judge, destination)?;
         let not_before = silent.map_or(Moment(0), |silent| silent.not_before);
         self.known(|db| {
             // Two questions about one state: others take from the queue, too.
             let db = db.unchecked_transaction()?;
             let sql = format!("SELECT min(not_before) FROM queue WHERE {WAITING}");
             let first: Option<i64> =
-                db.query_row(&sql, params![judge.word(), destination, transcript], |row| row.get(0))?;
-            let Some(first) = first else { return Ok(Next::Nothing) };
+                db.query_row(&sql, params![judge.as_str(), destination, transcript], |row| row.get(0))?;
+            let Some(first) = first else { return Ok(NextItem::Nothing) };
             let first = Moment(first.cast_unsigned()).max(not_before);
             if first > now {
-                return Ok(Next::Waits(first));
+                return Ok(NextItem::Waits(first));
             }
             let sql = format!(
                 "SELECT {COLUMNS} FROM queue WHERE {WAITING} AND not_before <= ?4
@@ -89,8 +89,8 @@ impl Learning {
                  LIMIT 1"
             );
             let now = now.0.cast_signed();
-            let item = db.query_row(&sql, params![judge.word(), destination, transcript, now], item)?;
-            Ok(Next::Due(Box::new(item)))
+            let item = db.query_row(&sql, params![judge.as_str(), destination, transcript, now], item)?;
+            Ok(NextItem::Due(Box::new(item)))
         })
     }
 
@@ -98,11 +98,11 @@ impl Learning {
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn silent(&self, judge: JudgeKind, destination: &str) -> Result<Option<Silent>, LearningError> {
+    pub fn backoff(&self, judge: JudgeKind, destination: &str) -> Result<Option<JudgeBackoff>, LearningError> {
         let sql = "SELECT failures, not_before, person, why FROM silent WHERE judge = ? AND destination = ?";
         self.known(|db| {
-            db.query_row(sql, params![judge.word(), destination], |row| {
-                Ok(Silent {
+            db.query_row(sql, params![judge.as_str(), destination], |row| {
+                Ok(JudgeBackoff {
                     failures: row.get(0)?,
                     not_before: Moment(row.get::<_, i64>(1)?.cast_unsigned()),
                     person: row.get(2)?,
@@ -122,7 +122,7 @@ impl Learning {
         wait: impl Fn(u32) -> Span,
     ) -> Result<Moment, LearningError> {
         let Queued { judge, destination, .. } = &item.queued;
-        let failures = self.silent(*judge, destination)?.map_or(0, |silent| silent.failures);
+        let failures = self.backoff(*judge, destination)?.map_or(0, |silent| silent.failures);
         self.change(|db| {
             hush(db, item, (now, why), (failures + 1, now + wait(failures), false))?;
             delay(db, item, why, now + wait(item.tries))
@@ -142,7 +142,7 @@ impl Learning {
         (now, why): (Moment, &str),
     ) -> Result<bool, LearningError> {
         let Queued { judge, destination, .. } = &item.queued;
-        let known = self.silent(*judge, destination)?;
+        let known = self.backoff(*judge, destination)?;
         let is_news = known.is_none_or(|silent| !silent.person || silent.why != why);
         self.change(|db| hush(db, item, (now, why), (1, now, true)))?;
         Ok(is_news)
@@ -151,7 +151,7 @@ impl Learning {
     /// This judge has answered.
     pub(crate) fn answered(&self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
         let sql = "DELETE FROM silent WHERE judge = ? AND destination = ?";
-        self.known(|db| db.execute(sql, params![judge.word(), destination]).map(drop))
+        self.known(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
     }
 
     /// Nothing came of an item, or nothing was to come of it.
@@ -168,10 +168,10 @@ impl Learning {
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn wait_no_longer(&mut self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
+    pub fn make_due(&mut self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
         self.change(|db| {
-            let these = params![judge.word(), destination];
-            let all = params![judge.word(), destination, None::<&str>];
+            let these = params![judge.as_str(), destination];
+            let all = params![judge.as_str(), destination, None::<&str>];
             db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), all)?;
             let sql = "UPDATE silent SET not_before = 0 WHERE judge = ?1 AND destination = ?2";
             db.execute(sql, these).map(drop)
@@ -185,7 +185,7 @@ impl Learning {
     pub fn try_failed_again(&mut self, judge: JudgeKind, destination: &str) -> Result<usize, LearningError> {
         let of_these = "SELECT id FROM queue WHERE state = 'failed' AND judge = ?1 AND destination = ?2";
         self.change(|db| {
-            let these = params![judge.word(), destination];
+            let these = params![judge.as_str(), destination];
             // What it said in vain is not to be read again.
             let sql = format!(
                 "UPDATE asked SET answer = NULL WHERE slice IN
@@ -219,7 +219,7 @@ fn hush(
                ON CONFLICT DO UPDATE SET failures = ?4, not_before = ?5, person = ?6, why = ?7";
     let Queued { judge, destination, .. } = &item.queued;
     let (now, not_before) = (now.0.cast_signed(), not_before.0.cast_signed());
-    db.execute(sql, params![judge.word(), destination, now, failures, not_before, person, why]).map(drop)
+    db.execute(sql, params![judge.as_str(), destination, now, failures, not_before, person, why]).map(drop)
 }
 
 fn delay(db: &Connection, item: &Item, why: &str, until: Moment) -> rusqlite::Result<Moment> {
@@ -250,9 +250,9 @@ fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
             project: row.get::<_, String>(1)?.into(),
             session: row.get(2)?,
             transcript: row.get::<_, String>(3)?.into(),
-            event: Event::of_word(&row.get::<_, String>(4)?),
+            event: QueuedEvent::parse(&row.get::<_, String>(4)?),
             reason: row.get(5)?,
-            judge: JudgeKind::of_word(&judge).unwrap_or(JudgeKind::Api),
+            judge: JudgeKind::parse(&judge).unwrap_or(JudgeKind::Api),
             destination: row.get(7)?,
         },
         tries: row.get(8)?,

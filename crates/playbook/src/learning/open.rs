@@ -1,7 +1,7 @@
 //! Opening the database of learning. One that is damaged is set aside and never removed, so that what it held can be looked
 //! for, and a new one takes its place: nobody's session ends badly for it.
 
-use crate::LearningPlace;
+use crate::LearningPaths;
 use longhaul_store::{Durability, empty_database, replace};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -26,9 +26,9 @@ const BESIDE: &[&str] = &["-wal", "-shm"];
 
 /// What is to be learnt, what was, and what it cost.
 #[derive(Debug)]
-pub struct Learning {
+pub struct LearningDb {
     pub(super) db: Connection,
-    place: LearningPlace,
+    place: LearningPaths,
     path: PathBuf,
     set_aside: Option<PathBuf>,
 }
@@ -82,14 +82,14 @@ impl LearningError {
     }
 }
 
-impl Learning {
+impl LearningDb {
     /// Opens the database, and makes an empty one where there is none, or in the place of a damaged one.
     ///
     /// # Errors
     /// [`LearningError`], but for `Damaged`.
-    pub fn open(place: &LearningPlace) -> Result<Learning, LearningError> {
-        match Learning::open_as_it_is(place) {
-            Err(LearningError::Damaged { .. }) => Learning::open_anew(place),
+    pub fn open(place: &LearningPaths) -> Result<LearningDb, LearningError> {
+        match LearningDb::open_as_it_is(place) {
+            Err(LearningError::Damaged { .. }) => LearningDb::open_anew(place),
             opened => opened,
         }
     }
@@ -98,21 +98,21 @@ impl Learning {
     ///
     /// # Errors
     /// [`LearningError`], but for `Damaged`.
-    pub fn open_existing(place: &LearningPlace) -> Result<Option<Learning>, LearningError> {
-        if place.database().exists() { Learning::open(place).map(Some) } else { Ok(None) }
+    pub fn open_existing(place: &LearningPaths) -> Result<Option<LearningDb>, LearningError> {
+        if place.database().exists() { LearningDb::open(place).map(Some) } else { Ok(None) }
     }
 
     /// Sets the database aside if it is damaged, and opens the one that is there then: for whoever has found it so.
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn open_anew(place: &LearningPlace) -> Result<Learning, LearningError> {
+    pub fn open_anew(place: &LearningPaths) -> Result<LearningDb, LearningError> {
         let path = place.database();
         let set_aside = {
             // Of two that find it so, the second finds the new one.
             let lock = File::open(place.dir()).map_err(|cause| refused(&path, &cause))?;
             lock.lock().map_err(|cause| refused(&path, &cause))?;
-            match Learning::connect(place, &path).and_then(|learning| learning.examine()) {
+            match LearningDb::connect(place, &path).and_then(|learning| learning.quick_check()) {
                 // Another one has set it aside and has not made the new one yet.
                 Err(_) if !path.exists() => None,
                 Err(LearningError::Damaged { .. }) => {
@@ -122,7 +122,7 @@ impl Learning {
                 Err(error) => return Err(error),
             }
         };
-        Ok(Learning { set_aside, ..Learning::open_as_it_is(place)? })
+        Ok(LearningDb { set_aside, ..LearningDb::open_as_it_is(place)? })
     }
 
     /// Where the damaged database is kept that was found when this one was opened: worth a word to a person.
@@ -131,13 +131,13 @@ impl Learning {
     }
 
     /// Every damaged database that was set aside, the oldest first.
-    pub fn all_set_aside(place: &LearningPlace) -> Vec<PathBuf> {
+    pub fn all_set_aside(place: &LearningPaths) -> Vec<PathBuf> {
         let path = place.database();
         (1..).map(|number| damaged(&path, number)).take_while(|path| path.exists()).collect()
     }
 
     /// Where it is.
-    pub fn place(&self) -> &LearningPlace {
+    pub fn place(&self) -> &LearningPaths {
         &self.place
     }
 
@@ -152,7 +152,7 @@ impl Learning {
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn tidy(&self) -> Result<(), LearningError> {
+    pub fn checkpoint(&self) -> Result<(), LearningError> {
         self.known(|db| {
             // It would wait for readers with the lock that hooks write under. What is left now is for the next time.
             db.busy_timeout(Duration::ZERO)?;
@@ -170,7 +170,7 @@ impl Learning {
     ///
     /// # Errors
     /// [`LearningError`], `Damaged` for one.
-    pub(crate) fn examine(&self) -> Result<(), LearningError> {
+    pub(crate) fn quick_check(&self) -> Result<(), LearningError> {
         let said: String = self.known(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         let missing = self.known(|db| {
             let mut table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
@@ -192,23 +192,23 @@ impl Learning {
         }
     }
 
-    fn open_as_it_is(place: &LearningPlace) -> Result<Learning, LearningError> {
+    fn open_as_it_is(place: &LearningPaths) -> Result<LearningDb, LearningError> {
         let path = place.database();
         if path.exists() {
-            match Learning::connect(place, &path) {
+            match LearningDb::connect(place, &path) {
                 // Somebody may have set it aside in between, and makes a new one.
                 Err(LearningError::Refused { .. }) => {}
                 connected => return connected,
             }
         }
         create(place, &path).map_err(|cause| refused(&path, &cause))?;
-        Learning::connect(place, &path)
+        LearningDb::connect(place, &path)
     }
 
-    fn connect(place: &LearningPlace, path: &Path) -> Result<Learning, LearningError> {
+    fn connect(place: &LearningPaths, path: &Path) -> Result<LearningDb, LearningError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).map_err(|error| failed(path, &error))?;
-        let learning = Learning { db, place: place.clone(), path: path.to_owned(), set_aside: None };
+        let learning = LearningDb { db, place: place.clone(), path: path.to_owned(), set_aside: None };
         learning.prepare()?;
         Ok(learning)
     }
@@ -257,7 +257,7 @@ impl Learning {
 }
 
 /// Makes an empty database, whole, and never in place of another: many hooks may come at once, and any may be killed.
-fn create(place: &LearningPlace, path: &Path) -> io::Result<()> {
+fn create(place: &LearningPaths, path: &Path) -> io::Result<()> {
     DirBuilder::new().mode(0o700).recursive(true).create(place.dir())?;
     let lock = File::open(place.dir())?;
     lock.lock()?;

@@ -1,6 +1,6 @@
 //! What is queued: a few milliseconds of work for a hook, and one flush to the disk.
 
-use super::{Learning, LearningError};
+use super::{LearningDb, LearningError};
 use longhaul_core::Moment;
 use rusqlite::params;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct Queued {
     /// Its transcript.
     pub transcript: PathBuf,
     /// What happened.
-    pub event: Event,
+    pub event: QueuedEvent,
     /// Why, in the agent's word.
     pub reason: Option<String>,
     /// Who judges it.
@@ -26,7 +26,7 @@ pub struct Queued {
 
 /// What happened that there is something to learn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum QueuedEvent {
     /// A session ended.
     SessionEnd,
     /// A session's older part is about to be forgotten.
@@ -36,7 +36,7 @@ pub enum Event {
     /// A run of ours was over.
     Run,
     /// A person asked for it, or for all sessions of the past.
-    Asked,
+    Manual,
 }
 
 /// By what way the judge is reached.
@@ -48,25 +48,25 @@ pub enum JudgeKind {
     Claude,
 }
 
-impl Event {
+impl QueuedEvent {
     /// Every event.
-    pub const ALL: &'static [Event] =
-        &[Event::SessionEnd, Event::PreCompact, Event::SubagentStop, Event::Run, Event::Asked];
+    pub const ALL: &'static [QueuedEvent] =
+        &[QueuedEvent::SessionEnd, QueuedEvent::PreCompact, QueuedEvent::SubagentStop, QueuedEvent::Run, QueuedEvent::Manual];
 
     /// The word, as the agent and the database have it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Event::SessionEnd => "SessionEnd",
-            Event::PreCompact => "PreCompact",
-            Event::SubagentStop => "SubagentStop",
-            Event::Run => "run",
-            Event::Asked => "asked",
+            QueuedEvent::SessionEnd => "SessionEnd",
+            QueuedEvent::PreCompact => "PreCompact",
+            QueuedEvent::SubagentStop => "SubagentStop",
+            QueuedEvent::Run => "run",
+            QueuedEvent::Manual => "asked",
         }
     }
 
     /// The event of this word. One that a later version knows is something that a person asked for.
-    pub(super) fn of_word(word: &str) -> Event {
-        Event::ALL.iter().copied().find(|event| event.word() == word).unwrap_or(Event::Asked)
+    pub(super) fn parse(word: &str) -> QueuedEvent {
+        QueuedEvent::ALL.iter().copied().find(|event| event.as_str() == word).unwrap_or(QueuedEvent::Manual)
     }
 }
 
@@ -75,7 +75,7 @@ impl JudgeKind {
     pub const ALL: &'static [JudgeKind] = &[JudgeKind::Api, JudgeKind::Claude];
 
     /// The word, as it is typed.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             JudgeKind::Api => "api",
             JudgeKind::Claude => "claude",
@@ -83,19 +83,19 @@ impl JudgeKind {
     }
 
     /// The kind of this word.
-    pub fn of_word(word: &str) -> Option<JudgeKind> {
-        JudgeKind::ALL.iter().copied().find(|kind| kind.word() == word)
+    pub fn parse(word: &str) -> Option<JudgeKind> {
+        JudgeKind::ALL.iter().copied().find(|kind| kind.as_str() == word)
     }
 }
 
-impl Learning {
+impl LearningDb {
     /// Queues it, on disk when this returns. A database that is found damaged only now is set aside.
     ///
     /// # Errors
     /// [`LearningError`]; it may not be queued then.
     pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
         match self.insert(at, queued) {
-            Err(LearningError::Damaged { .. }) => Learning::open_anew(self.place())?.insert(at, queued),
+            Err(LearningError::Damaged { .. }) => LearningDb::open_anew(self.place())?.insert(at, queued),
             inserted => inserted,
         }
     }
@@ -112,9 +112,9 @@ impl Learning {
                 queued.project.to_string_lossy(),
                 queued.session,
                 queued.transcript.to_string_lossy(),
-                queued.event.word(),
+                queued.event.as_str(),
                 queued.reason,
-                queued.judge.word(),
+                queued.judge.as_str(),
                 queued.destination,
             ])?;
             db.pragma_update(None, "synchronous", "FULL")

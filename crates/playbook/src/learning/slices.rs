@@ -1,8 +1,8 @@
 //! Slices of transcripts, and how far each has come. Each step is one transaction.
 
 use super::items::{Item, finish};
-use super::{Learning, LearningError};
-use crate::judging::{Reflected, Reflection};
+use super::{LearningDb, LearningError};
+use crate::judging::{ReflectionResult, Reflection};
 use longhaul_core::Moment;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
@@ -16,7 +16,7 @@ pub struct Slice {
     /// Its number.
     pub id: i64,
     /// Where it is.
-    pub part: Part,
+    pub part: ByteRange,
     /// How far it has come.
     pub state: SliceState,
     /// What the reflector said.
@@ -27,7 +27,7 @@ pub struct Slice {
 
 /// Where in a transcript a slice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ByteRange {
     /// Its first byte.
     pub begins: u64,
     /// The byte behind its last one.
@@ -44,13 +44,13 @@ pub struct Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceState {
     /// Where it is is known.
-    Begun,
+    Started,
     /// The reflector has answered.
     Reflected,
     /// The curator has answered.
     Curated,
     /// The playbook says it.
-    Learnt,
+    Learned,
     /// Nothing in it was to be judged.
     Empty,
     /// Nothing came of it.
@@ -60,21 +60,21 @@ pub enum SliceState {
 impl SliceState {
     /// Every state.
     pub const ALL: &'static [SliceState] = &[
-        SliceState::Begun,
+        SliceState::Started,
         SliceState::Reflected,
         SliceState::Curated,
-        SliceState::Learnt,
+        SliceState::Learned,
         SliceState::Empty,
         SliceState::Failed,
     ];
 
     /// The word, as the database has it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            SliceState::Begun => "begun",
+            SliceState::Started => "begun",
             SliceState::Reflected => "reflected",
             SliceState::Curated => "curated",
-            SliceState::Learnt => "learnt",
+            SliceState::Learned => "learnt",
             SliceState::Empty => "empty",
             SliceState::Failed => "failed",
         }
@@ -83,7 +83,7 @@ impl SliceState {
 
 const COLUMNS: &str = "id, begins, ends, generation, fingerprint, more, state, reflection, operations";
 
-impl Learning {
+impl LearningDb {
     /// The slice of this item that is not at its end.
     pub(crate) fn unfinished(&self, item: &Item) -> Result<Option<Slice>, LearningError> {
         let sql = format!(
@@ -102,7 +102,7 @@ impl Learning {
         &mut self,
         item: &Item,
         now: Moment,
-        (last, part): (Option<&Slice>, Part),
+        (last, part): (Option<&Slice>, ByteRange),
     ) -> Result<Option<Slice>, LearningError> {
         let Item { id, queued, .. } = item;
         self.change(|db| {
@@ -128,7 +128,7 @@ impl Learning {
                 ],
             )?;
             let id = db.last_insert_rowid();
-            Ok(Some(Slice { id, part, state: SliceState::Begun, reflection: None, operations: None }))
+            Ok(Some(Slice { id, part, state: SliceState::Started, reflection: None, operations: None }))
         })
     }
 
@@ -136,10 +136,10 @@ impl Learning {
     pub(crate) fn reflected(
         &mut self,
         slice: &Slice,
-        reflected: &Reflected,
+        reflected: &ReflectionResult,
         rows: &BTreeSet<i64>,
     ) -> Result<(), LearningError> {
-        let Reflected { reflection, notes } = reflected;
+        let ReflectionResult { reflection, notes } = reflected;
         let said = serde_json::to_string(reflection).unwrap_or_default();
         let notes = (!notes.is_empty()).then(|| notes.join("; "));
         let sql = "UPDATE slices SET state = 'reflected', reflection = ?, why = ? WHERE id = ?";
@@ -167,14 +167,14 @@ impl Learning {
         self.change(|db| {
             // Behind it is what was noted when it was reflected on.
             let sql = "UPDATE slices SET state = ?, why = ? || coalesce('; ' || why, ''), ended_at = ? WHERE id = ?";
-            db.execute(sql, params![state.word(), why, now.0.cast_signed(), slice.id])?;
+            db.execute(sql, params![state.as_str(), why, now.0.cast_signed(), slice.id])?;
             let ended = match state {
-                SliceState::Learnt | SliceState::Empty => Ok(why),
-                SliceState::Failed | SliceState::Begun | SliceState::Reflected | SliceState::Curated => {
+                SliceState::Learned | SliceState::Empty => Ok(why),
+                SliceState::Failed | SliceState::Started | SliceState::Reflected | SliceState::Curated => {
                     Err(why)
                 }
             };
-            if state == SliceState::Learnt {
+            if state == SliceState::Learned {
                 // What was said is no longer needed, and tells of the session.
                 db.execute("UPDATE asked SET answer = NULL WHERE slice = ?", [slice.id])?;
                 let sql = "UPDATE slices SET reflection = NULL, operations = NULL WHERE id = ?";
@@ -223,7 +223,7 @@ fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
     let word: String = row.get(6)?;
     Ok(Slice {
         id: row.get(0)?,
-        part: Part {
+        part: ByteRange {
             begins: number(1)?,
             ends: number(2)?,
             generation: number(3)?,
@@ -234,7 +234,7 @@ fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
         state: SliceState::ALL
             .iter()
             .copied()
-            .find(|state| state.word() == word)
+            .find(|state| state.as_str() == word)
             .unwrap_or(SliceState::Failed),
         reflection: json(row.get(7)?),
         operations: json(row.get(8)?),

@@ -1,34 +1,34 @@
 //! How learning stands, for people: what waits and why, what failed, what is being judged, what was learnt, what it cost.
 
-use super::items::Silent;
+use super::items::JudgeBackoff;
 use super::queue::JudgeKind;
-use super::{Learning, LearningError, SliceState};
+use super::{LearningDb, LearningError, SliceState};
 use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::{Connection, Row, params};
 use std::path::PathBuf;
 
 /// How learning stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct QueueStatus {
     /// What is queued, the oldest first.
-    pub waiting: Vec<Entry>,
+    pub waiting: Vec<QueueEntry>,
     /// What failed and is kept, the oldest first.
-    pub failed: Vec<Entry>,
+    pub failed: Vec<QueueEntry>,
     /// How many items are done.
     pub done: u64,
     /// What is being judged, or was when its worker died.
-    pub judging: Vec<Judging>,
+    pub judging: Vec<SliceInProgress>,
     /// What was learnt last, the last one first.
     pub lessons: Vec<Lesson>,
     /// How many slices were learnt.
-    pub learnt: u64,
+    pub learned: u64,
     /// Judges that gave no answer when they were asked last, each with its API.
-    pub silent: Vec<(JudgeKind, String, Silent)>,
+    pub silent: Vec<(JudgeKind, String, JudgeBackoff)>,
 }
 
 /// Something that is queued, or was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct QueueEntry {
     /// Its number.
     pub id: i64,
     /// When it was queued.
@@ -53,7 +53,7 @@ pub struct Entry {
 
 /// A slice that is not at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judging {
+pub struct SliceInProgress {
     /// Its transcript.
     pub transcript: PathBuf,
     /// Where it begins, in bytes.
@@ -81,7 +81,7 @@ pub struct Lesson {
 
 /// An answer that was paid for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paid {
+pub struct JudgeCost {
     /// When it came.
     pub at: Moment,
     /// The project that it was asked for.
@@ -94,14 +94,14 @@ pub struct Paid {
     pub cost: Option<Usd>,
 }
 
-impl Learning {
+impl LearningDb {
     /// How learning stands, with the last lessons, so many at most.
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn standing(&self, lessons_max: u32) -> Result<Standing, LearningError> {
+    pub fn standing(&self, lessons_max: u32) -> Result<QueueStatus, LearningError> {
         self.known(|db| {
-            Ok(Standing {
+            Ok(QueueStatus {
                 waiting: entries(db, "waiting")?,
                 failed: entries(db, "failed")?,
                 done: count(db, "SELECT count(*) FROM queue WHERE state = 'done'")?,
@@ -111,7 +111,7 @@ impl Learning {
                      WHERE state IN ('begun', 'reflected', 'curated') ORDER BY id LIMIT ?",
                     i64::MAX,
                     |row| {
-                        Ok(Judging {
+                        Ok(SliceInProgress {
                             transcript: path(row, 0)?,
                             begins: number(row, 1)?,
                             ends: number(row, 2)?,
@@ -134,8 +134,8 @@ impl Learning {
                         })
                     },
                 )?,
-                learnt: {
-                    let learnt = SliceState::Learnt.word();
+                learned: {
+                    let learnt = SliceState::Learned.as_str();
                     count(db, &format!("SELECT count(*) FROM slices WHERE state = '{learnt}'"))?
                 },
                 silent: rows(
@@ -143,13 +143,13 @@ impl Learning {
                     "SELECT judge, destination, failures, not_before, person, why FROM silent LIMIT ?",
                     i64::MAX,
                     |row| {
-                        let silent = Silent {
+                        let silent = JudgeBackoff {
                             failures: row.get(2)?,
                             not_before: Moment(number(row, 3)?),
                             person: row.get(4)?,
                             why: row.get(5)?,
                         };
-                        let judge = JudgeKind::of_word(&row.get::<_, String>(0)?).unwrap_or(JudgeKind::Api);
+                        let judge = JudgeKind::parse(&row.get::<_, String>(0)?).unwrap_or(JudgeKind::Api);
                         Ok((judge, row.get(1)?, silent))
                     },
                 )?,
@@ -161,12 +161,12 @@ impl Learning {
     ///
     /// # Errors
     /// [`LearningError`].
-    pub fn paid(&self, since: Moment) -> Result<Vec<Paid>, LearningError> {
+    pub fn paid(&self, since: Moment) -> Result<Vec<JudgeCost>, LearningError> {
         let sql = "SELECT at, project, model, input, output, cache_read, cache_write, cost FROM asked
                    WHERE at >= ? AND fault IS NULL AND judge = 'api' ORDER BY at, id";
         self.known(|db| {
             rows(db, sql, i64::try_from(since.0).unwrap_or(i64::MAX), |row| {
-                Ok(Paid {
+                Ok(JudgeCost {
                     at: Moment(number(row, 0)?),
                     project: row.get(1)?,
                     model: row.get(2)?,
@@ -206,13 +206,13 @@ impl Learning {
     }
 }
 
-fn entries(db: &Connection, state: &str) -> rusqlite::Result<Vec<Entry>> {
+fn entries(db: &Connection, state: &str) -> rusqlite::Result<Vec<QueueEntry>> {
     let sql =
         "SELECT id, at, project, transcript, event, judge, destination, tries, not_before, why FROM queue
                WHERE state = ? ORDER BY id";
     let mut statement = db.prepare(sql)?;
     let entries = statement.query_map(params![state], |row| {
-        Ok(Entry {
+        Ok(QueueEntry {
             id: row.get(0)?,
             at: Moment(number(row, 1)?),
             project: path(row, 2)?,

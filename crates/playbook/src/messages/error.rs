@@ -1,8 +1,8 @@
 //! Why there is no answer, in the words of the vendor's own client, which people search for.
 
 use super::wire;
-use crate::judge::Then;
-use longhaul_core::{CallError, Fault, Moment, OutcomeKind, Span, ends_as};
+use crate::judge::RetryAdvice;
+use longhaul_core::{ApiCallError, Fault, Moment, OutcomeKind, Span, final_outcome};
 use thiserror::Error;
 
 /// Why a request had no answer.
@@ -26,7 +26,7 @@ pub enum MessagesError {
     #[error("Error code: 429 - {}", said.message)]
     RateLimit {
         /// What it says.
-        said: Said,
+        said: ErrorBody,
         /// How long it wants to be left alone.
         retry_after: Option<Span>,
     },
@@ -36,7 +36,7 @@ pub enum MessagesError {
         /// The HTTP status.
         status: u16,
         /// What it says.
-        said: Said,
+        said: ErrorBody,
         /// How long it wants to be left alone.
         retry_after: Option<Span>,
     },
@@ -50,28 +50,28 @@ pub enum MessagesError {
 
 /// What the API says of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ErrorBody {
     /// The word for its kind, such as `overloaded_error`.
     pub kind: String,
     /// The word and the sentence.
     pub message: String,
     /// What the sentence adds to the status.
-    about: Option<About>,
+    about: Option<ErrorTopic>,
 }
 
 /// What a 400 is about, where only its sentence says so. The vendor wrote these sentences, and its own agent goes by them
 /// (Claude Code 2.1.330).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum About {
+enum ErrorTopic {
     Money,
     Organization,
     Length,
 }
 
-const SENTENCES: &[(&str, About)] = &[
-    ("credit balance is too low", About::Money),
-    ("organization has been disabled", About::Organization),
-    ("prompt is too long", About::Length),
+const SENTENCES: &[(&str, ErrorTopic)] = &[
+    ("credit balance is too low", ErrorTopic::Money),
+    ("organization has been disabled", ErrorTopic::Organization),
+    ("prompt is too long", ErrorTopic::Length),
 ];
 
 // What the API says of an error is for one line.
@@ -113,7 +113,7 @@ pub(super) fn refused(status: u16, body: &[u8], retry_after: Option<Span>) -> Me
     let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
     let about = SENTENCES.iter().find(|(words, _)| sentence.to_ascii_lowercase().contains(words));
     let message = if message.is_empty() { "it says nothing more".to_owned() } else { message };
-    let said = Said { kind, message, about: about.map(|(_, about)| *about) };
+    let said = ErrorBody { kind, message, about: about.map(|(_, about)| *about) };
     if status == 429 {
         MessagesError::RateLimit { said, retry_after }
     } else {
@@ -145,13 +145,13 @@ impl MessagesError {
     }
 
     /// What decides whether the request is made again.
-    pub fn call_error(&self) -> CallError {
+    pub fn call_error(&self) -> ApiCallError {
         match self {
-            MessagesError::Timeout { .. } => CallError::TimedOut,
-            MessagesError::Connection { .. } => CallError::Unreachable,
-            MessagesError::RateLimit { .. } => CallError::Refused(429),
-            MessagesError::Status { status, .. } => CallError::Refused(*status),
-            MessagesError::Validation { .. } => CallError::Unintelligible,
+            MessagesError::Timeout { .. } => ApiCallError::TimedOut,
+            MessagesError::Connection { .. } => ApiCallError::Unreachable,
+            MessagesError::RateLimit { .. } => ApiCallError::Status(429),
+            MessagesError::Status { status, .. } => ApiCallError::Status(*status),
+            MessagesError::Validation { .. } => ApiCallError::InvalidResponse,
         }
     }
 
@@ -178,36 +178,36 @@ impl MessagesError {
             | MessagesError::Validation { .. } => None,
         };
         match about {
-            Some(About::Money | About::Organization) => Fault::Billing,
-            Some(About::Length) => Fault::ContextFull,
+            Some(ErrorTopic::Money | ErrorTopic::Organization) => Fault::Billing,
+            Some(ErrorTopic::Length) => Fault::ContextFull,
             None => self.call_error().fault(),
         }
     }
 
     /// What follows for whoever asked, once it is not asked again: `not_before` is known for some that pass.
-    pub fn then(&self, not_before: Option<Moment>) -> Then {
+    pub fn retry_advice(&self, not_before: Option<Moment>) -> RetryAdvice {
         if self.fault() == Fault::ModelUnknown {
             // A run has failed then; all questions to come would fail, too.
-            return Then::Person;
+            return RetryAdvice::NeedsPerson;
         }
-        match ends_as(self.fault()) {
-            OutcomeKind::RetryLater => Then::Later(not_before),
-            OutcomeKind::NeedsPerson => Then::Person,
+        match final_outcome(self.fault()) {
+            OutcomeKind::RetryLater => RetryAdvice::Later(not_before),
+            OutcomeKind::NeedsPerson => RetryAdvice::NeedsPerson,
             OutcomeKind::Done
             | OutcomeKind::Failed
             | OutcomeKind::OverBudget
             | OutcomeKind::OutOfTime
             | OutcomeKind::CheckFailed
-            | OutcomeKind::Refused
+            | OutcomeKind::NotStarted
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
             | OutcomeKind::Cancelled
-            | OutcomeKind::Suspended => Then::Never,
+            | OutcomeKind::Suspended => RetryAdvice::Never,
         }
     }
 
     /// The same without a text that nobody may read, should the API or a proxy have sent it back; and no longer than a line.
-    pub(super) fn without(mut self, secret: &str) -> MessagesError {
+    pub(super) fn redacted(mut self, secret: &str) -> MessagesError {
         let texts = match &mut self {
             MessagesError::Timeout { .. } => vec![],
             MessagesError::Connection { cause, .. } | MessagesError::Validation { cause } => vec![cause],

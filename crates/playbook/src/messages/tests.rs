@@ -1,8 +1,8 @@
 //! The client against an API that says what it is told to, byte by byte, and counts connections.
 
 use super::error::refused;
-use super::{Answer, AnswerEnd, Messages, MessagesError};
-use crate::judge::Then;
+use super::{Answer, AnswerStop, MessagesClient, MessagesError};
+use crate::judge::RetryAdvice;
 use crate::settings::Credential;
 use expect_test::{Expect, expect};
 use longhaul_core::{Fault, Moment, Span, Tokens};
@@ -77,7 +77,7 @@ fn message(content: &str, stop_reason: &str) -> Deed {
 }
 
 async fn ask_as(url: &str, model: &str, credential: Credential) -> Result<Answer, MessagesError> {
-    let messages = Messages::new(url, &credential).expect("the address and the key are sound");
+    let messages = MessagesClient::new(url, &credential).expect("the address and the key are sound");
     messages.ask(model, "What is \"to be\" learnt?\nä", PATIENCE, Moment(0)).await
 }
 
@@ -128,7 +128,7 @@ async fn a_request_as_it_is_sent() {
 
 #[tokio::test]
 async fn an_answer_is_all_its_text() {
-    let check = async |content: &str, stop_reason: &str, text: &str, end: AnswerEnd| {
+    let check = async |content: &str, stop_reason: &str, text: &str, end: AnswerStop| {
         let (url, requests) = serve(message(content, stop_reason)).await;
         let tokens = Tokens { input: 12, output: 3, cache_read: 4, cache_write: 0 };
         let expected = Answer { text: text.to_owned(), model: "claude-x-1".to_owned(), tokens, end };
@@ -136,13 +136,13 @@ async fn an_answer_is_all_its_text() {
         assert_eq!(requests.lock().expect("nobody panics with it").len(), 1);
     };
     let said = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
-    check("", "\"end_turn\"", "", AnswerEnd::Whole).await;
-    check(&said("a"), "null", "a", AnswerEnd::Whole).await;
+    check("", "\"end_turn\"", "", AnswerStop::Whole).await;
+    check(&said("a"), "null", "a", AnswerStop::Whole).await;
     let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
-    check(&[said("a"), thinking.to_owned(), said("b")].join(","), "\"end_turn\"", "ab", AnswerEnd::Whole)
+    check(&[said("a"), thinking.to_owned(), said("b")].join(","), "\"end_turn\"", "ab", AnswerStop::Whole)
         .await;
-    check(&said("a"), "\"max_tokens\"", "a", AnswerEnd::Cut).await;
-    check(&said("No."), "\"refusal\"", "No.", AnswerEnd::Refused).await;
+    check(&said("a"), "\"max_tokens\"", "a", AnswerStop::Truncated).await;
+    check(&said("No."), "\"refusal\"", "No.", AnswerStop::Refused).await;
 }
 
 /// Asks an API that does this, once: what is said of it, and that it was not asked again.
@@ -229,7 +229,7 @@ async fn who_does_not_speak_tls_is_told_nothing() {
 async fn a_timeout_is_for_all_of_the_answer() {
     for bytes in ["", "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"id\":"] {
         let (url, requests) = serve(Deed::Begin(bytes.as_bytes().to_vec())).await;
-        let messages = Messages::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
+        let messages = MessagesClient::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
         let asked = messages.ask("claude-sonnet-4-5", "p", Span(300), Moment(0)).await;
         let error = asked.expect_err("there is no answer");
         assert_eq!(
@@ -268,18 +268,18 @@ async fn a_key_is_in_no_text() {
     for before in 0..320 {
         let sentence = format!("{} {KEY} {KEY}", "x".repeat(before));
         let body = serde_json::json!({"error": {"type": "e", "message": sentence}}).to_string();
-        let said = refused(401, body.as_bytes(), None).without(KEY).to_string();
+        let said = refused(401, body.as_bytes(), None).redacted(KEY).to_string();
         assert!(!said.contains(&KEY[..3]), "{said}");
         assert!(said.chars().count() < 330, "{said}");
     }
-    let messages = Messages::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
+    let messages = MessagesClient::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
     assert!(!format!("{messages:?}").contains(KEY), "{messages:?}");
 }
 
 #[test]
 fn settings_that_no_request_can_be_made_with() {
     let check = |url: &str, key: &str, expected: Expect| {
-        let error = Messages::new(url, &Credential::Key(key.to_owned())).expect_err("they are not sound");
+        let error = MessagesClient::new(url, &Credential::Key(key.to_owned())).expect_err("they are not sound");
         expected.assert_eq(&format!("{error}; {}", error.hint()));
     };
     for url in ["", "api.anthropic.com", "ftp://api", "http://", "/v1"] {
@@ -302,31 +302,31 @@ fn settings_that_no_request_can_be_made_with() {
 
 #[test]
 fn what_each_status_is_and_what_follows() {
-    let check = |status: u16, sentence: &str, class: &str, fault: Fault, then: Then| {
+    let check = |status: u16, sentence: &str, class: &str, fault: Fault, then: RetryAdvice| {
         let body = format!(r#"{{"type":"error","error":{{"type":"e","message":"{sentence}"}}}}"#);
         let error = refused(status, body.as_bytes(), None);
         let at = Some(Moment(5));
-        assert_eq!((error.class(), error.fault(), error.then(at)), (class, fault, then), "{error}");
+        assert_eq!((error.class(), error.fault(), error.retry_advice(at)), (class, fault, then), "{error}");
     };
-    let later = Then::Later(Some(Moment(5)));
-    check(400, "messages: bad", "BadRequestError", Fault::BadRequest, Then::Never);
+    let later = RetryAdvice::Later(Some(Moment(5)));
+    check(400, "messages: bad", "BadRequestError", Fault::BadRequest, RetryAdvice::Never);
     check(
         400,
         "prompt is too long: 208310 tokens > 200000",
         "BadRequestError",
         Fault::ContextFull,
-        Then::Never,
+        RetryAdvice::Never,
     );
-    check(400, "Your credit balance is too low to access", "BadRequestError", Fault::Billing, Then::Person);
-    check(400, "This organization has been disabled.", "BadRequestError", Fault::Billing, Then::Person);
-    check(401, "", "AuthenticationError", Fault::Auth, Then::Person);
-    check(402, "", "APIStatusError", Fault::Billing, Then::Person);
-    check(403, "", "PermissionDeniedError", Fault::Auth, Then::Person);
-    check(404, "model: x", "NotFoundError", Fault::ModelUnknown, Then::Person);
+    check(400, "Your credit balance is too low to access", "BadRequestError", Fault::Billing, RetryAdvice::NeedsPerson);
+    check(400, "This organization has been disabled.", "BadRequestError", Fault::Billing, RetryAdvice::NeedsPerson);
+    check(401, "", "AuthenticationError", Fault::Auth, RetryAdvice::NeedsPerson);
+    check(402, "", "APIStatusError", Fault::Billing, RetryAdvice::NeedsPerson);
+    check(403, "", "PermissionDeniedError", Fault::Auth, RetryAdvice::NeedsPerson);
+    check(404, "model: x", "NotFoundError", Fault::ModelUnknown, RetryAdvice::NeedsPerson);
     check(408, "", "APIStatusError", Fault::ServerError, later);
     check(409, "", "ConflictError", Fault::ServerError, later);
-    check(413, "", "RequestTooLargeError", Fault::ContextFull, Then::Never);
-    check(422, "", "UnprocessableEntityError", Fault::BadRequest, Then::Never);
+    check(413, "", "RequestTooLargeError", Fault::ContextFull, RetryAdvice::Never);
+    check(422, "", "UnprocessableEntityError", Fault::BadRequest, RetryAdvice::Never);
     check(429, "", "RateLimitError", Fault::RateLimited, later);
     check(500, "", "InternalServerError", Fault::ServerError, later);
     check(503, "", "InternalServerError", Fault::ServerError, later);

@@ -1,6 +1,6 @@
 //! What goes over the wire, as far as we write and read it.
 
-use super::{ANSWER_TOKENS_MAX, Answer, AnswerEnd};
+use super::{ANSWER_TOKENS_MAX, Answer, AnswerStop};
 use longhaul_core::Tokens;
 use serde::{Deserialize, Serialize};
 
@@ -45,7 +45,7 @@ struct Usage {
 }
 
 #[derive(Deserialize)]
-struct Refusal {
+struct ErrorResponse {
     error: RefusalError,
 }
 
@@ -86,16 +86,16 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
             cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
         },
         end: match message.stop_reason.as_deref() {
-            Some("max_tokens") => AnswerEnd::Cut,
-            Some("refusal") => AnswerEnd::Refused,
-            Some(_) | None => AnswerEnd::Whole,
+            Some("max_tokens") => AnswerStop::Truncated,
+            Some("refusal") => AnswerStop::Refused,
+            Some(_) | None => AnswerStop::Whole,
         },
     })
 }
 
 /// What an error is called and what is said of it, each in one line, however long; nothing if it is not the API that speaks.
 pub(super) fn refusal(body: &[u8]) -> Option<(String, String)> {
-    let refusal: Refusal = serde_json::from_slice(body).ok()?;
+    let refusal: ErrorResponse = serde_json::from_slice(body).ok()?;
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     Some((one_line(&refusal.error.kind), one_line(&refusal.error.message)))
 }

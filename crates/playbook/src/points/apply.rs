@@ -1,7 +1,7 @@
 //! Applying what was learnt from a session to a playbook, all of it or nothing: the playbook that comes out is another one.
 
-use super::similarity::{Similarity, join_duplicates};
-use super::{Done, Operation, Told};
+use super::similarity::{Similarity, merge_duplicates};
+use super::{AppliedChange, Operation, ChangeSummary};
 use crate::judging::{Reflection, Verdict};
 use crate::{Playbook, Point, PointId, Section};
 use serde_json::Value;
@@ -13,24 +13,24 @@ const PRUNED_FROM_HARMFUL: u64 = 3;
 
 /// A playbook after it has learnt.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Learned {
+pub struct Applied {
     /// The playbook.
     pub playbook: Playbook,
     /// What has changed, and what was not done.
-    pub told: Told,
+    pub changes: ChangeSummary,
 }
 
 /// What a playbook is after a session: each point is counted as the reflector tagged it, the curator's operations are carried
 /// out in their order, points that say the same become one, and those that do harm go. An operation that cannot be carried
 /// out is passed over and told.
-pub fn learn(
+pub fn apply(
     playbook: &Playbook,
     reflection: &Reflection,
     operations: &[Value],
     similarity: &dyn Similarity,
     threshold: f64,
-) -> Learned {
-    let mut learning = Applying::to(playbook);
+) -> Applied {
+    let mut learning = Applier::to(playbook);
     for tag in &reflection.tags {
         learning.count(&tag.name, tag.tag);
     }
@@ -39,24 +39,24 @@ pub fn learn(
 }
 
 /// A copy that is being changed.
-struct Applying {
+struct Applier {
     playbook: Playbook,
-    told: Told,
+    changes: ChangeSummary,
 }
 
-impl Applying {
-    fn to(playbook: &Playbook) -> Applying {
-        Applying { playbook: playbook.clone(), told: Told::default() }
+impl Applier {
+    fn to(playbook: &Playbook) -> Applier {
+        Applier { playbook: playbook.clone(), changes: ChangeSummary::default() }
     }
 
     fn count(&mut self, name: &PointId, verdict: Verdict) {
         if !self.playbook.count(name, verdict) {
-            return self.told.skip("tag", format!("there is no point [{name}]"));
+            return self.changes.push_skipped("tag", format!("there is no point [{name}]"));
         }
         let name = name.clone();
         match verdict {
-            Verdict::Helpful => self.told.done.push(Done::Helped { name }),
-            Verdict::Harmful => self.told.done.push(Done::Harmed { name }),
+            Verdict::Helpful => self.changes.applied.push(AppliedChange::Helped { name }),
+            Verdict::Harmful => self.changes.applied.push(AppliedChange::Harmed { name }),
             Verdict::Neutral => {}
         }
     }
@@ -65,12 +65,12 @@ impl Applying {
         for written in operations.iter().take(OPERATIONS_MAX) {
             match Operation::parse(written) {
                 Ok(operation) => self.operation(operation),
-                Err(not) => self.told.skip(&not.what, not.why),
+                Err(not) => self.changes.push_skipped(&not.what, not.why),
             }
         }
         let beyond = operations.len().saturating_sub(OPERATIONS_MAX);
         if beyond > 0 {
-            self.told.skip("operations", format!("{beyond} beyond the first {OPERATIONS_MAX}"));
+            self.changes.push_skipped("operations", format!("{beyond} beyond the first {OPERATIONS_MAX}"));
         }
     }
 
@@ -88,31 +88,31 @@ impl Applying {
     fn add(&mut self, text: &str, section: Option<&str>) {
         if let Some((_, same)) = self.playbook.points().find(|(_, point)| point.text == text) {
             let why = format!("[{}] says the same", same.name);
-            return self.told.skip("ADD", why);
+            return self.changes.push_skipped("ADD", why);
         }
         let (section, unknown_section) = section_of(section, Section::Others);
         let name = self.playbook.next_name(section);
         self.playbook.section_mut(section).push(Point::new(name.clone(), text));
-        self.told.done.push(Done::Added { name, section, text: text.to_owned(), unknown_section });
+        self.changes.applied.push(AppliedChange::Added { name, section, text: text.to_owned(), unknown_section });
     }
 
     fn update(&mut self, name: PointId, text: String) {
         let Some(point) = self.playbook.points_mut().find(|point| point.name == name) else {
-            return self.told.skip("UPDATE", format!("there is no point [{name}]"));
+            return self.changes.push_skipped("UPDATE", format!("there is no point [{name}]"));
         };
         let was = std::mem::replace(&mut point.text, text.clone());
         if was == text {
-            return self.told.skip("UPDATE", format!("[{name}] says that already"));
+            return self.changes.push_skipped("UPDATE", format!("[{name}] says that already"));
         }
-        self.told.done.push(Done::Updated { name, was, text });
+        self.changes.applied.push(AppliedChange::Updated { name, was, text });
     }
 
     fn delete(&mut self, name: PointId, reason: String) {
         match self.take(&name) {
             Some((section, point)) => {
-                self.told.done.push(Done::Deleted { name, section, text: point.text, reason });
+                self.changes.applied.push(AppliedChange::Deleted { name, section, text: point.text, reason });
             }
-            None => self.told.skip("DELETE", format!("there is no point [{name}]")),
+            None => self.changes.push_skipped("DELETE", format!("there is no point [{name}]")),
         }
     }
 
@@ -120,14 +120,14 @@ impl Applying {
         let mut from: Vec<PointId> = Vec::new();
         for source in sources {
             if self.playbook.point(source).is_none() {
-                self.told.skip("MERGE", format!("there is no point [{source}]"));
+                self.changes.push_skipped("MERGE", format!("there is no point [{source}]"));
             } else if !from.contains(source) {
                 // One that is named twice counts once.
                 from.push(source.clone());
             }
         }
         let Some(first) = from.first().filter(|_| from.len() >= 2) else {
-            return self.told.skip("MERGE", "fewer than two of its points are there");
+            return self.changes.push_skipped("MERGE", "fewer than two of its points are there");
         };
         let its_own = self.playbook.section_of(first).unwrap_or(Section::Others);
         let (section, unknown_section) = section_of(section, its_own);
@@ -136,11 +136,11 @@ impl Applying {
         let mut merged = Point::new(name.clone(), text.clone());
         for source in &from {
             if let Some((_, point)) = self.take(source) {
-                take_over(&mut merged, point);
+                absorb(&mut merged, point);
             }
         }
         self.playbook.section_mut(section).push(merged);
-        self.told.done.push(Done::Merged { name, section, text, from, unknown_section });
+        self.changes.applied.push(AppliedChange::Merged { name, section, text, from, unknown_section });
     }
 
     /// Takes a point out. Its number stays in use.
@@ -150,16 +150,16 @@ impl Applying {
         let points = self.playbook.section_mut(section);
         let place = points.iter().position(|point| point.name == *name)?;
         let point = points.remove(place);
-        self.playbook.remember_numbers(&before);
+        self.playbook.reserve_ids(&before);
         Some((section, point))
     }
 
-    fn finished(mut self, similarity: &dyn Similarity, threshold: f64) -> Learned {
+    fn finished(mut self, similarity: &dyn Similarity, threshold: f64) -> Applied {
         let before = self.playbook.clone();
-        self.told.done.extend(join_duplicates(&mut self.playbook, similarity, threshold));
+        self.changes.applied.extend(merge_duplicates(&mut self.playbook, similarity, threshold));
         self.prune();
-        self.playbook.remember_numbers(&before);
-        Learned { playbook: self.playbook, told: self.told }
+        self.playbook.reserve_ids(&before);
+        Applied { playbook: self.playbook, changes: self.changes }
     }
 
     fn prune(&mut self) {
@@ -167,19 +167,19 @@ impl Applying {
             let is_harm =
                 |point: &mut Point| point.harmful >= PRUNED_FROM_HARMFUL && point.harmful > point.helpful;
             for point in self.playbook.section_mut(section).extract_if(.., is_harm) {
-                let Point { name, text, helpful, harmful, others: _ } = point;
-                self.told.done.push(Done::Pruned { name, section, text, helpful, harmful });
+                let Point { name, text, helpful, harmful, unknown_fields: _ } = point;
+                self.changes.applied.push(AppliedChange::Pruned { name, section, text, helpful, harmful });
             }
         }
     }
 }
 
 /// Gives a point the counters of another, and what that has besides.
-pub(super) fn take_over(point: &mut Point, other: Point) {
+pub(super) fn absorb(point: &mut Point, other: Point) {
     point.helpful = point.helpful.saturating_add(other.helpful);
     point.harmful = point.harmful.saturating_add(other.harmful);
-    for (key, value) in other.others {
-        point.others.entry(key).or_insert(value);
+    for (key, value) in other.unknown_fields {
+        point.unknown_fields.entry(key).or_insert(value);
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 impl Playbook {
     /// What a person should see to, each with its place: names that are there twice, points that say nothing, and points
     /// that say the same. What is odd in the file itself is said when it is read.
-    pub fn findings(&self) -> Vec<String> {
+    pub fn lint(&self) -> Vec<String> {
         let mut findings = Vec::new();
         let mut names: HashMap<&PointId, Section> = HashMap::new();
         let mut texts: HashMap<&str, &PointId> = HashMap::new();

@@ -32,7 +32,7 @@ pub fn inject(
     let points: Vec<(Section, &Point)> =
         playbook.points().filter(|(_, point)| !point.text.trim().is_empty()).collect();
     let framed = |text: &str| templates.fill(Template::Playbook, &[("key_points", text)]);
-    let whole = framed(&listed(&points, 0))?;
+    let whole = framed(&render_points(&points, 0))?;
     let fits = |text: &str| max_tokens.is_none_or(|max_tokens| estimated_tokens(text) <= max_tokens);
     if points.is_empty() {
         return Ok(None);
@@ -52,7 +52,7 @@ pub fn inject(
     loop {
         let told: Vec<(Section, &Point)> = Chosen::in_order(&chosen).map(|place| points[place]).collect();
         let left_out = points.len() - told.len();
-        let text = framed(&listed(&told, left_out))?;
+        let text = framed(&render_points(&told, left_out))?;
         if told.is_empty() {
             return Ok(None);
         }
@@ -65,7 +65,7 @@ pub fn inject(
 }
 
 /// Points by section, a line each, and how many there are besides.
-pub(crate) fn listed(points: &[(Section, &Point)], left_out: usize) -> String {
+pub(crate) fn render_points(points: &[(Section, &Point)], left_out: usize) -> String {
     let mut blocks = Vec::new();
     for section in Section::ALL {
         let lines: Vec<String> =

@@ -19,21 +19,21 @@ impl Playbook {
     }
 
     /// Never gives a name again that `earlier` has given.
-    pub(crate) fn remember_numbers(&mut self, earlier: &Playbook) {
+    pub(crate) fn reserve_ids(&mut self, earlier: &Playbook) {
         let gone = Section::ALL.iter().filter_map(|section| {
             let highest = self.highest(*section).max(earlier.highest(*section));
             (highest > self.highest_there(*section)).then(|| (section.slug().to_owned(), highest.into()))
         });
         let gone: Map<String, Value> = gone.collect();
         if gone.is_empty() {
-            self.others.remove(KEY);
+            self.unknown_fields.remove(KEY);
         } else {
-            self.others.insert(KEY.to_owned(), gone.into());
+            self.unknown_fields.insert(KEY.to_owned(), gone.into());
         }
     }
 
     fn highest(&self, section: Section) -> u64 {
-        let kept = self.others.get(KEY).and_then(|kept| kept.get(section.slug())).and_then(Value::as_u64);
+        let kept = self.unknown_fields.get(KEY).and_then(|kept| kept.get(section.slug())).and_then(Value::as_u64);
         self.highest_there(section).max(kept.filter(|number| *number <= NUMBER_MAX).unwrap_or(0))
     }
 

@@ -101,7 +101,7 @@ impl Operation {
     }
 
     /// The word for it.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Operation::Add { .. } => "ADD",
             Operation::Update { .. } => "UPDATE",

@@ -57,7 +57,7 @@ impl Playbook {
         let last_updated = reader.last_updated(whole.remove("last_updated"));
         let sections = whole.remove("sections").filter(|sections| !sections.is_null());
         let flat = whole.remove("key_points").filter(|flat| !flat.is_null());
-        let mut playbook = Playbook { last_updated, version, others: whole, ..Playbook::default() };
+        let mut playbook = Playbook { last_updated, version, unknown_fields: whole, ..Playbook::default() };
         match (sections, flat) {
             (Some(sections), flat) => {
                 reader.sections(&mut playbook, sections)?;
@@ -119,7 +119,7 @@ impl Reader {
             let known = Section::ALL.iter().copied().find(|section| is_title_of(&title, *section));
             let Some(section) = known else {
                 self.odd(&at, "is no section of a playbook; kept, and told to nobody");
-                playbook.other_sections.insert(title, points);
+                playbook.unknown_sections.insert(title, points);
                 continue;
             };
             if title != section.title() {
@@ -160,7 +160,7 @@ impl Reader {
         let harmful = self.counter(at, "harmful", fields.remove("harmful"));
         let is_named = name.as_ref().is_some_and(|name| !name.trim().is_empty());
         let name = PointId::from(name.unwrap_or_default());
-        Ok((Point { name, text, helpful, harmful, others: fields }, is_named))
+        Ok((Point { name, text, helpful, harmful, unknown_fields: fields }, is_named))
     }
 
     fn text(&mut self, at: &str, field: &str, value: Option<Value>) -> Option<String> {

@@ -19,13 +19,13 @@ const OFTEN_WEIGHT: f64 = 0.1;
 /// One of the chosen points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
-    place: usize,
+    index: usize,
 }
 
 impl Chosen {
     /// The places of what was chosen, as they were given.
     pub(super) fn in_order(chosen: &[Chosen]) -> impl Iterator<Item = usize> {
-        chosen.iter().map(|chosen| chosen.place).collect::<BTreeSet<usize>>().into_iter()
+        chosen.iter().map(|chosen| chosen.index).collect::<BTreeSet<usize>>().into_iter()
     }
 }
 
@@ -45,12 +45,12 @@ pub(super) fn choose(
         for place in places {
             let (section, point) = points[place];
             let begins = if headings.contains(&section) { 0 } else { heading(section) };
-            let is_chosen = chosen.iter().any(|chosen| chosen.place == place);
+            let is_chosen = chosen.iter().any(|chosen| chosen.index == place);
             // A long one that does not fit keeps no short one out.
             if !is_chosen && used + begins + cost(point) <= room {
                 used += begins + cost(point);
                 headings.insert(section);
-                chosen.push(Chosen { place });
+                chosen.push(Chosen { index: place });
             }
         }
     };

@@ -4,11 +4,11 @@
 mod wording;
 mod words;
 
-pub use wording::Wording;
+pub use wording::WordOverlap;
 pub(super) use words::terms;
 
-use super::Done;
-use super::apply::take_over;
+use super::AppliedChange;
+use super::apply::absorb;
 use crate::{Playbook, Point, Section};
 
 /// How alike two texts must be to be one, unless the user says otherwise.
@@ -51,11 +51,11 @@ pub fn threshold(asked: Option<&str>) -> (f64, Option<String>) {
 
 /// Joins points that say the same, in whatever sections they are: the first in order stays as it is, with the counters of
 /// all. What is alike to one of a group belongs to it.
-pub(super) fn join_duplicates(
+pub(super) fn merge_duplicates(
     playbook: &mut Playbook,
     similarity: &dyn Similarity,
     threshold: f64,
-) -> Vec<Done> {
+) -> Vec<AppliedChange> {
     let firsts = firsts(playbook, similarity, threshold);
     let mut joined = Vec::new();
     let mut place = 0;
@@ -74,8 +74,8 @@ pub(super) fn join_duplicates(
         let before = firsts.iter().enumerate().take(first).filter(|(place, first)| **first < *place).count();
         if let Some(stays) = playbook.points_mut().nth(first - before) {
             let (from, text) = (point.name.clone(), point.text.clone());
-            joined.push(Done::Joined { name: stays.name.clone(), from, text });
-            take_over(stays, point);
+            joined.push(AppliedChange::Joined { name: stays.name.clone(), from, text });
+            absorb(stays, point);
         }
     }
     joined

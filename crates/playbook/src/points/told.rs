@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 /// What came of changing a playbook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Told {
+pub struct ChangeSummary {
     /// What was done, in its order.
-    pub done: Vec<Done>,
+    pub applied: Vec<AppliedChange>,
     /// What was asked for and not done.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedChange>,
 }
 
 /// One thing that was done to a playbook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "did", rename_all = "snake_case")]
-pub enum Done {
+pub enum AppliedChange {
     /// A point helped once more.
     Helped {
         /// The point.
@@ -112,28 +112,28 @@ pub enum Done {
 /// One thing that was asked for and not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Skipped {
+pub struct SkippedChange {
     /// What was asked for: `ADD`, `tag`.
     pub what: String,
     /// Why it was not done.
     pub why: String,
 }
 
-impl Told {
+impl ChangeSummary {
     /// What was done, counted: `2 new, 1 changed, 3 gone, 3 rated, 1 not done`. Of several points that became one, that is new and
     /// they are gone.
-    pub fn counted(&self) -> String {
+    pub fn summary_line(&self) -> String {
         let (mut new, mut changed, mut gone, mut rated) = (0, 0, 0, 0);
-        for done in &self.done {
+        for done in &self.applied {
             match done {
-                Done::Added { .. } => new += 1,
-                Done::Merged { from, .. } => {
+                AppliedChange::Added { .. } => new += 1,
+                AppliedChange::Merged { from, .. } => {
                     new += 1;
                     gone += from.len();
                 }
-                Done::Updated { .. } | Done::Changed { .. } => changed += 1,
-                Done::Deleted { .. } | Done::Joined { .. } | Done::Pruned { .. } => gone += 1,
-                Done::Helped { .. } | Done::Harmed { .. } => rated += 1,
+                AppliedChange::Updated { .. } | AppliedChange::Changed { .. } => changed += 1,
+                AppliedChange::Deleted { .. } | AppliedChange::Joined { .. } | AppliedChange::Pruned { .. } => gone += 1,
+                AppliedChange::Helped { .. } | AppliedChange::Harmed { .. } => rated += 1,
             }
         }
         let not_done = self.skipped.len();
@@ -146,34 +146,34 @@ impl Told {
     }
 
     /// Notes what was not done.
-    pub(super) fn skip(&mut self, what: &str, why: impl Into<String>) {
-        self.skipped.push(Skipped { what: what.to_owned(), why: why.into() });
+    pub(super) fn push_skipped(&mut self, what: &str, why: impl Into<String>) {
+        self.skipped.push(SkippedChange { what: what.to_owned(), why: why.into() });
     }
 }
 
-impl Told {
+impl ChangeSummary {
     /// What is different in another state of a playbook.
-    pub(crate) fn between(before: &Playbook, after: &Playbook) -> Told {
+    pub(crate) fn diff(before: &Playbook, after: &Playbook) -> ChangeSummary {
         let mut done = Vec::new();
         for (section, point) in after.points() {
             let Point { name, text, helpful, harmful, .. } = point;
             let (name, text) = (name.clone(), text.clone());
             let Some(was) = before.point(&name) else {
-                done.push(Done::Added { name, section, text, unknown_section: None });
+                done.push(AppliedChange::Added { name, section, text, unknown_section: None });
                 continue;
             };
             if was.text != text {
-                done.push(Done::Updated { name: name.clone(), was: was.text.clone(), text });
+                done.push(AppliedChange::Updated { name: name.clone(), was: was.text.clone(), text });
             }
             let is_moved = before.section_of(&name) != Some(section);
             if (was.helpful, was.harmful) != (*helpful, *harmful) || is_moved {
-                done.push(Done::Changed { name, section, helpful: *helpful, harmful: *harmful });
+                done.push(AppliedChange::Changed { name, section, helpful: *helpful, harmful: *harmful });
             }
         }
         for (section, point) in before.points().filter(|(_, point)| after.point(&point.name).is_none()) {
             let (name, text) = (point.name.clone(), point.text.clone());
-            done.push(Done::Deleted { name, section, text, reason: String::new() });
+            done.push(AppliedChange::Deleted { name, section, text, reason: String::new() });
         }
-        Told { done, skipped: Vec::new() }
+        ChangeSummary { applied: done, skipped: Vec::new() }
     }
 }

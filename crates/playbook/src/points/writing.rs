@@ -22,7 +22,7 @@ impl Serialize for Playbook {
         }
         map.serialize_entry("last_updated", &self.last_updated)?;
         map.serialize_entry("sections", &Sections(self))?;
-        for (key, value) in &self.others {
+        for (key, value) in &self.unknown_fields {
             map.serialize_entry(key, value)?;
         }
         map.end()
@@ -38,7 +38,7 @@ impl Serialize for Sections<'_> {
         for section in Section::ALL {
             map.serialize_entry(section.title(), playbook.section(*section))?;
         }
-        for (title, points) in &playbook.other_sections {
+        for (title, points) in &playbook.unknown_sections {
             map.serialize_entry(title, points)?;
         }
         map.end()

@@ -2,45 +2,45 @@
 //! again gets the answer that there was. A question shows the playbook: if that has changed in between, it is another one.
 
 use super::Worker;
-use super::crash::{Point, pass};
+use super::crash::{Failpoint, pass};
 use super::transcript::hash_of;
 use crate::diagnostics::{self, Diagnostics};
 use crate::judge::Clock;
-use crate::judging::Question;
-use crate::learning::{Asked, Item, JudgeKind, Learning};
+use crate::judging::JudgeQuestion;
+use crate::learning::{JudgeRequest, Item, JudgeKind, LearningDb};
 use crate::{Judge, JudgeError, Reply};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub(super) struct Counted<'a> {
+pub(super) struct RecordedJudge<'a> {
     judge: &'a dyn Judge,
     kind: JudgeKind,
     clock: &'a dyn Clock,
     item: &'a Item,
     slice: i64,
-    what: Question,
-    kept: Mutex<Kept>,
+    what: JudgeQuestion,
+    kept: Mutex<AnswerCache>,
 }
 
-struct Kept {
-    learning: Learning,
+struct AnswerCache {
+    learning: LearningDb,
     /// How often each question was asked: the same one is asked again where its answer was of no use.
     asked: BTreeMap<i64, usize>,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> RecordedJudge<'a> {
     pub(super) fn new(
         worker: &'a Worker<'_>,
-        (learning, item): (Learning, &'a Item),
-        (slice, what): (i64, Question),
-    ) -> Counted<'a> {
-        let kept = Mutex::new(Kept { learning, asked: BTreeMap::new() });
-        Counted { judge: worker.judge, kind: worker.kind, clock: worker.clock, item, slice, what, kept }
+        (learning, item): (LearningDb, &'a Item),
+        (slice, what): (i64, JudgeQuestion),
+    ) -> RecordedJudge<'a> {
+        let kept = Mutex::new(AnswerCache { learning, asked: BTreeMap::new() });
+        RecordedJudge { judge: worker.judge, kind: worker.kind, clock: worker.clock, item, slice, what, kept }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, AnswerCache> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -61,20 +61,20 @@ impl<'a> Counted<'a> {
 }
 
 #[async_trait]
-impl Judge for Counted<'_> {
+impl Judge for RecordedJudge<'_> {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
         let hash = hash_of(prompt);
         if let Some(reply) = self.known(hash) {
             return Ok(reply);
         }
-        pass(Point::Asking);
-        let (diagnostics, of) = (self.diagnostics(), diagnostics::Asked::of(self.what));
-        let came = self.judge.ask_before(prompt, &diagnostics.witness(of)).await;
+        pass(Failpoint::Asking);
+        let (diagnostics, of) = (self.diagnostics(), diagnostics::Asked::new(self.what));
+        let came = self.judge.ask_observed(prompt, &diagnostics.request_observer(of)).await;
         if let Ok(reply) = &came {
             diagnostics.answered(self.clock.now().at, of, of.answer, prompt, &reply.text);
         }
         let kept = self.kept();
-        let asked = Asked {
+        let asked = JudgeRequest {
             at: self.clock.now().at,
             project: &self.item.queued.project,
             slice: Some(self.slice),
@@ -88,7 +88,7 @@ impl Judge for Counted<'_> {
         let _ = kept.learning.asked(&asked);
         if came.is_ok() {
             let _ = kept.learning.answered(self.kind, &self.item.queued.destination);
-            pass(Point::Answered);
+            pass(Failpoint::Answered);
         }
         came
     }

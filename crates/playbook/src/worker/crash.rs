@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 /// A point in a worker's life, by what was done last.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Point {
+pub(super) enum Failpoint {
     /// A slice is begun.
     Begun,
     /// A question is about to be asked.

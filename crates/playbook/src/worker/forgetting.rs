@@ -1,8 +1,8 @@
 //! What nobody needs any more, and who removes it: each worker that leaves. Nothing by which something is known to be learnt
 //! is among it.
 
-use crate::hooks::forget_told;
-use crate::learning::{Learning, LearningError};
+use crate::hooks::prune_markers;
+use crate::learning::{LearningDb, LearningError};
 use longhaul_core::{Moment, Span};
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
@@ -13,11 +13,11 @@ const DONE_KEPT: Span = Span::from_hours(30 * 24);
 const UNQUEUED_KEPT: Span = Span::from_hours(1);
 
 /// Forgets all of it.
-pub(super) fn forget(learning: &mut Learning, now: Moment) -> Result<(), LearningError> {
-    forget_told(learning.place(), now);
+pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), LearningError> {
+    prune_markers(learning.place(), now);
     learning.forget_done(Moment(now.0.saturating_sub(DONE_KEPT.0)))?;
     // What cannot be read or removed takes some room, no more.
-    for entry in fs::read_dir(learning.place().kept()).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(learning.place().retained()).into_iter().flatten().flatten() {
         let modified = entry.metadata().and_then(|found| found.modified()).ok();
         let age = modified
             .and_then(|modified| (UNIX_EPOCH + Duration::from_millis(now.0)).duration_since(modified).ok());
@@ -32,9 +32,9 @@ pub(super) fn forget(learning: &mut Learning, now: Moment) -> Result<(), Learnin
 
 #[cfg(test)]
 mod tests {
-    use super::forget;
-    use crate::learning::{Event, JudgeKind, Queued};
-    use crate::{Learning, LearningPlace, keep};
+    use super::prune;
+    use crate::learning::{QueuedEvent, JudgeKind, Queued};
+    use crate::{LearningDb, LearningPaths, keep};
     use longhaul_core::{Moment, Span};
     use std::os::unix::fs::symlink;
     use std::time::{SystemTime, UNIX_EPOCH};
@@ -42,8 +42,8 @@ mod tests {
     #[test]
     fn a_kept_transcript_goes_when_nobody_wants_it_any_more() {
         let home = tempfile::tempdir().expect("a temporary directory");
-        let place = LearningPlace::in_home(home.path());
-        let mut learning = Learning::open(&place).expect("a database");
+        let place = LearningPaths::in_home(home.path());
+        let mut learning = LearningDb::open(&place).expect("a database");
         let links = tempfile::tempdir().expect("a temporary directory");
         let link = links.path().join("home");
         symlink(home.path(), &link).expect("a link");
@@ -52,7 +52,7 @@ mod tests {
             project: home.path().to_owned(),
             session: None,
             transcript: link.join(path.strip_prefix(home.path()).expect("it is within")),
-            event: Event::Asked,
+            event: QueuedEvent::Manual,
             reason: None,
             judge: JudgeKind::Api,
             destination: "https://api.example".to_owned(),
@@ -61,15 +61,15 @@ mod tests {
         let now = Moment(u64::try_from(now).expect("it is before the end of time"));
         let later = now + Span::from_hours(2);
         // It is about to be queued.
-        forget(&mut learning, now).expect("it can be read");
+        prune(&mut learning, now).expect("it can be read");
         assert!(path.exists());
         learning.enqueue(now, &queued).expect("it is queued");
-        forget(&mut learning, later).expect("it can be read");
+        prune(&mut learning, later).expect("it can be read");
         assert!(path.exists(), "it is still to be learnt from");
         let done =
             |db: &rusqlite::Connection| db.execute("UPDATE queue SET state = 'done', ended_at = 1", []);
         learning.known(done).expect("it is done");
-        forget(&mut learning, later).expect("it can be read");
+        prune(&mut learning, later).expect("it can be read");
         assert!(!path.exists());
     }
 }

@@ -1,12 +1,12 @@
 //! The steps of a worker as they are: the reflector, the curator, and the playbook of the item's project.
 
-use super::steps::{StepError, Steps, Subject};
+use super::steps::{StepError, WorkerSteps, StepInput};
 use crate::file::{Changed, Outcome};
-use crate::judge::Then;
-use crate::judging::{self, JudgingError, Reflected, Reflection, Slice, Templates};
-use crate::learning::Cause;
+use crate::judge::RetryAdvice;
+use crate::judging::{self, JudgingError, ReflectionResult, Reflection, Excerpt, Templates};
+use crate::learning::RevisionCause;
 use crate::points::{self, Similarity};
-use crate::{FileError, Judge, JudgeError, Learning, LearningPlace, Playbook, PlaybookFile};
+use crate::{FileError, Judge, JudgeError, LearningDb, LearningPaths, Playbook, PlaybookFile};
 use async_trait::async_trait;
 use longhaul_core::Fault;
 use serde_json::Value;
@@ -14,9 +14,9 @@ use std::fs;
 use std::io::ErrorKind;
 
 /// What is asked, and what is made of the answers.
-pub struct Lessons {
+pub struct LearnSteps {
     /// Where states of playbooks are kept.
-    pub place: LearningPlace,
+    pub place: LearningPaths,
     /// What the judges are told.
     pub templates: Templates,
     /// By what two points are known to say the same.
@@ -26,9 +26,9 @@ pub struct Lessons {
 }
 
 #[async_trait]
-impl Steps for Lessons {
-    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflected, StepError> {
-        let slice = Slice::of(subject.bytes, |row| subject.is_judged(row));
+impl WorkerSteps for LearnSteps {
+    async fn reflect(&self, subject: &StepInput<'_>, judge: &dyn Judge) -> Result<ReflectionResult, StepError> {
+        let slice = Excerpt::new(subject.bytes, |row| subject.is_judged(row));
         let slice = slice.map_err(|error| {
             let path = subject.item.queued.transcript.display();
             StepError::Never(format!("read {path}: {error}; {}", error.hint()))
@@ -42,7 +42,7 @@ impl Steps for Lessons {
 
     async fn curate(
         &self,
-        subject: &Subject<'_>,
+        subject: &StepInput<'_>,
         reflection: &Reflection,
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError> {
@@ -53,27 +53,27 @@ impl Steps for Lessons {
 
     fn learn(
         &self,
-        learning: &mut Learning,
-        subject: &Subject<'_>,
+        learning: &mut LearningDb,
+        subject: &StepInput<'_>,
         reflection: &Reflection,
         operations: &[Value],
     ) -> Result<String, StepError> {
         let file = file(subject)?;
-        let changed = file.change(learning, &Cause::Slice(subject.slice), subject.at, |playbook| {
-            points::learn(playbook, reflection, operations, &*self.similarity, self.threshold)
+        let changed = file.change(learning, &RevisionCause::SliceRow(subject.slice), subject.at, |playbook| {
+            points::apply(playbook, reflection, operations, &*self.similarity, self.threshold)
         });
         changed.map(|changed| said(&changed)).map_err(|error| of_file(&error))
     }
 }
 
-impl Lessons {
+impl LearnSteps {
     /// The playbook as the judges see it. Of a damaged one it is what the next change goes on from.
-    fn playbook(&self, subject: &Subject<'_>) -> Result<Playbook, StepError> {
+    fn playbook(&self, subject: &StepInput<'_>) -> Result<Playbook, StepError> {
         let file = file(subject)?;
         match file.read() {
             Ok(found) => Ok(found.playbook),
             Err(FileError::Damaged { .. }) => {
-                let last = Learning::open(&self.place)
+                let last = LearningDb::open(&self.place)
                     .and_then(|learning| learning.last_saves(&file.project()))
                     .map_err(|error| StepError::Later(format!("{error}; {}", error.hint())))?;
                 let text = last.0.and_then(|save| save.content);
@@ -86,7 +86,7 @@ impl Lessons {
 
 /// Where the playbook is. A project that is gone has no place for one, and will hardly come back: that is known before
 /// anything is asked.
-fn file(subject: &Subject<'_>) -> Result<PlaybookFile, StepError> {
+fn file(subject: &StepInput<'_>) -> Result<PlaybookFile, StepError> {
     let project = &subject.item.queued.project;
     let is_gone = match fs::metadata(project) {
         Ok(found) => !found.is_dir(),
@@ -108,11 +108,11 @@ fn of_judging(error: JudgingError) -> StepError {
         JudgingError::Judge(error) => StepError::Judge(error),
         // The same templates are for everything that is queued.
         JudgingError::Template(_) => {
-            let (fault, then) = (Fault::BadRequest, Then::Person);
-            StepError::Judge(JudgeError { fault, then, said: with_hint(&error), requests: 0 })
+            let (fault, then) = (Fault::BadRequest, RetryAdvice::NeedsPerson);
+            StepError::Judge(JudgeError { fault, retry: then, message: with_hint(&error), requests: 0 })
         }
         // Of one transcript, and of one project's playbook.
-        JudgingError::Unusable { .. } | JudgingError::NoRoom { .. } => StepError::Never(with_hint(&error)),
+        JudgingError::UnusableAnswer { .. } | JudgingError::NoRoom { .. } => StepError::Never(with_hint(&error)),
     }
 }
 
@@ -123,9 +123,9 @@ fn of_file(error: &FileError) -> StepError {
 
 /// What came of it, in a few words.
 fn said(changed: &Changed) -> String {
-    let Changed { outcome, told, set_aside, noticed, .. } = changed;
+    let Changed { outcome, changes: told, set_aside, noticed, .. } = changed;
     let mut said = match outcome {
-        Outcome::Saved | Outcome::Already => told.counted(),
+        Outcome::Saved | Outcome::Already => told.summary_line(),
         Outcome::Unchanged => "nothing that the playbook did not say".to_owned(),
     };
     if let Some(path) = set_aside {
@@ -140,8 +140,8 @@ fn said(changed: &Changed) -> String {
 #[cfg(test)]
 mod tests {
     use super::file;
-    use crate::learning::{Event, Item, JudgeKind, Queued};
-    use crate::worker::{StepError, Subject};
+    use crate::learning::{QueuedEvent, Item, JudgeKind, Queued};
+    use crate::worker::{StepError, StepInput};
     use longhaul_core::Moment;
     use std::collections::BTreeSet;
     use std::fs;
@@ -155,14 +155,14 @@ mod tests {
                 project: dir.path().join(name),
                 session: None,
                 transcript: dir.path().join("one"),
-                event: Event::SessionEnd,
+                event: QueuedEvent::SessionEnd,
                 reason: None,
                 judge: JudgeKind::Api,
                 destination: "http://api".to_owned(),
             };
             let item = Item { id: 1, queued, tries: 0 };
             let judged = BTreeSet::new();
-            let subject = Subject { item: &item, slice: 1, bytes: b"", at: Moment(0), judged: &judged };
+            let subject = StepInput { item: &item, slice: 1, bytes: b"", at: Moment(0), judged: &judged };
             match file(&subject) {
                 Ok(file) => assert!(is_there && file.path().starts_with(dir.path()), "{name}"),
                 Err(error) => assert!(!is_there && matches!(error, StepError::Never(_)), "{name}: {error:?}"),

@@ -1,6 +1,6 @@
 //! One worker at a time for each judge: a lock that the system lets go of when its holder dies.
 
-use crate::LearningPlace;
+use crate::LearningPaths;
 use crate::judge::Clock;
 use crate::learning::{JudgeKind, LearningError};
 use longhaul_core::Span;
@@ -25,7 +25,7 @@ impl WorkerLock {
     /// # Errors
     /// [`LearningError::Refused`].
     pub async fn take(
-        place: &LearningPlace,
+        place: &LearningPaths,
         destination: &str,
         judge: JudgeKind,
         clock: &dyn Clock,
@@ -50,7 +50,7 @@ impl WorkerLock {
     }
 
     /// Whether any worker is at work here.
-    pub fn is_any_held(place: &LearningPlace) -> bool {
+    pub fn is_any_held(place: &LearningPaths) -> bool {
         let entries = fs::read_dir(place.dir()).into_iter().flatten().flatten();
         let locks = entries.map(|entry| entry.path()).filter(|path| is_lock(path));
         locks.filter_map(|path| File::open(path).ok()).any(|file| {

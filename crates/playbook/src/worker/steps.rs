@@ -1,7 +1,7 @@
 //! What a worker has others do: ask, and change the playbook.
 
-use crate::judging::{Reflected, Reflection};
-use crate::learning::{Item, Learning};
+use crate::judging::{ReflectionResult, Reflection};
+use crate::learning::{Item, LearningDb};
 use crate::worker::transcript::hash_of;
 use crate::{Judge, JudgeError};
 use async_trait::async_trait;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 /// A slice in a worker's hands.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct StepInput<'a> {
     /// What was queued.
     pub item: &'a Item,
     /// The slice's number.
@@ -23,7 +23,7 @@ pub struct Subject<'a> {
     pub(super) judged: &'a BTreeSet<i64>,
 }
 
-impl Subject<'_> {
+impl StepInput<'_> {
     /// Whether the row of this id was judged before, in this transcript or in another one.
     pub fn is_judged(&self, row: &str) -> bool {
         self.judged.contains(&hash_of(row))
@@ -32,14 +32,14 @@ impl Subject<'_> {
 
 /// The steps from a slice to a playbook that knows it. Each answer is on disk before the next step is made.
 #[async_trait]
-pub trait Steps: Send + Sync {
+pub trait WorkerSteps: Send + Sync {
     /// Asks what helped.
-    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflected, StepError>;
+    async fn reflect(&self, subject: &StepInput<'_>, judge: &dyn Judge) -> Result<ReflectionResult, StepError>;
 
     /// Asks what the playbook should say.
     async fn curate(
         &self,
-        subject: &Subject<'_>,
+        subject: &StepInput<'_>,
         reflection: &Reflection,
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError>;
@@ -50,8 +50,8 @@ pub trait Steps: Send + Sync {
     /// [`StepError`].
     fn learn(
         &self,
-        learning: &mut Learning,
-        subject: &Subject<'_>,
+        learning: &mut LearningDb,
+        subject: &StepInput<'_>,
         reflection: &Reflection,
         operations: &[Value],
     ) -> Result<String, StepError>;

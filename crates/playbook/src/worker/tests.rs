@@ -1,7 +1,7 @@
 use super::*;
 use crate::judge::Clock;
-use crate::judging::{Reflected, Reflection};
-use crate::learning::{Event, Queued};
+use crate::judging::{ReflectionResult, Reflection};
+use crate::learning::{QueuedEvent, Queued};
 use crate::{JudgeError, Reply};
 use async_trait::async_trait;
 use expect_test::{Expect, expect};
@@ -19,7 +19,7 @@ const BEGAN: Moment = Moment(1_000_000);
 /// A home, a judge whose answers are written down beforehand, and time that passes when somebody waits.
 struct Stage {
     dir: TempDir,
-    place: LearningPlace,
+    place: LearningPaths,
     now: Mutex<Moment>,
     /// What happens while somebody waits, and when.
     later: Mutex<VecDeque<(Moment, Queued)>>,
@@ -67,8 +67,8 @@ impl Judge for Stage {
 }
 
 #[async_trait]
-impl Steps for Stage {
-    async fn reflect(&self, subject: &Subject<'_>, judge: &dyn Judge) -> Result<Reflected, StepError> {
+impl WorkerSteps for Stage {
+    async fn reflect(&self, subject: &StepInput<'_>, judge: &dyn Judge) -> Result<ReflectionResult, StepError> {
         let text = String::from_utf8_lossy(subject.bytes);
         let fresh = text.lines().filter(|line| {
             let row: Value = serde_json::from_str(line).unwrap_or_default();
@@ -77,12 +77,12 @@ impl Steps for Stage {
         let fresh: Vec<&str> = fresh.collect();
         let reply = judge.ask(&format!("reflect on {}", fresh.join(" "))).await.map_err(StepError::Judge)?;
         let reflection = Reflection { analysis: reply.text, tags: Vec::new() };
-        Ok(Reflected { reflection, notes: Vec::new() })
+        Ok(ReflectionResult { reflection, notes: Vec::new() })
     }
 
     async fn curate(
         &self,
-        _subject: &Subject<'_>,
+        _subject: &StepInput<'_>,
         reflection: &Reflection,
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError> {
@@ -93,8 +93,8 @@ impl Steps for Stage {
 
     fn learn(
         &self,
-        _learning: &mut Learning,
-        subject: &Subject<'_>,
+        _learning: &mut LearningDb,
+        subject: &StepInput<'_>,
         reflection: &Reflection,
         operations: &[Value],
     ) -> Result<String, StepError> {
@@ -110,7 +110,7 @@ impl Stage {
     fn new() -> Stage {
         let dir = tempfile::tempdir().expect("a temporary directory");
         Stage {
-            place: LearningPlace::in_home(dir.path()),
+            place: LearningPaths::in_home(dir.path()),
             dir,
             now: Mutex::new(BEGAN),
             later: Mutex::default(),
@@ -138,7 +138,7 @@ impl Stage {
             project: "/home/demo/shop".into(),
             session: None,
             transcript: self.dir.path().join(name),
-            event: Event::SessionEnd,
+            event: QueuedEvent::SessionEnd,
             reason: None,
             judge: JudgeKind::Api,
             destination: API.to_owned(),
@@ -146,7 +146,7 @@ impl Stage {
     }
 
     fn enqueue(&self, queued: &Queued) {
-        let learning = Learning::open(&self.place).expect("a database");
+        let learning = LearningDb::open(&self.place).expect("a database");
         learning.enqueue(self.now().at, queued).expect("it is queued");
     }
 
@@ -155,37 +155,37 @@ impl Stage {
         self.enqueue(&self.queued(name));
     }
 
-    fn work(&self, stays: bool) -> Worked {
+    fn work(&self, stays: bool) -> WorkerReport {
         self.try_to_work(None, stays).expect("it works")
     }
 
-    fn work_on(&self, only: Option<&Path>, stays: bool) -> Worked {
+    fn work_on(&self, only: Option<&Path>, stays: bool) -> WorkerReport {
         self.try_to_work(only, stays).expect("it works")
     }
 
-    fn try_to_work(&self, only: Option<&Path>, stays: bool) -> Result<Worked, LearningError> {
-        let told = |happening: Happening<'_>| {
+    fn try_to_work(&self, only: Option<&Path>, stays: bool) -> Result<WorkerReport, LearningError> {
+        let told = |happening: WorkerEvent<'_>| {
             let name = |item: &Item| {
                 item.queued.transcript.file_name().expect("a name").to_string_lossy().into_owned()
             };
             let after = self.now().at.since(BEGAN);
             self.happened.lock().expect("one thread").push(match happening {
-                Happening::Began(item, slice) => {
+                WorkerEvent::Began(item, slice) => {
                     format!("{after} {} begins at byte {}", name(item), slice.part.begins)
                 }
-                Happening::Reflected(item) => format!("{after} {} reflected", name(item)),
-                Happening::Curated(item) => format!("{after} {} curated", name(item)),
-                Happening::Learnt(item, what) => format!("{after} {} learnt: {what}", name(item)),
-                Happening::Empty(item, why) => format!("{after} {} empty: {why}", name(item)),
-                Happening::Failed(item, why) => {
+                WorkerEvent::Reflected(item) => format!("{after} {} reflected", name(item)),
+                WorkerEvent::Curated(item) => format!("{after} {} curated", name(item)),
+                WorkerEvent::Learned(item, what) => format!("{after} {} learnt: {what}", name(item)),
+                WorkerEvent::Empty(item, why) => format!("{after} {} empty: {why}", name(item)),
+                WorkerEvent::Failed(item, why) => {
                     let why = why.replace(&self.dir.path().display().to_string(), "DIR");
                     format!("{after} {} failed: {why}", name(item))
                 }
-                Happening::Waits(item, until, why) => {
+                WorkerEvent::Waits(item, until, why) => {
                     format!("{after} {} waits {}: {why}", name(item), until.since(self.now().at))
                 }
-                Happening::NeedsPerson { why, is_news } => format!("{after} person, news {is_news}: {why}"),
-                Happening::SetAside(path) => {
+                WorkerEvent::NeedsPerson { why, is_news } => format!("{after} person, news {is_news}: {why}"),
+                WorkerEvent::SetAside(path) => {
                     format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
                 }
             });
@@ -198,8 +198,8 @@ impl Stage {
             only,
             steps: self,
             clock: self,
-            stays,
-            told: &told,
+            linger: stays,
+            on_event: &told,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(worker.work())
@@ -221,18 +221,18 @@ impl Stage {
     }
 
     fn changes(&self, sql: &str) {
-        let learning = Learning::open(&self.place).expect("a database");
+        let learning = LearningDb::open(&self.place).expect("a database");
         learning.known(|db| db.execute(sql, [])).expect("it is changed");
     }
 
     fn asks<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
-        let learning = Learning::open(&self.place).expect("a database");
+        let learning = LearningDb::open(&self.place).expect("a database");
         learning.known(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
     }
 }
 
-fn down(then: Then) -> JudgeError {
-    JudgeError { fault: Fault::Overloaded, then, said: "the API is overloaded".to_owned(), requests: 3 }
+fn down(then: RetryAdvice) -> JudgeError {
+    JudgeError { fault: Fault::Overloaded, retry: then, message: "the API is overloaded".to_owned(), requests: 3 }
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
     // The same session said twice that there is something.
     stage.enqueue(&stage.queued("one"));
     let worked = stage.work(true);
-    assert_eq!(worked, Worked { learnt: 2, empty: 1, ..Worked::default() });
+    assert_eq!(worked, WorkerReport { learned: 2, empty: 1, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
         0s one reflected
@@ -256,7 +256,7 @@ fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
         0s one empty: nothing was new in it
     "#]]);
     assert_eq!(stage.prompts().len(), 4);
-    assert_eq!(stage.work(true), Worked::default());
+    assert_eq!(stage.work(true), WorkerReport::default());
     assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'done'"), 3);
     assert_eq!(stage.asks::<i64>("SELECT sum(cost) FROM asked"), 28);
     // What tells of a session goes when it is learnt.
@@ -298,9 +298,9 @@ fn a_worker_of_one_transcript_leaves_the_others() {
         stage.queue(name, &[name]);
     }
     let worked = stage.work_on(Some(&stage.dir.path().join("two")), false);
-    assert_eq!(worked, Worked { learnt: 1, ..Worked::default() });
+    assert_eq!(worked, WorkerReport { learned: 1, ..WorkerReport::default() });
     assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'waiting'"), 2);
-    assert_eq!(stage.work(false), Worked { learnt: 2, ..Worked::default() });
+    assert_eq!(stage.work(false), WorkerReport { learned: 2, ..WorkerReport::default() });
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn rows_that_were_judged_elsewhere_are_left_out() {
     stage.queue("fork", &["a", "b", "c"]);
     stage.queue("copy", &["b", "a"]);
     let worked = stage.work(false);
-    assert_eq!((worked.learnt, worked.empty), (2, 1));
+    assert_eq!((worked.learned, worked.empty), (2, 1));
     let prompts = stage.prompts();
     assert_eq!(prompts[2], r#"reflect on {"uuid":"c"}"#);
     assert_eq!(prompts.len(), 4);
@@ -346,14 +346,14 @@ fn a_transcript_that_was_replaced_is_judged_by_its_rows() {
 #[test]
 fn an_api_that_is_down_is_asked_again_by_the_schedule_of_runs() {
     let stage = Stage::new().answering([
-        Err(down(Then::Later(None))),
-        Err(down(Then::Later(Some(BEGAN + Span::from_secs(30))))),
-        Err(down(Then::Later(None))),
+        Err(down(RetryAdvice::Later(None))),
+        Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_secs(30))))),
+        Err(down(RetryAdvice::Later(None))),
     ]);
     stage.queue("one", &["a"]);
     stage.queue("two", &["b"]);
     let worked = stage.work(true);
-    assert_eq!(worked, Worked { learnt: 2, ..Worked::default() });
+    assert_eq!(worked, WorkerReport { learned: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
         0s one waits 1.2s: the API is overloaded
@@ -376,24 +376,24 @@ fn an_api_that_is_down_is_asked_again_by_the_schedule_of_runs() {
 
 #[test]
 fn who_does_not_stay_says_when_to_come_back() {
-    let stage = Stage::new().answering([Err(down(Then::Later(None)))]);
+    let stage = Stage::new().answering([Err(down(RetryAdvice::Later(None)))]);
     stage.queue("one", &["a"]);
     let drawn = Preset::Default.policy().backoff.delay(0, None, u64::MAX);
     let until = BEGAN + drawn;
-    assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
-    assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
+    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
+    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
     assert_eq!(stage.prompts().len(), 1);
     // A person may know better.
-    let mut learning = Learning::open(&stage.place).expect("a database");
-    learning.wait_no_longer(JudgeKind::Api, "http://other").expect("none");
-    assert_eq!(stage.work(false), Worked { waits: Some(until), ..Worked::default() });
-    learning.wait_no_longer(JudgeKind::Api, API).expect("one");
-    assert_eq!(stage.work(false), Worked { learnt: 1, ..Worked::default() });
+    let mut learning = LearningDb::open(&stage.place).expect("a database");
+    learning.make_due(JudgeKind::Api, "http://other").expect("none");
+    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
+    learning.make_due(JudgeKind::Api, API).expect("one");
+    assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
 }
 
 #[test]
 fn no_api_silences_its_queue_for_longer_than_a_day() {
-    let stage = Stage::new().answering([Err(down(Then::Later(Some(BEGAN + Span::from_hours(24 * 365)))))]);
+    let stage = Stage::new().answering([Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_hours(24 * 365)))))]);
     stage.queue("one", &["a"]);
     let waits = stage.work(false).waits.expect("it waits").since(BEGAN);
     assert!(waits >= HINT_MAX && waits < HINT_MAX + Span::from_mins(10), "{waits}");
@@ -403,7 +403,7 @@ fn no_api_silences_its_queue_for_longer_than_a_day() {
 fn it_stays_for_an_hour_and_the_queue_stays_longer() {
     // However often it is tried in that hour.
     for until in [Some(Moment(u64::MAX / 4)), None] {
-        let forever = std::iter::repeat_with(|| Err(down(Then::Later(until))));
+        let forever = std::iter::repeat_with(|| Err(down(RetryAdvice::Later(until))));
         let stage = Stage::new().answering(forever.take(100));
         stage.queue("one", &["a"]);
         let worked = stage.work(true);
@@ -415,14 +415,14 @@ fn it_stays_for_an_hour_and_the_queue_stays_longer() {
 
 #[test]
 fn what_is_queued_while_it_waits_is_taken_when_it_comes() {
-    let stage = Stage::new().answering([Err(down(Then::Later(Some(BEGAN + Span::from_mins(10)))))]);
+    let stage = Stage::new().answering([Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_mins(10)))))]);
     stage.queue("one", &["a"]);
     stage.transcript("two", &["b"]);
     let other = Queued { destination: "http://other".to_owned(), ..stage.queued("two") };
     let later = [(BEGAN + Span::from_secs(5), other), (BEGAN + Span::from_secs(9), stage.queued("two"))];
     stage.later.lock().expect("one thread").extend(later);
     let worked = stage.work(true);
-    assert_eq!(worked.learnt, 2);
+    assert_eq!(worked.learned, 2);
     // What is for another API is not for this judge.
     assert_eq!(stage.asks::<String>("SELECT destination FROM queue WHERE state = 'waiting'"), "http://other");
 }
@@ -431,8 +431,8 @@ fn what_is_queued_while_it_waits_is_taken_when_it_comes() {
 fn what_a_person_must_change_is_said_once_and_the_queue_is_kept() {
     let no_key = || JudgeError {
         fault: Fault::Auth,
-        then: Then::Person,
-        said: "no API key is set".to_owned(),
+        retry: RetryAdvice::NeedsPerson,
+        message: "no API key is set".to_owned(),
         requests: 0,
     };
     let stage = Stage::new().answering([Err(no_key()), Err(no_key())]);
@@ -440,7 +440,7 @@ fn what_a_person_must_change_is_said_once_and_the_queue_is_kept() {
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
     assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
-    assert_eq!(stage.work(true), Worked { learnt: 2, ..Worked::default() });
+    assert_eq!(stage.work(true), WorkerReport { learned: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
         0s person, news true: no API key is set
@@ -461,18 +461,18 @@ fn what_a_person_must_change_is_said_once_and_the_queue_is_kept() {
 fn what_will_never_be_answered_is_kept_and_tried_again_by_hand() {
     let refused = JudgeError {
         fault: Fault::BadRequest,
-        then: Then::Never,
-        said: "the API will not have it".to_owned(),
+        retry: RetryAdvice::Never,
+        message: "the API will not have it".to_owned(),
         requests: 1,
     };
     let stage = Stage::new().answering([Ok("good"), Err(refused)]);
     stage.queue("one", &["a"]);
     stage.queue("two", &["b"]);
-    assert_eq!(stage.work(false), Worked { learnt: 1, failed: 1, ..Worked::default() });
-    let mut learning = Learning::open(&stage.place).expect("a database");
+    assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 1, ..WorkerReport::default() });
+    let mut learning = LearningDb::open(&stage.place).expect("a database");
     assert_eq!(learning.try_failed_again(JudgeKind::Api, "http://other").expect("none"), 0);
     assert_eq!(learning.try_failed_again(JudgeKind::Api, API).expect("one"), 1);
-    assert_eq!(stage.work(false), Worked { learnt: 1, ..Worked::default() });
+    assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
         0s one reflected
@@ -496,7 +496,7 @@ fn what_cannot_be_read_fails_and_is_kept() {
     fs::create_dir(stage.dir.path().join("folder")).expect("a folder");
     stage.enqueue(&stage.queued("folder"));
     stage.queue("two", &["b"]);
-    assert_eq!(stage.work(false), Worked { learnt: 1, failed: 2, ..Worked::default() });
+    assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s gone failed: read DIR/gone: No such file or directory (os error 2)
         0s folder failed: read DIR/folder: it is no file
@@ -517,24 +517,24 @@ fn one_worker_at_a_time() {
     let lock = take();
     assert!(lock.is_some() && take().is_none());
     assert!(WorkerLock::is_any_held(&stage.place));
-    assert_eq!(stage.work(true), Worked { another: true, ..Worked::default() });
+    assert_eq!(stage.work(true), WorkerReport { other_worker_active: true, ..WorkerReport::default() });
     drop(lock);
     assert!(!WorkerLock::is_any_held(&stage.place));
-    assert_eq!(stage.work(true).learnt, 1);
+    assert_eq!(stage.work(true).learned, 1);
 }
 
 #[test]
 fn a_damaged_database_keeps_nobody_from_learning() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
-    Learning::open(&stage.place).expect("a database").tidy().expect("it is tidied");
+    LearningDb::open(&stage.place).expect("a database").checkpoint().expect("it is tidied");
     let mut bytes = fs::read(stage.place.database()).expect("a file");
     // Behind the first page: it can be opened.
     bytes[4096..].fill(0xa5);
     fs::write(stage.place.database(), &bytes).expect("a file");
     stage.work(false);
     stage.queue("two", &["b"]);
-    assert_eq!(stage.work(false).learnt, 1);
+    assert_eq!(stage.work(false).learned, 1);
     stage.check(&expect![[r#"
         0s set aside learning.sqlite3.damaged-1
         0s two begins at byte 0
@@ -556,28 +556,28 @@ fn a_database_that_is_whole_but_not_understood_stops_a_worker() {
 
 #[test]
 fn an_answer_of_another_form_is_the_matter_of_its_slice() {
-    let stage = Stage::new().answering([Ok("good"), Err(down(Then::Never))]);
+    let stage = Stage::new().answering([Ok("good"), Err(down(RetryAdvice::Never))]);
     stage.queue("one", &["a"]);
     stage.work(false);
     stage.changes("UPDATE slices SET reflection = '7'");
-    Learning::open(&stage.place)
+    LearningDb::open(&stage.place)
         .and_then(|mut learning| learning.try_failed_again(JudgeKind::Api, API))
         .expect("it is tried again");
     stage.queue("two", &["b"]);
-    assert_eq!(stage.work(false), Worked { learnt: 1, failed: 1, ..Worked::default() });
+    assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 1, ..WorkerReport::default() });
 }
 
 #[test]
 fn rows_are_judged_once_whatever_becomes_of_their_file() {
     type Change = fn(&Stage);
     let check = |change: Change, expected: &[&str]| {
-        let stage = Stage::new().answering([Ok("good"), Err(down(Then::Later(None)))]);
+        let stage = Stage::new().answering([Ok("good"), Err(down(RetryAdvice::Later(None)))]);
         stage.queue("one", &["a", "b"]);
         // The curator is down.
         stage.work(false);
         change(&stage);
         *stage.now.lock().expect("one thread") = BEGAN + Span::from_mins(10);
-        assert_eq!(stage.work(false).learnt, 1);
+        assert_eq!(stage.work(false).learned, 1);
         stage.prompts();
         // Forks of it, and of what took its place.
         stage.queue("fork", &["a", "b", "c"]);

@@ -2,7 +2,7 @@
 //! count. It is never changed.
 
 use crate::judging::row_ids;
-use crate::learning::Part;
+use crate::learning::ByteRange;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -21,7 +21,7 @@ const SAMPLE_BYTES: u64 = 4 << 10;
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The part behind the last one, to the last whole line that there is now; nothing if there is none.
-pub(super) fn next_part(path: &Path, last: Option<Part>, bytes_max: u64) -> io::Result<Option<Part>> {
+pub(super) fn next_part(path: &Path, last: Option<ByteRange>, bytes_max: u64) -> io::Result<Option<ByteRange>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
     let (begins, generation) = match last {
@@ -44,17 +44,17 @@ pub(super) fn next_part(path: &Path, last: Option<Part>, bytes_max: u64) -> io::
     let fingerprint = fingerprint(&file, ends)?;
     // What was written in the meantime is the next event's.
     let more = reach < length && line_end_before(&file, ends, length)?.is_some();
-    Ok(Some(Part { begins, ends, generation, fingerprint, more }))
+    Ok(Some(ByteRange { begins, ends, generation, fingerprint, more }))
 }
 
 /// Whether the part is still what it was.
-pub(super) fn is_there(path: &Path, part: Part) -> io::Result<bool> {
+pub(super) fn is_there(path: &Path, part: ByteRange) -> io::Result<bool> {
     let file = open(path)?;
     Ok(file.metadata()?.len() >= part.ends && fingerprint(&file, part.ends)? == part.fingerprint)
 }
 
 /// Its bytes.
-pub(super) fn read(path: &Path, part: Part) -> io::Result<Vec<u8>> {
+pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
     let length = part.ends.saturating_sub(part.begins);
     if length > ROW_BYTES_MAX {
         return Err(io::Error::other(format!("a single line of it has {length} bytes")));
@@ -73,7 +73,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn of(bytes: &[u8]) -> Rows {
+    pub(super) fn new(bytes: &[u8]) -> Rows {
         let mut rows = Rows { all: BTreeSet::new(), has_no_other: true };
         let mut reached = 0;
         for (id, range) in row_ids(bytes) {

@@ -1,6 +1,6 @@
 //! Where in the driver's loop a supervisor may be killed.
 
-use crate::dice::Dice;
+use crate::dice::Rng;
 
 /// A point of the loop at which the supervisor dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl KillPoint {
         ["before_step", "mid_append", "after_append", "between_actions", "after_actions"];
 
     /// Where the supervisor dies in this step, if it does.
-    pub(crate) fn draw(dice: &mut Dice, per_million: u32) -> Option<KillPoint> {
+    pub(crate) fn draw(dice: &mut Rng, per_million: u32) -> Option<KillPoint> {
         dice.odds(per_million).then(|| {
             dice.pick(&[
                 KillPoint::BeforeStep,

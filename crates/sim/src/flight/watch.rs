@@ -1,27 +1,27 @@
 //! All oracles that watch a run step by step, fed in one place.
 
-use crate::coverage::{Coverage, Standing};
+use crate::coverage::{Coverage, PhaseKind};
 use crate::oracles::{
-    Bounds, Case, CheckWatch, ClockWatch, CondenseWatch, KeepGoingWatch, LadderWatch, LimitWatch, Oracle,
-    Patience, SessionWatch, StopWatch, Verdict, check_truth, check_wait, ensure,
+    Bounds, AttemptCase, CheckWatch, ClockWatch, SummaryWatch, KeepGoingWatch, StrategyWatch, LimitWatch, Oracle,
+    StallWatch, SessionWatch, StopWatch, OracleResult, check_truth, check_wait, ensure,
 };
-use crate::world::{Ended, World};
+use crate::world::{EndedAttempt, World};
 use longhaul_core::{
-    By, Event, Evidence, Exit, Fault, Limit, Moment, Next, Now, Outcome, OutcomeKind, Policy, Record, Remedy,
-    Span, SpawnPlan, StopWhy,
+    CancelSource, Event, Evidence, Exit, Fault, Limit, Moment, AfterAttempt, Now, Outcome, OutcomeKind, Policy, Record, Remedy,
+    Span, AttemptPlan, StopCause,
 };
 
 /// The oracles' memory of one run.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct OracleSet {
     bounds: Bounds,
     pub(crate) checks: CheckWatch,
     pub(crate) clocks: ClockWatch,
-    pub(crate) condensing: CondenseWatch,
+    pub(crate) summaries: SummaryWatch,
     pub(crate) keep_going: KeepGoingWatch,
-    pub(crate) ladder: LadderWatch,
+    pub(crate) ladder: StrategyWatch,
     pub(crate) limits: LimitWatch,
-    patience: Patience,
+    patience: StallWatch,
     pub(crate) sessions: SessionWatch,
     stops: StopWatch,
     /// Somebody let the run go on, and the first attempt since then is to come.
@@ -29,27 +29,27 @@ pub(crate) struct Watch {
     /// Attempts that were made before that.
     attempts_before: u32,
     /// Who asked last for the end.
-    cancel: Option<By>,
+    cancel: Option<CancelSource>,
     /// Who asked for it when the last attempt ended: that decision stands.
-    cancel_decided: Option<By>,
+    cancel_decided: Option<CancelSource>,
     /// A signal suspends the run.
     suspending: bool,
-    plan: Option<SpawnPlan>,
+    plan: Option<AttemptPlan>,
     /// Why the last attempt failed, if it did.
     fault: Option<Fault>,
     /// The last wait that was decided, and how much chance should spread it.
     pub(crate) waited: Option<(Moment, Span)>,
 }
 
-impl Watch {
+impl OracleSet {
     pub(crate) fn begin(&mut self) {
         self.sessions.clear();
         let sessions = std::mem::take(&mut self.sessions);
-        *self = Watch { sessions, ..Watch::default() };
+        *self = OracleSet { sessions, ..OracleSet::default() };
     }
 
     /// Takes in an event before the run does.
-    pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> Verdict {
+    pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> OracleResult {
         self.ladder.hear(event);
         self.limits.hear(now.at, event);
         self.keep_going.hear(event);
@@ -59,22 +59,22 @@ impl Watch {
             self.checks.overdue(now.at, policy, limited)?;
         }
         self.stops.hear(now.at, event);
-        self.condensing.hear(now.at, event, policy)?;
+        self.summaries.hear(now.at, event, policy)?;
         self.patience.hear(now.at, event, policy)
     }
 
     /// Whether `by` may be the one who cancelled the run.
-    pub(crate) fn cancelled_by(&self, by: Option<By>) -> bool {
+    pub(crate) fn cancelled_by(&self, by: Option<CancelSource>) -> bool {
         by.is_some() && (by == self.cancel || by == self.cancel_decided)
     }
 
     /// A run that somebody cancelled is on its way to its end after every step.
-    pub(crate) fn check_heeded(&self, standing: Standing) -> Verdict {
-        let goes_on = matches!(standing, Standing::Live | Standing::Closing | Standing::Waiting);
+    pub(crate) fn check_stop_obeyed(&self, standing: PhaseKind) -> OracleResult {
+        let goes_on = matches!(standing, PhaseKind::Live | PhaseKind::Closing | PhaseKind::Waiting);
         ensure(self.cancel.is_none() || !goes_on, Oracle::Cancels, || {
             format!("cancelled by {:?}, and still {standing:?}", self.cancel)
         })?;
-        let works = matches!(standing, Standing::Live | Standing::Waiting);
+        let works = matches!(standing, PhaseKind::Live | PhaseKind::Waiting);
         ensure(!self.suspending || !works, Oracle::Cancels, || format!("to be suspended, and {standing:?}"))
     }
 
@@ -85,11 +85,11 @@ impl Watch {
         record: &Record,
         world: &World,
         coverage: &mut Coverage,
-    ) -> Verdict {
+    ) -> OracleResult {
         self.clocks.take(record);
         self.patience.take(record, policy)?;
         self.ladder.take(record)?;
-        self.condensing.take(record, policy, world)?;
+        self.summaries.take(record, policy, world)?;
         self.keep_going.take(record, (policy, &self.clocks, &self.limits))?;
         self.limits.take(record, policy, &self.clocks)?;
         self.checks.take(record, policy)?;
@@ -104,18 +104,18 @@ impl Watch {
                 }
                 self.plan = Some(plan.clone());
             }
-            Record::CancelOrdered { by, .. } => (self.cancel, self.suspending) = (Some(*by), false),
+            Record::CancelRequested { source: by, .. } => (self.cancel, self.suspending) = (Some(*by), false),
             Record::SuspendOrdered { .. } => self.suspending = true,
             Record::Suspended { .. } => {
                 ensure(!world.alive(), Oracle::OneTree, || "a process outlives the suspension".to_owned())?
             }
             Record::Recovered { .. } => self.suspending = false,
-            Record::RungTaken { rung, .. } => coverage.rung(*rung),
-            Record::Condensed { outcome, .. } => coverage.condensed(*outcome),
-            Record::StopOrdered { why, level, .. } => coverage.stop(*why, *level),
-            Record::LimitReached { limit, reach, .. } => coverage.limit(*limit, *reach),
-            Record::Said { say, .. } => coverage.said(*say),
-            Record::Stopped { claimed, .. } => coverage.stopped(*claimed),
+            Record::ResumeStrategyChosen { strategy: rung, .. } => coverage.on_strategy(*rung),
+            Record::SummaryEnded { result: outcome, .. } => coverage.on_summary(*outcome),
+            Record::StopOrdered { cause: why, level, .. } => coverage.stop(*why, *level),
+            Record::LimitReached { limit, threshold: reach, .. } => coverage.limit(*limit, *reach),
+            Record::PromptSent { prompt: say, .. } => coverage.said(*say),
+            Record::AgentStopped { claimed_done: claimed, .. } => coverage.stopped(*claimed),
             Record::RunFinished { outcome, .. } => {
                 let by_attempts = outcome.limit == Some(Limit::Attempts);
                 ensure(!by_attempts || self.attempts_left(policy) == 0, Oracle::Bounds, || {
@@ -123,20 +123,20 @@ impl Watch {
                 })?;
                 coverage.finished(outcome, self.fault);
             }
-            Record::Checked { result, .. } => coverage.checked(*result),
-            Record::SilenceExcused { .. } => coverage.excused(),
+            Record::CheckEnded { result, .. } => coverage.checked(*result),
+            Record::StallDeferred { .. } => coverage.excused(),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.ended(policy, *at, *fault, next, world, coverage)?;
             }
             Record::RunStarted { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
-            | Record::InputEnded { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
+            | Record::ProgressMade { .. }
+            | Record::InputClosed { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
             | Record::Downtime { .. }
             | Record::Swept { .. } => {}
         }
@@ -166,10 +166,10 @@ impl Watch {
         policy: &Policy,
         now: Moment,
         fault: Option<Fault>,
-        next: &Next,
+        next: &AfterAttempt,
         world: &World,
         coverage: &mut Coverage,
-    ) -> Verdict {
+    ) -> OracleResult {
         (self.waited, self.fault) = (None, fault);
         let Some(plan) = self.plan.clone() else {
             return ensure(false, Oracle::Bounds, || "an attempt ended that never started".to_owned());
@@ -179,30 +179,30 @@ impl Watch {
             Some(ended) if ended.attempt == plan.attempt => ended,
             Some(_) | None => {
                 let evidence = Evidence::of_exit(Exit::NeverSpawned);
-                never = Ended { attempt: plan.attempt, truth: Some(Fault::Crashed), evidence };
+                never = EndedAttempt { attempt: plan.attempt, truth: Some(Fault::Crashed), evidence };
                 &never
             }
         };
         // A summary used the rest: nothing was started.
         let unstarted = ended.evidence.exit == Exit::NeverSpawned && self.limits.has_nothing_left();
-        let stopped = if unstarted { Some(StopWhy::LimitReached) } else { self.stops.why() };
+        let stopped = if unstarted { Some(StopCause::LimitReached) } else { self.stops.why() };
         check_truth(ended, stopped, fault)?;
         self.sessions.take_end(&plan, ended);
         // What follows a stop is for those who count them.
         let kept = policy.keep_going.is_some() && policy.check.is_none();
-        if ended.evidence.progressed {
+        if ended.evidence.made_progress {
             self.bounds.progress(policy);
         }
         let decides =
-            |watch: &Watch| watch.limits.decides(policy, &watch.clocks, (now, fault, &ended.evidence), next);
+            |watch: &OracleSet| watch.limits.decides(policy, &watch.clocks, (now, fault, &ended.evidence), next);
         self.cancel_decided = self.cancel;
-        if matches!(next, Next::Finish(Outcome { limit: Some(Limit::Attempts), .. })) {
+        if matches!(next, AfterAttempt::Finish(Outcome { limit: Some(Limit::Attempts), .. })) {
             fault.into_iter().for_each(|fault| coverage.fault(fault));
             return Ok(());
         }
-        if let Next::Attempt { remedy: remedy @ Remedy::KeepGoing, plan, .. } = next {
+        if let AfterAttempt::Attempt { remedy: remedy @ Remedy::KeepGoing, plan, .. } = next {
             coverage.remedy(*remedy);
-            coverage.said(plan.say);
+            coverage.said(plan.prompt);
             decides(self)?;
             return self.sessions.check_kept_going(plan);
         }
@@ -212,12 +212,12 @@ impl Watch {
         };
         coverage.fault(fault);
         if self.cancel.is_some() {
-            let cancelled = matches!(next, Next::Finish(outcome) if outcome.kind == OutcomeKind::Cancelled);
+            let cancelled = matches!(next, AfterAttempt::Finish(outcome) if outcome.kind == OutcomeKind::Cancelled);
             return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run goes on with {next:?}"));
         }
         // The signal ended the attempt: it counts as no failure, and the next supervisor waits for nothing.
         if self.suspending && fault == Fault::Interrupted {
-            let resumes = matches!(next, Next::Attempt { at, remedy: Remedy::Resume, .. } if *at == now);
+            let resumes = matches!(next, AfterAttempt::Attempt { at, remedy: Remedy::Resume, .. } if *at == now);
             ensure(decides(self)? || resumes, Oracle::Bounds, || format!("suspended with {next:?}"))?;
             return self.sessions.check_next(&plan, fault, ended.evidence.continuity, next);
         }
@@ -226,18 +226,18 @@ impl Watch {
             return if by_limit || kept { Ok(()) } else { check_done(next, policy) };
         }
         let next_at = match next {
-            Next::Attempt { at, .. } => Some(*at),
-            Next::Check => None,
-            Next::Finish(outcome) => outcome.retry_at,
+            AfterAttempt::Attempt { at, .. } => Some(*at),
+            AfterAttempt::Check => None,
+            AfterAttempt::Finish(outcome) => outcome.retry_at,
         };
-        let case = Case {
+        let case = AttemptCase {
             policy,
             evidence: &ended.evidence,
             now,
             fault,
             next_at,
             attempt: plan.attempt,
-            progressed: ended.evidence.progressed,
+            progressed: ended.evidence.made_progress,
             session_open: self.sessions.is_open(),
             plainer: self.ladder.has_plainer(),
         };
@@ -245,7 +245,7 @@ impl Watch {
             self.bounds.check(&case, next)?;
         }
         self.sessions.check_next(&plan, fault, ended.evidence.continuity, next)?;
-        if let Next::Attempt { at, remedy, .. } = next {
+        if let AfterAttempt::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;
             self.waited = Some((*at, spread));
@@ -255,11 +255,11 @@ impl Watch {
     }
 }
 
-fn check_done(next: &Next, policy: &Policy) -> Verdict {
+fn check_done(next: &AfterAttempt, policy: &Policy) -> OracleResult {
     let done = match next {
-        Next::Check => policy.check.is_some(),
-        Next::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.check.is_none(),
-        Next::Attempt { .. } => false,
+        AfterAttempt::Check => policy.check.is_some(),
+        AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.check.is_none(),
+        AfterAttempt::Attempt { .. } => false,
     };
     ensure(done, Oracle::Truth, || format!("work that is done goes on with {next:?}"))
 }

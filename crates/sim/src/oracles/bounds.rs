@@ -1,10 +1,10 @@
 //! An own count of what a run has used of its policy's bounds, and the rule, written anew from the
 //! documentation, of when one more attempt is allowed.
 
-use super::{Oracle, Verdict, ensure};
+use super::{Oracle, OracleResult, ensure};
 use crate::mix::FAULTS;
 use longhaul_core::{
-    ApiError, Evidence, Fault, Moment, Next, Policy, ServerBound, SessionLoss, Span, TimeoutRule,
+    ApiError, Evidence, Fault, Moment, AfterAttempt, Policy, OutageBound, SessionLoss, Span, TimeoutAction,
 };
 
 // Something else than the API may answer for this long before it takes a person.
@@ -32,7 +32,7 @@ pub(crate) struct Bounds {
 }
 
 /// What a bound may depend on besides the count.
-pub(crate) struct Case<'a> {
+pub(crate) struct AttemptCase<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) evidence: &'a Evidence,
     pub(crate) now: Moment,
@@ -46,17 +46,17 @@ pub(crate) struct Case<'a> {
     pub(crate) plainer: bool,
 }
 
-impl Case<'_> {
+impl AttemptCase<'_> {
     /// Whether the model said nothing in the attempt.
     fn is_silent(&self) -> bool {
-        self.evidence.tally.messages + self.evidence.tally.cut_messages == 0
+        self.evidence.usage.messages + self.evidence.usage.truncated_messages == 0
     }
 }
 
 impl Bounds {
     /// The attempt made progress.
     pub(crate) fn progress(&mut self, policy: &Policy) {
-        if policy.progress_resets {
+        if policy.progress_resets_retries {
             self.failures = 0;
             self.waits = 0;
             self.wall_began = None;
@@ -68,19 +68,19 @@ impl Bounds {
 
     /// Retries that count against `retries_max` for this fault.
     pub(crate) fn used(&self, policy: &Policy, fault: Fault) -> u32 {
-        match policy.server_bound {
-            ServerBound::Retries => self.failures + self.waits,
-            ServerBound::Time(_) if is_server(fault) => self.waits,
-            ServerBound::Time(_) => self.failures,
+        match policy.outage_bound {
+            OutageBound::Retries => self.failures + self.waits,
+            OutageBound::Time(_) if is_server(fault) => self.waits,
+            OutageBound::Time(_) => self.failures,
         }
     }
 
     /// Whether the policy forbids one more attempt.
-    fn exhausted(&self, case: &Case<'_>) -> bool {
-        let Case { policy, fault, .. } = *case;
+    fn exhausted(&self, case: &AttemptCase<'_>) -> bool {
+        let AttemptCase { policy, fault, .. } = *case;
         let spent = self.used(policy, fault) >= policy.retries_max;
         let reset = case.evidence.rate_limit.and_then(|limit| limit.resets_at);
-        let waits_too_long = case.next_at.zip(policy.max_wait).is_some_and(|(at, longest)| {
+        let waits_too_long = case.next_at.zip(policy.max_reset_wait).is_some_and(|(at, longest)| {
             reset.is_some_and(|reset| reset > case.now && at >= reset) && at.since(case.now) > longest
         });
         waits_too_long
@@ -91,27 +91,27 @@ impl Bounds {
                         && self.wall_age(case.now) >= MALFORMED_PATIENCE;
                     let began = self.wall_began.unwrap_or(case.now);
                     malformed
-                        || match policy.server_bound {
-                            ServerBound::Retries => spent,
-                            ServerBound::Time(None) => false,
-                            ServerBound::Time(Some(limit)) => {
+                        || match policy.outage_bound {
+                            OutageBound::Retries => spent,
+                            OutageBound::Time(None) => false,
+                            OutageBound::Time(Some(limit)) => {
                                 case.next_at.is_some_and(|at| at.since(began) > limit)
                             }
                         }
                 }
                 Fault::UsageLimit => policy
-                    .max_wait
+                    .max_reset_wait
                     .is_some_and(|longest| case.next_at.is_some_and(|at| at.since(case.now) > longest)),
                 Fault::Crashed | Fault::Interrupted | Fault::Stalled => spent,
                 Fault::OutOfMemory | Fault::Unknown => self.once[fault as usize] || spent,
-                Fault::AttemptTimeout => match policy.attempt_timeout_rule {
-                    TimeoutRule::Final => true,
-                    TimeoutRule::WhileProgressing => !case.progressed,
-                    TimeoutRule::Retry => spent,
+                Fault::AttemptTimeout => match policy.attempt_timeout_action {
+                    TimeoutAction::Final => true,
+                    TimeoutAction::WhileProgressing => !case.progressed,
+                    TimeoutAction::Retry => spent,
                 },
                 Fault::SessionLost => match policy.session_loss {
                     SessionLoss::SpendAttempt => spent,
-                    SessionLoss::Ladder => case.attempt <= 1 && case.is_silent() || self.has_restarted(case),
+                    SessionLoss::FallBack => case.attempt <= 1 && case.is_silent() || self.has_restarted(case),
                     SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
                         !(case.attempt <= 1 && case.is_silent()) && self.has_restarted(case)
                     }
@@ -135,21 +135,21 @@ impl Bounds {
             }
     }
 
-    fn has_restarted(&self, case: &Case<'_>) -> bool {
+    fn has_restarted(&self, case: &AttemptCase<'_>) -> bool {
         self.restarted[case.fault as usize] && !case.plainer
     }
 
     /// One more attempt if and only if the policy allows it.
-    pub(crate) fn check(&self, case: &Case<'_>, next: &Next) -> Verdict {
+    pub(crate) fn check(&self, case: &AttemptCase<'_>, next: &AfterAttempt) -> OracleResult {
         let exhausted = self.exhausted(case);
         match next {
-            Next::Attempt { .. } => ensure(!exhausted, Oracle::Bounds, || {
+            AfterAttempt::Attempt { .. } => ensure(!exhausted, Oracle::Bounds, || {
                 format!("one more attempt after {}, which the policy forbids: {self:?}", case.fault)
             }),
-            Next::Check => {
+            AfterAttempt::Check => {
                 ensure(false, Oracle::Bounds, || format!("work that failed by {} is judged", case.fault))
             }
-            Next::Finish(outcome) => ensure(exhausted, Oracle::Bounds, || {
+            AfterAttempt::Finish(outcome) => ensure(exhausted, Oracle::Bounds, || {
                 format!(
                     "{} after {}, and the policy allows one more attempt: {self:?}",
                     outcome.kind, case.fault
@@ -159,7 +159,7 @@ impl Bounds {
     }
 
     /// One more attempt was decided.
-    pub(crate) fn count(&mut self, case: &Case<'_>) {
+    pub(crate) fn count(&mut self, case: &AttemptCase<'_>) {
         let fault = case.fault;
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {

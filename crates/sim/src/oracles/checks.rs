@@ -1,8 +1,8 @@
 //! Whether the work is judged when it should be, and whether what came of that is heeded.
 
-use super::{Oracle, Verdict, ensure};
+use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    Checked, Limit, Moment, Next, Outcome, OutcomeKind, Policy, Reach, Record, Say, StopWhy,
+    CheckResult, Limit, Moment, AfterAttempt, Outcome, OutcomeKind, Policy, LimitThreshold, Record, PromptKind, StopCause,
 };
 use std::mem;
 
@@ -13,18 +13,18 @@ pub(crate) struct CheckWatch {
     claimed: bool,
     /// One is under way since then.
     since: Option<Moment>,
-    stopped: Option<StopWhy>,
+    stopped: Option<StopCause>,
     /// What came of the last one, until something follows.
-    result: Option<Checked>,
+    result: Option<CheckResult>,
     failed: u32,
     cancelled: bool,
     suspending: bool,
-    limited: Option<(Limit, Reach)>,
+    limited: Option<(Limit, LimitThreshold)>,
 }
 
 impl CheckWatch {
     /// Nothing is left alone for longer than it may take, and than the run may: `limited` tells that.
-    pub(crate) fn overdue(&self, now: Moment, policy: &Policy, limited: bool) -> Verdict {
+    pub(crate) fn overdue(&self, now: Moment, policy: &Policy, limited: bool) -> OracleResult {
         let (Some(since), None) = (self.since, self.stopped) else { return Ok(()) };
         let timeout = policy.check.and_then(|checking| checking.timeout);
         let late = timeout.is_some_and(|timeout| now > since + timeout);
@@ -33,82 +33,82 @@ impl CheckWatch {
         })
     }
 
-    pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> Verdict {
+    pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> OracleResult {
         match record {
             Record::RunReopened { .. } => *self = CheckWatch::default(),
-            Record::AttemptEnded { next, .. } => self.claimed = *next == Next::Check,
-            Record::CheckOrdered { at } => {
+            Record::AttemptEnded { next, .. } => self.claimed = *next == AfterAttempt::Check,
+            Record::CheckStarted { at } => {
                 let may = self.claimed && policy.check.is_some() && self.since.is_none() && !self.cancelled;
                 ensure(may, Oracle::Checks, || format!("nothing is to be judged: {self:?}"))?;
                 (self.claimed, self.since, self.stopped) = (false, Some(*at), None);
             }
-            Record::CheckStopped { at, why } => {
+            Record::CheckStopOrdered { at, cause: why } => {
                 let timeout = policy.check.and_then(|checking| checking.timeout);
                 let late = timeout.zip(self.since).is_some_and(|(timeout, since)| *at >= since + timeout);
                 let may = match why {
-                    StopWhy::AttemptTimeout => late,
-                    StopWhy::Cancelled => self.cancelled,
-                    StopWhy::Suspended => self.suspending,
-                    StopWhy::LimitReached => matches!(self.limited, Some((_, Reach::All))),
-                    StopWhy::Stalled
-                    | StopWhy::NoProgress
-                    | StopWhy::AuthRejected
-                    | StopWhy::OtherSession
-                    | StopWhy::Reserve
-                    | StopWhy::Memory
-                    | StopWhy::BackgroundStopped
-                    | StopWhy::Lingered => false,
+                    StopCause::TimedOut => late,
+                    StopCause::Cancelled => self.cancelled,
+                    StopCause::Suspended => self.suspending,
+                    StopCause::LimitReached => matches!(self.limited, Some((_, LimitThreshold::Exhausted))),
+                    StopCause::Stalled
+                    | StopCause::NoProgress
+                    | StopCause::AuthRejected
+                    | StopCause::WrongSession
+                    | StopCause::WrapUp
+                    | StopCause::MemoryLimit
+                    | StopCause::BackgroundStopped
+                    | StopCause::DidNotExit => false,
                 };
                 ensure(may && self.since.is_some(), Oracle::Checks, || {
                     format!("ended as {why:?} without the reason: {self:?}")
                 })?;
                 self.stopped = Some(*why);
             }
-            Record::Checked { result, .. } => {
+            Record::CheckEnded { result, .. } => {
                 // A check that is stopped for a suspension has no result: it runs again. One that was just in time has.
                 let is_suspended = self.suspending && !self.cancelled;
-                let heard = *result != Checked::Stopped || self.stopped.is_some() && !is_suspended;
+                let heard = *result != CheckResult::Stopped || self.stopped.is_some() && !is_suspended;
                 self.stopped = None;
                 ensure(self.since.take().is_some() && heard, Oracle::Checks, || {
                     format!("nobody judged: {self:?}")
                 })?;
                 self.result = Some(*result);
-                self.failed += u32::from(*result != Checked::Passed);
+                self.failed += u32::from(*result != CheckResult::Passed);
             }
             Record::AttemptStarted { plan, .. } => {
-                let most = policy.check.map_or(0, |checking| checking.attempts_max);
-                let told = matches!(plan.say, Say::CheckFailed(_) | Say::WrapUp(_));
+                let most = policy.check.map_or(0, |checking| checking.failures_max);
+                let told = matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
                 let right = match self.result.take() {
                     None => true,
-                    Some(Checked::Passed) => false,
-                    Some(Checked::Failed | Checked::Stopped) => told && self.failed < most && !self.cancelled,
+                    Some(CheckResult::Passed) => false,
+                    Some(CheckResult::Failed | CheckResult::Stopped) => told && self.failed < most && !self.cancelled,
                 };
-                ensure(right, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.say))?;
+                ensure(right, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.prompt))?;
             }
             Record::RunFinished { outcome, .. } => self.check_end(outcome, policy)?,
-            Record::Downtime { span } => self.since = self.since.map(|since| since + *span),
-            Record::CancelOrdered { .. } => self.cancelled = true,
+            Record::Downtime { duration: span } => self.since = self.since.map(|since| since + *span),
+            Record::CancelRequested { .. } => self.cancelled = true,
             Record::SuspendOrdered { .. } => self.suspending = true,
             Record::Suspended { .. } => {}
             // A check that was stopped for a suspension runs again.
             Record::Recovered { at, .. } => {
-                if mem::take(&mut self.suspending) && self.stopped == Some(StopWhy::Suspended) {
+                if mem::take(&mut self.suspending) && self.stopped == Some(StopCause::Suspended) {
                     (self.since, self.stopped) = (Some(*at), None);
                 }
             }
-            Record::LimitReached { limit, reach, .. } => self.limited = Some((*limit, *reach)),
+            Record::LimitReached { limit, threshold: reach, .. } => self.limited = Some((*limit, *reach)),
             Record::RunStarted { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Condensed { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::SummaryEnded { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
-            | Record::Said { .. }
-            | Record::Stopped { .. }
-            | Record::SilenceExcused { .. }
-            | Record::InputEnded { .. }
+            | Record::ProgressMade { .. }
+            | Record::PromptSent { .. }
+            | Record::AgentStopped { .. }
+            | Record::StallDeferred { .. }
+            | Record::InputClosed { .. }
             | Record::StopOrdered { .. }
             | Record::Swept { .. } => {}
         }
@@ -116,20 +116,20 @@ impl CheckWatch {
     }
 
     /// Work that is judged is done if and only if it passed.
-    fn check_end(&mut self, outcome: &Outcome, policy: &Policy) -> Verdict {
-        let most = policy.check.map_or(u32::MAX, |checking| checking.attempts_max);
+    fn check_end(&mut self, outcome: &Outcome, policy: &Policy) -> OracleResult {
+        let most = policy.check.map_or(u32::MAX, |checking| checking.failures_max);
         let result = self.result.take();
         let right = match outcome.kind {
-            OutcomeKind::Done => policy.check.is_none() || result == Some(Checked::Passed),
+            OutcomeKind::Done => policy.check.is_none() || result == Some(CheckResult::Passed),
             OutcomeKind::CheckFailed => {
-                result.is_some_and(|result| result != Checked::Passed) && self.failed >= most
+                result.is_some_and(|result| result != CheckResult::Passed) && self.failed >= most
             }
-            OutcomeKind::Cancelled => result != Some(Checked::Passed),
-            OutcomeKind::OverBudget | OutcomeKind::OutOfTime => result != Some(Checked::Passed),
-            OutcomeKind::Failed if outcome.limit.is_some() => result != Some(Checked::Passed),
+            OutcomeKind::Cancelled => result != Some(CheckResult::Passed),
+            OutcomeKind::OverBudget | OutcomeKind::OutOfTime => result != Some(CheckResult::Passed),
+            OutcomeKind::Failed if outcome.limit.is_some() => result != Some(CheckResult::Passed),
             OutcomeKind::Failed
             | OutcomeKind::NeedsPerson
-            | OutcomeKind::Refused
+            | OutcomeKind::NotStarted
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater => result.is_none(),

@@ -1,7 +1,7 @@
 //! An own count of the time a run waited and slept.
 
-use super::{Oracle, Verdict, ensure};
-use longhaul_core::{Moment, Next, Record, Run, Span};
+use super::{Oracle, OracleResult, ensure};
+use longhaul_core::{Moment, AfterAttempt, Record, Run, Span};
 
 /// Time as the records tell it.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ impl ClockWatch {
                 let since = self.over_since.take().unwrap_or(*at);
                 self.over = self.over + at.since(since);
             }
-            Record::AttemptEnded { next, .. } => self.more = matches!(next, Next::Attempt { .. }),
+            Record::AttemptEnded { next, .. } => self.more = matches!(next, AfterAttempt::Attempt { .. }),
             Record::Swept { at, .. } if self.more => self.waits_since = Some(*at),
             Record::AttemptStarted { at, .. } | Record::RunFinished { at, .. } => {
                 if let Some(since) = self.waits_since.take() {
@@ -48,27 +48,27 @@ impl ClockWatch {
                 self.downtime = self.downtime + at.since(since);
                 self.waits_since = waited.then_some(*at);
             }
-            Record::Downtime { span } if self.waits_since.is_none() => self.downtime = self.downtime + *span,
+            Record::Downtime { duration: span } if self.waits_since.is_none() => self.downtime = self.downtime + *span,
             Record::Swept { .. }
             | Record::Downtime { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Condensed { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::SummaryEnded { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
+            | Record::ProgressMade { .. }
             | Record::LimitReached { .. }
-            | Record::Said { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Stopped { .. }
-            | Record::Checked { .. }
-            | Record::InputEnded { .. }
-            | Record::SilenceExcused { .. }
+            | Record::PromptSent { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::AgentStopped { .. }
+            | Record::CheckEnded { .. }
+            | Record::InputClosed { .. }
+            | Record::StallDeferred { .. }
             | Record::StopOrdered { .. }
             | Record::SuspendOrdered { .. }
-            | Record::CancelOrdered { .. } => {}
+            | Record::CancelRequested { .. } => {}
         }
     }
 
@@ -84,12 +84,12 @@ impl ClockWatch {
     }
 
     /// At the end the run's clocks say the same.
-    pub(crate) fn check(&self, run: &Run, now: Moment) -> Verdict {
+    pub(crate) fn check(&self, run: &Run, now: Moment) -> OracleResult {
         let clocks = run.state().clocks;
         let same = clocks.started == self.began
             && clocks.waiting == self.waiting
             && clocks.downtime == self.downtime
-            && clocks.over == self.over;
+            && clocks.finished == self.over;
         ensure(same, Oracle::Clocks, || format!("the run says {clocks:?}, the world {self:?}"))?;
         let parts = clocks.active(now) + clocks.waiting + clocks.downtime;
         let whole = now.since(self.began) - self.over;

@@ -1,31 +1,31 @@
 //! Whether an attempt and a run end as what they truly were.
 
-use super::{Objection, Oracle, Verdict, ensure};
-use crate::world::{Ended, World};
+use super::{Violation, Oracle, OracleResult, ensure};
+use crate::world::{EndedAttempt, World};
 use longhaul_core::{
-    ApiError, By, Checked, Condensation, Event, Evidence, Exit, Fault, Limit, Moment, Notice, Now, Outcome,
-    OutcomeKind, Policy, Proc, Run, SessionFound, SessionLoss, Span, SpawnError, StopWhy,
+    ApiError, CancelSource, CheckResult, SummaryReport, Event, Evidence, Exit, Fault, Limit, Moment, Notice, Now, Outcome,
+    OutcomeKind, Policy, ProcessId, Run, SessionFileState, SessionLoss, Span, SpawnError, StopCause,
 };
 
 /// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
-pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option<Fault>) -> Verdict {
+pub(crate) fn check_truth(ended: &EndedAttempt, stopped: Option<StopCause>, fault: Option<Fault>) -> OracleResult {
     let ours = match stopped {
-        Some(StopWhy::Stalled | StopWhy::NoProgress) => Some(Fault::Stalled),
-        Some(StopWhy::AttemptTimeout) => Some(Fault::AttemptTimeout),
-        Some(StopWhy::AuthRejected) => Some(Fault::Auth),
-        Some(StopWhy::OtherSession) => Some(Fault::SessionLost),
-        Some(StopWhy::Memory) => Some(Fault::OutOfMemory),
+        Some(StopCause::Stalled | StopCause::NoProgress) => Some(Fault::Stalled),
+        Some(StopCause::TimedOut) => Some(Fault::AttemptTimeout),
+        Some(StopCause::AuthRejected) => Some(Fault::Auth),
+        Some(StopCause::WrongSession) => Some(Fault::SessionLost),
+        Some(StopCause::MemoryLimit) => Some(Fault::OutOfMemory),
         // A process that our KILL ended did not crash.
-        Some(StopWhy::Suspended) if matches!(ended.truth, Some(Fault::Crashed | Fault::OutOfMemory)) => {
+        Some(StopCause::Suspended) if matches!(ended.truth, Some(Fault::Crashed | Fault::OutOfMemory)) => {
             Some(Fault::Interrupted)
         }
         Some(
-            StopWhy::Lingered
-            | StopWhy::BackgroundStopped
-            | StopWhy::Cancelled
-            | StopWhy::Suspended
-            | StopWhy::Reserve
-            | StopWhy::LimitReached,
+            StopCause::DidNotExit
+            | StopCause::BackgroundStopped
+            | StopCause::Cancelled
+            | StopCause::Suspended
+            | StopCause::WrapUp
+            | StopCause::LimitReached,
         )
         | None => None,
     };
@@ -33,7 +33,7 @@ pub(crate) fn check_truth(ended: &Ended, stopped: Option<StopWhy>, fault: Option
         None => fault.is_none(),
         // A guard that did not run outlasts everything; else nothing failed where the run had used what it may.
         Some(Fault::GuardLapsed) => fault == ended.truth,
-        Some(truth) if stopped == Some(StopWhy::LimitReached) => {
+        Some(truth) if stopped == Some(StopCause::LimitReached) => {
             // But what was done in another conversation was not this run's.
             fault.is_none() || truth == Fault::SessionLost && fault == Some(truth)
         }
@@ -72,7 +72,7 @@ fn ends_as(fault: Fault) -> OutcomeKind {
         Fault::GuardLapsed | Fault::Permission | Fault::Auth | Fault::Billing | Fault::Unknown => {
             OutcomeKind::NeedsPerson
         }
-        Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::Refused,
+        Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::NotStarted,
     }
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn check_ending(
     world: &World,
     policy: &Policy,
     asked_by_them: bool,
-) -> Verdict {
+) -> OracleResult {
     let ended = world.ended.as_ref();
     let truth = ended.map(|ended| ended.truth);
     let done = truth == Some(None) || truth == Some(Some(Fault::Permission)) && policy.allow_denials;
@@ -118,7 +118,7 @@ pub(crate) fn check_ending(
             let right = outcome.limit.map(ends_by) == Some(kind);
             ensure(right, Oracle::GivesUp, || format!("{:?} ends as {kind}", outcome.limit))
         }
-        (_, None) => Err(Objection::new(Oracle::GivesUp, format!("{} without a fault", outcome.kind))),
+        (_, None) => Err(Violation::new(Oracle::GivesUp, format!("{} without a fault", outcome.kind))),
         (kind, Some(fault)) => {
             let expected = ends_as(fault);
             ensure(kind == expected || exception(fault, kind, ended, policy), Oracle::GivesUp, || {
@@ -131,46 +131,46 @@ pub(crate) fn check_ending(
 }
 
 /// The two faults that may end differently by circumstance.
-fn exception(fault: Fault, kind: OutcomeKind, ended: Option<&Ended>, policy: &Policy) -> bool {
+fn exception(fault: Fault, kind: OutcomeKind, ended: Option<&EndedAttempt>, policy: &Policy) -> bool {
     let Some(ended) = ended else { return false };
     let portal =
         ended.evidence.result.as_ref().is_some_and(|result| result.api_error == Some(ApiError::Malformed));
-    let named = ended.attempt == 1 && policy.session_loss == SessionLoss::Ladder;
+    let named = ended.attempt == 1 && policy.session_loss == SessionLoss::FallBack;
     fault == Fault::Network && portal && kind == OutcomeKind::NeedsPerson
-        || fault == Fault::SessionLost && named && kind == OutcomeKind::Refused
+        || fault == Fault::SessionLost && named && kind == OutcomeKind::NotStarted
 }
 
-fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> Verdict {
+fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> OracleResult {
     ensure(asked_by_them, Oracle::Cancels, || {
-        format!("cancelled by {:?}, who did not ask for it", outcome.by)
+        format!("cancelled by {:?}, who did not ask for it", outcome.cancelled_by)
     })?;
-    let code = match outcome.by {
-        Some(By::Person | By::PersonNow) | None => 130,
-        Some(By::Sigterm) => 143,
-        Some(By::Sighup) => 129,
+    let code = match outcome.cancelled_by {
+        Some(CancelSource::Person | CancelSource::PersonNow) | None => 130,
+        Some(CancelSource::Sigterm) => 143,
+        Some(CancelSource::Sighup) => 129,
     };
     ensure(outcome.exit_code() == code, Oracle::Cancels, || {
-        format!("cancelled by {:?} exits with {}", outcome.by, outcome.exit_code())
+        format!("cancelled by {:?} exits with {}", outcome.cancelled_by, outcome.exit_code())
     })
 }
 
 /// After the end no event changes or orders anything.
-pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Verdict {
+pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> OracleResult {
     let state = run.state().clone();
     let now = Now { at: at + Span::from_hours(1), roll: 7 };
     let events: [Event; 12] = [
         Event::Ticked,
-        Event::Inspected(SessionFound::Missing),
-        Event::Condensed(Condensation::NotNeeded),
-        Event::Spawned(Proc { pid: 7, start_ticks: 7 }),
+        Event::SessionInspected(SessionFileState::Missing),
+        Event::SummaryEnded(SummaryReport::NotNeeded),
+        Event::Spawned(ProcessId { pid: 7, start_ticks: 7 }),
         Event::SpawnFailed(SpawnError::NoResources),
         Event::Noticed(Notice::ToolEnded),
         Event::Exited(Evidence::of_exit(Exit::Code(0))),
-        Event::Checked(Checked::Failed),
+        Event::CheckEnded(CheckResult::Failed),
         Event::Swept(0),
         Event::Downtime(Span(7)),
-        Event::Cancelled(By::Person),
-        Event::Cancelled(By::Sigterm),
+        Event::Cancelled(CancelSource::Person),
+        Event::Cancelled(CancelSource::Sigterm),
     ];
     ensure(run.deadline(policy).is_none(), Oracle::Stable, || "a deadline after the end".to_owned())?;
     for event in events {

@@ -3,17 +3,17 @@
 
 use super::clocks::ClockWatch;
 use super::limits::LimitWatch;
-use super::{Oracle, Verdict, ensure};
+use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    Ending, Event, Evidence, Fault, Found, KeepGoing, Moment, Next, Notice, OutcomeKind, Policy, Push, Reach,
-    Record, Remedy, Say, StopReason, TurnResult,
+    TerminalReason, Event, Evidence, Fault, FoundAttempt, KeepGoing, Moment, AfterAttempt, Notice, OutcomeKind, Policy, KeepGoingPrompt, LimitThreshold,
+    Record, Remedy, PromptKind, StopReason, AgentResult,
 };
 
 /// What the present process has said since it was started.
 #[derive(Clone, Copy, Debug, Default)]
-struct Heard {
+struct AgentSignals {
     turns: u32,
-    settled: Option<TurnResult>,
+    settled: Option<AgentResult>,
     claimed: bool,
     workspace: Option<u64>,
     shells: u32,
@@ -22,7 +22,7 @@ struct Heard {
 /// The stops of one run, counted anew.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepGoingWatch {
-    heard: Heard,
+    heard: AgentSignals,
     /// So many of its turns were over when it was last told something, or when its last stop was counted.
     answered: u32,
     /// Its stop was counted, and nothing was said to that yet.
@@ -44,10 +44,10 @@ pub(crate) struct KeepGoingWatch {
 
 /// What follows a stop.
 #[derive(Debug, PartialEq, Eq)]
-enum Right {
+enum ExpectedNext {
     Finished,
     Idle,
-    Told(Say),
+    Prompt(PromptKind),
 }
 
 /// What everything that a stop may depend on is read from.
@@ -58,17 +58,17 @@ impl KeepGoingWatch {
     pub(crate) fn hear(&mut self, event: &Event) {
         match event {
             Event::Noticed(notice) => self.heard.note(notice),
-            Event::Exited(evidence) | Event::Recovered { found: Found::Gone(evidence), .. } => {
-                self.heard = Heard::of(evidence);
+            Event::Exited(evidence) | Event::Recovered { found: FoundAttempt::Ended(evidence), .. } => {
+                self.heard = AgentSignals::new(evidence);
             }
             // It is told again from the beginning.
-            Event::Recovered { found: Found::Live(_), .. } => self.heard = Heard::default(),
+            Event::Recovered { found: FoundAttempt::Running(_), .. } => self.heard = AgentSignals::default(),
             Event::Started(_)
             | Event::Reopened(..)
-            | Event::Inspected(_)
-            | Event::Condensed(_)
-            | Event::Checked(_)
-            | Event::Examined(_)
+            | Event::SessionInspected(_)
+            | Event::SummaryEnded(_)
+            | Event::CheckEnded(_)
+            | Event::ProcessesProbed(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Swept(_)
@@ -79,55 +79,55 @@ impl KeepGoingWatch {
     }
 
     /// Takes in a record, before those who count what the run uses do.
-    pub(crate) fn take(&mut self, record: &Record, sources: Sources<'_>) -> Verdict {
+    pub(crate) fn take(&mut self, record: &Record, sources: Sources<'_>) -> OracleResult {
         match record {
             Record::RunReopened { .. } => {
                 let KeepGoingWatch { stops, workspace, .. } = *self;
                 *self = KeepGoingWatch { stops, workspace, ..KeepGoingWatch::default() };
             }
             Record::AttemptStarted { plan, .. } => {
-                (self.heard, self.answered) = (Heard::default(), 0);
+                (self.heard, self.answered) = (AgentSignals::default(), 0);
                 (self.owed, self.stopping) = (false, false);
-                self.tell(plan.say)?;
+                self.tell(plan.prompt)?;
             }
-            Record::AttemptSpawned { .. } => self.heard = Heard::default(),
-            Record::Stopped { claimed, workspace, background, .. } => {
+            Record::AttemptSpawned { .. } => self.heard = AgentSignals::default(),
+            Record::AgentStopped { claimed_done: claimed, workspace_fingerprint: workspace, background, .. } => {
                 self.check_stop((*claimed, *workspace, *background), sources)?;
                 self.stop(*claimed, *workspace, *background);
             }
-            Record::Said { at, say, .. } => {
-                if !matches!(say, Say::WrapUp(_)) {
-                    self.check_told(*at, *say, sources)?;
+            Record::PromptSent { at, prompt: say, .. } => {
+                if !matches!(say, PromptKind::WrapUp(_)) {
+                    self.check_prompt(*at, *say, sources)?;
                 }
                 self.tell(*say)?;
                 (self.answered, self.owed, self.stopping) = (self.heard.turns, false, false);
             }
-            Record::LimitReached { reach, .. } => {
+            Record::LimitReached { threshold: reach, .. } => {
                 (self.limited, self.answered) = (true, self.heard.turns);
-                self.saving |= *reach == Reach::All;
+                self.saving |= *reach == LimitThreshold::Exhausted;
             }
-            Record::CancelOrdered { .. } => self.cancelled = true,
+            Record::CancelRequested { .. } => self.cancelled = true,
             Record::SuspendOrdered { .. } => self.stopping = true,
             Record::StopOrdered { .. } => self.stopping = true,
-            Record::InputEnded { at } => self.check_let_go(*at, sources)?,
+            Record::InputClosed { at } => self.check_let_go(*at, sources)?,
             Record::AttemptEnded { at, fault, next, .. } => self.check_end(*at, *fault, next, sources)?,
             Record::RunFinished { outcome, .. } if outcome.kind == OutcomeKind::Done => {
                 let done = kept(sources.0).is_none() || self.claims >= 2;
                 ensure(done, Oracle::KeepsGoing, || format!("done, and it never said so twice: {self:?}"))?;
             }
             Record::RunStarted { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Condensed { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::SummaryEnded { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
-            | Record::SilenceExcused { .. }
+            | Record::ProgressMade { .. }
+            | Record::StallDeferred { .. }
             | Record::Recovered { .. }
             | Record::Suspended { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Checked { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::CheckEnded { .. }
             | Record::Downtime { .. }
             | Record::Swept { .. }
             | Record::RunFinished { .. } => {}
@@ -145,33 +145,33 @@ impl KeepGoingWatch {
     }
 
     /// The agent hears this.
-    fn tell(&mut self, say: Say) -> Verdict {
-        self.saving |= matches!(say, Say::WrapUp(_));
-        self.warned |= matches!(say, Say::KeepGoing(Push { last: true, .. }));
-        let pushes = matches!(say, Say::KeepGoing(_) | Say::Confirm);
+    fn tell(&mut self, say: PromptKind) -> OracleResult {
+        self.saving |= matches!(say, PromptKind::WrapUp(_));
+        self.warned |= matches!(say, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
+        let pushes = matches!(say, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone);
         ensure(!pushes || !self.limited && !self.cancelled, Oracle::KeepsGoing, || {
             format!("{say:?} is said to one that is to end: {self:?}")
         })?;
-        let stop = if let Say::KeepGoing(push) = say { push.stop } else { self.stops };
+        let stop = if let PromptKind::KeepGoing(push) = say { push.stop_number } else { self.stops };
         ensure(stop == self.stops, Oracle::KeepsGoing, || format!("{say:?} after stop {}", self.stops))
     }
 
     /// What follows the last stop.
-    fn right(&self, keep_going: &KeepGoing, at: Moment, (policy, clocks, limits): Sources<'_>) -> Right {
+    fn right(&self, keep_going: &KeepGoing, at: Moment, (policy, clocks, limits): Sources<'_>) -> ExpectedNext {
         if self.claims >= 2 {
-            return Right::Finished;
+            return ExpectedNext::Finished;
         }
         if self.claims == 1 {
-            return Right::Told(Say::Confirm);
+            return ExpectedNext::Prompt(PromptKind::ConfirmDone);
         }
         if self.idle >= keep_going.idle_stops_max {
-            return Right::Idle;
+            return ExpectedNext::Idle;
         }
         let last = !self.warned && limits.is_near(policy, clocks, at);
         let due = keep_going.status_every > 0 && self.stops.is_multiple_of(keep_going.status_every);
         let worked = (due || last).then(|| clocks.active(at));
-        let KeepGoing { extended, .. } = *keep_going;
-        Right::Told(Say::KeepGoing(Push { stop: self.stops, extended, worked, last }))
+        let KeepGoing { keep_improving: extended, .. } = *keep_going;
+        ExpectedNext::Prompt(PromptKind::KeepGoing(KeepGoingPrompt { stop_number: self.stops, keep_improving: extended, active_time: worked, limit_near: last }))
     }
 
     /// Whether the last stop was the last of all.
@@ -179,7 +179,7 @@ impl KeepGoingWatch {
         self.claims >= 2 || self.claims == 0 && self.idle >= keep_going.idle_stops_max
     }
 
-    fn check_stop(&self, recorded: (bool, Option<u64>, u32), (policy, ..): Sources<'_>) -> Verdict {
+    fn check_stop(&self, recorded: (bool, Option<u64>, u32), (policy, ..): Sources<'_>) -> OracleResult {
         let right = kept(policy).is_some()
             && self.heard.turns > self.answered
             && self.heard.settled.is_some_and(|result| is_good(policy, &result))
@@ -189,15 +189,15 @@ impl KeepGoingWatch {
     }
 
     /// It is told this because it stopped.
-    fn check_told(&self, at: Moment, say: Say, sources: Sources<'_>) -> Verdict {
+    fn check_prompt(&self, at: Moment, say: PromptKind, sources: Sources<'_>) -> OracleResult {
         let right = kept(sources.0).map(|keep_going| self.right(&keep_going, at, sources));
-        ensure(self.owed && right == Some(Right::Told(say)), Oracle::KeepsGoing, || {
+        ensure(self.owed && right == Some(ExpectedNext::Prompt(say)), Oracle::KeepsGoing, || {
             format!("it is told {say:?}, and not {right:?}: {self:?}")
         })
     }
 
     /// Its input ends.
-    fn check_let_go(&self, at: Moment, (policy, ..): Sources<'_>) -> Verdict {
+    fn check_let_go(&self, at: Moment, (policy, ..): Sources<'_>) -> OracleResult {
         let Some(keep_going) = kept(policy) else { return Ok(()) };
         let stopped = self.heard.turns > self.answered || self.owed;
         let good = self.heard.settled.is_some_and(|result| is_good(policy, &result));
@@ -210,9 +210,9 @@ impl KeepGoingWatch {
     }
 
     /// The attempt is over: what follows?
-    fn check_end(&mut self, at: Moment, fault: Option<Fault>, next: &Next, sources: Sources<'_>) -> Verdict {
+    fn check_end(&mut self, at: Moment, fault: Option<Fault>, next: &AfterAttempt, sources: Sources<'_>) -> OracleResult {
         let policy = sources.0;
-        let pushed = matches!(next, Next::Attempt { remedy: Remedy::KeepGoing, .. });
+        let pushed = matches!(next, AfterAttempt::Attempt { remedy: Remedy::KeepGoing, .. });
         let good = fault.is_none() || fault == Some(Fault::Permission) && policy.allow_denials;
         let Some(keep_going) = kept(policy).filter(|_| good && !self.saving) else {
             return ensure(!pushed, Oracle::KeepsGoing, || format!("kept going with {next:?}: {self:?}"));
@@ -222,29 +222,29 @@ impl KeepGoingWatch {
         })?;
         let right = self.right(&keep_going, at, sources);
         let follows = match next {
-            Next::Finish(outcome) => match outcome.kind {
-                OutcomeKind::Done => right == Right::Finished,
-                OutcomeKind::Cancelled => self.cancelled && (right != Right::Finished || fault.is_some()),
-                OutcomeKind::Failed if outcome.limit.is_some() => matches!(right, Right::Told(_)),
-                OutcomeKind::Failed => right == Right::Idle && outcome.fault == Some(Fault::Unfinished),
+            AfterAttempt::Finish(outcome) => match outcome.kind {
+                OutcomeKind::Done => right == ExpectedNext::Finished,
+                OutcomeKind::Cancelled => self.cancelled && (right != ExpectedNext::Finished || fault.is_some()),
+                OutcomeKind::Failed if outcome.limit.is_some() => matches!(right, ExpectedNext::Prompt(_)),
+                OutcomeKind::Failed => right == ExpectedNext::Idle && outcome.fault == Some(Fault::Unfinished),
                 // Those who count say whether it is reached.
                 OutcomeKind::OverBudget | OutcomeKind::OutOfTime => {
-                    outcome.limit.is_some() && matches!(right, Right::Told(_)) && !self.cancelled
+                    outcome.limit.is_some() && matches!(right, ExpectedNext::Prompt(_)) && !self.cancelled
                 }
                 OutcomeKind::NeedsPerson
                 | OutcomeKind::CheckFailed
-                | OutcomeKind::Refused
+                | OutcomeKind::NotStarted
                 | OutcomeKind::Incomplete
                 | OutcomeKind::Bug
                 | OutcomeKind::RetryLater
                 | OutcomeKind::Suspended => false,
             },
-            Next::Attempt { at: then, plan, .. } => {
-                let saves = self.limited && matches!(plan.say, Say::WrapUp(_));
-                let told = saves && matches!(right, Right::Told(_)) || right == Right::Told(plan.say);
+            AfterAttempt::Attempt { at: then, plan, .. } => {
+                let saves = self.limited && matches!(plan.prompt, PromptKind::WrapUp(_));
+                let told = saves && matches!(right, ExpectedNext::Prompt(_)) || right == ExpectedNext::Prompt(plan.prompt);
                 pushed && told && *then == at && !self.cancelled
             }
-            Next::Check => false,
+            AfterAttempt::Check => false,
         };
         ensure(follows, Oracle::KeepsGoing, || {
             format!("{next:?} follows a stop, and not {right:?}: {self:?}")
@@ -252,35 +252,35 @@ impl KeepGoingWatch {
     }
 }
 
-impl Heard {
-    fn of(evidence: &Evidence) -> Heard {
-        Heard {
-            turns: evidence.turns,
-            settled: evidence.result.filter(|_| !evidence.turn_open),
-            claimed: evidence.claimed,
-            workspace: evidence.workspace,
+impl AgentSignals {
+    fn new(evidence: &Evidence) -> AgentSignals {
+        AgentSignals {
+            turns: evidence.results,
+            settled: evidence.result.filter(|_| !evidence.exchange_open),
+            claimed: evidence.claimed_done,
+            workspace: evidence.workspace_fingerprint,
             shells: 0,
         }
     }
 
     fn note(&mut self, notice: &Notice) {
         match notice {
-            Notice::TurnBegan => (self.settled, self.claimed, self.workspace) = (None, false, None),
-            Notice::ToolBegan => (self.settled, self.workspace) = (None, None),
-            Notice::Claimed => self.claimed = true,
-            Notice::TurnEnded(result) => (self.turns, self.settled) = (self.turns + 1, Some(*result)),
-            Notice::Surveyed(workspace) => self.workspace = Some(*workspace),
+            Notice::ExchangeStarted => (self.settled, self.claimed, self.workspace) = (None, false, None),
+            Notice::ToolStarted => (self.settled, self.workspace) = (None, None),
+            Notice::ClaimedDone => self.claimed = true,
+            Notice::ExchangeEnded(result) => (self.turns, self.settled) = (self.turns + 1, Some(*result)),
+            Notice::WorkspaceFingerprinted(workspace) => self.workspace = Some(*workspace),
             Notice::BackgroundChanged(shells) => self.shells = *shells,
             Notice::SessionOpened(_)
-            | Notice::Stirred
+            | Notice::Activity
             | Notice::MessageEnded
             | Notice::ToolEnded
-            | Notice::Used(_)
-            | Notice::Idled
+            | Notice::UsageUpdated(_)
+            | Notice::Idle
             | Notice::Retrying { .. }
             | Notice::RateLimitChanged(_)
-            | Notice::Halted
-            | Notice::Swollen => {}
+            | Notice::ProcessFrozen
+            | Notice::MemoryExceeded => {}
         }
     }
 }
@@ -291,8 +291,8 @@ pub(super) fn kept(policy: &Policy) -> Option<KeepGoing> {
 }
 
 /// Whether a turn with this result ended because the agent thought that it was time.
-pub(super) fn is_good(policy: &Policy, result: &TurnResult) -> bool {
-    let TurnResult { is_error, ending, stop_reason, empty, denials, stop_hook_capped, .. } = *result;
-    let ended = !is_error && ending == Ending::Completed && stop_reason == StopReason::EndTurn;
+pub(super) fn is_good(policy: &Policy, result: &AgentResult) -> bool {
+    let AgentResult { is_error, terminal_reason: ending, stop_reason, empty, denials, stop_hook_capped, .. } = *result;
+    let ended = !is_error && ending == TerminalReason::Completed && stop_reason == StopReason::EndTurn;
     ended && !empty && !stop_hook_capped && (denials == 0 || policy.allow_denials)
 }

@@ -1,15 +1,15 @@
 //! Whether the history of a conversation reaches an attempt by the right rung: one for what was found, none
 //! twice for the same reason, and no session resumed that nobody looked for.
 
-use super::{Oracle, Verdict, ensure};
-use longhaul_core::{Because, Event, Record, Rung, SessionFound, SessionPlan, SpawnPlan};
+use super::{Oracle, OracleResult, ensure};
+use longhaul_core::{StrategyReason, Event, Record, ResumeStrategy, SessionFileState, SessionPlan, AttemptPlan};
 
 /// What was found and tried, counted anew.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LadderWatch {
+pub(crate) struct StrategyWatch {
     /// What the last look in the present attempt found.
-    found: Option<SessionFound>,
-    plan: Option<SpawnPlan>,
+    found: Option<SessionFileState>,
+    plan: Option<AttemptPlan>,
     placed: bool,
     repaired: bool,
     seeded: bool,
@@ -18,10 +18,10 @@ pub(crate) struct LadderWatch {
     spoken: bool,
 }
 
-impl LadderWatch {
+impl StrategyWatch {
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, event: &Event) {
-        if let Event::Inspected(found) = event {
+        if let Event::SessionInspected(found) = event {
             self.found = Some(*found);
         }
     }
@@ -30,9 +30,9 @@ impl LadderWatch {
     pub(crate) fn is_lost(&self) -> bool {
         let forks = self.plan.as_ref().is_some_and(|plan| matches!(plan.session, SessionPlan::Fork { .. }));
         match self.found {
-            Some(SessionFound::Missing | SessionFound::Empty) => true,
-            Some(SessionFound::Elsewhere) => self.placed && !forks,
-            Some(SessionFound::Ready | SessionFound::Damaged | SessionFound::Behind) | None => false,
+            Some(SessionFileState::Missing | SessionFileState::Empty) => true,
+            Some(SessionFileState::Elsewhere) => self.placed && !forks,
+            Some(SessionFileState::Ready | SessionFileState::Damaged | SessionFileState::Stale) | None => false,
         }
     }
 
@@ -41,50 +41,50 @@ impl LadderWatch {
         self.seeded && !self.plain
     }
 
-    pub(crate) fn take(&mut self, record: &Record) -> Verdict {
+    pub(crate) fn take(&mut self, record: &Record) -> OracleResult {
         match record {
             Record::RunReopened { .. } => {
                 let spoken = self.spoken;
-                *self = LadderWatch { spoken, ..LadderWatch::default() };
+                *self = StrategyWatch { spoken, ..StrategyWatch::default() };
             }
             Record::AttemptStarted { plan, .. } => (self.found, self.plan) = (None, Some(plan.clone())),
-            Record::RungTaken { rung, because, .. } => {
+            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
                 let right = self.right(*because);
                 ensure(right == Some(*rung), Oracle::Ladder, || {
                     format!("{rung:?} because of {because:?}, not {right:?}: {self:?}")
                 })?;
                 match rung {
-                    Rung::Place => self.placed = true,
-                    Rung::Repair => self.repaired = true,
-                    Rung::Seed => self.seeded = true,
-                    Rung::Fresh => self.plain = true,
-                    Rung::Resume | Rung::Fork => {}
+                    ResumeStrategy::Relocate => self.placed = true,
+                    ResumeStrategy::Repair => self.repaired = true,
+                    ResumeStrategy::Handoff => self.seeded = true,
+                    ResumeStrategy::Fresh => self.plain = true,
+                    ResumeStrategy::AsIs | ResumeStrategy::Fork => {}
                 }
             }
-            Record::Progressed { forgives: true, .. } => {
+            Record::ProgressMade { resets_retries: true, .. } => {
                 (self.placed, self.repaired, self.seeded, self.plain) = (false, false, false, false);
             }
-            Record::AttemptEnded { tally, .. } => self.spoken |= tally.messages + tally.cut_messages > 0,
-            Record::Progressed { forgives: false, .. }
+            Record::AttemptEnded { usage: tally, .. } => self.spoken |= tally.messages + tally.truncated_messages > 0,
+            Record::ProgressMade { resets_retries: false, .. }
             | Record::RunStarted { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Condensed { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::SummaryEnded { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
             | Record::LimitReached { .. }
-            | Record::Said { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Stopped { .. }
-            | Record::Checked { .. }
-            | Record::InputEnded { .. }
-            | Record::SilenceExcused { .. }
+            | Record::PromptSent { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::AgentStopped { .. }
+            | Record::CheckEnded { .. }
+            | Record::InputClosed { .. }
+            | Record::StallDeferred { .. }
             | Record::Recovered { .. }
             | Record::StopOrdered { .. }
             | Record::Downtime { .. }
             | Record::Swept { .. }
-            | Record::CancelOrdered { .. }
+            | Record::CancelRequested { .. }
             | Record::SuspendOrdered { .. }
             | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
@@ -93,33 +93,33 @@ impl LadderWatch {
     }
 
     /// The rung that the documentation asks for.
-    fn right(&self, because: Because) -> Option<Rung> {
+    fn right(&self, because: StrategyReason) -> Option<ResumeStrategy> {
         let plan = self.plan.as_ref()?;
         let found = match because {
-            Because::Found(found) => Some(found),
-            Because::Fault(_) | Because::NeverOpened => None,
+            StrategyReason::SessionFile(found) => Some(found),
+            StrategyReason::Fault(_) | StrategyReason::NeverOpened => None,
         };
         match &plan.session {
             _ if self.found != found || self.is_lost() => None,
-            SessionPlan::New(_) if because == Because::NeverOpened => Some(Rung::Fresh),
-            SessionPlan::New(_) if self.spoken && !self.seeded => Some(Rung::Seed),
-            SessionPlan::New(_) => Some(Rung::Fresh),
-            SessionPlan::Fork { .. } => Some(Rung::Fork),
+            SessionPlan::New(_) if because == StrategyReason::NeverOpened => Some(ResumeStrategy::Fresh),
+            SessionPlan::New(_) if self.spoken && !self.seeded => Some(ResumeStrategy::Handoff),
+            SessionPlan::New(_) => Some(ResumeStrategy::Fresh),
+            SessionPlan::Fork { .. } => Some(ResumeStrategy::Fork),
             SessionPlan::Resume(_) => match self.found? {
-                SessionFound::Elsewhere => Some(Rung::Place),
-                SessionFound::Damaged | SessionFound::Behind if !self.repaired => Some(Rung::Repair),
-                SessionFound::Ready | SessionFound::Damaged | SessionFound::Behind => Some(Rung::Resume),
-                SessionFound::Empty | SessionFound::Missing => None,
+                SessionFileState::Elsewhere => Some(ResumeStrategy::Relocate),
+                SessionFileState::Damaged | SessionFileState::Stale if !self.repaired => Some(ResumeStrategy::Repair),
+                SessionFileState::Ready | SessionFileState::Damaged | SessionFileState::Stale => Some(ResumeStrategy::AsIs),
+                SessionFileState::Empty | SessionFileState::Missing => None,
             },
         }
     }
 
     /// A process is about to start on this plan.
-    pub(crate) fn check_spawn(&self, plan: &SpawnPlan) -> Verdict {
+    pub(crate) fn check_spawn(&self, plan: &AttemptPlan) -> OracleResult {
         let looked = match &plan.session {
             SessionPlan::New(_) => true,
-            SessionPlan::Resume(_) => matches!(plan.rung, Some(Rung::Resume | Rung::Place | Rung::Repair)),
-            SessionPlan::Fork { .. } => plan.rung == Some(Rung::Fork),
+            SessionPlan::Resume(_) => matches!(plan.strategy, Some(ResumeStrategy::AsIs | ResumeStrategy::Relocate | ResumeStrategy::Repair)),
+            SessionPlan::Fork { .. } => plan.strategy == Some(ResumeStrategy::Fork),
         };
         ensure(looked, Oracle::Ladder, || format!("nobody looked for the session of {plan:?}"))
     }

@@ -3,12 +3,12 @@
 
 use super::clocks::ClockWatch;
 use super::keep_going::{is_good, kept};
-use super::{Oracle, Verdict, ensure};
+use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
 use longhaul_core::{
-    Ending, Event, Evidence, Fault, Found, Left, Limit, Limits, Moment, Next, Notice, Outcome, OutcomeKind,
-    Policy, Reach, Record, Remedy, Say, SessionPlan, Span, SpawnPlan, StopLevel, StopWhy, Tally, Tokens,
-    TurnResult, Usd, WrapUp,
+    TerminalReason, Event, Evidence, Fault, FoundAttempt, Remaining, Limit, Limits, Moment, AfterAttempt, Notice, Outcome, OutcomeKind,
+    Policy, LimitThreshold, Record, Remedy, PromptKind, SessionPlan, Span, AttemptPlan, StopLevel, StopCause, Usage, Tokens,
+    AgentResult, Usd, WrapUp,
 };
 
 // So many answers are recent.
@@ -20,9 +20,9 @@ const WRAP_UPS_MAX: u32 = 2;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LimitWatch {
     /// What is over and done with.
-    ended: Tally,
+    ended: Usage,
     /// What the present attempt has used, as far as it was told.
-    live: Tally,
+    live: Usage,
     /// Whether that is not over and done with yet.
     counts: bool,
     /// Its answers, the newest last.
@@ -31,26 +31,26 @@ pub(crate) struct LimitWatch {
     /// Since when a turn is open in a process that nobody stops or lets go, as far as was heard.
     works: Option<Moment>,
     /// Since when it waits for its shells after a result without a done claim.
-    waits: Option<(Moment, TurnResult)>,
+    waits: Option<(Moment, AgentResult)>,
     shells: u32,
     claimed: bool,
     /// Whether somebody stops it or lets it go.
     leaving: bool,
     /// What was used when the agent was being stopped or let go, or nobody was there; and by summaries.
-    late: Tally,
-    reached: Option<(Limit, Reach)>,
-    told: u32,
+    late: Usage,
+    reached: Option<(Limit, LimitThreshold)>,
+    wrap_up_sent: u32,
     /// Turns that have ended, as far as the present supervisor has heard.
     turns: u32,
     /// How many had, when one was interrupted so that the work can be saved; until something is said to that.
     interrupted: Option<u32>,
     /// How that one ended.
-    ending: Option<Ending>,
+    ending: Option<TerminalReason>,
     /// Whether it can be told nothing more.
     input_ended: bool,
     cancelled: bool,
     /// What the attempt that is ordered may use.
-    left: Left,
+    left: Remaining,
     /// A summary for it used the rest.
     spent: bool,
 }
@@ -59,31 +59,31 @@ impl LimitWatch {
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, now: Moment, event: &Event) {
         match event {
-            Event::Noticed(Notice::Used(tally)) => self.use_up(*tally),
-            Event::Noticed(Notice::TurnBegan) if !self.leaving => {
+            Event::Noticed(Notice::UsageUpdated(tally)) => self.use_up(*tally),
+            Event::Noticed(Notice::ExchangeStarted) if !self.leaving => {
                 (self.works, self.waits) = (Some(now), None)
             }
-            Event::Noticed(Notice::Claimed) => self.claimed = true,
+            Event::Noticed(Notice::ClaimedDone) => self.claimed = true,
             Event::Noticed(Notice::BackgroundChanged(shells)) => {
                 self.shells = *shells;
                 self.waits = self.waits.filter(|_| *shells > 0);
             }
-            Event::Noticed(Notice::ToolBegan) => self.tools += 1,
+            Event::Noticed(Notice::ToolStarted) => self.tools += 1,
             Event::Noticed(Notice::ToolEnded) => self.tools = self.tools.saturating_sub(1),
-            Event::Noticed(Notice::TurnEnded(result)) => self.end_turn(now, result),
-            Event::Exited(evidence) | Event::Recovered { found: Found::Gone(evidence), .. }
+            Event::Noticed(Notice::ExchangeEnded(result)) => self.end_turn(now, result),
+            Event::Exited(evidence) | Event::Recovered { found: FoundAttempt::Ended(evidence), .. }
                 if self.counts =>
             {
                 (self.tools, self.works) = (0, None);
                 let found = matches!(event, Event::Recovered { .. });
                 if self.leaving || found {
-                    self.come_late(evidence.tally);
+                    self.come_late(evidence.usage);
                 }
                 if found {
                     // Its files tell what it used, and not in which steps.
                     self.answers.clear();
                 }
-                self.live = evidence.tally;
+                self.live = evidence.usage;
             }
             // What passed in its sleep is decided next.
             Event::Downtime(_) => {
@@ -91,16 +91,16 @@ impl LimitWatch {
                 self.waits = self.waits.map(|(_, result)| (now, result));
             }
             // It is told again from the beginning.
-            Event::Recovered { found: Found::Live(_), .. } => self.begin(),
+            Event::Recovered { found: FoundAttempt::Running(_), .. } => self.begin(),
             Event::Exited(_)
-            | Event::Recovered { found: Found::Gone(_), .. }
+            | Event::Recovered { found: FoundAttempt::Ended(_), .. }
             | Event::Noticed(_)
             | Event::Started(_)
             | Event::Reopened(..)
-            | Event::Inspected(_)
-            | Event::Condensed(_)
-            | Event::Checked(_)
-            | Event::Examined(_)
+            | Event::SessionInspected(_)
+            | Event::SummaryEnded(_)
+            | Event::CheckEnded(_)
+            | Event::ProcessesProbed(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Swept(_)
@@ -110,23 +110,23 @@ impl LimitWatch {
     }
 
     fn begin(&mut self) {
-        (self.live, self.tools, self.works) = (Tally::default(), 0, None);
+        (self.live, self.tools, self.works) = (Usage::default(), 0, None);
         (self.turns, self.ending) = (0, None);
         (self.waits, self.shells, self.claimed) = (None, 0, false);
         self.answers.clear();
     }
 
-    fn end_turn(&mut self, now: Moment, result: &TurnResult) {
+    fn end_turn(&mut self, now: Moment, result: &AgentResult) {
         (self.tools, self.works) = (0, None);
         self.waits = (self.shells > 0 && !self.claimed && !self.leaving).then_some((now, *result));
         self.turns += 1;
         if self.interrupted.is_some_and(|before| self.turns > before) {
-            self.ending.get_or_insert(result.ending);
+            self.ending.get_or_insert(result.terminal_reason);
         }
     }
 
-    fn use_up(&mut self, tally: Tally) {
-        let count = |tally: &Tally| tally.messages + tally.cut_messages;
+    fn use_up(&mut self, tally: Usage) {
+        let count = |tally: &Usage| tally.messages + tally.truncated_messages;
         if count(&tally) > count(&self.live) {
             let cost = Usd(money(&tally) - money(&self.live).min(money(&tally)));
             self.answers.push((cost, tokens(&tally).saturating_sub(tokens(&self.live))));
@@ -138,10 +138,10 @@ impl LimitWatch {
     }
 
     /// Nobody could hold this back but the agent itself, which counts its money.
-    fn come_late(&mut self, tally: Tally) {
+    fn come_late(&mut self, tally: Usage) {
         let input = tokens(&tally).saturating_sub(tokens(&self.live));
         let (tokens, turns) = (Tokens { input, ..Tokens::default() }, tally.turns - self.live.turns);
-        self.late = self.late.plus(Tally { tokens, turns, ..Tally::default() });
+        self.late = self.late.plus(Usage { tokens, turns, ..Usage::default() });
     }
 
     /// How much of each limit is used by then, and how much is held back of it.
@@ -173,15 +173,15 @@ impl LimitWatch {
     }
 
     /// How far each limit is reached by then.
-    fn reach(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Vec<(Limit, Reach)> {
+    fn reach(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Vec<(Limit, LimitThreshold)> {
         self.uses(policy, clocks, at)
             .into_iter()
             .filter_map(|(name, used, limit, reserve)| {
                 let limit = limit?;
                 let reserve = if policy.wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
                 match used {
-                    _ if used >= limit => Some((name, Reach::All)),
-                    _ if reserve > 0 && used + reserve >= limit => Some((name, Reach::Reserve)),
+                    _ if used >= limit => Some((name, LimitThreshold::Exhausted)),
+                    _ if reserve > 0 && used + reserve >= limit => Some((name, LimitThreshold::Reserve)),
                     _ => None,
                 }
             })
@@ -189,12 +189,12 @@ impl LimitWatch {
     }
 
     /// What is left by then for an attempt, or for a turn of it.
-    fn left(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Left {
+    fn left(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> Remaining {
         let Limits { budget, time, wall, turns, .. } = policy.limits;
         let all = self.ended.plus(self.live);
         let times = [time.map(|time| time - clocks.active(at)), wall.map(|wall| wall - clocks.wall(at))];
-        Left {
-            money: budget.map(|budget| Usd(budget.0.saturating_sub(money(&all)))),
+        Remaining {
+            budget: budget.map(|budget| Usd(budget.0.saturating_sub(money(&all)))),
             turns: turns.map(|turns| turns.saturating_sub(all.turns)),
             time: times.into_iter().flatten().min(),
         }
@@ -202,18 +202,18 @@ impl LimitWatch {
 
     /// Whether all of a limit on time is used up by then.
     pub(crate) fn is_late(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
-        let late = |reached: &(Limit, Reach)| matches!(reached, (Limit::Time | Limit::Wall, Reach::All));
+        let late = |reached: &(Limit, LimitThreshold)| matches!(reached, (Limit::Time | Limit::Wall, LimitThreshold::Exhausted));
         self.reach(policy, clocks, at).iter().any(late)
     }
 
     fn is_over(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
-        self.reach(policy, clocks, at).iter().any(|(_, reach)| *reach == Reach::All)
+        self.reach(policy, clocks, at).iter().any(|(_, reach)| *reach == LimitThreshold::Exhausted)
     }
 
     /// Takes in a record: what it says of a limit is so.
-    pub(crate) fn take(&mut self, record: &Record, policy: &Policy, clocks: &ClockWatch) -> Verdict {
+    pub(crate) fn take(&mut self, record: &Record, policy: &Policy, clocks: &ClockWatch) -> OracleResult {
         match record {
-            Record::LimitReached { at, limit, reach, .. } => {
+            Record::LimitReached { at, limit, threshold: reach, .. } => {
                 let reached = self.reach(policy, clocks, *at);
                 ensure(reached.contains(&(*limit, *reach)), Oracle::Limits, || {
                     format!("{reach:?} of {limit}, while {reached:?} is reached: {self:?}")
@@ -225,15 +225,15 @@ impl LimitWatch {
                 (self.leaving, self.counts, self.interrupted, self.input_ended) = (false, true, None, false);
                 self.check_start(policy, clocks, *at, plan)?;
                 (self.left, self.spent) = (self.left(policy, clocks, *at), false);
-                self.told += u32::from(matches!(plan.say, Say::WrapUp(_)));
+                self.wrap_up_sent += u32::from(matches!(plan.prompt, PromptKind::WrapUp(_)));
             }
-            Record::Said { at, say, left, .. } => {
-                let saves = matches!(say, Say::WrapUp(_));
+            Record::PromptSent { at, prompt: say, remaining: left, .. } => {
+                let saves = matches!(say, PromptKind::WrapUp(_));
                 let due = match self.reached {
                     // Nobody is told to go on beyond a limit that is not taken in yet.
                     None => !saves && self.reach(policy, clocks, *at).is_empty(),
-                    Some((due, Reach::Reserve)) => *say == Say::WrapUp(due),
-                    Some((_, Reach::All)) => false,
+                    Some((due, LimitThreshold::Reserve)) => *say == PromptKind::WrapUp(due),
+                    Some((_, LimitThreshold::Exhausted)) => false,
                 };
                 // One that is kept going may have stopped by itself.
                 let right = due && (!saves || self.is_to_save() || policy.keep_going.is_some());
@@ -241,48 +241,48 @@ impl LimitWatch {
                 ensure(right && !self.input_ended && *left == rest, Oracle::Limits, || {
                     format!("{say:?} is said, while {rest:?} is left: {self:?}")
                 })?;
-                self.told += u32::from(saves);
+                self.wrap_up_sent += u32::from(saves);
                 (self.leaving, self.interrupted, self.ending) = (false, None, None);
             }
-            Record::StopOrdered { why, level, .. } => {
-                let saves = *why == StopWhy::Reserve && *level == StopLevel::Interrupt;
+            Record::StopOrdered { cause: why, level, .. } => {
+                let saves = *why == StopCause::WrapUp && *level == StopLevel::Interrupt;
                 (self.interrupted, self.ending) = (saves.then_some(self.turns), None);
                 (self.works, self.waits, self.leaving) = (None, None, true);
             }
-            Record::InputEnded { .. } => {
+            Record::InputClosed { .. } => {
                 ensure(self.has_nothing_left() || !self.is_to_save(), Oracle::Limits, || {
                     format!("interrupted to save its work, and let go: {self:?}")
                 })?;
                 (self.works, self.leaving, self.input_ended) = (None, true, true);
             }
-            Record::CancelOrdered { .. } => self.cancelled = true,
-            Record::AttemptEnded { tally, .. } => {
+            Record::CancelRequested { .. } => self.cancelled = true,
+            Record::AttemptEnded { usage: tally, .. } => {
                 self.ended = self.ended.plus(*tally);
                 self.counts = false;
                 self.begin();
             }
             // What is found of a model at work on that is none of the attempt's.
-            Record::CondenseOrdered { .. } => self.counts = false,
-            Record::Condensed { at, tally, .. } => {
+            Record::SummaryStarted { .. } => self.counts = false,
+            Record::SummaryEnded { at, usage: tally, .. } => {
                 self.counts = true;
                 self.ended = self.ended.plus(*tally);
                 self.late = self.late.plus(*tally);
-                self.left.money = self.left.money.map(|usd| Usd(usd.0.saturating_sub(money(tally))));
+                self.left.budget = self.left.budget.map(|usd| Usd(usd.0.saturating_sub(money(tally))));
                 self.spent = self.is_over(policy, clocks, *at);
             }
-            Record::RunReopened { .. } => (self.reached, self.told, self.cancelled) = (None, 0, false),
+            Record::RunReopened { .. } => (self.reached, self.wrap_up_sent, self.cancelled) = (None, 0, false),
             Record::RunStarted { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseStopped { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStopOrdered { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
-            | Record::SilenceExcused { .. }
+            | Record::ProgressMade { .. }
+            | Record::StallDeferred { .. }
             | Record::Recovered { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Stopped { .. }
-            | Record::Checked { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::AgentStopped { .. }
+            | Record::CheckEnded { .. }
             | Record::Downtime { .. }
             | Record::Swept { .. }
             | Record::SuspendOrdered { .. }
@@ -294,33 +294,33 @@ impl LimitWatch {
 
     /// Its turn was cut short for a wrap-up, and nobody wants anything else of it.
     fn is_to_save(&self) -> bool {
-        self.ending == Some(Ending::Aborted) && !self.cancelled
+        self.ending == Some(TerminalReason::Aborted) && !self.cancelled
     }
 
     /// A process knows what it may use, and there is something.
-    pub(crate) fn check_spawn(&self, plan: &SpawnPlan) -> Verdict {
-        ensure(!self.spent && plan.left == self.left, Oracle::Limits, || {
-            format!("attempt {} is spawned with {:?}: {self:?}", plan.attempt, plan.left)
+    pub(crate) fn check_spawn(&self, plan: &AttemptPlan) -> OracleResult {
+        ensure(!self.spent && plan.remaining == self.left, Oracle::Limits, || {
+            format!("attempt {} is spawned with {:?}: {self:?}", plan.attempt, plan.remaining)
         })
     }
 
     /// Nothing is started beyond a limit; and with what was held back the work is saved.
-    fn check_start(&self, policy: &Policy, clocks: &ClockWatch, at: Moment, plan: &SpawnPlan) -> Verdict {
+    fn check_start(&self, policy: &Policy, clocks: &ClockWatch, at: Moment, plan: &AttemptPlan) -> OracleResult {
         let reached = self.reach(policy, clocks, at);
-        let saves = matches!(plan.say, Say::WrapUp(_));
-        let over = reached.iter().any(|(_, reach)| *reach == Reach::All);
+        let saves = matches!(plan.prompt, PromptKind::WrapUp(_));
+        let over = reached.iter().any(|(_, reach)| *reach == LimitThreshold::Exhausted);
         ensure(!over && (saves || reached.is_empty()), Oracle::Limits, || {
-            format!("attempt {} starts to {:?} while {reached:?} is reached", plan.attempt, plan.say)
+            format!("attempt {} starts to {:?} while {reached:?} is reached", plan.attempt, plan.prompt)
         })
     }
 
     /// Whether a limit is used up, and that is taken in.
     pub(crate) fn has_nothing_left(&self) -> bool {
-        matches!(self.reached, Some((_, Reach::All)))
+        matches!(self.reached, Some((_, LimitThreshold::Exhausted)))
     }
 
     /// A turn goes on only as far as the run may.
-    pub(crate) fn check(&self, policy: &Policy, clocks: &ClockWatch, now: Moment) -> Verdict {
+    pub(crate) fn check(&self, policy: &Policy, clocks: &ClockWatch, now: Moment) -> OracleResult {
         let known = self.reached.map(|(_, reach)| reach);
         // What comes at this very moment comes next; and what is told again is told before anything is decided.
         let before = Moment(now.0 - 1);
@@ -339,17 +339,17 @@ impl LimitWatch {
         policy: &Policy,
         clocks: &ClockWatch,
         (now, fault, evidence): (Moment, Option<Fault>, &Evidence),
-        next: &Next,
-    ) -> Result<bool, super::Objection> {
-        let by_limit = matches!(next, Next::Finish(Outcome { limit: Some(_), .. }));
+        next: &AfterAttempt,
+    ) -> Result<bool, super::Violation> {
+        let by_limit = matches!(next, AfterAttempt::Finish(Outcome { limit: Some(_), .. }));
         let kept = policy.keep_going.is_some() && policy.check.is_none();
-        let done = fault.is_none() && self.told == 0 && !self.has_nothing_left() && !kept;
+        let done = fault.is_none() && self.wrap_up_sent == 0 && !self.has_nothing_left() && !kept;
         ensure(!by_limit || !done && fault != Some(Fault::GuardLapsed), Oracle::Limits, || {
             format!("what ended by {fault:?} ends by a limit: {self:?}")
         })?;
         let over = self.is_over(policy, clocks, now);
         match (next, self.reached) {
-            (Next::Finish(Outcome { limit: Some(limit), .. }), reached) => {
+            (AfterAttempt::Finish(Outcome { limit: Some(limit), .. }), reached) => {
                 // A wait that would outlast the wall is not begun; no schedule waits longer than this.
                 let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
                 let reset = reset.map_or(Span::ZERO, |reset| reset.since(now) + policy.reset_jitter);
@@ -363,34 +363,34 @@ impl LimitWatch {
                 Ok(true)
             }
             // A server that is waited for beyond the wall.
-            (Next::Finish(Outcome { kind: OutcomeKind::RetryLater, retry_at: Some(at), .. }), _) => {
+            (AfterAttempt::Finish(Outcome { kind: OutcomeKind::RetryLater, retry_at: Some(at), .. }), _) => {
                 Ok(policy.limits.wall.is_some_and(|wall| clocks.wall(*at) >= wall))
             }
-            (Next::Attempt { plan, at, remedy }, reached) => {
-                let saves = matches!(plan.say, Say::WrapUp(_));
+            (AfterAttempt::Attempt { plan, at, remedy }, reached) => {
+                let saves = matches!(plan.prompt, PromptKind::WrapUp(_));
                 let may = match reached {
                     None => !saves,
-                    Some((_, Reach::All)) => false,
-                    Some((_, Reach::Reserve)) => {
-                        saves && self.told < WRAP_UPS_MAX && matches!(plan.session, SessionPlan::Resume(_))
+                    Some((_, LimitThreshold::Exhausted)) => false,
+                    Some((_, LimitThreshold::Reserve)) => {
+                        saves && self.wrap_up_sent < WRAP_UPS_MAX && matches!(plan.session, SessionPlan::Resume(_))
                     }
                 };
                 let late = policy.limits.wall.is_some_and(|wall| clocks.wall(*at) >= wall);
                 ensure(may && !over && !late, Oracle::Limits, || {
-                    format!("{remedy:?} to {:?} at {at:?} while {reached:?}: {self:?}", plan.say)
+                    format!("{remedy:?} to {:?} at {at:?} while {reached:?}: {self:?}", plan.prompt)
                 })?;
                 let within = *remedy == Remedy::ResumeWithinLimit;
-                ensure(!within || evidence.progressed, Oracle::Limits, || {
+                ensure(!within || evidence.made_progress, Oracle::Limits, || {
                     "resumed at a limit of its own, and nothing was done".to_owned()
                 })?;
                 Ok(saves || within)
             }
-            (Next::Check | Next::Finish(_), _) => Ok(false),
+            (AfterAttempt::Check | AfterAttempt::Finish(_), _) => Ok(false),
         }
     }
 
     /// At the end: no more was used than the limit and what was under way when it was reached.
-    pub(crate) fn check_overshoot(&self, policy: &Policy, world: &World) -> Verdict {
+    pub(crate) fn check_overshoot(&self, policy: &Policy, world: &World) -> OracleResult {
         let answer = world.one_answer();
         let within =
             |limit: Option<u64>, used: u64, over: u64| limit.is_none_or(|limit| used < limit + over.max(1));
@@ -405,16 +405,16 @@ impl LimitWatch {
     }
 }
 
-fn money(tally: &Tally) -> u64 {
-    tally.cost.0 + tally.cost_estimated.0
+fn money(tally: &Usage) -> u64 {
+    tally.reported_cost.0 + tally.estimated_cost.0
 }
 
-fn tokens(tally: &Tally) -> u64 {
-    tally.tokens.total() + tally.cut_tokens.total()
+fn tokens(tally: &Usage) -> u64 {
+    tally.tokens.total() + tally.truncated_tokens.total()
 }
 
 /// A tenth of the time, from 30 s to 5 min, unless somebody wanted it otherwise.
 fn held_back(wrap_up: Option<WrapUp>, limit: Option<Span>) -> u64 {
     let tenth = limit.map_or(0, |limit| limit.0 / 10).clamp(30_000, 300_000);
-    wrap_up.and_then(|wrap_up| wrap_up.time).map_or(tenth, |time| time.0)
+    wrap_up.and_then(|wrap_up| wrap_up.reserve).map_or(tenth, |time| time.0)
 }

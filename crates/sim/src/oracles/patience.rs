@@ -2,9 +2,9 @@
 //! and when, by an own account of it.
 
 use super::keep_going::{is_good, kept};
-use super::{Oracle, Verdict, ensure};
+use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    Event, Moment, Notice, Policy, Posture, Record, SessionId, Signs, Span, StopWhy, TurnResult,
+    Event, Moment, Notice, Policy, ProcessState, Record, SessionId, ProcessActivity, Span, StopCause, AgentResult,
 };
 
 // Whoever is sent to look has so long.
@@ -14,7 +14,7 @@ const EXCUSED_TIMES: u64 = 9;
 
 /// What the present process has said.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct StallWatch {
     live: bool,
     closing_since: Option<Moment>,
     stopping: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Patience {
     /// Until when its silence is excused.
     excused_until: Moment,
     /// What was seen of its processes, and when.
-    signs: Option<(Moment, Signs)>,
+    signs: Option<(Moment, ProcessActivity)>,
     /// When a new supervisor began to read the stream anew.
     recovered_at: Moment,
     halted: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Patience {
     shells: u32,
     settled_at: Option<Moment>,
     /// Its last result, and whether it claimed to be done since its turn began.
-    result: Option<TurnResult>,
+    result: Option<AgentResult>,
     claimed: bool,
     /// Whether it was prompted while its shells run, and whether the run is about to end.
     asked: bool,
@@ -54,12 +54,12 @@ pub(crate) struct Patience {
     other_session: bool,
 }
 
-impl Patience {
+impl StallWatch {
     /// Takes in an event before the run does.
-    pub(crate) fn hear(&mut self, now: Moment, event: &Event, policy: &Policy) -> Verdict {
+    pub(crate) fn hear(&mut self, now: Moment, event: &Event, policy: &Policy) -> OracleResult {
         match event {
             // The supervisor looks by itself before it decides anything else.
-            Event::Noticed(Notice::Surveyed(_)) => {}
+            Event::Noticed(Notice::WorkspaceFingerprinted(_)) => {}
             Event::Noticed(notice) => {
                 self.overdue(now, policy)?;
                 self.note(now, notice);
@@ -67,15 +67,15 @@ impl Patience {
             Event::Recovered { .. } => self.begin_listening(now),
             // What a sleep means is told by its record, which a kill may take with it.
             Event::Downtime(_) | Event::Ticked => {}
-            Event::Examined(signs) => {
+            Event::ProcessesProbed(signs) => {
                 self.overdue(now, policy)?;
                 self.signs = signs.map(|signs| (now, signs));
             }
             Event::Started(_)
             | Event::Reopened(..)
-            | Event::Inspected(_)
-            | Event::Condensed(_)
-            | Event::Checked(_)
+            | Event::SessionInspected(_)
+            | Event::SummaryEnded(_)
+            | Event::CheckEnded(_)
             | Event::Spawned(_)
             | Event::SpawnFailed(_)
             | Event::Exited(_)
@@ -86,8 +86,8 @@ impl Patience {
     }
 
     fn begin_listening(&mut self, now: Moment) {
-        let Patience { live, closing_since, stopping, began, excused_until, turns_before, ends, .. } = *self;
-        *self = Patience {
+        let StallWatch { live, closing_since, stopping, began, excused_until, turns_before, ends, .. } = *self;
+        *self = StallWatch {
             ordered: self.ordered.take(),
             live,
             closing_since,
@@ -99,7 +99,7 @@ impl Patience {
             turns_before,
             ends,
             recovered_at: now,
-            ..Patience::default()
+            ..StallWatch::default()
         };
     }
 
@@ -113,12 +113,12 @@ impl Patience {
     }
 
     fn note(&mut self, now: Moment, notice: &Notice) {
-        if *notice == Notice::Swollen {
+        if *notice == Notice::MemoryExceeded {
             self.swollen = true;
             self.is_too_large |= self.live && !self.stopping;
             return;
         }
-        self.halted = *notice == Notice::Halted;
+        self.halted = *notice == Notice::ProcessFrozen;
         if self.halted {
             self.halted_at = now;
             return;
@@ -127,9 +127,9 @@ impl Patience {
         // A tool that begins tells that the message is there which asks for it.
         if !matches!(
             notice,
-            Notice::Stirred
-                | Notice::Idled
-                | Notice::Surveyed(_)
+            Notice::Activity
+                | Notice::Idle
+                | Notice::WorkspaceFingerprinted(_)
                 | Notice::Retrying { .. }
                 | Notice::RateLimitChanged(_)
         ) {
@@ -139,19 +139,19 @@ impl Patience {
             Notice::SessionOpened(session) => {
                 self.other_session |= self.ordered.as_ref().is_some_and(|ordered| ordered != session);
             }
-            Notice::TurnBegan => (self.settled_at, self.idle, self.claimed) = (None, false, false),
-            Notice::Claimed => self.claimed = true,
-            Notice::ToolBegan => {
+            Notice::ExchangeStarted => (self.settled_at, self.idle, self.claimed) = (None, false, false),
+            Notice::ClaimedDone => self.claimed = true,
+            Notice::ToolStarted => {
                 (self.settled_at, self.idle) = (None, false);
                 self.tools += 1;
             }
             Notice::ToolEnded => self.tools = self.tools.saturating_sub(1),
-            Notice::Surveyed(_) => {}
-            Notice::TurnEnded(result) => {
+            Notice::WorkspaceFingerprinted(_) => {}
+            Notice::ExchangeEnded(result) => {
                 (self.settled_at, self.tools, self.result) = (Some(now), 0, Some(*result));
                 self.turns += 1;
             }
-            Notice::Idled => self.idle = true,
+            Notice::Idle => self.idle = true,
             Notice::BackgroundChanged(shells) => {
                 self.shells = *shells;
                 self.asked &= *shells > 0;
@@ -164,17 +164,17 @@ impl Patience {
                     self.rejections += 1;
                 }
             }
-            Notice::Stirred
-            | Notice::Used(_)
+            Notice::Activity
+            | Notice::UsageUpdated(_)
             | Notice::RateLimitChanged(_)
             | Notice::MessageEnded
-            | Notice::Swollen
-            | Notice::Halted => {}
+            | Notice::MemoryExceeded
+            | Notice::ProcessFrozen => {}
         }
     }
 
     /// Something that should have been decided before now was not.
-    fn overdue(&self, now: Moment, policy: &Policy) -> Verdict {
+    fn overdue(&self, now: Moment, policy: &Policy) -> OracleResult {
         // What is told again is told before anything can be decided.
         if !self.live || self.stopping || now == self.recovered_at {
             return Ok(());
@@ -196,8 +196,8 @@ impl Patience {
             (Some(at), None) if self.shells > 0 => {
                 now > at + policy.background_wait && !(self.asked && self.waits(policy))
             }
-            (Some(_), None) => now > self.heard_at + policy.linger,
-            (Some(at), Some(since)) => now > at.max(since).max(self.heard_at) + policy.linger,
+            (Some(_), None) => now > self.heard_at + policy.exit_timeout,
+            (Some(at), Some(since)) => now > at.max(since).max(self.heard_at) + policy.exit_timeout,
             (None, _) => false,
         };
         ensure(!lingers, Oracle::Patience, || "its work is over, and it is left running".to_owned())?;
@@ -216,35 +216,35 @@ impl Patience {
     }
 
     /// Takes in a record: a stop needs its reason.
-    pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> Verdict {
+    pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> OracleResult {
         match record {
             Record::AttemptStarted { at, plan } => {
                 let ordered = Some(plan.session.id().clone());
                 let ends = self.ends;
-                let since = Patience { began: *at, heard_at: *at, finished_at: *at, ..Patience::default() };
-                *self = Patience { ordered, ends, ..since };
+                let since = StallWatch { began: *at, heard_at: *at, finished_at: *at, ..StallWatch::default() };
+                *self = StallWatch { ordered, ends, ..since };
             }
             Record::AttemptSpawned { at, .. } => {
                 self.live = true;
                 (self.began, self.heard_at, self.finished_at) = (*at, *at, *at);
             }
-            Record::SilenceExcused { at, until, .. } => {
+            Record::StallDeferred { at, until, .. } => {
                 self.may_excuse(*at, *until, policy)?;
                 self.excused_until = *until;
             }
-            Record::InputEnded { at } => {
+            Record::InputClosed { at } => {
                 self.may_end_input(*at, policy)?;
                 if !self.stopping {
                     self.closing_since = Some(*at);
                 }
             }
-            Record::StopOrdered { at, why, .. } => {
+            Record::StopOrdered { at, cause: why, .. } => {
                 if !self.stopping {
                     self.may_stop(*at, *why, policy)?;
                 }
                 self.stopping = true;
             }
-            Record::Said { at, .. } => {
+            Record::PromptSent { at, .. } => {
                 (self.stopping, self.turns_before, self.asked) = (false, self.turns, self.shells > 0);
                 (self.settled_at, self.idle, self.claimed) = (None, false, false);
                 (self.rejections, self.rejection) = (0, 0);
@@ -252,26 +252,26 @@ impl Patience {
                 self.finished_at = self.finished_at.max(*at);
             }
             Record::AttemptEnded { .. } => self.live = false,
-            Record::Stopped { at, claimed, background, .. } => {
+            Record::AgentStopped { at, claimed_done: claimed, background, .. } => {
                 let due = self.settled_at.is_some_and(|settled| *at >= settled + policy.background_wait);
                 ensure(*background == 0 || *claimed || due && !self.asked, Oracle::Patience, || {
                     format!("asked about its shells, and it was not time: {self:?}")
                 })?;
             }
-            Record::LimitReached { .. } | Record::CancelOrdered { .. } => self.ends = true,
+            Record::LimitReached { .. } | Record::CancelRequested { .. } => self.ends = true,
             Record::RunReopened { .. } => self.ends = false,
-            Record::Downtime { span } => self.sleep(*span),
+            Record::Downtime { duration: span } => self.sleep(*span),
             Record::RunStarted { .. }
             | Record::Recovered { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Condensed { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::SummaryEnded { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Checked { .. }
+            | Record::ProgressMade { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::CheckEnded { .. }
             | Record::Swept { .. }
             | Record::SuspendOrdered { .. }
             | Record::Suspended { .. }
@@ -280,10 +280,10 @@ impl Patience {
         Ok(())
     }
 
-    fn may_end_input(&self, at: Moment, policy: &Policy) -> Verdict {
+    fn may_end_input(&self, at: Moment, policy: &Policy) -> OracleResult {
         let over = self.settled_at.is_some() && self.shells == 0;
         let answered = self.turns > self.turns_before;
-        let quiet = self.idle && answered || at >= self.heard_at + policy.linger;
+        let quiet = self.idle && answered || at >= self.heard_at + policy.exit_timeout;
         ensure(self.stopping || over && quiet, Oracle::Patience, || {
             format!("its input ends while it works: {self:?}")
         })
@@ -292,7 +292,7 @@ impl Patience {
     /// Whether something was seen just now that excuses a silence, and the silence is not too long for that.
     fn is_excusable(&self, at: Moment, stall: Span) -> bool {
         let works = self.signs.is_some_and(|(seen_at, signs)| {
-            seen_at == at && signs.busy > 0 && signs.agent != Posture::Halted
+            seen_at == at && signs.busy_children > 0 && signs.agent != ProcessState::Frozen
         });
         works && !self.halted && at < self.longest(stall)
     }
@@ -301,7 +301,7 @@ impl Patience {
         self.heard_at + Span(stall.0.saturating_mul(EXCUSED_TIMES))
     }
 
-    fn may_excuse(&self, at: Moment, until: Moment, policy: &Policy) -> Verdict {
+    fn may_excuse(&self, at: Moment, until: Moment, policy: &Policy) -> OracleResult {
         let stall = policy.stall_timeout.unwrap_or_default();
         let due = at >= (self.heard_at + stall).max(self.excused_until)
             && at < until
@@ -311,34 +311,34 @@ impl Patience {
         })
     }
 
-    fn may_stop(&self, at: Moment, why: StopWhy, policy: &Policy) -> Verdict {
+    fn may_stop(&self, at: Moment, why: StopCause, policy: &Policy) -> OracleResult {
         let silence = at.since(self.heard_at);
         let may = match why {
-            StopWhy::Stalled => {
+            StopCause::Stalled => {
                 let hangs =
                     |stall| silence >= stall && at >= self.excused_until && !self.is_excusable(at, stall);
                 (self.tools == 0 || self.halted)
                     && self.settled_at.is_none()
                     && policy.stall_timeout.is_some_and(hangs)
             }
-            StopWhy::NoProgress => {
+            StopCause::NoProgress => {
                 self.tools == 0
                     && self.settled_at.is_none()
                     && policy.progress_timeout.is_some_and(|limit| at >= self.finished_at + limit)
             }
-            StopWhy::AttemptTimeout => {
+            StopCause::TimedOut => {
                 policy.attempt_timeout.is_some_and(|timeout| at >= self.began + timeout)
             }
-            StopWhy::AuthRejected => self.rejections >= 2,
-            StopWhy::Memory => self.swollen,
+            StopCause::AuthRejected => self.rejections >= 2,
+            StopCause::MemoryLimit => self.swollen,
             // Those who count say whether it was time.
-            StopWhy::Reserve | StopWhy::LimitReached => self.settled_at.is_none(),
-            StopWhy::OtherSession => self.other_session,
-            StopWhy::Lingered => self.outlasts_its_input(at, policy) && self.shells == 0,
-            StopWhy::BackgroundStopped => {
+            StopCause::WrapUp | StopCause::LimitReached => self.settled_at.is_none(),
+            StopCause::WrongSession => self.other_session,
+            StopCause::DidNotExit => self.outlasts_its_input(at, policy) && self.shells == 0,
+            StopCause::BackgroundStopped => {
                 let over = self.settled_at.is_some_and(|settled| at >= settled + policy.background_wait);
                 // Those who count say whether a limit ends it sooner.
-                let limited = self.settled_at.is_some() && policy.limits.are_set();
+                let limited = self.settled_at.is_some() && policy.limits.can_end_run();
                 // One that did not hear its last prompt cannot be asked.
                 let deaf = self.turns <= self.turns_before;
                 let due = limited || over && (deaf || !self.waits(policy));
@@ -346,12 +346,12 @@ impl Patience {
                 self.shells > 0 && due
             }
             // Who asked for it is the business of another oracle.
-            StopWhy::Cancelled | StopWhy::Suspended => true,
+            StopCause::Cancelled | StopCause::Suspended => true,
         };
         ensure(may, Oracle::Patience, || format!("stopped as {why:?} without the reason: {self:?}"))
     }
 
     fn outlasts_its_input(&self, at: Moment, policy: &Policy) -> bool {
-        self.settled_at.is_some() && self.closing_since.is_some_and(|since| at >= since + policy.linger)
+        self.settled_at.is_some() && self.closing_since.is_some_and(|since| at >= since + policy.exit_timeout)
     }
 }

@@ -1,9 +1,9 @@
 //! Whether sessions are used as they should be: opened under a fresh id, resumed when open, and
 //! never resumed once left behind.
 
-use super::{Oracle, Verdict, ensure};
-use crate::world::Ended;
-use longhaul_core::{Continuity, Fault, Next, Remedy, Say, SessionId, SessionPlan, SpawnPlan};
+use super::{Oracle, OracleResult, ensure};
+use crate::world::EndedAttempt;
+use longhaul_core::{Continuity, Fault, AfterAttempt, Remedy, PromptKind, SessionId, SessionPlan, AttemptPlan};
 
 /// The sessions of one run, as they truly were.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ impl SessionWatch {
     }
 
     /// A process is about to start on this plan.
-    pub(crate) fn check_spawn(&mut self, plan: &SpawnPlan) -> Verdict {
+    pub(crate) fn check_spawn(&mut self, plan: &AttemptPlan) -> OracleResult {
         match &plan.session {
             SessionPlan::New(id) | SessionPlan::Fork { to: id, .. } => {
                 let again = self.used.iter().any(|(used, attempt)| used == id && *attempt != plan.attempt);
@@ -42,7 +42,7 @@ impl SessionWatch {
     }
 
     /// An attempt on this plan ended; its session, if it opened that, is the line of work.
-    pub(crate) fn take_end(&mut self, plan: &SpawnPlan, ended: &Ended) {
+    pub(crate) fn take_end(&mut self, plan: &AttemptPlan, ended: &EndedAttempt) {
         if ended.evidence.session.as_ref() == Some(plan.session.id()) {
             self.line = ended.evidence.session.clone();
         }
@@ -51,13 +51,13 @@ impl SessionWatch {
     /// What follows uses the right session and says the right thing.
     pub(crate) fn check_next(
         &mut self,
-        before: &SpawnPlan,
+        before: &AttemptPlan,
         fault: Fault,
         continuity: Option<Continuity>,
-        next: &Next,
-    ) -> Verdict {
-        let Next::Attempt { remedy, plan, .. } = next else { return Ok(()) };
-        if matches!(plan.say, Say::WrapUp(_)) {
+        next: &AfterAttempt,
+    ) -> OracleResult {
+        let AfterAttempt::Attempt { remedy, plan, .. } = next else { return Ok(()) };
+        if matches!(plan.prompt, PromptKind::WrapUp(_)) {
             let right = self.line.as_ref().is_none_or(|line| resumes(plan, line));
             return ensure(right, Oracle::Sessions, || {
                 format!("the work of {:?} is to be saved in {plan:?}", self.line)
@@ -73,24 +73,24 @@ impl SessionWatch {
             | Remedy::ResumeWhileProgressing => match &self.line {
                 Some(line) => {
                     let unheard =
-                        continuity == Some(Continuity::Unchanged) && !matches!(before.say, Say::Continue(_));
-                    let say = if unheard { before.say } else { Say::Continue(fault) };
-                    resumes(plan, line) && plan.say == say
+                        continuity == Some(Continuity::Unchanged) && !matches!(before.prompt, PromptKind::Continue(_));
+                    let say = if unheard { before.prompt } else { PromptKind::Continue(fault) };
+                    resumes(plan, line) && plan.prompt == say
                 }
-                None => alike(&before.session, &plan.session) && plan.say == before.say,
+                None => alike(&before.session, &plan.session) && plan.prompt == before.prompt,
             },
             Remedy::Nudge(nudge) => {
-                self.line.as_ref().is_some_and(|line| resumes(plan, line)) && plan.say == Say::Nudge(*nudge)
+                self.line.as_ref().is_some_and(|line| resumes(plan, line)) && plan.prompt == PromptKind::Nudge(*nudge)
             }
             // It is asked for by no fault.
             Remedy::KeepGoing => false,
-            Remedy::ResumeExisting => resumes(plan, before.session.id()) && plan.say == before.say,
-            Remedy::NextRung | Remedy::FreshSession => {
+            Remedy::ResumeExisting => resumes(plan, before.session.id()) && plan.prompt == before.prompt,
+            Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => {
                 self.leave();
-                let told = matches!(plan.say, Say::Task | Say::TaskAgain(_));
+                let told = matches!(plan.prompt, PromptKind::Task | PromptKind::TaskAfterLoss(_));
                 matches!(plan.session, SessionPlan::New(_)) && told
             }
-            Remedy::OtherSession => match self.leave() {
+            Remedy::TryFork => match self.leave() {
                 Some(line) => matches!(&plan.session, SessionPlan::Fork { from, .. } if *from == line),
                 None => matches!(plan.session, SessionPlan::New(_)),
             },
@@ -102,14 +102,14 @@ impl SessionWatch {
     }
 
     /// A run whose agent stopped by itself goes on where it was.
-    pub(crate) fn check_kept_going(&self, plan: &SpawnPlan) -> Verdict {
-        let told = matches!(plan.say, Say::KeepGoing(_) | Say::Confirm | Say::WrapUp(_));
+    pub(crate) fn check_kept_going(&self, plan: &AttemptPlan) -> OracleResult {
+        let told = matches!(plan.prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone | PromptKind::WrapUp(_));
         let right = told && self.line.as_ref().is_some_and(|line| resumes(plan, line));
         ensure(right, Oracle::Sessions, || format!("kept going with {plan:?}, the line is {:?}", self.line))
     }
 
     /// A run that was over goes on where it was.
-    pub(crate) fn check_reopened(&self, plan: &SpawnPlan) -> Verdict {
+    pub(crate) fn check_reopened(&self, plan: &AttemptPlan) -> OracleResult {
         let right = match &self.line {
             Some(line) => resumes(plan, line),
             None => matches!(plan.session, SessionPlan::New(_)),
@@ -124,7 +124,7 @@ impl SessionWatch {
     }
 }
 
-fn resumes(plan: &SpawnPlan, session: &SessionId) -> bool {
+fn resumes(plan: &AttemptPlan, session: &SessionId) -> bool {
     matches!(&plan.session, SessionPlan::Resume(id) if id == session)
 }
 

@@ -1,17 +1,17 @@
 //! What must hold whenever the world is about to be touched.
 
-use super::{Oracle, Verdict, ensure};
+use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
-use longhaul_core::{Action, Moment, Next, Outcome, RateLimitStatus, Record, Say, SessionPlan, SpawnPlan};
+use longhaul_core::{Action, Moment, AfterAttempt, Outcome, RateLimitStatus, Record, PromptKind, SessionPlan, AttemptPlan};
 
 /// Every order is implied by a record of its attempt that is on disk.
-pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> Verdict {
+pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> OracleResult {
     let attempt_starts = |record: &Record| matches!(record, Record::AttemptStarted { .. });
     let begin = journal.iter().rposition(attempt_starts).unwrap_or(0);
-    let rung_taken = |rung| move |record: &Record| matches!(record, Record::RungTaken { rung: taken, .. } if *taken == rung);
+    let rung_taken = |rung| move |record: &Record| matches!(record, Record::ResumeStrategyChosen { strategy: taken, .. } if *taken == rung);
     let implied = journal[begin..].iter().rev().any(|record| orders(record, action))
         && match action {
-            Action::Spawn(SpawnPlan { rung: Some(rung), .. }) => {
+            Action::Spawn(AttemptPlan { strategy: Some(rung), .. }) => {
                 journal[begin..].iter().any(rung_taken(*rung))
             }
             _ => true,
@@ -21,45 +21,45 @@ pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> Verdict {
 
 fn orders(record: &Record, action: &Action) -> bool {
     match action {
-        Action::Inspect(session) => {
+        Action::InspectSession(session) => {
             let begins_with = |plan: &SessionPlan| match plan {
                 SessionPlan::New(_) => false,
                 SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => from == session,
             };
             matches!(record, Record::AttemptStarted { plan, .. } if begins_with(&plan.session))
         }
-        Action::Check(_) => matches!(record, Record::CheckOrdered { .. }),
-        Action::EndCheck => matches!(record, Record::CheckStopped { .. }),
-        Action::Condense(_) => matches!(record, Record::CondenseOrdered { .. }),
-        Action::EndCondensing => matches!(record, Record::CondenseStopped { .. }),
+        Action::StartCheck(_) => matches!(record, Record::CheckStarted { .. }),
+        Action::StopCheck => matches!(record, Record::CheckStopOrdered { .. }),
+        Action::StartSummary(_) => matches!(record, Record::SummaryStarted { .. }),
+        Action::StopSummary => matches!(record, Record::SummaryStopOrdered { .. }),
         Action::Spawn(plan) => {
-            let ordered = |ordered: &SpawnPlan| same(plan, ordered);
+            let ordered = |ordered: &AttemptPlan| same(plan, ordered);
             matches!(record, Record::AttemptStarted { plan, .. } if ordered(plan))
         }
         Action::Say(say, left) => {
-            matches!(record, Record::Said { say: said, left: then, .. } if said == say && then == left)
+            matches!(record, Record::PromptSent { prompt: said, remaining: then, .. } if said == say && then == left)
         }
-        Action::EndInput => matches!(record, Record::InputEnded { .. }),
+        Action::CloseInput => matches!(record, Record::InputClosed { .. }),
         Action::Stop(level) => {
             matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level)
         }
         // A look touches nothing, but only an agent that lives can be looked at.
-        Action::Examine => matches!(record, Record::AttemptSpawned { .. }),
+        Action::ProbeProcesses => matches!(record, Record::AttemptSpawned { .. }),
         Action::Sweep => matches!(record, Record::AttemptEnded { .. }),
         Action::Finish(outcome) => {
             matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
-                || matches!(record, Record::Suspended { by, .. } if Outcome::suspended(*by) == *outcome)
+                || matches!(record, Record::Suspended { source, .. } if Outcome::suspended(*source) == *outcome)
         }
     }
 }
 
 /// Whether this is the plan that was ordered, but for what was found out about it since.
-fn same(plan: &SpawnPlan, ordered: &SpawnPlan) -> bool {
-    SpawnPlan { rung: plan.rung, condensed: plan.condensed, left: plan.left, ..ordered.clone() } == *plan
+fn same(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
+    AttemptPlan { strategy: plan.strategy, with_summary: plan.with_summary, remaining: plan.remaining, ..ordered.clone() } == *plan
 }
 
 /// A process may be started: nothing lives, everything is swept, and it is time.
-pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], now: Moment) -> Verdict {
+pub(crate) fn check_spawn(plan: &AttemptPlan, world: &World, journal: &[Record], now: Moment) -> OracleResult {
     ensure(!world.alive(), Oracle::OneTree, || {
         format!("attempt {} starts beside a living process", plan.attempt)
     })?;
@@ -73,14 +73,14 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
                     format!("attempt {} starts although the run is being suspended", plan.attempt)
                 });
             }
-            Record::CancelOrdered { .. } => {
+            Record::CancelRequested { .. } => {
                 return ensure(false, Oracle::Cancels, || {
                     format!("attempt {} starts after a cancel", plan.attempt)
                 });
             }
             Record::Swept { .. } => swept = true,
             // The attempt before had its end, and what judged its work had one too.
-            Record::Checked { .. } => return Ok(()),
+            Record::CheckEnded { .. } => return Ok(()),
             Record::AttemptEnded { next, .. } => {
                 ensure(swept, Oracle::SweptFirst, || format!("attempt {} starts unswept", plan.attempt))?;
                 return check_moment(next, plan, world, now);
@@ -88,21 +88,21 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
             // What was before belongs to another decision.
             Record::RunReopened { .. } => return Ok(()),
             Record::RunStarted { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
-            | Record::Condensed { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::SummaryEnded { .. }
             | Record::AttemptStarted { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Stopped { .. }
+            | Record::ProgressMade { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::AgentStopped { .. }
             | Record::LimitReached { .. }
-            | Record::Said { .. }
-            | Record::InputEnded { .. }
-            | Record::SilenceExcused { .. }
+            | Record::PromptSent { .. }
+            | Record::InputClosed { .. }
+            | Record::StallDeferred { .. }
             | Record::StopOrdered { .. }
             | Record::Downtime { .. }
             | Record::SuspendOrdered { .. }
@@ -113,13 +113,13 @@ pub(crate) fn check_spawn(plan: &SpawnPlan, world: &World, journal: &[Record], n
     ensure(plan.attempt == 1, Oracle::Bounds, || format!("attempt {} comes first", plan.attempt))
 }
 
-fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Verdict {
-    let Next::Attempt { at, plan: decided, .. } = next else {
+fn check_moment(next: &AfterAttempt, plan: &AttemptPlan, world: &World, now: Moment) -> OracleResult {
+    let AfterAttempt::Attempt { at, plan: decided, .. } = next else {
         return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
     };
     // Whether it is for saving the work is known when it starts.
-    let decided = match plan.say {
-        Say::WrapUp(_) => SpawnPlan { say: plan.say, ..decided.clone() },
+    let decided = match plan.prompt {
+        PromptKind::WrapUp(_) => AttemptPlan { prompt: plan.prompt, ..decided.clone() },
         _ => decided.clone(),
     };
     ensure(same(plan, &decided), Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
@@ -132,7 +132,7 @@ fn check_moment(next: &Next, plan: &SpawnPlan, world: &World, now: Moment) -> Ve
     // How a turn that had begun since would have ended, nobody knows.
     let settled = world.ended.as_ref().is_some_and(|ended| {
         let evidence = &ended.evidence;
-        evidence.result.is_some() && !evidence.turn_open
+        evidence.result.is_some() && !evidence.exchange_open
     });
     ensure(reset.is_none_or(|reset| now >= reset || !settled), Oracle::NotBefore, || {
         format!("attempt {} starts before the reset of its usage limit", plan.attempt)

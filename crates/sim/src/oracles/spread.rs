@@ -1,7 +1,7 @@
 //! Whether chance really spreads a wait: the same step under other rolls must decide other moments.
 
-use super::{Oracle, Verdict, ensure};
-use longhaul_core::{Event, Moment, Next, Now, Policy, Record, Run, Span};
+use super::{Oracle, OracleResult, ensure};
+use longhaul_core::{Event, Moment, AfterAttempt, Now, Policy, Record, Run, Span};
 
 // A spread below this may well draw the same moment several times.
 const SPREAD_MIN: Span = Span(1_000);
@@ -15,12 +15,12 @@ pub(crate) fn check_spread(
     now: Now,
     event: &Event,
     (at, spread): (Moment, Span),
-) -> Verdict {
+) -> OracleResult {
     let differs = |place: u64| {
         let roll = now.roll.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let step = before.clone().step(policy, Now { roll, ..now }, event.clone());
         !step.records.iter().any(|record| {
-            matches!(record, Record::AttemptEnded { next: Next::Attempt { at: same, .. }, .. } if *same == at)
+            matches!(record, Record::AttemptEnded { next: AfterAttempt::Attempt { at: same, .. }, .. } if *same == at)
         })
     };
     ensure(spread < SPREAD_MIN || (1..=ROLLS).any(differs), Oracle::Spread, || {

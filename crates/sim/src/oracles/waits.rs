@@ -1,9 +1,9 @@
 //! Whether a wait lies within its schedule: bounds computed anew from the policy's documentation.
 
-use super::bounds::{Bounds, Case};
-use super::{Objection, Oracle, ensure};
+use super::bounds::{Bounds, AttemptCase};
+use super::{Violation, Oracle, ensure};
 use longhaul_core::{
-    Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutRule,
+    Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
 };
 
 // An unknown fault and one of memory are retried from this step of the schedule on.
@@ -12,10 +12,10 @@ const CAREFUL_STEP: u32 = 4;
 /// The wait lies in the reach of its schedule. Returns over how much chance should spread it.
 pub(crate) fn check_wait(
     bounds: &Bounds,
-    case: &Case<'_>,
+    case: &AttemptCase<'_>,
     remedy: Remedy,
     at: Moment,
-) -> Result<Span, Objection> {
+) -> Result<Span, Violation> {
     let (earliest, latest) = reach(bounds, case);
     ensure((earliest..=latest).contains(&at), Oracle::Waits, || {
         format!(
@@ -33,7 +33,7 @@ pub(crate) fn check_wait(
 }
 
 /// The earliest and the latest moment for the next attempt.
-fn reach(bounds: &Bounds, case: &Case<'_>) -> (Moment, Moment) {
+fn reach(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment) {
     let policy = case.policy;
     let used = bounds.used(policy, case.fault);
     let by_schedule = |backoff: &Backoff, step| {
@@ -44,9 +44,9 @@ fn reach(bounds: &Bounds, case: &Case<'_>) -> (Moment, Moment) {
     match case.fault {
         Fault::RateLimited | Fault::ServerError | Fault::Network => by_schedule(&policy.backoff, used),
         Fault::Overloaded => {
-            let young = bounds.wall_age(case.now) < policy.overload_young;
+            let young = bounds.wall_age(case.now) < policy.early_overload_period;
             let cap =
-                if young { policy.backoff.cap.at_most(policy.overload_cap) } else { policy.backoff.cap };
+                if young { policy.backoff.cap.at_most(policy.early_overload_cap) } else { policy.backoff.cap };
             by_schedule(&Backoff { cap, ..policy.backoff }, used)
         }
         Fault::UsageLimit => {
@@ -60,7 +60,7 @@ fn reach(bounds: &Bounds, case: &Case<'_>) -> (Moment, Moment) {
         }
         Fault::Crashed | Fault::Interrupted | Fault::Stalled => by_schedule(&policy.backoff, used),
         Fault::OutOfMemory | Fault::Unknown => by_schedule(&policy.backoff, CAREFUL_STEP),
-        Fault::AttemptTimeout if policy.attempt_timeout_rule == TimeoutRule::Retry => {
+        Fault::AttemptTimeout if policy.attempt_timeout_action == TimeoutAction::Retry => {
             by_schedule(&policy.backoff, used)
         }
         Fault::SessionLost if policy.session_loss == SessionLoss::SpendAttempt => {
@@ -89,7 +89,7 @@ fn reach(bounds: &Bounds, case: &Case<'_>) -> (Moment, Moment) {
 }
 
 /// Now, or when a usage window opens that is stated to be closed.
-fn when_open(case: &Case<'_>) -> (Moment, Moment) {
+fn when_open(case: &AttemptCase<'_>) -> (Moment, Moment) {
     let closed = case.evidence.rate_limit.filter(|limit| limit.status == RateLimitStatus::Rejected);
     match closed.and_then(|limit| limit.resets_at).filter(|reset| *reset > case.now) {
         Some(reset) => (reset, reset + case.policy.reset_jitter),

@@ -1,5 +1,5 @@
 use super::{Observed, Profile, Rate};
-use crate::flight::{Flight, START, Trace};
+use crate::flight::{SimRun, START, Trace};
 use crate::world::World;
 use crate::{Coverage, draw};
 use longhaul_core::Fault;
@@ -41,13 +41,13 @@ fn rates_an_hour_become_chances_a_request() {
 
 #[test]
 fn past_runs_tell_their_faults() {
-    let mut flight = Flight::new();
+    let mut flight = SimRun::new();
     let mut runs = Vec::new();
     let mut coverage = Coverage::new();
     for seed in 0..300 {
         let plan = draw::plan(seed);
         let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
-        flight.fly(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("a sound run");
+        flight.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("a sound run");
         runs.push(flight.journal.clone());
     }
     let mut seen = Observed::default();

@@ -1,5 +1,5 @@
 use super::{rerun, swarm};
-use crate::{parse_failed, story};
+use crate::{parse_failed, trace};
 
 // Enough to reach everything, and few enough for an unoptimised build.
 const SEEDS: u64 = 6_000;
@@ -31,6 +31,6 @@ fn seeds_that_once_failed_pass() {
 
 #[test]
 fn a_seed_flies_the_same_way_every_time() {
-    assert_eq!(story(11), story(11));
-    assert_ne!(story(11), story(12));
+    assert_eq!(trace(11), trace(11));
+    assert_ne!(trace(11), trace(12));
 }

@@ -1,14 +1,14 @@
 //! What an agent does next: its turns, its requests, its tools, and how each meets a fault.
 
-use super::agent::{Agent, Heeds, NEVER, Stage};
+use super::agent::{Agent, RespondsTo, NEVER, Stage};
 use super::answers::{ABORTED, PORTAL, result_of};
-use super::server::{Ban, Limit, Server, Wall};
-use super::{Ended, Happening, World};
-use crate::Reach;
-use crate::mix::Point;
+use super::server::{PermanentFailure, Limit, Server, Outage};
+use super::{EndedAttempt, WorldEvent, World};
+use crate::Interval;
+use crate::mix::FaultPoint;
 use longhaul_core::{
     ApiError, Continuity, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, SessionPlan, Span,
-    StopLevel, Tally, TurnResult, draw_uuid,
+    StopLevel, Usage, AgentResult, draw_uuid,
 };
 
 // The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to a quarter.
@@ -17,11 +17,11 @@ const INNER_CAP: Span = Span(32_000);
 // Above this the agent gives up at once, whatever the server asks.
 const INNER_HINT_MAX: Span = Span(60_000);
 // SIGTERM in mid-tool takes up to 1.6 s; a busy machine a little longer.
-const HEED: Reach = Reach::new(5, 2_500);
+const HEED: Interval = Interval::new(5, 2_500);
 
 impl World {
     /// The agent's time has come.
-    pub(super) fn agent_acts(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+    pub(super) fn agent_acts(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let now = self.now;
         if agent.stop_at <= now {
             agent.stop_at = NEVER;
@@ -36,18 +36,18 @@ impl World {
             Stage::Boot => self.boots(agent),
             Stage::Ask => {
                 agent.turn_open = true;
-                agent.evidence.claimed = false;
-                agent.evidence.turn_open = agent.evidence.result.is_some();
+                agent.evidence.claimed_done = false;
+                agent.evidence.exchange_open = agent.evidence.result.is_some();
                 let at = self.think_half();
                 agent.go(Stage::Think, at);
-                self.says(agent, Notice::TurnBegan)
+                self.says(agent, Notice::ExchangeStarted)
             }
             Stage::Think => {
                 let at = self.think_half();
                 agent.go(Stage::Answer, at);
                 // A part of the message may be finished; no roll for that, so that a seed means what it meant.
                 let ended = now.0 & 1 == 1;
-                self.says(agent, if ended { Notice::MessageEnded } else { Notice::Stirred })
+                self.says(agent, if ended { Notice::MessageEnded } else { Notice::Activity })
             }
             Stage::Answer => self.answers(agent),
             Stage::Act => self.acts(agent),
@@ -57,7 +57,7 @@ impl World {
                 agent.go(Stage::Tool, tool_until);
                 self.tells(agent)
             }
-            Stage::Tool if self.dice.odds(self.mix.freezes) => self.freezes(agent),
+            Stage::Tool if self.dice.odds(self.mix.frozen) => self.freezes(agent),
             Stage::Tool => {
                 match &mut agent.saving {
                     Some(calls) => *calls = calls.saturating_sub(1),
@@ -65,21 +65,21 @@ impl World {
                 }
                 self.changes();
                 agent.tool_open = false;
-                agent.evidence.progressed = true;
+                agent.evidence.made_progress = true;
                 let at = self.think_half();
                 agent.go(Stage::Think, at);
                 self.says(agent, Notice::ToolEnded)
             }
             Stage::Finish => self.finishes(agent),
             Stage::Settle if agent.brief => self.exits(agent, Fault::Crashed),
-            Stage::Settle if std::mem::take(&mut agent.told) => {
+            Stage::Settle if std::mem::take(&mut agent.prompted) => {
                 agent.go(Stage::Ask, now);
                 // It may say that it is idle, and find the line then.
-                if self.dice.one_in(2) { self.keeps(agent) } else { self.says(agent, Notice::Idled) }
+                if self.dice.one_in(2) { self.keeps(agent) } else { self.says(agent, Notice::Idle) }
             }
             Stage::Settle => {
                 self.rests(&mut agent);
-                if agent.mute { self.keeps(agent) } else { self.says(agent, Notice::Idled) }
+                if agent.mute { self.keeps(agent) } else { self.says(agent, Notice::Idle) }
             }
             Stage::Rest => {
                 agent.shells = 0;
@@ -103,7 +103,7 @@ impl World {
             Stage::Leave => self.exits(agent, Fault::Crashed),
             // Somebody ends it at last.
             Stage::Hang => self.dies(agent, Fault::Crashed),
-            Stage::Babble => self.babbles(agent),
+            Stage::NoProgress => self.babbles(agent),
         }
     }
 
@@ -116,27 +116,27 @@ impl World {
     }
 
     /// Puts the agent back; it said nothing.
-    fn keeps(&mut self, agent: Box<Agent>) -> Option<Happening> {
+    fn keeps(&mut self, agent: Box<Agent>) -> Option<WorldEvent> {
         self.agent = Some(agent);
         None
     }
 
-    pub(super) fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<Happening> {
+    pub(super) fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<WorldEvent> {
         self.agent = Some(agent);
         self.stream.push(notice.clone());
-        Some(Happening::Noticed(notice))
+        Some(WorldEvent::Noticed(notice))
     }
 
     /// Somebody stops its process while its tool runs, and nobody lets it go on; its supervisor sees that.
-    fn freezes(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
-        agent.heeds = Heeds::From(StopLevel::Kill);
+    fn freezes(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+        agent.obeys = RespondsTo::From(StopLevel::Kill);
         agent.frozen = true;
         let at = self.now + Span(self.dice.magnitude(self.mix.hang));
         agent.go(Stage::Hang, at);
-        self.says(agent, Notice::Halted)
+        self.says(agent, Notice::ProcessFrozen)
     }
 
-    fn boots(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+    fn boots(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         if let Some((error, fault)) = agent.refusal {
             agent.evidence.startup = Some(error);
             agent.evidence.exit = Exit::Code(1);
@@ -154,7 +154,7 @@ impl World {
     /// The second fence: the agent's own limit, which it was given by us. Once it is reached, every further exchange ends at
     /// once, without a request (2.1.330).
     fn ends_by_its_budget(&mut self, agent: &mut Agent) -> bool {
-        let spent = agent.plan.left.money.is_some_and(|money| agent.evidence.tally.cost >= money);
+        let spent = agent.plan.remaining.budget.is_some_and(|money| agent.evidence.usage.reported_cost >= money);
         let result = spent.then(|| result_of(Fault::AgentBudget, &mut self.dice)).flatten();
         if let Some(result) = result {
             agent.closing = (result, Some(Fault::AgentBudget));
@@ -163,7 +163,7 @@ impl World {
     }
 
     /// The API answers one request, or does not.
-    fn answers(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+    fn answers(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         if self.ends_by_its_budget(&mut agent) {
             return self.finishes(agent);
         }
@@ -179,7 +179,7 @@ impl World {
         }
         self.requests += 1;
         self.strikes(&mut agent);
-        if matches!(agent.stage, Stage::Hang | Stage::Babble) {
+        if matches!(agent.stage, Stage::Hang | Stage::NoProgress) {
             return self.keeps(agent);
         }
         if let Some(ban) = self.server.ban {
@@ -211,7 +211,7 @@ impl World {
 
     /// A new fault of the mix may strike at this request.
     fn strikes(&mut self, agent: &mut Agent) {
-        let Some(fault) = self.struck(Point::Request) else { return };
+        let Some(fault) = self.struck(FaultPoint::Request) else { return };
         let now = self.now;
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
@@ -219,9 +219,9 @@ impl World {
                 let portal = fault == Fault::Network && self.dice.odds(self.mix.portal);
                 let result = if portal { PORTAL } else { result };
                 let hinted = fault == Fault::RateLimited && self.dice.odds(self.mix.hinted);
-                let until = now + Span(self.dice.magnitude(self.mix.wall));
+                let until = now + Span(self.dice.magnitude(self.mix.outage));
                 self.server.wall =
-                    Some(Wall { fault, until, result, hint: hinted.then(|| until.since(now)) });
+                    Some(Outage { fault, until, result, hint: hinted.then(|| until.since(now)) });
             }
             Fault::UsageLimit => {
                 let Some(result) = result_of(fault, &mut self.dice) else { return };
@@ -248,21 +248,21 @@ impl World {
                 agent.death_at = now + Span(self.dice.magnitude(self.mix.think));
             }
             Fault::Stalled => {
-                if self.dice.odds(self.mix.deaf) {
-                    let deaf = [Heeds::From(StopLevel::Term), Heeds::From(StopLevel::Kill)];
-                    agent.heeds = self.dice.pick(&deaf);
+                if self.dice.odds(self.mix.ignores_stops) {
+                    let deaf = [RespondsTo::From(StopLevel::Term), RespondsTo::From(StopLevel::Kill)];
+                    agent.obeys = self.dice.pick(&deaf);
                 }
-                if self.dice.odds(self.mix.undying) {
-                    agent.heeds = Heeds::Nothing;
+                if self.dice.odds(self.mix.unkillable) {
+                    agent.obeys = RespondsTo::Nothing;
                     self.undying = true;
                 }
                 let at = now + Span(self.dice.magnitude(self.mix.hang));
                 agent.go(Stage::Hang, at);
-                if self.dice.odds(self.mix.babbles) {
+                if self.dice.odds(self.mix.no_progress) {
                     self.begins_to_babble(agent, at);
-                } else if self.dice.odds(self.mix.freezes) {
+                } else if self.dice.odds(self.mix.frozen) {
                     // Nobody has noticed.
-                    agent.heeds = Heeds::From(StopLevel::Kill);
+                    agent.obeys = RespondsTo::From(StopLevel::Kill);
                     agent.frozen = true;
                 }
             }
@@ -287,7 +287,7 @@ impl World {
     }
 
     fn bans(&mut self, fault: Fault) {
-        self.server.ban = result_of(fault, &mut self.dice).map(|result| Ban { fault, result });
+        self.server.ban = result_of(fault, &mut self.dice).map(|result| PermanentFailure { fault, result });
     }
 
     /// A request failed: the agent repeats it by itself, or its turn ends.
@@ -295,9 +295,9 @@ impl World {
         &mut self,
         mut agent: Box<Agent>,
         fault: Fault,
-        result: TurnResult,
+        result: AgentResult,
         hint: Option<Span>,
-    ) -> Option<Happening> {
+    ) -> Option<WorldEvent> {
         self.failed_requests += 1;
         let transient =
             matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network);
@@ -319,7 +319,7 @@ impl World {
     }
 
     /// The account has no quota: the agent says so, then its turn ends.
-    fn limits(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<Happening> {
+    fn limits(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<WorldEvent> {
         self.failed_requests += 1;
         agent.closing = (limit.result, Some(Fault::UsageLimit));
         let names = limit.stated.resets_at.is_some() || limit.result.api_error.is_none();
@@ -332,59 +332,59 @@ impl World {
     }
 
     /// A request is answered: the agent runs a tool, or has its last answer.
-    fn serves(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+    fn serves(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let now = self.now;
         self.sessions.open(agent.session()).spoken = true;
         agent.inner = 0;
         self.served_at.get_or_insert(now);
-        agent.evidence.tally = agent.evidence.tally.plus(self.next_answer());
+        agent.evidence.usage = agent.evidence.usage.plus(self.next_answer());
         agent.go(Stage::Act, now);
         // What an answer used may be told after the call that it asks for; no roll for that, either.
-        agent.untold = now.0 & 2 == 2;
-        if agent.untold { self.keeps(agent) } else { self.tells(agent) }
+        agent.unprompted = now.0 & 2 == 2;
+        if agent.unprompted { self.keeps(agent) } else { self.tells(agent) }
     }
 
     /// Says what it has used so far.
-    fn tells(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
-        agent.untold = false;
-        let used = agent.evidence.tally;
-        self.says(agent, Notice::Used(used))
+    fn tells(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+        agent.unprompted = false;
+        let used = agent.evidence.usage;
+        self.says(agent, Notice::UsageUpdated(used))
     }
 
     /// What an answer is for.
-    fn acts(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+    fn acts(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let now = self.now;
         if self.ends_by_its_budget(&mut agent) {
             return self.finishes(agent);
         }
         if self.claims(&agent) {
-            agent.evidence.claimed = true;
-            return self.says(agent, Notice::Claimed);
+            agent.evidence.claimed_done = true;
+            return self.says(agent, Notice::ClaimedDone);
         }
         if agent.saving.unwrap_or(self.work_left) > 0 && !self.stops_early(&agent) {
             if self.attended && self.alone {
                 agent.go(Stage::Wait, NEVER);
                 return self.keeps(agent);
             }
-            if self.memory_limited && self.strikes_by(self.mix.swells) {
+            if self.memory_limited && self.strikes_by(self.mix.exceeds_memory) {
                 let at = self.soon();
                 agent.go(Stage::Act, at);
-                return self.says(agent, Notice::Swollen);
+                return self.says(agent, Notice::MemoryExceeded);
             }
-            let struck = self.struck(Point::Tool);
+            let struck = self.struck(FaultPoint::Tool);
             agent.evidence.guard_lapsed |= struck == Some(Fault::GuardLapsed);
             let reach =
                 if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
             let lasts = Span(self.dice.magnitude(reach));
             agent.tool_open = true;
             agent.tool_until = now + lasts;
-            let (stage, at) = if agent.untold { (Stage::Tell, now) } else { (Stage::Tool, now + lasts) };
+            let (stage, at) = if agent.unprompted { (Stage::Tell, now) } else { (Stage::Tool, now + lasts) };
             agent.go(stage, at);
-            return self.says(agent, Notice::ToolBegan);
+            return self.says(agent, Notice::ToolStarted);
         }
-        let fault = self.struck(Point::Answer);
+        let fault = self.struck(FaultPoint::Answer);
         let result = fault.and_then(|fault| result_of(fault, &mut self.dice));
-        agent.closing = (result.unwrap_or(TurnResult::COMPLETED), fault);
+        agent.closing = (result.unwrap_or(AgentResult::COMPLETED), fault);
         if agent.shells == 0 && self.strikes_by(self.mix.shell) {
             agent.shells = 1 + self.dice.below(2) as u32;
             agent.shells_until = now + Span(self.dice.magnitude(self.mix.shell_lasts));
@@ -396,8 +396,8 @@ impl World {
     }
 
     /// The turn ends with a result.
-    fn finishes(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
-        if agent.untold {
+    fn finishes(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+        if agent.unprompted {
             let now = self.now;
             agent.go(Stage::Finish, now);
             return self.tells(agent);
@@ -408,12 +408,12 @@ impl World {
         agent.turn_open = false;
         agent.tool_open = false;
         agent.evidence.result = Some(result);
-        agent.evidence.turn_open = false;
-        agent.evidence.progressed |= result.is_progress();
-        agent.evidence.turns += 1;
+        agent.evidence.exchange_open = false;
+        agent.evidence.made_progress |= result.is_progress();
+        agent.evidence.results += 1;
         let at = self.now + Span(1);
         agent.go(Stage::Settle, at);
-        self.says(agent, Notice::TurnEnded(result))
+        self.says(agent, Notice::ExchangeEnded(result))
     }
 
     /// No turn is owed: what happens next depends on background shells and on the input.
@@ -422,7 +422,7 @@ impl World {
             (true, _) if agent.lingers => agent.go(Stage::Rest, agent.shells_until),
             (true, true) => agent.go(Stage::Leave, agent.shells_until.max(self.now)),
             (true, false) => {
-                let at = self.now + Span(self.dice.within(Reach::new(5, 1_500)));
+                let at = self.now + Span(self.dice.within(Interval::new(5, 1_500)));
                 agent.go(Stage::Leave, at);
             }
             (false, _) => agent.go(Stage::Rest, agent.shells_until),
@@ -430,8 +430,8 @@ impl World {
     }
 
     /// A stop takes effect, if the agent heeds it.
-    fn stopped(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Happening> {
-        if !agent.heeds.heeds(level) {
+    fn stopped(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<WorldEvent> {
+        if !agent.obeys.obeys(level) {
             return self.keeps(agent);
         }
         match level {
@@ -441,12 +441,12 @@ impl World {
                     return self.finishes(agent);
                 }
                 // What the model has written until then is billed.
-                let cut = Tally { cut_messages: 1, cost: self.mix.request_cost, ..Tally::default() };
-                agent.evidence.tally = agent.evidence.tally.plus(cut);
+                let cut = Usage { truncated_messages: 1, reported_cost: self.mix.request_cost, ..Usage::default() };
+                agent.evidence.usage = agent.evidence.usage.plus(cut);
                 self.sessions.open(agent.session()).spoken = true;
-                let (used, now) = (agent.evidence.tally, self.now);
+                let (used, now) = (agent.evidence.usage, self.now);
                 agent.go(Stage::Finish, now);
-                self.says(agent, Notice::Used(used))
+                self.says(agent, Notice::UsageUpdated(used))
             }
             // Starting up or idle, it has nothing to interrupt.
             StopLevel::Interrupt => self.keeps(agent),
@@ -462,33 +462,33 @@ impl World {
     }
 
     /// Something other than us ends the agent.
-    pub(super) fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<Happening> {
+    pub(super) fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<WorldEvent> {
         let exits: &[Exit] = if fault == Fault::Interrupted {
             &[Exit::Code(143), Exit::Code(129), Exit::Code(0), Exit::Signal(15), Exit::Signal(1)]
         } else {
             &[Exit::Signal(9), Exit::Signal(11), Exit::Code(1), Exit::Code(134)]
         };
         agent.evidence.exit = self.dice.pick(exits);
-        agent.evidence.memory_kill = fault == Fault::OutOfMemory;
+        agent.evidence.oom_killed = fault == Fault::OutOfMemory;
         self.ends(agent, fault)
     }
 
     /// The agent exits by itself after a result.
-    fn exits(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Happening> {
+    fn exits(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
         let failed = agent.evidence.result.is_some_and(|result| result.is_error);
         agent.evidence.exit = Exit::Code(i32::from(failed));
         self.ends(agent, cause)
     }
 
     /// The process is gone. Its tools and shells may not be.
-    fn ends(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Happening> {
+    fn ends(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
         self.orphans += agent.shells + u32::from(agent.tool_open && self.dice.one_in(2));
         agent.evidence.continuity = self.continuity(&agent);
-        agent.evidence.workspace = self.kept.then_some(self.workspace);
+        agent.evidence.workspace_fingerprint = self.kept.then_some(self.workspace);
         let truth = agent.truth(cause);
-        self.billed = self.billed.plus(agent.evidence.tally);
-        self.ended = Some(Ended { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
-        Some(Happening::Exited)
+        self.billed = self.billed.plus(agent.evidence.usage);
+        self.ended = Some(EndedAttempt { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
+        Some(WorldEvent::Exited)
     }
 
     /// What its session's file tells of the history that the agent was to go on with.
@@ -496,8 +496,8 @@ impl World {
         if matches!(agent.plan.session, SessionPlan::New(_)) {
             return None;
         }
-        match agent.evidence.tally.is_silent() {
-            _ if agent.forgets => Some(Continuity::Separate),
+        match agent.evidence.usage.is_empty() {
+            _ if agent.forgets => Some(Continuity::Unrelated),
             false => {
                 Some(self.dice.pick(&[Continuity::Continued, Continuity::Continued, Continuity::Branched]))
             }
@@ -506,7 +506,7 @@ impl World {
     }
 
     /// When a stop of this level, ordered now, takes effect.
-    pub(super) fn heeded_at(&mut self, level: StopLevel) -> Moment {
+    pub(super) fn obeyed_at(&mut self, level: StopLevel) -> Moment {
         self.now
             + Span(match level {
                 StopLevel::Interrupt | StopLevel::Term => self.dice.magnitude(HEED),

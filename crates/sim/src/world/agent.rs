@@ -2,8 +2,8 @@
 //! is true of it. What it does next is in `acts.rs`.
 
 use longhaul_core::{
-    Evidence, Exit, Fault, Moment, Proc, RateLimit, SessionId, Span, SpawnPlan, StartupError, StopLevel,
-    TurnResult,
+    Evidence, Exit, Fault, Moment, ProcessId, RateLimit, SessionId, Span, AttemptPlan, StartupError, StopLevel,
+    AgentResult,
 };
 
 /// Never, as a moment.
@@ -41,23 +41,23 @@ pub(crate) enum Stage {
     /// It is silent until something ends it.
     Hang,
     /// It goes on saying things and finishes nothing, until something ends it.
-    Babble,
+    NoProgress,
 }
 
 /// The least stop that an agent heeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heeds {
+pub(crate) enum RespondsTo {
     /// Any stop from this level on.
     From(StopLevel),
     /// None: a process in the kernel's hands.
     Nothing,
 }
 
-impl Heeds {
-    pub(crate) fn heeds(self, level: StopLevel) -> bool {
+impl RespondsTo {
+    pub(crate) fn obeys(self, level: StopLevel) -> bool {
         match self {
-            Heeds::From(least) => level >= least,
-            Heeds::Nothing => false,
+            RespondsTo::From(least) => level >= least,
+            RespondsTo::Nothing => false,
         }
     }
 }
@@ -65,8 +65,8 @@ impl Heeds {
 /// One process.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
-    pub(crate) proc: Proc,
-    pub(crate) plan: SpawnPlan,
+    pub(crate) proc: ProcessId,
+    pub(crate) plan: AttemptPlan,
     pub(crate) stage: Stage,
     /// When the stage is over.
     pub(crate) at: Moment,
@@ -78,18 +78,18 @@ pub(crate) struct Agent {
     /// The stop that is under way, and when it takes effect.
     pub(crate) stop: StopLevel,
     pub(crate) stop_at: Moment,
-    pub(crate) heeds: Heeds,
+    pub(crate) obeys: RespondsTo,
     /// What its files say so far.
     pub(crate) evidence: Evidence,
     /// What its last result truly means.
     pub(crate) meaning: Option<Fault>,
     /// The result that its present turn ends with, and what that means.
-    pub(crate) closing: (TurnResult, Option<Fault>),
+    pub(crate) closing: (AgentResult, Option<Fault>),
     pub(crate) tool_open: bool,
     /// When the tool call that was begun last is over.
     pub(crate) tool_until: Moment,
     /// Whether nobody knows yet what its last answer used.
-    pub(crate) untold: bool,
+    pub(crate) unprompted: bool,
     pub(crate) turn_open: bool,
     pub(crate) shells: u32,
     pub(crate) shells_until: Moment,
@@ -97,7 +97,7 @@ pub(crate) struct Agent {
     pub(crate) inner: u32,
     pub(crate) input_ended: bool,
     /// Whether a line of ours waits to be read.
-    pub(crate) told: bool,
+    pub(crate) prompted: bool,
     /// Tool calls that are left for saving the work, if that is what it does.
     pub(crate) saving: Option<u32>,
     pub(crate) mute: bool,
@@ -116,7 +116,7 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    pub(crate) fn new(proc: Proc, plan: SpawnPlan, boot_until: Moment) -> Agent {
+    pub(crate) fn new(proc: ProcessId, plan: AttemptPlan, boot_until: Moment) -> Agent {
         Agent {
             proc,
             plan,
@@ -127,19 +127,19 @@ impl Agent {
             death_at: NEVER,
             stop: StopLevel::Interrupt,
             stop_at: NEVER,
-            heeds: Heeds::From(StopLevel::Interrupt),
-            evidence: Evidence::of_exit(Exit::Unseen),
+            obeys: RespondsTo::From(StopLevel::Interrupt),
+            evidence: Evidence::of_exit(Exit::Unobserved),
             meaning: None,
-            closing: (TurnResult::COMPLETED, None),
+            closing: (AgentResult::COMPLETED, None),
             tool_open: false,
             tool_until: NEVER,
-            untold: false,
+            unprompted: false,
             turn_open: false,
             shells: 0,
             shells_until: NEVER,
             inner: 0,
             input_ended: false,
-            told: false,
+            prompted: false,
             saving: None,
             mute: false,
             brief: false,
@@ -170,7 +170,7 @@ impl Agent {
         if self.stage == Stage::Rest {
             self.go(Stage::Ask, soon);
         } else {
-            self.told = true;
+            self.prompted = true;
         }
     }
 
@@ -180,7 +180,7 @@ impl Agent {
             _ if self.evidence.guard_lapsed => Some(Fault::GuardLapsed),
             // What was done in another conversation is not this run's work.
             _ if self.strayed() || self.forgets => Some(Fault::SessionLost),
-            Some(_) if !self.evidence.turn_open => self.meaning,
+            Some(_) if !self.evidence.exchange_open => self.meaning,
             Some(_) | None => Some(cause),
         }
     }

@@ -1,38 +1,38 @@
 //! How each fault shows in an agent's last result: the simulator's own table, written from the
 //! measured behaviour of agents and never from the core's classification.
 
-use crate::dice::Dice;
-use longhaul_core::{ApiError, Ending, Fault, MessageError, StopReason, TurnResult};
+use crate::dice::Rng;
+use longhaul_core::{ApiError, TerminalReason, Fault, MessageError, StopReason, AgentResult};
 
 /// An API error as the vendor states it.
-const ERROR: TurnResult = TurnResult {
+const ERROR: AgentResult = AgentResult {
     is_error: true,
-    ending: Ending::ApiError,
+    terminal_reason: TerminalReason::ApiError,
     stop_reason: StopReason::Other,
-    ..TurnResult::COMPLETED
+    ..AgentResult::COMPLETED
 };
 
 /// An interrupted turn.
-pub(crate) const ABORTED: TurnResult = TurnResult { ending: Ending::Aborted, ..ERROR };
+pub(crate) const ABORTED: AgentResult = AgentResult { terminal_reason: TerminalReason::Aborted, ..ERROR };
 
 /// An API that could not be reached.
-const UNREACHED: TurnResult = TurnResult {
+const UNREACHED: AgentResult = AgentResult {
     api_error: Some(ApiError::ConnectionFailed),
     message_error: Some(MessageError::ServerError),
     ..ERROR
 };
 
 /// A captive portal that answered in the API's place.
-pub(crate) const PORTAL: TurnResult =
-    TurnResult { api_error: Some(ApiError::Malformed), message_error: Some(MessageError::Unknown), ..ERROR };
+pub(crate) const PORTAL: AgentResult =
+    AgentResult { api_error: Some(ApiError::Malformed), message_error: Some(MessageError::Unknown), ..ERROR };
 
 /// One of the results by which `fault` shows; nothing for faults that show otherwise.
-pub(crate) fn result_of(fault: Fault, dice: &mut Dice) -> Option<TurnResult> {
-    let status = |status, message| TurnResult { api_status: Some(status), message_error: message, ..ERROR };
-    let kind = |kind| TurnResult { api_error: Some(kind), ..ERROR };
-    let ending = |ending| TurnResult { ending, ..ERROR };
-    let claimed = TurnResult::COMPLETED;
-    let shapes: &[TurnResult] = match fault {
+pub(crate) fn result_of(fault: Fault, dice: &mut Rng) -> Option<AgentResult> {
+    let status = |status, message| AgentResult { api_status: Some(status), message_error: message, ..ERROR };
+    let kind = |kind| AgentResult { api_error: Some(kind), ..ERROR };
+    let ending = |ending| AgentResult { terminal_reason: ending, ..ERROR };
+    let claimed = AgentResult::COMPLETED;
+    let shapes: &[AgentResult] = match fault {
         Fault::RateLimited => &[status(429, Some(MessageError::RateLimit)), status(429, None)],
         Fault::Overloaded => &[status(529, Some(MessageError::ServerError))],
         Fault::ServerError => &[
@@ -41,61 +41,61 @@ pub(crate) fn result_of(fault: Fault, dice: &mut Dice) -> Option<TurnResult> {
             status(408, None),
             status(409, None),
             kind(ApiError::TimedOut),
-            TurnResult { message_error: Some(MessageError::ServerError), ..ERROR },
+            AgentResult { message_error: Some(MessageError::ServerError), ..ERROR },
         ],
         Fault::Network => &[UNREACHED],
         Fault::UsageLimit => &[
-            TurnResult { api_error: Some(ApiError::UsageLimitReached), ..status(429, None) },
+            AgentResult { api_error: Some(ApiError::UsageLimitReached), ..status(429, None) },
             status(429, Some(MessageError::RateLimit)),
         ],
         Fault::Interrupted => &[ABORTED],
         Fault::ContextFull => &[
-            TurnResult { api_status: Some(400), ..ending(Ending::PromptTooLong) },
-            TurnResult { api_status: Some(413), ..ending(Ending::TooLarge) },
+            AgentResult { api_status: Some(400), ..ending(TerminalReason::PromptTooLong) },
+            AgentResult { api_status: Some(413), ..ending(TerminalReason::TooLarge) },
         ],
         Fault::OutputLimit => &[
             kind(ApiError::MaxOutputTokens),
-            TurnResult { message_error: Some(MessageError::MaxOutputTokens), ..ERROR },
+            AgentResult { message_error: Some(MessageError::MaxOutputTokens), ..ERROR },
         ],
         Fault::Unfinished => &[
-            TurnResult { empty: true, ..claimed },
-            TurnResult { stop_reason: StopReason::PauseTurn, ..claimed },
-            TurnResult { ending: Ending::HookStopped, empty: true, ..claimed },
-            TurnResult { empty: true, stop_hook_capped: true, ..claimed },
+            AgentResult { empty: true, ..claimed },
+            AgentResult { stop_reason: StopReason::PauseTurn, ..claimed },
+            AgentResult { terminal_reason: TerminalReason::HookStopped, empty: true, ..claimed },
+            AgentResult { empty: true, stop_hook_capped: true, ..claimed },
         ],
-        Fault::Permission => &[TurnResult { denials: 2, ..claimed }],
+        Fault::Permission => &[AgentResult { denials: 2, ..claimed }],
         Fault::Auth => &[
             status(401, Some(MessageError::Authentication)),
             status(403, Some(MessageError::Authentication)),
-            TurnResult { message_error: Some(MessageError::Authentication), ..ERROR },
+            AgentResult { message_error: Some(MessageError::Authentication), ..ERROR },
         ],
         Fault::Billing => &[
             status(402, None),
             status(400, Some(MessageError::Billing)),
-            TurnResult {
+            AgentResult {
                 api_error: Some(ApiError::OrgDisabled),
                 ..status(400, Some(MessageError::InvalidRequest))
             },
         ],
         Fault::ModelUnknown => &[status(404, Some(MessageError::ModelNotFound))],
         Fault::Refused => &[
-            TurnResult {
+            AgentResult {
                 stop_reason: StopReason::Refusal,
                 message_error: Some(MessageError::InvalidRequest),
                 ..ERROR
             },
-            TurnResult { stop_reason: StopReason::Refusal, ..claimed },
+            AgentResult { stop_reason: StopReason::Refusal, ..claimed },
         ],
         Fault::BadRequest => {
             &[status(400, Some(MessageError::Unknown)), status(422, None), status(407, None)]
         }
-        Fault::TurnLimit => &[ending(Ending::MaxTurns)],
-        Fault::AgentBudget => &[ending(Ending::BudgetExhausted)],
+        Fault::TurnLimit => &[ending(TerminalReason::MaxTurns)],
+        Fault::AgentBudget => &[ending(TerminalReason::BudgetExhausted)],
         Fault::AgentUnusable => &[kind(ApiError::AgentTooOld)],
         Fault::Unknown => &[
-            ending(Ending::Unstated),
+            ending(TerminalReason::NotReported),
             kind(ApiError::Other),
-            TurnResult { ending: Ending::Other, ..claimed },
+            AgentResult { terminal_reason: TerminalReason::Other, ..claimed },
         ],
         Fault::Crashed
         | Fault::OutOfMemory

@@ -3,12 +3,12 @@
 
 use super::World;
 use super::agent::Agent;
-use longhaul_core::{Notice, Say};
+use longhaul_core::{Notice, PromptKind};
 
 impl World {
     /// What somebody sees who looks at the workspace when a turn has ended.
     pub(crate) fn survey(&self) -> Option<Notice> {
-        self.kept.then_some(Notice::Surveyed(self.workspace))
+        self.kept.then_some(Notice::WorkspaceFingerprinted(self.workspace))
     }
 
     /// A tool or a shell has ended; some of them only look.
@@ -18,8 +18,8 @@ impl World {
 
     /// Whether the agent says that the work is finished; once in a turn says it all.
     pub(super) fn claims(&mut self, agent: &Agent) -> bool {
-        let odds = if self.work_left == 0 { self.mix.claims } else { self.mix.brags };
-        self.kept && agent.saving.is_none() && !agent.evidence.claimed && self.dice.odds(odds)
+        let odds = if self.work_left == 0 { self.mix.claims } else { self.mix.claims_early };
+        self.kept && agent.saving.is_none() && !agent.evidence.claimed_done && self.dice.odds(odds)
     }
 
     /// Whether it stops although work is left.
@@ -28,10 +28,10 @@ impl World {
     }
 
     /// It is told this, and may find something to do that nobody had thought of.
-    pub(super) fn looks_again(&mut self, say: Say) {
-        if matches!(say, Say::KeepGoing(_) | Say::Confirm)
+    pub(super) fn looks_again(&mut self, say: PromptKind) {
+        if matches!(say, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone)
             && self.finds_left > 0
-            && self.dice.odds(self.mix.finds)
+            && self.dice.odds(self.mix.finds_work)
         {
             self.finds_left -= 1;
             self.work_left += 1 + self.dice.below(3) as u32;

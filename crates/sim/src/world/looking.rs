@@ -1,14 +1,14 @@
 //! An agent from which nothing more comes, and what somebody sees who looks at its processes.
 
 use super::agent::{Agent, NEVER, Stage};
-use super::{Happening, World};
-use crate::Reach;
-use longhaul_core::{Fault, Moment, Notice, Posture, Signs, Span};
+use super::{WorldEvent, World};
+use crate::Interval;
+use longhaul_core::{Fault, Moment, Notice, ProcessState, ProcessActivity, Span};
 
 // A look is two seconds, and longer on a machine that swaps.
-const LOOK: Reach = Reach::new(2_000, 20_000);
+const LOOK: Interval = Interval::new(2_000, 20_000);
 // An agent that babbles is told apart from a silent one by a hundred words as well as by a million.
-const WORDS: Reach = Reach::new(1, 100);
+const WORDS: Interval = Interval::new(1, 100);
 
 impl World {
     /// Somebody looks. Now and then he does not come back.
@@ -21,8 +21,8 @@ impl World {
     }
 
     /// What is seen; nothing if nobody is there any more, or on a system that shows nothing.
-    pub(super) fn signs(&mut self) -> Option<Signs> {
-        let odds = self.mix.works;
+    pub(super) fn signs(&mut self) -> Option<ProcessActivity> {
+        let odds = self.mix.busy_child;
         let (dice, agent) = (&mut self.dice, self.agent.as_mut()?);
         if dice.one_in(16) {
             return None;
@@ -31,28 +31,28 @@ impl World {
         let works = *agent.works.get_or_insert_with(|| dice.odds(odds));
         agent.works = Some(works && !dice.one_in(16));
         let agent = if agent.frozen {
-            Posture::Halted
+            ProcessState::Frozen
         } else {
-            dice.pick(&[Posture::Idle, Posture::Busy, Posture::Blocked])
+            dice.pick(&[ProcessState::Idle, ProcessState::Busy, ProcessState::Blocked])
         };
         let (busy, idle) = (u32::from(works), dice.below(3) as u32);
-        Some(Signs { agent, connections: dice.below(2) as u32, others: busy + idle, busy })
+        Some(ProcessActivity { agent, connections: dice.below(2) as u32, children: busy + idle, busy_children: busy })
     }
 
     /// An agent begins to say one thing after the other without an end, until `until`.
     pub(super) fn begins_to_babble(&mut self, agent: &mut Agent, until: Moment) {
         let every = Span(until.since(self.now).0 / self.dice.within(WORDS) + 1);
         agent.babble = (every, until);
-        agent.go(Stage::Babble, self.now + every);
+        agent.go(Stage::NoProgress, self.now + every);
     }
 
     /// It says something that means nothing; at last somebody ends it.
-    pub(super) fn babbles(&mut self, mut agent: Box<Agent>) -> Option<Happening> {
+    pub(super) fn babbles(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let (every, until) = agent.babble;
         if self.now >= until {
             return self.dies(agent, Fault::Crashed);
         }
-        agent.go(Stage::Babble, self.now + every);
-        self.says(agent, Notice::Stirred)
+        agent.go(Stage::NoProgress, self.now + every);
+        self.says(agent, Notice::Activity)
     }
 }

@@ -1,32 +1,32 @@
 //! How the world carries out the core's orders, and what a supervisor that comes back finds.
 
-use super::agent::{Agent, Heeds, NEVER, Stage};
+use super::agent::{Agent, RespondsTo, NEVER, Stage};
 use super::sessions::Session;
-use super::{Ended, World};
-use crate::Reach;
-use crate::dice::Dice;
-use crate::mix::Point;
+use super::{EndedAttempt, World};
+use crate::Interval;
+use crate::dice::Rng;
+use crate::mix::FaultPoint;
 use longhaul_core::{
-    Action, Checked, Evidence, Exit, Fault, Found, Moment, Proc, Rung, Say, SessionFound, SessionId,
-    SessionPlan, Span, SpawnError, SpawnPlan, StartupError, StopLevel,
+    Action, CheckResult, Evidence, Exit, Fault, FoundAttempt, Moment, ProcessId, ResumeStrategy, PromptKind, SessionFileState, SessionId,
+    SessionPlan, Span, SpawnError, AttemptPlan, StartupError, StopLevel,
 };
 
 impl World {
     /// Carries out an order. What follows from it happens later.
     pub(crate) fn perform(&mut self, action: &Action) {
         match action {
-            Action::Inspect(session) => self.inspect(session),
-            Action::Condense(plan) => self.condense(plan.attempt),
-            Action::EndCondensing => self.end_condensing(),
-            Action::Check(_) => self.check(),
-            Action::EndCheck => self.end_check(),
+            Action::InspectSession(session) => self.inspect(session),
+            Action::StartSummary(plan) => self.start_summary(plan.attempt),
+            Action::StopSummary => self.stop_summary(),
+            Action::StartCheck(_) => self.check(),
+            Action::StopCheck => self.end_check(),
             Action::Spawn(plan) => self.spawn(plan),
             Action::Say(say, _) => self.say(*say),
-            Action::EndInput => self.end_input(),
-            Action::Examine => self.examine(),
+            Action::CloseInput => self.end_input(),
+            Action::ProbeProcesses => self.examine(),
             Action::Stop(level) => self.stop(*level),
             Action::Sweep => {
-                let lasts = if self.orphans > 0 { Reach::new(1, 3_000) } else { Reach::new(0, 3) };
+                let lasts = if self.orphans > 0 { Interval::new(1, 3_000) } else { Interval::new(0, 3) };
                 self.sweep_at = self.now + Span(self.dice.within(lasts));
                 self.lose_patience(self.sweep_at);
             }
@@ -36,28 +36,28 @@ impl World {
 
     /// Somebody looks for a session. Its file may have been moved or damaged since it was used.
     fn inspect(&mut self, id: &SessionId) {
-        let lasts = if self.dice.one_in(8) { Reach::new(1, 5_000) } else { Reach::new(1, 5) };
+        let lasts = if self.dice.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
         self.look_at = self.now + Span(self.dice.magnitude(lasts));
         self.lose_patience(self.look_at);
         let (moved, damaged) = (self.strikes_by(self.mix.moved), self.strikes_by(self.mix.damaged));
-        let behind = self.strikes_by(self.mix.behind);
+        let behind = self.strikes_by(self.mix.stale);
         let visible = !self.dice.odds(self.mix.hidden);
         let session = self.sessions.open_if_there(id);
         self.found = match session {
             // Nobody but the agent can look.
-            _ if !visible => SessionFound::Ready,
-            None => SessionFound::Missing,
+            _ if !visible => SessionFileState::Ready,
+            None => SessionFileState::Missing,
             Some(session) => {
                 session.elsewhere |= moved;
                 session.damaged |= damaged;
                 session.behind |= behind;
                 match *session {
-                    Session { lost: true, .. } => SessionFound::Missing,
-                    Session { spoken: false, .. } => SessionFound::Empty,
-                    Session { elsewhere: true, .. } => SessionFound::Elsewhere,
-                    Session { damaged: true, .. } => SessionFound::Damaged,
-                    Session { behind: true, .. } => SessionFound::Behind,
-                    Session { .. } => SessionFound::Ready,
+                    Session { lost: true, .. } => SessionFileState::Missing,
+                    Session { spoken: false, .. } => SessionFileState::Empty,
+                    Session { elsewhere: true, .. } => SessionFileState::Elsewhere,
+                    Session { damaged: true, .. } => SessionFileState::Damaged,
+                    Session { behind: true, .. } => SessionFileState::Stale,
+                    Session { .. } => SessionFileState::Ready,
                 }
             }
         };
@@ -67,21 +67,21 @@ impl World {
     pub(crate) fn start_nothing(&mut self, attempt: u32, truth: Fault) {
         let startup = (truth == Fault::SessionLost).then_some(StartupError::SessionUnknown);
         let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
-        self.ended = Some(Ended { attempt, truth: Some(truth), evidence });
+        self.ended = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
     }
 
     /// Brings the session to where the agent looks; whether that could be done.
-    fn brings(&mut self, plan: &SpawnPlan) -> bool {
+    fn brings(&mut self, plan: &AttemptPlan) -> bool {
         let (Some(rung), SessionPlan::Resume(from) | SessionPlan::Fork { from, .. }) =
-            (plan.rung, &plan.session)
+            (plan.strategy, &plan.session)
         else {
             return true;
         };
         let (places, repairs) = match rung {
-            Rung::Fork => (true, true),
-            Rung::Place => (true, false),
-            Rung::Repair => (false, true),
-            Rung::Resume | Rung::Seed | Rung::Fresh => return true,
+            ResumeStrategy::Fork => (true, true),
+            ResumeStrategy::Relocate => (true, false),
+            ResumeStrategy::Repair => (false, true),
+            ResumeStrategy::AsIs | ResumeStrategy::Handoff | ResumeStrategy::Fresh => return true,
         };
         let fails = self.strikes_by(self.mix.unwritable);
         let Some(session) = self.sessions.open_if_there(from).filter(|_| !fails) else { return false };
@@ -92,10 +92,10 @@ impl World {
         true
     }
 
-    fn spawn(&mut self, plan: &SpawnPlan) {
+    fn spawn(&mut self, plan: &AttemptPlan) {
         let now = self.now;
         // Mostly a millisecond or two; on a machine that swaps, seconds.
-        let lasts = if self.dice.one_in(8) { Reach::new(1, 5_000) } else { Reach::new(1, 5) };
+        let lasts = if self.dice.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
         self.spawn_at = now + Span(self.dice.magnitude(lasts));
         self.lose_patience(self.spawn_at);
         self.stream.clear();
@@ -103,8 +103,8 @@ impl World {
             self.spawned = Err(None);
             return self.start_nothing(plan.attempt, Fault::SessionLost);
         }
-        let struck = self.struck(Point::Spawn);
-        if self.strikes_by(self.mix.no_room) {
+        let struck = self.struck(FaultPoint::Spawn);
+        if self.strikes_by(self.mix.no_resources) {
             return self.fail_spawn(plan, SpawnError::NoResources, Fault::Crashed);
         }
         if struck == Some(Fault::AgentMissing) {
@@ -114,26 +114,26 @@ impl World {
             return self.fail_spawn(plan, SpawnError::NotRunnable, Fault::AgentUnusable);
         }
         self.pids += 1;
-        let proc = Proc { pid: self.pids, start_ticks: now.0 / 10 };
+        let proc = ProcessId { pid: self.pids, start_ticks: now.0 / 10 };
         self.spawned = Ok(proc);
         // Nobody hears of a process before its spawn has returned.
         let boot = self.spawn_at + Span(self.dice.within(self.mix.boot));
         let mut agent = Box::new(Agent::new(proc, plan.clone(), boot));
         agent.refusal = self.refusal(plan, struck);
-        agent.saving = matches!(plan.say, Say::WrapUp(_)).then(|| self.dice.below(3) as u32);
-        agent.mute = self.dice.odds(self.mix.mute);
-        agent.brief = self.dice.odds(self.mix.brief);
+        agent.saving = matches!(plan.prompt, PromptKind::WrapUp(_)).then(|| self.dice.below(3) as u32);
+        agent.mute = self.dice.odds(self.mix.never_idle);
+        agent.brief = self.dice.odds(self.mix.exits_after_result);
         agent.lingers = self.dice.odds(self.mix.lingers);
         if !matches!(plan.session, SessionPlan::New(_)) {
-            agent.forgets = self.strikes_by(self.mix.forgets);
+            agent.forgets = self.strikes_by(self.mix.starts_over);
             let resumes = matches!(plan.session, SessionPlan::Resume(_));
-            agent.strays = resumes && self.strikes_by(self.mix.strays);
+            agent.strays = resumes && self.strikes_by(self.mix.wrong_session);
         }
-        if self.dice.odds(self.mix.deaf) {
-            agent.heeds = Heeds::From(StopLevel::Term);
+        if self.dice.odds(self.mix.ignores_stops) {
+            agent.obeys = RespondsTo::From(StopLevel::Term);
         }
         self.doom(&mut agent);
-        self.looks_again(plan.say);
+        self.looks_again(plan.prompt);
         self.agent = Some(agent);
     }
 
@@ -145,14 +145,14 @@ impl World {
         }
     }
 
-    fn fail_spawn(&mut self, plan: &SpawnPlan, error: SpawnError, truth: Fault) {
+    fn fail_spawn(&mut self, plan: &AttemptPlan, error: SpawnError, truth: Fault) {
         self.spawned = Err(Some(error));
         let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
-        self.ended = Some(Ended { attempt: plan.attempt, truth: Some(truth), evidence });
+        self.ended = Some(EndedAttempt { attempt: plan.attempt, truth: Some(truth), evidence });
     }
 
     /// How the agent refuses to start on this session, if it does.
-    fn refusal(&mut self, plan: &SpawnPlan, struck: Option<Fault>) -> Option<(StartupError, Fault)> {
+    fn refusal(&mut self, plan: &AttemptPlan, struck: Option<Fault>) -> Option<(StartupError, Fault)> {
         let unknown = (StartupError::SessionUnknown, Fault::SessionLost);
         let in_use = (StartupError::SessionInUse, Fault::SessionExists);
         if struck == Some(Fault::AgentUnusable) {
@@ -183,7 +183,7 @@ impl World {
         for fault in [Fault::Crashed, Fault::OutOfMemory, Fault::Interrupted] {
             if self.strikes_by(self.mix.odds_of(fault)) {
                 agent.death = Some(fault);
-                agent.death_at = self.spawn_at + Span(self.dice.magnitude(Reach::new(1, 600_000)));
+                agent.death_at = self.spawn_at + Span(self.dice.magnitude(Interval::new(1, 600_000)));
             }
         }
     }
@@ -191,10 +191,10 @@ impl World {
     /// The work is judged, by commands that may find it wanting, or hang.
     fn check(&mut self) {
         let fails = self.dice.odds(self.mix.check_fails);
-        self.check_result = if fails { Checked::Failed } else { Checked::Passed };
+        self.check_result = if fails { CheckResult::Failed } else { CheckResult::Passed };
         self.work_left += if fails { 1 + self.dice.below(3) as u32 } else { 0 };
         let hangs = self.dice.odds(self.mix.check_hangs);
-        let lasts = if hangs { self.mix.hang } else { Reach::new(1, 600_000) };
+        let lasts = if hangs { self.mix.hang } else { Interval::new(1, 600_000) };
         self.check_at = self.now + Span(self.dice.magnitude(lasts));
         self.lose_patience(self.check_at.min(self.now + Span::from_secs(60)));
     }
@@ -202,19 +202,19 @@ impl World {
     /// Somebody ends the commands; they may be over in the same moment.
     fn end_check(&mut self) {
         if !self.dice.one_in(16) {
-            self.check_result = Checked::Stopped;
+            self.check_result = CheckResult::Stopped;
         }
         self.check_at = self.now + Span(self.dice.below(600));
     }
 
     /// A line for the agent: one that is idle begins a turn.
-    fn say(&mut self, say: Say) {
+    fn say(&mut self, say: PromptKind) {
         let saves = self.dice.below(3) as u32;
         let soon = self.now + Span(self.dice.below(50));
         let Some(mut agent) = self.agent.take() else { return };
         if !agent.input_ended {
             self.looks_again(say);
-            agent.saving = matches!(say, Say::WrapUp(_)).then_some(saves);
+            agent.saving = matches!(say, PromptKind::WrapUp(_)).then_some(saves);
             agent.hears(soon);
         }
         self.agent = Some(agent);
@@ -231,7 +231,7 @@ impl World {
     }
 
     fn stop(&mut self, level: StopLevel) {
-        let at = self.heeded_at(level);
+        let at = self.obeyed_at(level);
         if let Some(agent) = &mut self.agent {
             (agent.stop, agent.stop_at) = (level, at);
         }
@@ -248,7 +248,7 @@ impl World {
         self.examine_at = NEVER;
         self.alone = true;
         // One that waits for a supervisor has an input of its own.
-        if !self.attended && self.dice.odds(self.mix.piped) {
+        if !self.attended && self.dice.odds(self.mix.input_ends_with_supervisor) {
             self.end_input();
         }
     }
@@ -271,28 +271,28 @@ impl World {
     }
 
     /// What a supervisor that comes back finds of attempt number `attempt`.
-    pub(crate) fn found(&mut self, attempt: u32) -> Found {
+    pub(crate) fn found(&mut self, attempt: u32) -> FoundAttempt {
         if let Some(agent) = &self.agent {
-            return Found::Live(agent.proc);
+            return FoundAttempt::Running(agent.proc);
         }
         match &mut self.ended {
             Some(ended) if ended.attempt == attempt => {
                 unsee(ended, &mut self.dice);
-                Found::Gone(ended.evidence.clone())
+                FoundAttempt::Ended(ended.evidence.clone())
             }
-            Some(_) | None => Found::Gone(Evidence::of_exit(Exit::NeverSpawned)),
+            Some(_) | None => FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)),
         }
     }
 }
 
 /// Nobody was there to collect the exit: mostly it is not known.
-fn unsee(ended: &mut Ended, dice: &mut Dice) {
+fn unsee(ended: &mut EndedAttempt, dice: &mut Rng) {
     let evidence = &mut ended.evidence;
     if evidence.exit == Exit::NeverSpawned || dice.one_in(4) {
         return;
     }
-    evidence.exit = Exit::Unseen;
-    let settled = evidence.result.is_some() && !evidence.turn_open;
+    evidence.exit = Exit::Unobserved;
+    let settled = evidence.result.is_some() && !evidence.exchange_open;
     if ended.truth == Some(Fault::Interrupted) && !settled {
         ended.truth = Some(Fault::Crashed);
     }

@@ -2,25 +2,25 @@
 //! use.
 
 use super::World;
-use longhaul_core::{Fault, Moment, RateLimit, Span, Tally, Tokens, TurnResult};
+use longhaul_core::{Fault, Moment, RateLimit, Span, Usage, Tokens, AgentResult};
 
 /// What the API does at present.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
     /// It does not serve until then.
-    pub(crate) wall: Option<Wall>,
+    pub(crate) wall: Option<Outage>,
     /// The account has no more quota until then.
     pub(crate) limit: Option<Limit>,
     /// It will never serve this account or this request again.
-    pub(crate) ban: Option<Ban>,
+    pub(crate) ban: Option<PermanentFailure>,
 }
 
 /// A time in which every request fails alike.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wall {
+pub(crate) struct Outage {
     pub(crate) fault: Fault,
     pub(crate) until: Moment,
-    pub(crate) result: TurnResult,
+    pub(crate) result: AgentResult,
     /// What the server asks its clients to wait, counted from each refusal.
     pub(crate) hint: Option<Span>,
 }
@@ -29,15 +29,15 @@ pub(crate) struct Wall {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) until: Moment,
-    pub(crate) result: TurnResult,
+    pub(crate) result: AgentResult,
     pub(crate) stated: RateLimit,
 }
 
 /// A refusal for good.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ban {
+pub(crate) struct PermanentFailure {
     pub(crate) fault: Fault,
-    pub(crate) result: TurnResult,
+    pub(crate) result: AgentResult,
 }
 
 impl Server {
@@ -50,20 +50,20 @@ impl Server {
 
 impl World {
     /// What this answer uses: every other one finds little to be read again.
-    pub(super) fn next_answer(&self) -> Tally {
+    pub(super) fn next_answer(&self) -> Usage {
         let answer = self.one_answer();
         let cache_read = if self.requests & 1 == 1 { 900 } else { answer.tokens.cache_read };
-        Tally { tokens: Tokens { cache_read, ..answer.tokens }, ..answer }
+        Usage { tokens: Tokens { cache_read, ..answer.tokens }, ..answer }
     }
 
     /// What one answer uses at most.
-    pub(crate) fn one_answer(&self) -> Tally {
-        Tally {
+    pub(crate) fn one_answer(&self) -> Usage {
+        Usage {
             tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },
             messages: 1,
             turns: 1,
-            cost: self.mix.request_cost,
-            ..Tally::default()
+            reported_cost: self.mix.request_cost,
+            ..Usage::default()
         }
     }
 }

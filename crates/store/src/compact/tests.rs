@@ -71,7 +71,7 @@ fn a_stream_that_grows_is_left_alone() {
         agent.write_all(b"-c\n").expect("written");
         line == b"b"
     });
-    assert!(matches!(error, Err(StoreError::StreamBusy { .. })));
+    assert!(matches!(error, Err(StoreError::StreamStillGrowing { .. })));
     assert_eq!(fs::read(&path).expect("read"), b"-a\nb\n-c\n-c\n");
     assert_eq!(names(&dir), 1);
 }

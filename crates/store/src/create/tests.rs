@@ -87,7 +87,7 @@ fn a_run_is_put_where_it_was_asked_for() {
         id: Some(RunId::from("exp-2.1")),
         ..Placement::default()
     };
-    let place = |placement: &Placement| home.place_run(placement, &day(), 7, &plan());
+    let place = |placement: &Placement| home.create_run_at(placement, &day(), 7, &plan());
     let run = place(&placement).expect("run").dir;
     assert_eq!(run.path(), elsewhere.join("2025-11-22/exp-2.1"));
     assert_eq!(
@@ -99,8 +99,8 @@ fn a_run_is_put_where_it_was_asked_for() {
     let tomorrow = "2025-11-23".parse().expect("a date");
     let here = Placement { runs_dir: None, ..placement.clone() };
     for placement in [&placement, &here] {
-        let refused = home.place_run(placement, &tomorrow, 7, &plan());
-        assert!(matches!(refused, Err(StoreError::IdTaken { .. })), "{refused:?}");
+        let refused = home.create_run_at(placement, &tomorrow, 7, &plan());
+        assert!(matches!(refused, Err(StoreError::RunIdInUse { .. })), "{refused:?}");
     }
     let drawn = Placement { id: None, ..placement.clone() };
     let drawn = place(&drawn).expect("run").dir;
@@ -123,15 +123,15 @@ fn a_workspace_of_its_own_is_taken_in() {
     let prepared = parent.path().join("prepared");
     fs::create_dir_all(prepared.join("input")).expect("created");
     let placement = Placement { workspace: Some(prepared.clone()), ..Placement::default() };
-    let run = home.place_run(&placement, &day(), 7, &plan()).expect("created");
+    let run = home.create_run_at(&placement, &day(), 7, &plan()).expect("created");
     assert!(run.dir.workspace_path().join("input").is_dir() && !prepared.exists());
     // What is not there cannot be taken in, and nothing of the run is left.
-    let refused = home.place_run(&placement, &day(), 8, &plan());
+    let refused = home.create_run_at(&placement, &day(), 8, &plan());
     assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
     assert_eq!(home.runs_newest_first().expect("listed").count(), 1);
     assert_eq!(fs::read_dir(home.runs_path().join(day().as_str())).expect("a day").count(), 1);
     // An id that is free is no run's.
-    let id = home.free_id(7).expect("there is one");
+    let id = home.unused_id(7).expect("there is one");
     assert_ne!(&id, run.dir.id());
-    assert_eq!(home.place_of(&placement, &day(), run.dir.id()), run.dir.path());
+    assert_eq!(home.path_for(&placement, &day(), run.dir.id()), run.dir.path());
 }

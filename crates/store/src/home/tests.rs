@@ -70,5 +70,5 @@ fn an_unwritable_home_has_a_hint() {
     let error = Home::open(Some(parent.join("longhaul")), variables(&[])).expect_err("unwritable");
     assert!(error.to_string().starts_with("create home /"), "{error}");
     assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"), "{error}");
-    assert!(!error.is_full());
+    assert!(!error.is_disk_full());
 }

@@ -1,7 +1,7 @@
 //! Reads a journal while its supervisor writes it, for those who watch. A line counts once its newline
 //! is there. Nothing here locks or changes the file.
 
-use super::history::{Entry, entry};
+use super::history::{JournalEntry, entry};
 use crate::StoreError;
 use crate::open_regular;
 use std::fs::File;
@@ -32,7 +32,7 @@ impl JournalFollower {
     ///
     /// # Errors
     /// As [`crate::Journal::load`].
-    pub fn read(&mut self) -> Result<Vec<Entry>, StoreError> {
+    pub fn read(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
         self.file.read_to_end(&mut self.partial).map_err(StoreError::io("read journal", &self.path))?;
         let whole = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let rest = self.partial.split_off(whole);

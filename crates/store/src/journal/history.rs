@@ -12,14 +12,14 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     /// Its whole steps, in order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// The length of the torn last line that was left out, in bytes.
     pub torn_bytes: u64,
 }
 
 /// One step as it was journalled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// Its number, from 1.
     pub seq: u64,
     /// When it was taken.
@@ -35,7 +35,7 @@ impl History {
     }
 
     /// When its last step was taken; nothing if there is none.
-    pub fn last_at(&self) -> Option<Moment> {
+    pub fn last_step_at(&self) -> Option<Moment> {
         self.entries.last().map(|entry| entry.at)
     }
 
@@ -59,7 +59,7 @@ impl History {
 /// A whole line, its records still text: what is wrong with the line is told apart from a record
 /// that we do not know.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct RawJournalLine<'a> {
     seq: u64,
     at: Moment,
     #[serde(borrow)]
@@ -67,8 +67,8 @@ struct Envelope<'a> {
 }
 
 /// The step in line `number`, which is also the number it should have.
-pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<Entry, StoreError> {
-    let envelope: Envelope<'_> = serde_json::from_slice(line).map_err(|cause| {
+pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntry, StoreError> {
+    let envelope: RawJournalLine<'_> = serde_json::from_slice(line).map_err(|cause| {
         StoreError::JournalDamaged { path: path.to_owned(), line: number, cause: cause.to_string() }
     })?;
     if envelope.seq != number {
@@ -86,7 +86,7 @@ pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<Entry, Stor
         // The list of everything that is known helps nobody here.
         cause: cause.to_string().split(", expected").next().unwrap_or_default().to_owned(),
     })?;
-    Ok(Entry { seq: number, at: envelope.at, records })
+    Ok(JournalEntry { seq: number, at: envelope.at, records })
 }
 
 fn is_json(line: &[u8]) -> bool {

@@ -1,8 +1,8 @@
 use super::*;
 use longhaul_core::{
-    Ask, Because, By, Condensed, Continuity, Evidence, Exit, Fault, Left, Next, Outcome, OutcomeKind, Proc,
-    Questions, Remedy, Rung, Say, SessionFound, SessionId, SessionPlan, SettingChange, Span, SpawnPlan,
-    StopLevel, StopWhy, Tally, TurnResult, Usd,
+    ResumeRequest, StrategyReason, CancelSource, SummaryResult, Continuity, Evidence, Exit, Fault, Remaining, AfterAttempt, Outcome, OutcomeKind, ProcessId,
+    Questions, Remedy, ResumeStrategy, PromptKind, SessionFileState, SessionId, SessionPlan, SettingChange, Span, AttemptPlan,
+    StopLevel, StopCause, Usage, AgentResult, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -12,14 +12,14 @@ fn dir() -> tempfile::TempDir {
     tempfile::tempdir().expect("temporary directory")
 }
 
-fn plan(attempt: u32, session: &str) -> SpawnPlan {
-    SpawnPlan {
+fn plan(attempt: u32, session: &str) -> AttemptPlan {
+    AttemptPlan {
         attempt,
         session: SessionPlan::Fork { from: SessionId::from("é\n\"\u{0}"), to: SessionId::from(session) },
-        say: Say::Continue(Fault::Overloaded),
-        rung: Some(Rung::Fork),
-        condensed: true,
-        left: Left { money: Some(Usd(1)), turns: Some(2), time: Some(Span(3)) },
+        prompt: PromptKind::Continue(Fault::Overloaded),
+        strategy: Some(ResumeStrategy::Fork),
+        with_summary: true,
+        remaining: Remaining { budget: Some(Usd(1)), turns: Some(2), time: Some(Span(3)) },
     }
 }
 
@@ -29,51 +29,51 @@ fn steps() -> Vec<Vec<Record>> {
     let ended = |fault, evidence, next| Record::AttemptEnded {
         at,
         fault,
-        tally: Tally { cost: Usd(1_234), ..Tally::default() },
-        result: fault.is_none().then_some(TurnResult::COMPLETED),
-        denied: 2,
+        usage: Usage { reported_cost: Usd(1_234), ..Usage::default() },
+        result: fault.is_none().then_some(AgentResult::COMPLETED),
+        denied_calls: 2,
         questions: Questions::default(),
         background: 0,
         continuity: Some(Continuity::Continued),
         evidence,
         next,
     };
-    let again = Next::Attempt { at, remedy: Remedy::WaitOut, plan: plan(2, "b") };
-    let cancelled = Outcome::cancelled(By::Person);
+    let again = AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(2, "b") };
+    let cancelled = Outcome::cancelled(CancelSource::Person);
     vec![
         vec![
             Record::RunStarted { at },
             Record::AttemptStarted {
                 at,
-                plan: SpawnPlan::new(1, SessionPlan::New(SessionId::from("a")), Say::Task),
+                plan: AttemptPlan::new(1, SessionPlan::New(SessionId::from("a")), PromptKind::Task),
             },
         ],
-        vec![Record::AttemptSpawned { at, proc: Proc { pid: 7, start_ticks: u64::MAX } }],
+        vec![Record::AttemptSpawned { at, process: ProcessId { pid: 7, start_ticks: u64::MAX } }],
         vec![Record::SessionOpened { at, session: SessionId::from("a") }],
         vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::of_exit(Exit::Signal(9)))), again)],
         vec![
-            Record::Swept { at, ended: 2 },
-            Record::Downtime { span: Span::from_secs(9) },
-            Record::Progressed { at, forgives: true },
+            Record::Swept { at, stopped_processes: 2 },
+            Record::Downtime { duration: Span::from_secs(9) },
+            Record::ProgressMade { at, resets_retries: true },
         ],
         vec![
-            Record::CancelOrdered { at, by: By::Person },
-            Record::StopOrdered { at, why: StopWhy::Cancelled, level: StopLevel::Interrupt, silence: None },
-            Record::InputEnded { at },
+            Record::CancelRequested { at, source: CancelSource::Person },
+            Record::StopOrdered { at, cause: StopCause::Cancelled, level: StopLevel::Interrupt, stall: None },
+            Record::InputClosed { at },
         ],
-        vec![Record::RungTaken { at, rung: Rung::Repair, because: Because::Found(SessionFound::Damaged) }],
+        vec![Record::ResumeStrategyChosen { at, strategy: ResumeStrategy::Repair, reason: StrategyReason::SessionFile(SessionFileState::Damaged) }],
         vec![
-            Record::CondenseOrdered { at },
-            Record::CondenseStopped { at, why: StopWhy::AttemptTimeout },
-            Record::Condensed {
+            Record::SummaryStarted { at },
+            Record::SummaryStopOrdered { at, cause: StopCause::TimedOut },
+            Record::SummaryEnded {
                 at,
-                outcome: Condensed::Failed(Fault::AttemptTimeout),
-                tally: Tally { cost_estimated: Usd(7), ..Tally::default() },
+                result: SummaryResult::Failed(Fault::AttemptTimeout),
+                usage: Usage { estimated_cost: Usd(7), ..Usage::default() },
             },
         ],
         vec![Record::RunReopened {
             at,
-            ask: Ask::Prompt("é\n\"\u{0}".to_owned()),
+            request: ResumeRequest::Prompt("é\n\"\u{0}".to_owned()),
             changes: vec![SettingChange {
                 setting: "budget".to_owned(),
                 from: "1".to_owned(),
@@ -81,12 +81,12 @@ fn steps() -> Vec<Vec<Record>> {
             }],
         }],
         vec![
-            ended(None, None, Next::Finish(cancelled)),
+            ended(None, None, AfterAttempt::Finish(cancelled)),
             Record::RunFinished {
                 at,
                 outcome: Outcome {
                     retry_at: Some(at),
-                    ..Outcome::by_fault(OutcomeKind::RetryLater, Fault::UsageLimit)
+                    ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit)
                 },
             },
         ],
@@ -262,11 +262,11 @@ fn a_held_journal_has_no_supervisor() {
     drop(Journal::create(&path).expect("journal"));
     // Half a line, as a crash leaves it: it is the next supervisor's to cut off.
     fs::write(&path, "{\"seq\":").expect("written");
-    let held = Journal::hold(&path).expect("free");
-    for error in [Journal::open_append(&path).map(drop), Journal::hold(&path).map(drop)] {
+    let held = Journal::lock(&path).expect("free");
+    for error in [Journal::open_append(&path).map(drop), Journal::lock(&path).map(drop)] {
         assert!(matches!(error, Err(StoreError::JournalLocked { .. })), "{error:?}");
     }
-    assert!(Journal::is_held(&path).expect("it is there"));
+    assert!(Journal::is_locked(&path).expect("it is there"));
     drop(held);
     assert_eq!(fs::read_to_string(&path).expect("read"), "{\"seq\":");
     Journal::open_append(&path).expect("free");
@@ -284,8 +284,8 @@ fn a_failed_write_is_taken_back() {
     // It cannot be cut either, so nothing more is promised, whatever the disk says later.
     journal.file = writable;
     let error = journal.append(Moment(2), &steps()[1]).expect_err("broken");
-    assert!(matches!(error, StoreError::JournalBroken { .. }));
-    assert!(matches!(journal.sync(), Err(StoreError::JournalBroken { .. })));
+    assert!(matches!(error, StoreError::JournalWriteFailed { .. }));
+    assert!(matches!(journal.sync(), Err(StoreError::JournalWriteFailed { .. })));
     assert_eq!(records(&Journal::load(&path).expect("history")), steps()[..1]);
 }
 
@@ -312,15 +312,15 @@ fn any_record() -> impl Strategy<Value = Record> {
         (at.clone(), any_session()).prop_map(|(at, session)| Record::SessionOpened { at, session }),
         (at.clone(), any::<u32>(), any::<u64>()).prop_map(|(at, pid, start_ticks)| Record::AttemptSpawned {
             at,
-            proc: Proc { pid, start_ticks }
+            process: ProcessId { pid, start_ticks }
         }),
         (at.clone(), any::<u32>(), any_session(), 0..Fault::ALL.len()).prop_map(
             |(at, attempt, session, fault)| Record::AttemptStarted {
                 at,
-                plan: SpawnPlan::new(
+                plan: AttemptPlan::new(
                     attempt,
                     SessionPlan::Resume(session),
-                    Say::TaskAgain(Fault::ALL[fault]),
+                    PromptKind::TaskAfterLoss(Fault::ALL[fault]),
                 ),
             }
         ),
@@ -328,14 +328,14 @@ fn any_record() -> impl Strategy<Value = Record> {
             |(at, code, cost, remedy, session)| Record::AttemptEnded {
                 at,
                 fault: Some(Fault::Unknown),
-                tally: Tally { cost: Usd(cost), ..Tally::default() },
+                usage: Usage { reported_cost: Usd(cost), ..Usage::default() },
                 result: None,
-                denied: 0,
+                denied_calls: 0,
                 questions: Questions::default(),
                 background: 0,
                 continuity: None,
                 evidence: Some(Box::new(Evidence::of_exit(Exit::Code(code)))),
-                next: Next::Attempt { at, remedy: Remedy::ALL[remedy], plan: plan(1, session.as_str()) },
+                next: AfterAttempt::Attempt { at, remedy: Remedy::ALL[remedy], plan: plan(1, session.as_str()) },
             }
         ),
     ]

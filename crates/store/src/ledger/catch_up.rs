@@ -1,7 +1,7 @@
 //! Bringing the ledger up to date with the run directories: what it does not know, what is gone, what was going on, and
 //! what it could not be told. Costs a look at each day's directory, and one at each run that is not over.
 
-use super::entry::{JournalMark, LedgerEntry, LedgerRun, RunState};
+use super::entry::{JournalPosition, LedgerEntry, LedgerRun, RunState};
 use super::place::Place;
 use super::query::{RunFilter, behind};
 use super::{Ledger, LedgerError};
@@ -27,15 +27,15 @@ const CLOCK_TICK: Duration = Duration::from_secs(2);
 
 /// What bringing it up to date came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CaughtUp {
+pub struct CatchUpStats {
     /// Runs that were derived anew.
     pub derived: u64,
     /// Runs that are gone.
     pub removed: u64,
 }
 
-impl AddAssign for CaughtUp {
-    fn add_assign(&mut self, other: CaughtUp) {
+impl AddAssign for CatchUpStats {
+    fn add_assign(&mut self, other: CatchUpStats) {
         self.derived += other.derived;
         self.removed += other.removed;
     }
@@ -46,31 +46,31 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError`]. What was written by then stays.
-    pub fn catch_up(&mut self) -> Result<CaughtUp, LedgerError> {
+    pub fn catch_up(&mut self) -> Result<CatchUpStats, LedgerError> {
         let home = self.home.clone();
         clear_beside(&Ledger::path_in(&home));
         let mut came_to = self.check_place()?;
         came_to += self.list_days(&home)?;
-        let missed = home.missed()?;
+        let missed = home.stale_runs()?;
         let going_on = RunFilter {
-            states: RunState::ALL.iter().copied().filter(|state| *state != RunState::Over).collect(),
+            states: RunState::ALL.iter().copied().filter(|state| *state != RunState::Finished).collect(),
             ..RunFilter::default()
         };
         let going_on = self.select(&going_on)?;
         let behind =
-            going_on.iter().filter(|run| JournalMark::of_run(&run.run_dir(), run.attempts) != run.journal);
+            going_on.iter().filter(|run| JournalPosition::of_run(&run.run_dir(), run.attempts) != run.journal);
         let mut dirs: BTreeMap<RunId, RunDir> = behind.map(|run| (run.id.clone(), run.run_dir())).collect();
         let mut looked_at = Vec::new();
         for id in &missed {
             let dir = self.entry(id)?.map(|entry| entry.run.run_dir());
             // Whoever has the run may be about to let it go on, and forgets this itself.
-            let is_held = |dir: &RunDir| Journal::is_held(&dir.journal_path()).unwrap_or(false);
+            let is_held = |dir: &RunDir| Journal::is_locked(&dir.journal_path()).unwrap_or(false);
             looked_at.extend((!dir.as_ref().is_some_and(is_held)).then_some(id));
             dirs.extend(dir.map(|dir| (id.clone(), dir)));
         }
         came_to.derived += dirs.len() as u64;
         self.derive(dirs.into_values().collect())?;
-        looked_at.into_iter().for_each(|id| home.forget_missed(id));
+        looked_at.into_iter().for_each(|id| home.clear_stale(id));
         Ok(came_to)
     }
 
@@ -78,7 +78,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError`]. What was written by then stays.
-    pub fn rebuild(&mut self) -> Result<CaughtUp, LedgerError> {
+    pub fn rebuild(&mut self) -> Result<CatchUpStats, LedgerError> {
         let came_to = self.derive_if(|_| true)?;
         self.note_place(&Place::new(&self.home))?;
         Ok(came_to)
@@ -86,10 +86,10 @@ impl Ledger {
 
     /// Compares every run with its directory if the ledger is not where it was last used: a home that was copied or
     /// restored from a backup can have runs that are older or newer than its ledger.
-    fn check_place(&mut self) -> Result<CaughtUp, LedgerError> {
+    fn check_place(&mut self) -> Result<CatchUpStats, LedgerError> {
         let (here, last) = (Place::new(&self.home), self.place()?);
         if last.as_ref() == Some(&here) {
-            return Ok(CaughtUp::default());
+            return Ok(CatchUpStats::default());
         }
         let old_home = last.map(|place| place.home).filter(|home| *home != here.home);
         let came_to = self.derive_if(|run| {
@@ -102,10 +102,10 @@ impl Ledger {
     }
 
     /// Lists all days, and derives the runs again for which `is_stale` is true.
-    fn derive_if(&mut self, is_stale: impl Fn(&LedgerRun) -> bool) -> Result<CaughtUp, LedgerError> {
+    fn derive_if(&mut self, is_stale: impl Fn(&LedgerRun) -> bool) -> Result<CatchUpStats, LedgerError> {
         let known = self.select(&RunFilter::default())?;
         let stale: Vec<RunId> = known.into_iter().filter(is_stale).map(|run| run.id).collect();
-        self.change(|db| {
+        self.transaction(|db| {
             db.execute("DELETE FROM days", [])?;
             let forget = "UPDATE runs SET journal_bytes = 0, journal_modified = 0 WHERE id = ?";
             let mut forget = db.prepare_cached(forget)?;
@@ -114,7 +114,7 @@ impl Ledger {
         let home = self.home.clone();
         let mut came_to = self.list_days(&home)?;
         let known = self.select(&RunFilter::default())?;
-        let stale = known.iter().filter(|run| run.journal == JournalMark::default());
+        let stale = known.iter().filter(|run| run.journal == JournalPosition::default());
         let dirs: Vec<RunDir> = stale.map(|run| current_dir(&home, run)).collect();
         came_to.derived += dirs.len() as u64;
         self.derive(dirs)?;
@@ -122,10 +122,10 @@ impl Ledger {
     }
 
     /// Lists each day whose directory has changed since it was listed last: takes in what is new, forgets what is gone.
-    fn list_days(&mut self, home: &Home) -> Result<CaughtUp, LedgerError> {
+    fn list_days(&mut self, home: &Home) -> Result<CatchUpStats, LedgerError> {
         let listed = self.days()?;
         let there = days_newest_first(&home.runs_path())?;
-        let mut came_to = CaughtUp::default();
+        let mut came_to = CatchUpStats::default();
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let names: BTreeSet<String> = there.iter().map(|path| name(path)).collect();
         for day in listed.keys().filter(|day| !names.contains(*day)) {
@@ -147,7 +147,7 @@ impl Ledger {
         Ok(came_to)
     }
 
-    fn list_day(&mut self, path: &Path, day: &str) -> Result<CaughtUp, LedgerError> {
+    fn list_day(&mut self, path: &Path, day: &str) -> Result<CatchUpStats, LedgerError> {
         let known: BTreeSet<RunId> = self.of_day(day)?.into_iter().collect();
         let mut new = Vec::new();
         let mut there = BTreeSet::new();
@@ -167,7 +167,7 @@ impl Ledger {
         // One that was begun since we began to look is known, and is not in what we saw.
         let is_gone = |id: &&RunId| !there.contains(*id) && !path.join(id.as_str()).exists();
         let gone: Vec<RunId> = known.iter().filter(is_gone).cloned().collect();
-        let came_to = CaughtUp { derived: new.len() as u64, removed: gone.len() as u64 };
+        let came_to = CatchUpStats { derived: new.len() as u64, removed: gone.len() as u64 };
         self.remove(&gone)?;
         self.derive(new)?;
         Ok(came_to)
@@ -203,7 +203,7 @@ impl Ledger {
     }
 
     fn of_day(&self, day: &str) -> Result<Vec<RunId>, LedgerError> {
-        self.known(|db| {
+        self.query(|db| {
             let mut statement = db.prepare_cached("SELECT id FROM runs WHERE day = ?")?;
             let ids = statement.query_map([day], |row| Ok(RunId::from(row.get::<_, String>(0)?.as_str())))?;
             ids.collect()
@@ -212,14 +212,14 @@ impl Ledger {
 
     /// The days that were listed, each with its directory's time of change.
     fn days(&self) -> Result<BTreeMap<String, i64>, LedgerError> {
-        self.known(|db| {
+        self.query(|db| {
             let mut statement = db.prepare_cached("SELECT day, modified FROM days")?;
             statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
         })
     }
 
     fn note_day(&mut self, day: &str, modified: Option<i64>) -> Result<(), LedgerError> {
-        self.change(|db| match modified {
+        self.transaction(|db| match modified {
             Some(modified) => db
                 .prepare_cached("INSERT OR REPLACE INTO days (day, modified) VALUES (?, ?)")?
                 .execute((day, modified)),

@@ -42,7 +42,7 @@ impl Ledger {
         by: CostBy,
         since: Option<Moment>,
     ) -> std::result::Result<Vec<CostRow<String>>, LedgerError> {
-        self.known(|db| costs(db, by, first_quarter(since)))
+        self.query(|db| costs(db, by, first_quarter(since)))
     }
 
     /// The same for each quarter of an hour in which something was spent, the first one first: whoever knows the time
@@ -54,7 +54,7 @@ impl Ledger {
         &self,
         since: Option<Moment>,
     ) -> std::result::Result<Vec<CostRow<Quarter>>, LedgerError> {
-        self.known(|db| {
+        self.query(|db| {
             let query = format!("SELECT quarter, {SUMS} FROM spend WHERE quarter >= ? GROUP BY quarter");
             let mut statement = db.prepare(&query)?;
             let rows = statement.query_map([first_quarter(since)], |row| {

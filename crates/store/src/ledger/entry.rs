@@ -1,8 +1,8 @@
 //! What the ledger knows of a run, out of its plan and its journal. Pure, but for [`LedgerEntry::read`].
 
-use crate::{Journal, ModelSpent, Plan, RunDir, StoreError};
+use crate::{Journal, ModelUsage, Plan, RunDir, StoreError};
 use longhaul_core::{
-    Fault, Moment, Next, OutcomeKind, Phase, Record, Run, RunId, SessionId, Span, Tally, Tokens, Usd,
+    Fault, Moment, AfterAttempt, OutcomeKind, Phase, Record, Run, RunId, SessionId, Span, Usage, Tokens, Usd,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ pub struct LedgerRun {
     /// How many attempts were ordered.
     pub attempts: u32,
     /// How often somebody let it go on after it had been over.
-    pub reopened: u32,
+    pub reopen_count: u32,
     /// What the agent's vendor stated that it cost.
     pub cost: Usd,
     /// What we priced besides.
@@ -87,9 +87,9 @@ pub struct LedgerRun {
     /// All tokens, those of cut messages too.
     pub tokens: u64,
     /// Why nothing more is known, in words for people.
-    pub complaint: Option<String>,
+    pub error: Option<String>,
     /// What this was derived from.
-    pub journal: JournalMark,
+    pub journal: JournalPosition,
 }
 
 impl LedgerRun {
@@ -110,7 +110,7 @@ pub enum RunState {
     /// SIGTERM or SIGHUP stopped it; the next supervisor continues it.
     Suspended,
     /// It has its outcome.
-    Over,
+    Finished,
     /// Its files cannot be understood.
     Unreadable,
 }
@@ -118,15 +118,15 @@ pub enum RunState {
 impl RunState {
     /// Every state.
     pub const ALL: &'static [RunState] =
-        &[RunState::Running, RunState::Waiting, RunState::Suspended, RunState::Over, RunState::Unreadable];
+        &[RunState::Running, RunState::Waiting, RunState::Suspended, RunState::Finished, RunState::Unreadable];
 
     /// The wire word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             RunState::Running => "running",
             RunState::Waiting => "waiting",
             RunState::Suspended => "suspended",
-            RunState::Over => "over",
+            RunState::Finished => "over",
             RunState::Unreadable => "unreadable",
         }
     }
@@ -134,25 +134,25 @@ impl RunState {
 
 /// How long a journal was, and when it was written last: by this it is seen whether there is more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct JournalMark {
+pub struct JournalPosition {
     /// Its length.
     pub bytes: u64,
     /// Its time of change, in nanoseconds since 1970.
     pub modified: i64,
 }
 
-impl JournalMark {
+impl JournalPosition {
     /// Returns the mark of a run with this many attempts. The usage of a running attempt is published in a file of its own.
-    pub fn of_run(dir: &RunDir, attempts: u32) -> JournalMark {
-        let journal = JournalMark::of(&dir.journal_path());
-        let usage = JournalMark::of(&dir.attempt(attempts).spent_path());
-        JournalMark { modified: journal.modified.max(usage.modified), ..journal }
+    pub fn of_run(dir: &RunDir, attempts: u32) -> JournalPosition {
+        let journal = JournalPosition::new(&dir.journal_path());
+        let usage = JournalPosition::new(&dir.attempt(attempts).spent_path());
+        JournalPosition { modified: journal.modified.max(usage.modified), ..journal }
     }
 
     /// What it is now; nothing of one that is not there.
-    pub fn of(path: &Path) -> JournalMark {
+    pub fn new(path: &Path) -> JournalPosition {
         let found = fs::metadata(path);
-        found.map_or(JournalMark::default(), |found| JournalMark {
+        found.map_or(JournalPosition::default(), |found| JournalPosition {
             bytes: found.len(),
             modified: found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()),
         })
@@ -192,7 +192,7 @@ pub struct LedgerSpend {
     /// Tokens of completed messages.
     pub tokens: Tokens,
     /// Tokens of cut messages, estimated.
-    pub cut: u64,
+    pub truncated: u64,
     /// Completed messages.
     pub messages: u64,
 }
@@ -209,10 +209,10 @@ impl LedgerEntry {
             began_at: plan.started_at,
             ..unknown(dir)
         };
-        LedgerEntry { summary_model: plan.handoff_summary.clone(), ..LedgerEntry::of(run) }
+        LedgerEntry { summary_model: plan.handoff_summary.clone(), ..LedgerEntry::from_run(run) }
     }
 
-    fn of(run: LedgerRun) -> LedgerEntry {
+    fn from_run(run: LedgerRun) -> LedgerEntry {
         LedgerEntry {
             run,
             attempts: Vec::new(),
@@ -223,12 +223,12 @@ impl LedgerEntry {
     }
 
     /// An entry that was written down.
-    pub(super) fn known(
+    pub(super) fn from_stored(
         run: LedgerRun,
         attempts: Vec<LedgerAttempt>,
         spend: BTreeMap<(Quarter, String), LedgerSpend>,
     ) -> LedgerEntry {
-        LedgerEntry { attempts, spend, ..LedgerEntry::of(run) }
+        LedgerEntry { attempts, spend, ..LedgerEntry::from_run(run) }
     }
 
     /// The entry of a run, by its files. Of one whose files cannot be understood it says just that.
@@ -241,12 +241,12 @@ impl LedgerEntry {
     /// The same without the usage of an attempt that has not ended.
     pub fn from_journal(dir: &RunDir) -> LedgerEntry {
         // Before anything is read: what is written meanwhile is seen to be missing.
-        let journal = JournalMark::of(&dir.journal_path());
+        let journal = JournalPosition::new(&dir.journal_path());
         let mut entry = LedgerEntry::derived(dir).unwrap_or_else(|error| {
             let modified = fs::metadata(dir.path()).map_or(0, |found| found.mtime());
             let began_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
             let (state, complaint) = (RunState::Unreadable, Some(error.to_string()));
-            LedgerEntry::of(LedgerRun { state, began_at, complaint, ..unknown(dir) })
+            LedgerEntry::from_run(LedgerRun { state, began_at, error: complaint, ..unknown(dir) })
         });
         entry.run.journal = journal;
         entry
@@ -255,15 +255,15 @@ impl LedgerEntry {
     /// Returns the entry with the usage of the attempt that has not ended, as its supervisor published it last. `journal`
     /// is the journal that the entry was derived from.
     #[must_use]
-    pub fn with_live_usage(mut self, dir: &RunDir, journal: JournalMark) -> LedgerEntry {
-        let usage = JournalMark::of(&dir.attempt(self.run.attempts).spent_path());
-        self.run.journal = JournalMark { modified: journal.modified.max(usage.modified), ..journal };
+    pub fn with_live_usage(mut self, dir: &RunDir, journal: JournalPosition) -> LedgerEntry {
+        let usage = JournalPosition::new(&dir.attempt(self.run.attempts).spent_path());
+        self.run.journal = JournalPosition { modified: journal.modified.max(usage.modified), ..journal };
         let is_live = self.run.state == RunState::Running;
         let Some(attempt) = self.attempts.last_mut().filter(|last| is_live && last.ended_at.is_none()) else {
             return self;
         };
         let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
-        for spent in spent_in(dir, attempt.number) {
+        for spent in model_usage_of(dir, attempt.number) {
             attempt.cost += spent.cost;
             attempt.cost_estimated += spent.cost_estimated;
             self.run.cost += spent.cost;
@@ -279,14 +279,14 @@ impl LedgerEntry {
         let mut entry = LedgerEntry::new(dir, &dir.plan()?);
         let history = Journal::load(&dir.journal_path())?;
         for record in history.records() {
-            entry.take(record, |attempt| spent_in(dir, attempt));
+            entry.apply(record, |attempt| model_usage_of(dir, attempt));
         }
-        entry.settle(&Run::replay(history.records()));
+        entry.update_state(&Run::replay(history.records()));
         Ok(entry)
     }
 
     /// Takes in one record. What an attempt used, model by model, is asked for when the record says how much that was.
-    pub fn take(&mut self, record: &Record, spent: impl FnOnce(u32) -> Vec<ModelSpent>) {
+    pub fn apply(&mut self, record: &Record, spent: impl FnOnce(u32) -> Vec<ModelUsage>) {
         match record {
             Record::AttemptStarted { at, plan } => {
                 let awaited = mem::take(&mut self.awaits_next);
@@ -309,15 +309,15 @@ impl LedgerEntry {
                     attempt.session = session.clone();
                 }
             }
-            Record::Condensed { at, tally, .. } => {
+            Record::SummaryEnded { at, usage: tally, .. } => {
                 let model = self.summary_model.clone();
                 self.spend(*at, *tally, model, &[]);
             }
-            Record::AttemptEnded { at, fault, tally, next, .. } => {
-                self.awaits_next = matches!(next, Next::Attempt { .. });
+            Record::AttemptEnded { at, fault, usage: tally, next, .. } => {
+                self.awaits_next = matches!(next, AfterAttempt::Attempt { .. });
                 let Some(attempt) = self.attempts.last_mut() else { return };
                 (attempt.ended_at, attempt.fault) = (Some(*at), *fault);
-                (attempt.cost, attempt.cost_estimated) = (tally.cost, tally.cost_estimated);
+                (attempt.cost, attempt.cost_estimated) = (tally.reported_cost, tally.estimated_cost);
                 let models = spent(attempt.number);
                 self.spend(*at, *tally, self.run.model.clone(), &models);
             }
@@ -326,46 +326,46 @@ impl LedgerEntry {
             // They tell where the run stands, which is asked of the run, or what a list has no room for.
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
-            | Record::RungTaken { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
+            | Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
             | Record::AttemptSpawned { .. }
-            | Record::Progressed { .. }
+            | Record::ProgressMade { .. }
             | Record::LimitReached { .. }
-            | Record::Stopped { .. }
-            | Record::Said { .. }
-            | Record::InputEnded { .. }
+            | Record::AgentStopped { .. }
+            | Record::PromptSent { .. }
+            | Record::InputClosed { .. }
             | Record::StopOrdered { .. }
-            | Record::SilenceExcused { .. }
+            | Record::StallDeferred { .. }
             | Record::Recovered { .. }
             | Record::Downtime { .. }
-            | Record::CheckOrdered { .. }
-            | Record::CheckStopped { .. }
-            | Record::Checked { .. }
+            | Record::CheckStarted { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::CheckEnded { .. }
             | Record::Swept { .. }
-            | Record::CancelOrdered { .. }
+            | Record::CancelRequested { .. }
             | Record::SuspendOrdered { .. }
             | Record::Suspended { .. } => {}
         }
     }
 
     /// Adds what was used until `at`, with these models; with `model`, if their list does not add up to it.
-    fn spend(&mut self, at: Moment, tally: Tally, model: Option<String>, models: &[ModelSpent]) {
-        if tally == Tally::default() {
+    fn spend(&mut self, at: Moment, tally: Usage, model: Option<String>, models: &[ModelUsage]) {
+        if tally == Usage::default() {
             return;
         }
         let quarter = quarter_of(at);
-        let money = |of: fn(&ModelSpent) -> Usd| models.iter().map(of).fold(Usd::ZERO, Usd::add);
-        let adds_up = money(|spent| spent.cost) == tally.cost
-            && money(|spent| spent.cost_estimated) == tally.cost_estimated;
+        let money = |of: fn(&ModelUsage) -> Usd| models.iter().map(of).fold(Usd::ZERO, Usd::add);
+        let adds_up = money(|spent| spent.cost) == tally.reported_cost
+            && money(|spent| spent.cost_estimated) == tally.estimated_cost;
         if !adds_up {
-            let spent = ModelSpent {
+            let spent = ModelUsage {
                 model: model.unwrap_or_default(),
-                cost: tally.cost,
-                cost_estimated: tally.cost_estimated,
+                cost: tally.reported_cost,
+                cost_estimated: tally.estimated_cost,
                 unpriced: tally.unpriced,
                 tokens: tally.tokens,
-                cut_tokens: tally.cut_tokens,
+                cut_tokens: tally.truncated_tokens,
                 messages: tally.messages,
             };
             return add(&mut self.spend, quarter, &spent);
@@ -376,23 +376,23 @@ impl LedgerEntry {
     }
 
     /// Takes in where the run stands.
-    pub fn settle(&mut self, run: &Run) {
+    pub fn update_state(&mut self, run: &Run) {
         let state = run.state();
         let outcome = state.outcome();
         let (stands, until) = match state.phase {
             Phase::Waiting { until, .. } => (RunState::Waiting, Some(until)),
             Phase::Suspended { .. } => (RunState::Suspended, None),
-            Phase::Over { .. } => (RunState::Over, None),
+            Phase::Finished { .. } => (RunState::Finished, None),
             Phase::New
-            | Phase::Launching
-            | Phase::Condensing { .. }
-            | Phase::Live
+            | Phase::Starting
+            | Phase::Summarizing { .. }
+            | Phase::Running
             | Phase::Closing { .. }
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Checking { .. } => (RunState::Running, None),
         };
-        let ended_at = outcome.map(|_| state.ended);
+        let ended_at = outcome.map(|_| state.finished_at);
         let tally = state.tally;
         let known = &mut self.run;
         known.state = stands;
@@ -402,20 +402,20 @@ impl LedgerEntry {
         known.retry_at = outcome.and_then(|outcome| outcome.retry_at);
         known.active = ended_at.map(|ended| state.clocks.active(ended));
         (known.waiting, known.downtime) = (state.clocks.waiting, state.clocks.downtime);
-        (known.attempts, known.reopened) = (state.attempts(), state.reopened);
+        (known.attempts, known.reopen_count) = (state.attempts(), state.reopen_count);
         (known.cost, known.cost_estimated, known.unpriced) =
-            (tally.cost, tally.cost_estimated, tally.unpriced);
-        known.tokens = tally.tokens.total() + tally.cut_tokens.total();
+            (tally.reported_cost, tally.estimated_cost, tally.unpriced);
+        known.tokens = tally.tokens.total() + tally.truncated_tokens.total();
     }
 }
 
-fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, spent: &ModelSpent) {
+fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, spent: &ModelUsage) {
     let sum = sums.entry((quarter, spent.model.clone())).or_default();
     sum.cost += spent.cost;
     sum.cost_estimated += spent.cost_estimated;
     sum.unpriced |= spent.unpriced;
     sum.tokens += spent.tokens;
-    sum.cut += spent.cut_tokens.total();
+    sum.truncated += spent.cut_tokens.total();
     sum.messages += u64::from(spent.messages);
 }
 
@@ -425,8 +425,8 @@ pub(super) fn quarter_of(at: Moment) -> Quarter {
 }
 
 /// What an attempt used, model by model; nothing if nobody wrote that down, or it cannot be read.
-pub fn spent_in(dir: &RunDir, attempt: u32) -> Vec<ModelSpent> {
-    dir.attempt(attempt).spent().unwrap_or_default()
+pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
+    dir.attempt(attempt).model_usage().unwrap_or_default()
 }
 
 /// A run of which only its place is known.
@@ -452,13 +452,13 @@ fn unknown(dir: &RunDir) -> LedgerRun {
         waiting: Span::ZERO,
         downtime: Span::ZERO,
         attempts: 0,
-        reopened: 0,
+        reopen_count: 0,
         cost: Usd::ZERO,
         cost_estimated: Usd::ZERO,
         unpriced: false,
         tokens: 0,
-        complaint: None,
-        journal: JournalMark::default(),
+        error: None,
+        journal: JournalPosition::default(),
     }
 }
 

@@ -13,7 +13,7 @@ impl Home {
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn note_missed(&self, run: &RunDir) -> Result<(), StoreError> {
+    pub fn mark_stale(&self, run: &RunDir) -> Result<(), StoreError> {
         let path = self.missed_path();
         make_dirs(&path).map_err(StoreError::io("create directory", &path))?;
         let path = path.join(run.id().as_str());
@@ -22,13 +22,13 @@ impl Home {
     }
 
     /// The ledger knows all of this run.
-    pub fn forget_missed(&self, run: &RunId) {
+    pub fn clear_stale(&self, run: &RunId) {
         // One that stays is looked at once more than needed.
         drop(fs::remove_file(self.missed_path().join(run.as_str())));
     }
 
     /// The runs that were noted.
-    pub(super) fn missed(&self) -> Result<Vec<RunId>, StoreError> {
+    pub(super) fn stale_runs(&self) -> Result<Vec<RunId>, StoreError> {
         let path = self.missed_path();
         match fs::read_dir(&path) {
             Ok(entries) => {

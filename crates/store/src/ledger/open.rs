@@ -1,6 +1,6 @@
 //! Opening the ledger. What cannot be used as it is gets set aside or left alone, and nobody is kept from working.
 
-use crate::atomic::Scratch;
+use crate::atomic::TempFile;
 use crate::database::empty_database;
 use crate::{Home, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -114,7 +114,7 @@ impl Ledger {
     }
 
     fn begin(&self, wait: Duration) -> Result<(), LedgerError> {
-        let version: i64 = self.known(|db| {
+        let version: i64 = self.query(|db| {
             db.busy_timeout(wait)?;
             // The last seconds before a power cut can be missing: they are derived again.
             db.pragma_update(None, "synchronous", "NORMAL")?;
@@ -162,7 +162,7 @@ impl Ledger {
     }
 
     /// Asks the database, and says what is wrong with it in words for people.
-    pub(super) fn known<T>(
+    pub(super) fn query<T>(
         &self,
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LedgerError> {
@@ -170,7 +170,7 @@ impl Ledger {
     }
 
     /// The same with one transaction, which locks others out from its beginning.
-    pub(super) fn change<T>(
+    pub(super) fn transaction<T>(
         &mut self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LedgerError> {
@@ -188,7 +188,7 @@ impl Ledger {
 /// another: many processes may come at once, and any of them may be killed.
 fn create(path: &Path) -> Result<(), LedgerError> {
     let empty = empty_database(SCHEMA, VERSION).map_err(|error| failed(path, &error))?;
-    let scratch = Scratch::beside(path);
+    let scratch = TempFile::beside(path);
     // By us, so that nobody else may ever read it.
     let written = scratch.create().and_then(|mut file| file.write_all(&empty));
     written.map_err(|cause| refused(path, &cause))?;

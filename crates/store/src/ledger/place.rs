@@ -29,7 +29,7 @@ impl Place {
 
 impl Ledger {
     pub(super) fn place(&self) -> Result<Option<Place>, LedgerError> {
-        self.known(|db| {
+        self.query(|db| {
             let mut statement = db.prepare_cached("SELECT home, device, inode FROM place")?;
             let place = statement.query_row([], |row| {
                 let home = OsString::from_vec(row.get(0)?).into();
@@ -40,7 +40,7 @@ impl Ledger {
     }
 
     pub(super) fn note_place(&mut self, place: &Place) -> Result<(), LedgerError> {
-        self.change(|db| {
+        self.transaction(|db| {
             db.execute("DELETE FROM place", [])?;
             let values = (place.home.as_os_str().as_bytes(), place.device, place.inode);
             db.execute("INSERT INTO place (home, device, inode) VALUES (?, ?, ?)", values)

@@ -1,6 +1,6 @@
 //! Looking for runs.
 
-use super::entry::{JournalMark, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
+use super::entry::{JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
 use super::row::{self, Number, RUN, number, run, some_fault, some_number};
 use super::{Ledger, LedgerError};
 use crate::RunDir;
@@ -66,11 +66,11 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError`].
-    pub fn begins(&self, id: &str, most: u64) -> std::result::Result<Vec<RunDir>, LedgerError> {
+    pub fn by_prefix(&self, id: &str, most: u64) -> std::result::Result<Vec<RunDir>, LedgerError> {
         // Behind all that begin so: no character is larger.
         let end = format!("{id}\u{10FFFF}");
         let runs = self.home.runs_path();
-        self.known(|db| {
+        self.query(|db| {
             let mut statement = db.prepare_cached(&format!(
                 "SELECT {RUN} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
             ))?;
@@ -85,20 +85,20 @@ impl Ledger {
     /// [`LedgerError`].
     pub fn entry(&self, id: &RunId) -> std::result::Result<Option<LedgerEntry>, LedgerError> {
         let runs = self.home.runs_path();
-        self.known(|db| entry(db, &runs, id))
+        self.query(|db| entry(db, &runs, id))
     }
 
     /// The runs that are meant, the newest first, as they were written.
     pub(super) fn select(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
         let runs = self.home.runs_path();
-        self.known(|db| select(db, &runs, filter))
+        self.query(|db| select(db, &runs, filter))
     }
 }
 
 /// The run's directory, if more was written to its journal than is known.
 pub(super) fn behind(run: &LedgerRun) -> Option<RunDir> {
     let dir = run.run_dir();
-    (JournalMark::of_run(&dir, run.attempts) != run.journal).then_some(dir)
+    (JournalPosition::of_run(&dir, run.attempts) != run.journal).then_some(dir)
 }
 
 fn select(db: &Connection, runs: &Path, filter: &RunFilter) -> Result<Vec<LedgerRun>> {
@@ -122,10 +122,10 @@ pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
             values.extend(words.into_iter().map(|word| Value::Text(word.to_owned())));
         }
     };
-    among("state", states.iter().map(|state| state.word()).collect());
-    among("outcome", outcomes.iter().map(|outcome| outcome.word()).collect());
+    among("state", states.iter().map(|state| state.as_str()).collect());
+    among("outcome", outcomes.iter().map(|outcome| outcome.as_str()).collect());
     // Said twice, so that the index of such runs can be used.
-    if !states.is_empty() && !states.contains(&RunState::Over) {
+    if !states.is_empty() && !states.contains(&RunState::Finished) {
         parts.push("state <> 'over'".to_owned());
     }
     let mut must = |part: &str, value: Value, times: usize| {
@@ -179,8 +179,8 @@ fn entry(db: &Connection, runs: &Path, id: &RunId) -> Result<Option<LedgerEntry>
         "SELECT quarter, model, cost, cost_estimated, unpriced, input, output, cache_read, cache_write, cut, messages
          FROM spend WHERE run = ?",
     )?;
-    let spend = spend.query_map([place], spent)?.collect::<Result<BTreeMap<_, _>>>()?;
-    Ok(Some(LedgerEntry::known(run, attempts, spend)))
+    let spend = spend.query_map([place], model_usage)?.collect::<Result<BTreeMap<_, _>>>()?;
+    Ok(Some(LedgerEntry::from_stored(run, attempts, spend)))
 }
 
 fn attempt(row: &Row<'_>) -> Result<LedgerAttempt> {
@@ -196,7 +196,7 @@ fn attempt(row: &Row<'_>) -> Result<LedgerAttempt> {
     })
 }
 
-fn spent(row: &Row<'_>) -> Result<((Quarter, String), LedgerSpend)> {
+fn model_usage(row: &Row<'_>) -> Result<((Quarter, String), LedgerSpend)> {
     Ok(((number(row, 0)?, row.get(1)?), spend(row, 2)?))
 }
 
@@ -212,7 +212,7 @@ pub(super) fn spend(row: &Row<'_>, from: usize) -> Result<LedgerSpend> {
             cache_read: number(row, from + 5)?,
             cache_write: number(row, from + 6)?,
         },
-        cut: number(row, from + 7)?,
+        truncated: number(row, from + 7)?,
         messages: number(row, from + 8)?,
     })
 }

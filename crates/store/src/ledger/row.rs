@@ -1,6 +1,6 @@
 //! From the database's rows to ours. What is not one of our words is damage, and is said so.
 
-use super::entry::{JournalMark, LedgerRun, RunState};
+use super::entry::{JournalPosition, LedgerRun, RunState};
 use longhaul_core::{Fault, Moment, OutcomeKind, RunId, Span, Usd};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Result, Row};
@@ -51,13 +51,13 @@ pub(super) struct Word<T>(pub(super) T);
 
 impl FromSql for Word<RunState> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Word<RunState>> {
-        find(RunState::ALL, value, RunState::word)
+        find(RunState::ALL, value, RunState::as_str)
     }
 }
 
 impl FromSql for Word<OutcomeKind> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Word<OutcomeKind>> {
-        find(OutcomeKind::ALL, value, OutcomeKind::word)
+        find(OutcomeKind::ALL, value, OutcomeKind::as_str)
     }
 }
 
@@ -113,12 +113,12 @@ pub(super) fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
         waiting: Span(number(row, 16)?),
         downtime: Span(number(row, 17)?),
         attempts: count(row, 18)?,
-        reopened: count(row, 19)?,
+        reopen_count: count(row, 19)?,
         cost: Usd(number(row, 20)?),
         cost_estimated: Usd(number(row, 21)?),
         unpriced: row.get(22)?,
         tokens: number(row, 23)?,
-        complaint: row.get(24)?,
-        journal: JournalMark { bytes: number(row, 25)?, modified: row.get(26)? },
+        error: row.get(24)?,
+        journal: JournalPosition { bytes: number(row, 25)?, modified: row.get(26)? },
     })
 }

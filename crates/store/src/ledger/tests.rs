@@ -1,9 +1,9 @@
 use super::*;
 use crate::plan::tests::plan;
-use crate::{Day, Home, ModelSpent, NewRun};
+use crate::{Day, Home, ModelUsage, NewRun};
 use expect_test::expect;
 use longhaul_core::{
-    Fault, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span, SpawnPlan, Tally,
+    Fault, Moment, AfterAttempt, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span, AttemptPlan, Usage,
     Tokens, Usd,
 };
 use std::fs::{self, OpenOptions};
@@ -41,17 +41,17 @@ fn cents(cents: u64) -> Usd {
     Usd(cents * 10_000)
 }
 
-fn tally(cost: u64) -> Tally {
-    Tally {
+fn tally(cost: u64) -> Usage {
+    Usage {
         tokens: Tokens { input: 10, output: 20, cache_read: 30, cache_write: 40 },
         messages: 2,
-        cost: cents(cost),
-        ..Tally::default()
+        reported_cost: cents(cost),
+        ..Usage::default()
     }
 }
 
-fn spawn(attempt: u32) -> SpawnPlan {
-    SpawnPlan::new(attempt, SessionPlan::New("one".into()), longhaul_core::Say::Task)
+fn spawn(attempt: u32) -> AttemptPlan {
+    AttemptPlan::new(attempt, SessionPlan::New("one".into()), longhaul_core::PromptKind::Task)
 }
 
 fn started(attempt: u32, seconds: u64) -> Vec<Record> {
@@ -59,34 +59,34 @@ fn started(attempt: u32, seconds: u64) -> Vec<Record> {
     if attempt == 1 { vec![Record::RunStarted { at: at(0) }, started] } else { vec![started] }
 }
 
-fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: Next) -> Vec<Record> {
+fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> Vec<Record> {
     let ended = Record::AttemptEnded {
         at: at(seconds),
         fault,
-        tally: tally(cost),
+        usage: tally(cost),
         result: None,
-        denied: 0,
+        denied_calls: 0,
         questions: Default::default(),
         background: 0,
         continuity: None,
         evidence: None,
         next,
     };
-    vec![ended, Record::Swept { at: at(seconds), ended: 0 }]
+    vec![ended, Record::Swept { at: at(seconds), stopped_processes: 0 }]
 }
 
 /// An attempt that fails, and after which the run waits for so many seconds.
 fn overloaded(attempt: u32, seconds: u64, wait: u64) -> Vec<Record> {
-    let next = Next::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: spawn(attempt + 1) };
+    let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: spawn(attempt + 1) };
     ended(seconds, Some(Fault::Overloaded), 5, next)
 }
 
 fn done() -> Outcome {
-    Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, by: None }
+    Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, cancelled_by: None }
 }
 
 fn finished(seconds: u64, cost: u64) -> Vec<Record> {
-    let mut records = ended(seconds, None, cost, Next::Finish(done()));
+    let mut records = ended(seconds, None, cost, AfterAttempt::Finish(done()));
     records.push(Record::RunFinished { at: at(seconds), outcome: done() });
     records
 }
@@ -132,7 +132,7 @@ fn a_run_is_told_by_its_records() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &whole_story());
     let attempt = dir.create_attempt(2).expect("an attempt");
-    let spent = |model: &str, cost| ModelSpent {
+    let spent = |model: &str, cost| ModelUsage {
         model: model.to_owned(),
         cost: cents(cost),
         cost_estimated: Usd::ZERO,
@@ -141,10 +141,10 @@ fn a_run_is_told_by_its_records() {
         cut_tokens: Tokens::default(),
         messages: 1,
     };
-    attempt.write_spent(&[spent("large", 15), spent("small", 5)]).expect("it is written");
+    attempt.write_model_usage(&[spent("large", 15), spent("small", 5)]).expect("it is written");
     let entry = LedgerEntry::read(&dir);
     let run = &entry.run;
-    assert_eq!((run.state, run.outcome, run.fault), (RunState::Over, Some(OutcomeKind::Done), None));
+    assert_eq!((run.state, run.outcome, run.fault), (RunState::Finished, Some(OutcomeKind::Done), None));
     assert_eq!((run.cost, run.attempts, run.tokens), (cents(25), 2, 200));
     assert_eq!((seconds(run.waiting), run.active.map(seconds)), (35, Some(965)));
     let attempts: Vec<_> = entry
@@ -187,7 +187,7 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
     assert_eq!(cost(&mut ledger), Usd::ZERO);
     let attempt = dir.create_attempt(1).expect("an attempt");
     let publish = |cost| {
-        let spent = ModelSpent {
+        let spent = ModelUsage {
             model: "large".to_owned(),
             cost: cents(cost),
             cost_estimated: Usd::ZERO,
@@ -196,7 +196,7 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
             cut_tokens: Tokens::default(),
             messages: 1,
         };
-        attempt.write_spent(&[spent]).expect("it is written");
+        attempt.write_model_usage(&[spent]).expect("it is written");
         // Two writes of one tick of the clock have the same time.
         let file = OpenOptions::new().write(true).open(attempt.spent_path()).expect("it is there");
         file.set_modified(SystemTime::now() + Duration::from_secs(cost)).expect("it has a time");
@@ -208,7 +208,7 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
     // A supervisor that took the run over starts from the journal.
     let mut supervised = LedgerEntry::from_journal(&dir);
     journal.append(Moment(BEGAN), &story[end..=end]).expect("it is written");
-    supervised.take(&story[end], |attempt| spent_in(&dir, attempt));
+    supervised.apply(&story[end], |attempt| model_usage_of(&dir, attempt));
     let spend = supervised.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
     assert_eq!((cost(&mut ledger), spend), (cents(5), cents(5)));
 }
@@ -232,10 +232,10 @@ fn a_supervisor_and_a_reader_derive_the_same() {
         let mut live = LedgerEntry::new(&dir, &plan());
         let mut replayed = Run::new();
         for record in &story[..end] {
-            live.take(record, |attempt| spent_in(&dir, attempt));
+            live.apply(record, |attempt| model_usage_of(&dir, attempt));
             replayed.apply(record);
         }
-        live.settle(&replayed);
+        live.update_state(&replayed);
         let read = LedgerEntry::read(&dir);
         let live = LedgerRun { journal: read.run.journal, ..live.run };
         assert_eq!(live, read.run, "after {end} records");
@@ -263,8 +263,8 @@ fn it_is_brought_up_to_date() {
     fs::remove_dir_all(waiting.dir.path()).expect("it is removed");
     let broken = run(&home, 3, &started(1, 0));
     fs::write(broken.dir.journal_path(), "no journal\nat all\n").expect("it is written");
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 2, removed: 1 });
-    let mut expected = vec![(id(&going_on), RunState::Over), (id(&broken), RunState::Unreadable)];
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 2, removed: 1 });
+    let mut expected = vec![(id(&going_on), RunState::Finished), (id(&broken), RunState::Unreadable)];
     expected.sort();
     assert_eq!(states(&mut ledger), expected);
     assert_eq!(differences(&ledger), [""; 0]);
@@ -275,24 +275,24 @@ fn a_run_that_was_over_and_goes_on_is_seen() {
     let (_dir, home) = home();
     let mut one = run(&home, 1, &whole_story());
     let mut ledger = caught_up(&home);
-    let again = Record::RunReopened { at: at(2_000), ask: longhaul_core::Ask::Continue, changes: Vec::new() };
+    let again = Record::RunReopened { at: at(2_000), request: longhaul_core::ResumeRequest::Continue, changes: Vec::new() };
     append(&mut one, &[again]);
     // Nothing has said so, and a list looks at the runs that it shows.
     let spent = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp::default());
-    let reopened: Vec<_> = all(&mut ledger).iter().map(|run| run.reopened).collect();
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
+    let reopened: Vec<_> = all(&mut ledger).iter().map(|run| run.reopen_count).collect();
     assert_eq!(reopened, [1]);
     // What a sum would miss is noted by who lets it go on.
     append(&mut one, &[started(3, 2_000), finished(3_000, 40)].concat());
     assert_eq!(spent(&ledger), cents(25));
-    home.note_missed(&one.dir).expect("it is noted");
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    home.mark_stale(&one.dir).expect("it is noted");
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
     // While somebody has the run there may be more to come.
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
     drop(one);
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
     assert_eq!(spent(&ledger), cents(65));
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp::default());
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
 }
 
 #[test]
@@ -303,8 +303,8 @@ fn what_is_known_is_not_replaced_by_what_is_older() {
     append(&mut one, &finished(1_000, 20));
     let new = LedgerEntry::read(&one.dir);
     let mut ledger = open(&home);
-    ledger.put(&new).expect("it is written");
-    ledger.put(&old).expect("it is not");
+    ledger.upsert(&new).expect("it is written");
+    ledger.upsert(&old).expect("it is not");
     assert_eq!(all(&mut ledger), [new.run]);
 }
 
@@ -357,7 +357,7 @@ fn runs_are_found_by_what_is_asked() {
     check(RunFilter { text: text("night"), ..any() }, &[0]);
     check(RunFilter { text: text("100%"), ..any() }, &[2]);
     let first = ids[0].as_str();
-    let begins = |asked: &str| ledger.begins(asked, 9).expect("it can be asked").len();
+    let begins = |asked: &str| ledger.by_prefix(asked, 9).expect("it can be asked").len();
     assert_eq!((begins(first), begins(""), begins("~")), (1, 3, 0));
 }
 
@@ -369,7 +369,7 @@ fn runs_that_go_on_are_found_by_an_index_of_their_own() {
     let going_on = RunFilter { states: vec![RunState::Running, RunState::Waiting], ..RunFilter::default() };
     let (conditions, values) = query::conditions(&going_on);
     let asked = format!("EXPLAIN QUERY PLAN SELECT id FROM runs {conditions} ORDER BY began_at DESC, id");
-    let plan = ledger.known(|db| {
+    let plan = ledger.query(|db| {
         let mut statement = db.prepare(&asked)?;
         let told = statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3))?;
         told.collect::<rusqlite::Result<Vec<_>>>()

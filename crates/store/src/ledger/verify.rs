@@ -16,18 +16,18 @@ pub struct Difference {
     /// Of which run.
     pub run: RunId,
     /// What.
-    pub what: Differing,
+    pub kind: DifferenceKind,
 }
 
 /// What is different.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Differing {
+pub enum DifferenceKind {
     /// The ledger does not have the run.
     Missing,
     /// There is no such run.
     Gone,
     /// A part of it is different.
-    Part {
+    Field {
         /// Which one.
         part: &'static str,
         /// What the ledger has.
@@ -39,11 +39,11 @@ pub enum Differing {
 
 impl fmt::Display for Difference {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { run, what } = self;
+        let Difference { run, kind: what } = self;
         match what {
-            Differing::Missing => write!(out, "{run}: not in the ledger"),
-            Differing::Gone => write!(out, "{run}: in the ledger, but there is no such run"),
-            Differing::Part { part, ledger, journal } => {
+            DifferenceKind::Missing => write!(out, "{run}: not in the ledger"),
+            DifferenceKind::Gone => write!(out, "{run}: in the ledger, but there is no such run"),
+            DifferenceKind::Field { part, ledger, journal } => {
                 write!(out, "{run}: {part} is {ledger} in the ledger, and {journal} by its journal")
             }
         }
@@ -65,21 +65,21 @@ impl Ledger {
         }
         let known = self.select(&RunFilter::default())?;
         for run in known.into_iter().filter(|run| !there.contains(&run.id) && !run.dir.exists()) {
-            tell(Difference { run: run.id, what: Differing::Gone });
+            tell(Difference { run: run.id, kind: DifferenceKind::Gone });
         }
         Ok(there.len() as u64)
     }
 
     fn compare(&self, dir: &RunDir, tell: &mut impl FnMut(Difference)) -> Result<(), LedgerError> {
         let derived = LedgerEntry::read(dir);
-        let differ = |what| Difference { run: dir.id().clone(), what };
+        let differ = |what| Difference { run: dir.id().clone(), kind: what };
         let Some(known) = self.entry(dir.id())? else {
-            tell(differ(Differing::Missing));
+            tell(differ(DifferenceKind::Missing));
             return Ok(());
         };
         for (part, ledger, journal) in parts(&known, &derived) {
             if ledger != journal {
-                tell(differ(Differing::Part { part, ledger, journal }));
+                tell(differ(DifferenceKind::Field { part, ledger, journal }));
             }
         }
         Ok(())
@@ -116,8 +116,8 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
     );
     part(&mut parts, "cost", &(one.cost, one.cost_estimated), &(other.cost, other.cost_estimated));
     part(&mut parts, "tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
-    part(&mut parts, "number of attempts", &(one.attempts, one.reopened), &(other.attempts, other.reopened));
-    part(&mut parts, "complaint", &one.complaint, &other.complaint);
+    part(&mut parts, "number of attempts", &(one.attempts, one.reopen_count), &(other.attempts, other.reopen_count));
+    part(&mut parts, "complaint", &one.error, &other.error);
     part(&mut parts, "journal", &one.journal, &other.journal);
     if ledger.attempts != journal.attempts {
         part(&mut parts, "list of attempts", &ledger.attempts, &journal.attempts);

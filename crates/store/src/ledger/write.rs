@@ -15,19 +15,19 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError`]; nothing of it is then written.
-    pub fn put(&mut self, entry: &LedgerEntry) -> Result<(), LedgerError> {
+    pub fn upsert(&mut self, entry: &LedgerEntry) -> Result<(), LedgerError> {
         self.put_all(std::slice::from_ref(entry))
     }
 
     /// The same for several, in one transaction.
     pub(super) fn put_all(&mut self, entries: &[LedgerEntry]) -> Result<(), LedgerError> {
         let home = self.home.clone();
-        self.change(|db| entries.iter().try_for_each(|entry| put(db, &home, entry)))
+        self.transaction(|db| entries.iter().try_for_each(|entry| upsert(db, &home, entry)))
     }
 
     /// Forgets these runs.
     pub(super) fn remove(&mut self, ids: &[RunId]) -> Result<(), LedgerError> {
-        self.change(|db| {
+        self.transaction(|db| {
             for id in ids {
                 let run = db.prepare_cached("DELETE FROM runs WHERE id = ? RETURNING run")?;
                 let run: Option<i64> = { run }.query_row([id.as_str()], |row| row.get(0)).optional()?;
@@ -38,7 +38,7 @@ impl Ledger {
     }
 }
 
-fn put(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
+fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
     let Some(run) = put_run(db, home, entry)? else { return Ok(()) };
     forget_parts(db, run)?;
     let mut attempt = db.prepare_cached(
@@ -75,7 +75,7 @@ fn put(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
             Number(spent.tokens.output),
             Number(spent.tokens.cache_read),
             Number(spent.tokens.cache_write),
-            Number(spent.cut),
+            Number(spent.truncated),
             Number(spent.messages),
         ])?;
     }
@@ -110,8 +110,8 @@ fn put_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i
         ":model": run.model,
         ":project": run.project,
         ":task": run.task,
-        ":state": run.state.word(),
-        ":outcome": run.outcome.map(OutcomeKind::word),
+        ":state": run.state.as_str(),
+        ":outcome": run.outcome.map(OutcomeKind::as_str),
         ":fault": run.fault.map(Fault::word),
         ":until": run.until.map(Number::from),
         ":retry_at": run.retry_at.map(Number::from),
@@ -121,12 +121,12 @@ fn put_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i
         ":waiting": Number::from(run.waiting),
         ":downtime": Number::from(run.downtime),
         ":attempts": run.attempts,
-        ":reopened": run.reopened,
+        ":reopened": run.reopen_count,
         ":cost": Number::from(run.cost),
         ":cost_estimated": Number::from(run.cost_estimated),
         ":unpriced": run.unpriced,
         ":tokens": Number(run.tokens),
-        ":complaint": run.complaint,
+        ":complaint": run.error,
         ":journal_bytes": Number(run.journal.bytes),
         ":journal_modified": run.journal.modified,
     };

@@ -1,6 +1,6 @@
 //! Notes beside each other.
 
-use super::leave_note;
+use super::write_diagnostic;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -15,7 +15,7 @@ fn no_note_takes_the_place_of_another() {
     let dir = folder.path().join("diagnostic");
     let mut names = Vec::new();
     for text in ["one", "two", "three"] {
-        let path = leave_note(&dir, "20260102_030405_wait", text).expect("the folder can be written");
+        let path = write_diagnostic(&dir, "20260102_030405_wait", text).expect("the folder can be written");
         assert_eq!(fs::read_to_string(&path).expect("it was written"), text);
         assert_eq!(mode(&path), 0o600);
         names.push(path.file_name().expect("it has a name").to_string_lossy().into_owned());
@@ -33,7 +33,7 @@ fn nobody_else_chooses_the_place() {
     let (dir, elsewhere) = (folder.path().join("diagnostic"), folder.path().join("elsewhere"));
     fs::create_dir(&elsewhere).expect("the folder can be written");
     symlink(&elsewhere, &dir).expect("the folder can be written");
-    leave_note(&dir, "note", "text").expect_err("it is a symbolic link");
+    write_diagnostic(&dir, "note", "text").expect_err("it is a symbolic link");
     assert_eq!(fs::read_dir(&elsewhere).expect("it is there").count(), 0);
-    leave_note(&folder.path().join("no/such"), "note", "text").expect_err("its parent is not there");
+    write_diagnostic(&folder.path().join("no/such"), "note", "text").expect_err("its parent is not there");
 }

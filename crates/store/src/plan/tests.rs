@@ -8,12 +8,12 @@ pub(crate) fn plan() -> Plan {
         longhaul: "0.1.0".to_owned(),
         started_at: Moment(1_763_775_245_120),
         name: None,
-        prompt: Prompt { text: "fix the failing tests".to_owned(), file: None },
+        prompt: PlanPrompt { text: "fix the failing tests".to_owned(), file: None },
         cwd: "/home/me/project".into(),
         session: Some(SessionPlan::New("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0".into())),
         model: Some("opus".to_owned()),
         permission_mode: None,
-        agent: Agent {
+        agent: PlanAgent {
             name: "claude".to_owned(),
             program: "claude".into(),
             leading_args: Vec::new(),
@@ -123,9 +123,9 @@ fn a_binary_is_its_file_and_not_the_link_to_it() {
     let (file, link) = (dir.path().join("agent-1.2"), dir.path().join("agent"));
     fs::write(&file, "#!/bin/sh\n").expect("file");
     std::os::unix::fs::symlink(&file, &link).expect("link");
-    let binary = Binary::of(&link).expect("binary");
+    let binary = Binary::new(&link).expect("binary");
     assert_eq!(binary.path.as_path(), fs::canonicalize(&file).expect("path"));
     assert_eq!(binary.size, 10);
     assert!(binary.modified_at > Moment(1_600_000_000_000));
-    assert!(Binary::of(&dir.path().join("none")).is_err());
+    assert!(Binary::new(&dir.path().join("none")).is_err());
 }

@@ -75,14 +75,14 @@ fn what_an_attempt_leaves_comes_back() {
     let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), proc: None, memory_kill: true };
     attempt.write_exit(&exit).expect("written");
     assert_eq!(attempt.exit().expect("exit"), Some(exit));
-    assert_eq!(attempt.orphaned().expect("none yet"), None);
+    assert_eq!(attempt.watchdog_stop().expect("none yet"), None);
     assert_eq!(attempt.answers().expect("none yet"), []);
     let answer = AnsweredQuestion { question: "Which?".into(), answer: "This".into(), key: None };
     attempt.write_answers(std::slice::from_ref(&answer)).expect("written");
     assert_eq!(attempt.answers().expect("answers"), [answer]);
-    let orphaned = Orphaned { at: Moment(7), silent_ms: Span(2_000), processes_ended: Some(2) };
-    attempt.write_orphaned(&orphaned).expect("written");
-    assert_eq!(attempt.orphaned().expect("orphaned"), Some(orphaned));
+    let orphaned = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_ended: Some(2) };
+    attempt.write_watchdog_stop(&orphaned).expect("written");
+    assert_eq!(attempt.watchdog_stop().expect("orphaned"), Some(orphaned));
     let argv = Argv {
         program: "/bin/agent".into(),
         args: vec!["-p".into()],

@@ -1,11 +1,11 @@
 use super::*;
 use expect_test::{Expect, expect};
-use longhaul_core::{Next, Preset, Proc, Questions, Record, Remedy, Say, SessionPlan, SpawnPlan, Tally};
+use longhaul_core::{AfterAttempt, Preset, ProcessId, Questions, Record, Remedy, PromptKind, SessionPlan, AttemptPlan, Usage};
 
 fn check(records: &[Record], expected: &Expect) {
     let run = Run::replay(records);
     let policy = Preset::Default.policy();
-    let status = Status::of(&RunId::from("bcdfgh"), &run, &policy, 11, Moment(2_000));
+    let status = Status::new(&RunId::from("bcdfgh"), &run, &policy, 11, Moment(2_000));
     let text = serde_json::to_string_pretty(&status).expect("JSON");
     assert_eq!(serde_json::from_str::<Status>(&text).expect("status"), status);
     expected.assert_eq(&text);
@@ -14,34 +14,34 @@ fn check(records: &[Record], expected: &Expect) {
 fn records() -> Vec<Record> {
     let at = Moment(1_000);
     let session = SessionId::from("s");
-    let plan = |attempt, session| SpawnPlan::new(attempt, session, Say::Task);
+    let plan = |attempt, session| AttemptPlan::new(attempt, session, PromptKind::Task);
     vec![
         Record::RunStarted { at },
         Record::AttemptStarted { at, plan: plan(1, SessionPlan::New(session.clone())) },
-        Record::AttemptSpawned { at, proc: Proc { pid: 7, start_ticks: 1 } },
+        Record::AttemptSpawned { at, process: ProcessId { pid: 7, start_ticks: 1 } },
         Record::SessionOpened { at, session: session.clone() },
         Record::AttemptEnded {
             at,
             fault: Some(Fault::Overloaded),
-            tally: Tally::default(),
+            usage: Usage::default(),
             result: None,
-            denied: 0,
+            denied_calls: 0,
             questions: Questions::default(),
             background: 0,
             continuity: None,
             evidence: None,
-            next: Next::Attempt {
+            next: AfterAttempt::Attempt {
                 at: Moment(9_000),
                 remedy: Remedy::WaitOut,
                 plan: plan(2, SessionPlan::Resume(session)),
             },
         },
-        Record::Swept { at, ended: 0 },
+        Record::Swept { at, stopped_processes: 0 },
         Record::RunFinished {
             at,
             outcome: Outcome {
                 retry_at: Some(Moment(60_000)),
-                ..Outcome::by_fault(OutcomeKind::RetryLater, Fault::Overloaded)
+                ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::Overloaded)
             },
         },
     ]

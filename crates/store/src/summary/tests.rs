@@ -1,6 +1,6 @@
 use super::*;
 use expect_test::expect;
-use longhaul_core::Tally;
+use longhaul_core::Usage;
 
 #[test]
 fn the_names_are_those_of_the_harness() {
@@ -15,19 +15,19 @@ fn the_names_are_those_of_the_harness() {
             started: Moment(1_000),
             waiting: Span::from_secs(30),
             downtime: Span::from_secs(5),
-            over: Span::ZERO,
+            finished: Span::ZERO,
         },
-        tally: Tally {
+        tally: Usage {
             tokens: tokens(100),
-            cut_tokens: tokens(1),
+            truncated_tokens: tokens(1),
             messages: 7,
-            cut_messages: 1,
+            truncated_messages: 1,
             turns: 6,
-            cost: Usd(1_234_567),
-            cost_estimated: Usd(10_000),
+            reported_cost: Usd(1_234_567),
+            estimated_cost: Usd(10_000),
             unpriced: false,
         },
-        used_before: Tally { cost: Usd(200_000), cost_estimated: Usd(10_000), ..Tally::default() },
+        usage_before_reopen: Usage { reported_cost: Usd(200_000), estimated_cost: Usd(10_000), ..Usage::default() },
         ..State::default()
     };
     let turn = TurnCost {
@@ -46,8 +46,8 @@ fn the_names_are_those_of_the_harness() {
     };
     let limits =
         Limits { budget: Some(Usd(10_000_000)), time: Some(Span::from_secs(20)), ..Limits::default() };
-    let spending = Spending { turns: vec![turn], subagents: Vec::new() };
-    let summary = CostSummary::of(&state, limits, spending, Some("opus".to_owned()), Moment(61_500));
+    let spending = CostBreakdown { turns: vec![turn], subagents: Vec::new() };
+    let summary = CostSummary::new(&state, limits, spending, Some("opus".to_owned()), Moment(61_500));
     let text = serde_json::to_string_pretty(&summary).expect("JSON");
     expect![[r#"
         {
@@ -117,8 +117,8 @@ fn what_is_not_known_is_null() {
         turns: 2,
         cost_usd: None,
     };
-    let spending = Spending { turns: Vec::new(), subagents: vec![subagent] };
-    let summary = CostSummary::of(&State::default(), Limits::default(), spending, None, Moment(0));
+    let spending = CostBreakdown { turns: Vec::new(), subagents: vec![subagent] };
+    let summary = CostSummary::new(&State::default(), Limits::default(), spending, None, Moment(0));
     let value = serde_json::to_value(&summary).expect("JSON");
     for name in
         ["budget_limit_usd", "remaining_budget_usd", "main_agent_cost_usd", "subagent_cost_usd", "model"]
@@ -143,13 +143,13 @@ fn a_session_ends_with_a_word_and_a_time() {
 #[test]
 fn what_another_harness_used_is_inherited() {
     let state = State {
-        tally: Tally { cost: Usd(500_000), ..Tally::default() },
-        used_before: Tally { cost: Usd(200_000), ..Tally::default() },
+        tally: Usage { reported_cost: Usd(500_000), ..Usage::default() },
+        usage_before_reopen: Usage { reported_cost: Usd(200_000), ..Usage::default() },
         ..State::default()
     };
     let limits =
         Limits { budget: Some(Usd(1_000_000)), time: Some(Span::from_secs(60)), ..Limits::default() };
-    let own = CostSummary::of(&state, limits, Spending::default(), None, Moment(0));
+    let own = CostSummary::new(&state, limits, CostBreakdown::default(), None, Moment(0));
     let inherited = Inherited {
         from: std::path::Path::new("/runs/theirs").into(),
         cost: Usd(3_000_000),

@@ -4,7 +4,7 @@
 use crate::role;
 use longhaul_core::{Moment, Preset, Record, SessionId};
 use longhaul_store::{
-    Agent, Day, Durability, EnvNames, Home, Journal, Plan, PlanGuards, Prompt, StoreError, compact, replace,
+    PlanAgent, Day, Durability, EnvNames, Home, Journal, Plan, PlanGuards, PlanPrompt, StoreError, compact, replace,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,9 +20,9 @@ fn plan(prompt: String) -> Plan {
         longhaul: "0.1.0".to_owned(),
         started_at: Moment(0),
         name: None,
-        prompt: Prompt { text: prompt, file: None },
+        prompt: PlanPrompt { text: prompt, file: None },
         cwd: "/".into(),
-        agent: Agent {
+        agent: PlanAgent {
             name: "claude".to_owned(),
             program: "claude".into(),
             leading_args: Vec::new(),
@@ -58,7 +58,7 @@ fn plan(prompt: String) -> Plan {
 }
 
 fn assert_full(error: &StoreError) {
-    assert!(error.is_full(), "{error}");
+    assert!(error.is_disk_full(), "{error}");
     assert!(error.hint().expect("a hint").contains("free some space"), "{error}");
 }
 

@@ -51,7 +51,7 @@ fn plays_a_supervisor_of_many() {
         run.journal.append(Moment(2), &[over]).expect("an entry");
         let mut ledger = Ledger::open(&home, WAIT).expect("a ledger");
         // One that is kept waiting too long leaves it to whoever reads next, as a supervisor does.
-        let _ = ledger.put(&LedgerEntry::read(&run.dir));
+        let _ = ledger.upsert(&LedgerEntry::read(&run.dir));
     }
 }
 

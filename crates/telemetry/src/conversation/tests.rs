@@ -1,18 +1,18 @@
-use super::{Conversation, Told};
+use super::{ConversationSpans, CompletedSpan};
 use expect_test::{Expect, expect};
-use longhaul_agent::dialect;
+use longhaul_agent::dialect_for;
 use longhaul_core::Moment;
 
 const START: Moment = Moment(1_000_000);
 
 /// What a stream tells, a line each: times in milliseconds after the beginning of the attempt, which lasted 99 seconds.
 fn check(stream: &str, expected: &Expect) {
-    expected.assert_eq(&told(&[stream]));
+    expected.assert_eq(&spans(&[stream]));
 }
 
-fn told(pieces: &[&str]) -> String {
-    let dialect = dialect("claude").expect("it is known");
-    let mut conversation = Conversation::new(dialect.scribe(1), START, 0);
+fn spans(pieces: &[&str]) -> String {
+    let dialect = dialect_for("claude").expect("it is known");
+    let mut conversation = ConversationSpans::new(dialect.transcript_decoder(1), START, 0);
     let mut told = Vec::new();
     for piece in pieces {
         told.extend(conversation.feed(piece.as_bytes(), Moment(START.0 + 50_000)));
@@ -21,20 +21,20 @@ fn told(pieces: &[&str]) -> String {
     told.iter().map(line).collect()
 }
 
-fn line(told: &Told) -> String {
+fn line(told: &CompletedSpan) -> String {
     let after = |at: Moment| at.0.saturating_sub(START.0);
     let of = |within: &Option<String>| within.as_ref().map(|call| format!(" of {call}")).unwrap_or_default();
     match told {
-        Told::Turn(turn) => format!(
+        CompletedSpan::Turn(turn) => format!(
             "{}..{} turn {}{}: {} tokens, {}\n",
             after(turn.began),
             after(turn.ended),
             turn.id,
-            of(&turn.within),
+            of(&turn.parent),
             turn.usage.map_or("unknown".to_owned(), |usage| usage.output_tokens.to_string()),
             turn.stop_reason.as_deref().unwrap_or("cut"),
         ),
-        Told::Call(call) => format!(
+        CompletedSpan::Call(call) => format!(
             "{}..{} {} {}{}: {:?}\n",
             after(call.began),
             after(call.ended),
@@ -100,7 +100,7 @@ fn a_turn_begins_when_all_results_are_there() {
         "#]],
     );
     let (head, tail) = stream.split_at(stream.len() / 2);
-    assert_eq!(told(&[&stream]), told(&[head, tail]), "in whatever pieces it comes");
+    assert_eq!(spans(&[&stream]), spans(&[head, tail]), "in whatever pieces it comes");
 }
 
 #[test]
@@ -148,6 +148,6 @@ fn what_the_agents_program_says_is_no_turn() {
 #[test]
 fn recorded_streams_tell_whole_turns() {
     let stream = include_str!("../../../agent/fixtures/claude/sdk-hooks-callbacks.jsonl");
-    let told = told(&[stream]);
+    let told = spans(&[stream]);
     assert!(told.lines().any(|line| line.contains("turn")) && told.contains("Returned"), "{told}");
 }

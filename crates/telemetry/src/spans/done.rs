@@ -1,15 +1,15 @@
 //! What each span says once it is over, but for those of the run. Pure.
 
-use crate::conversation::{Call, Ending, Turn};
+use crate::conversation::{ToolCallSpan, ToolOutcome, TurnSpan};
 use crate::names;
-use longhaul_core::{Fault, Moment, Remedy, Rung, SessionId, Tally};
+use longhaul_core::{Fault, Moment, Remedy, ResumeStrategy, SessionId, Usage};
 use longhaul_store::{Plan, rfc3339};
 use opentelemetry::trace::SpanKind;
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::Serialize;
 
 /// What a plan says that goes with every span.
-pub(super) struct About {
+pub(super) struct RunInfo {
     pub(super) run: String,
     pub(super) name: Option<String>,
     pub(super) agent: String,
@@ -18,14 +18,14 @@ pub(super) struct About {
 }
 
 /// Something that happened within a span.
-pub(super) struct Note {
+pub(super) struct SpanEvent {
     pub(super) name: &'static str,
     pub(super) at: Moment,
     pub(super) attributes: Vec<KeyValue>,
 }
 
 /// A span that is over.
-pub(super) struct Done {
+pub(super) struct SpanData {
     /// By what its id is derived: who tells of it again calls it the same.
     pub(super) called: String,
     pub(super) name: String,
@@ -33,29 +33,29 @@ pub(super) struct Done {
     pub(super) began: Moment,
     pub(super) ended: Moment,
     pub(super) attributes: Vec<KeyValue>,
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<SpanEvent>,
     pub(super) error: Option<String>,
 }
 
 /// An attempt that is over.
-pub(super) struct EndedAttempt<'a> {
+pub(super) struct AttemptSpan<'a> {
     pub(super) number: u32,
     pub(super) began: Moment,
     pub(super) ended: Moment,
     pub(super) session: &'a SessionId,
-    pub(super) rung: Option<Rung>,
+    pub(super) strategy: Option<ResumeStrategy>,
     pub(super) fault: Option<Fault>,
-    pub(super) tally: &'a Tally,
+    pub(super) tally: &'a Usage,
     /// What is done next, if there is another one.
     pub(super) remedy: Option<&'a Remedy>,
 }
 
-impl About {
+impl RunInfo {
     /// The run of this id and plan.
-    pub(super) fn of(run: String, plan: &Plan) -> About {
+    pub(super) fn new(run: String, plan: &Plan) -> RunInfo {
         let agent = plan.agent.name.clone();
         let provider = provider(&agent);
-        About { run, name: plan.name.clone(), agent, provider, model: plan.model.clone() }
+        RunInfo { run, name: plan.name.clone(), agent, provider, model: plan.model.clone() }
     }
 
     /// What every figure has: few values, so that sums stay few.
@@ -69,8 +69,8 @@ impl About {
     }
 }
 
-impl Done {
-    pub(super) fn attempt(about: &About, ended: &EndedAttempt<'_>, notes: Vec<Note>) -> Done {
+impl SpanData {
+    pub(super) fn attempt(about: &RunInfo, ended: &AttemptSpan<'_>, notes: Vec<SpanEvent>) -> SpanData {
         let mut attributes = vec![
             KeyValue::new(names::OPERATION, "invoke_agent"),
             KeyValue::new(names::AGENT, about.agent.clone()),
@@ -78,10 +78,10 @@ impl Done {
             KeyValue::new(names::ATTEMPT, i64::from(ended.number)),
         ];
         attributes.extend(about.requested());
-        attributes.extend(ended.rung.map(|rung| KeyValue::new(names::RUNG, rung.word())));
+        attributes.extend(ended.strategy.map(|rung| KeyValue::new(names::RUNG, rung.as_str())));
         attributes.extend(used(ended.tally));
-        attributes.extend(ended.remedy.map(|remedy| KeyValue::new(names::REMEDY, word(remedy))));
-        Done {
+        attributes.extend(ended.remedy.map(|remedy| KeyValue::new(names::REMEDY, strategy_name(remedy))));
+        SpanData {
             called: called(ended.number),
             name: format!("invoke_agent {}", about.agent),
             kind: SpanKind::Internal,
@@ -93,7 +93,7 @@ impl Done {
         }
     }
 
-    pub(super) fn turn(about: &About, attempt: u32, turn: &Turn) -> Done {
+    pub(super) fn turn(about: &RunInfo, attempt: u32, turn: &TurnSpan) -> SpanData {
         let mut attributes = vec![
             KeyValue::new(names::OPERATION, "chat"),
             KeyValue::new(names::RESPONSE_ID, turn.id.clone()),
@@ -110,7 +110,7 @@ impl Done {
             let cached = (usage.cache_read_input_tokens, usage.cache_creation_input_tokens);
             tokens(usage.input_tokens, usage.output_tokens, cached)
         }));
-        Done {
+        SpanData {
             called: format!("{} turn {}", called(attempt), turn.id),
             name: turn.model.as_ref().map_or("chat".to_owned(), |model| format!("chat {model}")),
             kind: SpanKind::Client,
@@ -122,7 +122,7 @@ impl Done {
         }
     }
 
-    pub(super) fn call(attempt: u32, call: &Call) -> Done {
+    pub(super) fn call(attempt: u32, call: &ToolCallSpan) -> SpanData {
         let mut attributes = vec![
             KeyValue::new(names::OPERATION, "execute_tool"),
             KeyValue::new(names::TOOL, call.tool.clone()),
@@ -130,15 +130,15 @@ impl Done {
             KeyValue::new(names::ATTEMPT, i64::from(attempt)),
         ];
         let error = match call.ending {
-            Ending::Returned => None,
-            Ending::Failed => Some("tool_error"),
-            Ending::Denied => Some("denied"),
-            Ending::Interrupted => Some("interrupted"),
+            ToolOutcome::Returned => None,
+            ToolOutcome::Failed => Some("tool_error"),
+            ToolOutcome::Denied => Some("denied"),
+            ToolOutcome::Interrupted => Some("interrupted"),
         };
-        if call.ending == Ending::Denied {
+        if call.ending == ToolOutcome::Denied {
             attributes.push(KeyValue::new(names::DENIED, true));
         }
-        Done {
+        SpanData {
             called: called_call(attempt, &call.id),
             name: format!("execute_tool {}", call.tool),
             kind: SpanKind::Internal,
@@ -151,10 +151,10 @@ impl Done {
     }
 
     /// A wait that was to last until `until`.
-    pub(super) fn wait((began, ended): (Moment, Moment), until: Moment, after: Option<Fault>) -> Done {
+    pub(super) fn wait((began, ended): (Moment, Moment), until: Moment, after: Option<Fault>) -> SpanData {
         let mut attributes = vec![KeyValue::new(names::UNTIL, rfc3339(until))];
         attributes.extend(after.map(|fault| KeyValue::new(names::FAULT, fault.word())));
-        Done {
+        SpanData {
             called: format!("wait {}", began.0),
             name: after.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
             kind: SpanKind::Internal,
@@ -166,8 +166,8 @@ impl Done {
         }
     }
 
-    pub(super) fn check((began, ended): (Moment, Moment), result: String) -> Done {
-        Done {
+    pub(super) fn check((began, ended): (Moment, Moment), result: String) -> SpanData {
+        SpanData {
             called: format!("check {}", began.0),
             name: "check".to_owned(),
             kind: SpanKind::Internal,
@@ -201,13 +201,13 @@ fn provider(agent: &str) -> &'static str {
 }
 
 /// What was used, by an attempt or by the run.
-pub(super) fn used(tally: &Tally) -> Vec<KeyValue> {
-    let all = tally.tokens + tally.cut_tokens;
+pub(super) fn used(tally: &Usage) -> Vec<KeyValue> {
+    let all = tally.tokens + tally.truncated_tokens;
     let mut attributes = tokens(all.input, all.output, (all.cache_read, all.cache_write));
     attributes.push(KeyValue::new(names::TURNS, i64::from(tally.turns)));
-    attributes.push(KeyValue::new(names::COST, tally.cost.dollars()));
-    if tally.cost_estimated.0 > 0 {
-        attributes.push(KeyValue::new(names::COST_ESTIMATED, tally.cost_estimated.dollars()));
+    attributes.push(KeyValue::new(names::COST, tally.reported_cost.as_dollars()));
+    if tally.estimated_cost.0 > 0 {
+        attributes.push(KeyValue::new(names::COST_ESTIMATED, tally.estimated_cost.as_dollars()));
     }
     attributes
 }
@@ -225,7 +225,7 @@ fn tokens(input: u64, output: u64, (cache_read, cache_creation): (u64, u64)) -> 
 }
 
 /// The journal's own word for one of our closed lists.
-pub(super) fn word(value: &impl Serialize) -> String {
+pub(super) fn strategy_name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         // One that holds something: its name is the key.

@@ -1,6 +1,6 @@
 //! What the runs of a busy week did: most of them wait now and then and end well, and some do not.
 
-use super::super::runs::{Story, Try};
+use super::super::runs::{RunFixture, AttemptFixture};
 use longhaul_core::{Fault, Limit, Moment, Outcome, OutcomeKind};
 
 const TASKS: [&str; 6] = [
@@ -13,10 +13,10 @@ const TASKS: [&str; 6] = [
 ];
 
 /// The story of one run, by its number alone, begun so many milliseconds after 1970.
-pub fn story(number: u64, began: u64) -> Story {
+pub fn story(number: u64, began: u64) -> RunFixture {
     let works =
-        |seconds: u64| Try { works_seconds: seconds + number % 7 * 60, fault: None, waits_seconds: 0 };
-    let fails = |fault: Fault, seconds: u64, waits_seconds: u64| Try {
+        |seconds: u64| AttemptFixture { works_seconds: seconds + number % 7 * 60, fault: None, waits_seconds: 0 };
+    let fails = |fault: Fault, seconds: u64, waits_seconds: u64| AttemptFixture {
         works_seconds: seconds + number % 5 * 20,
         fault: Some(fault),
         waits_seconds,
@@ -24,8 +24,8 @@ pub fn story(number: u64, began: u64) -> Story {
     let storm = |attempts: u64| {
         (0..attempts).map(move |each| fails(Fault::Overloaded, 4, (8 << each.min(6)).min(300)))
     };
-    let by_fault = |kind, fault| Some(Outcome::by_fault(kind, fault));
-    let (attempts, outcome): (Vec<Try>, _) = match number % 12 {
+    let by_fault = |kind, fault| Some(Outcome::from_fault(kind, fault));
+    let (attempts, outcome): (Vec<AttemptFixture>, _) = match number % 12 {
         0 => (vec![fails(Fault::UsageLimit, 1_500, 9_000), works(2_400)], Some(Outcome::DONE)),
         1 | 2 => (storm(6 + number % 5).chain([works(3_000)]).collect(), Some(Outcome::DONE)),
         3 => (
@@ -40,13 +40,13 @@ pub fn story(number: u64, began: u64) -> Story {
         6 => {
             let retry_at = Some(Moment(began + 6 * 3_600_000));
             let outcome =
-                Outcome { retry_at, ..Outcome::by_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
+                Outcome { retry_at, ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
             (vec![fails(Fault::UsageLimit, 4_000, 0)], Some(outcome))
         }
         7 if number % 5 == 2 => {
             (vec![fails(Fault::Auth, 3, 0)], by_fault(OutcomeKind::NeedsPerson, Fault::Auth))
         }
-        8 if number % 3 == 2 => (vec![works(7_200)], Some(Outcome::by_limit(Limit::Budget, None))),
+        8 if number % 3 == 2 => (vec![works(7_200)], Some(Outcome::from_limit(Limit::Budget, None))),
         9 if number % 4 == 1 => {
             (vec![fails(Fault::Refused, 700, 0)], by_fault(OutcomeKind::Failed, Fault::Refused))
         }
@@ -54,7 +54,7 @@ pub fn story(number: u64, began: u64) -> Story {
         10 if number % 7 == 3 => (vec![fails(Fault::ServerError, 80, 40), works(500)], None),
         _ => (vec![works(1_800)], Some(Outcome::DONE)),
     };
-    Story {
+    RunFixture {
         number,
         began,
         name: number.is_multiple_of(3).then_some("nightly"),

@@ -1,6 +1,6 @@
 use super::output_path;
 use crate::claude::Claude;
-use crate::{BackgroundTask, Claims, Dialect, Guards};
+use crate::{BackgroundTask, DoneSignals, Dialect, Guards};
 use expect_test::{Expect, expect};
 use longhaul_core::Exit;
 
@@ -16,11 +16,11 @@ const EMPTY: &str = r#"{"type":"system","subtype":"background_tasks_changed","ta
 
 /// Checks what is running after these lines, and what has ended with the process.
 fn check(lines: &[&str], running: Expect, ended: u32) {
-    let mut decoder = Claude::new().decoder(&Guards::default(), &Claims::default());
+    let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
     let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
     decoder.feed(stream.as_bytes(), &mut Vec::new());
     let seen = |task: &BackgroundTask| format!("{} {} {:?}", task.call, task.command, task.output);
-    let tasks: Vec<String> = decoder.glance().background.iter().map(seen).collect();
+    let tasks: Vec<String> = decoder.snapshot().background.iter().map(seen).collect();
     running.assert_eq(&tasks.join("; "));
     assert_eq!(decoder.evidence(Exit::Code(143), "").background, ended, "{lines:#?}");
 }

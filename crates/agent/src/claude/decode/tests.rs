@@ -1,18 +1,18 @@
 use super::ClaudeDecoder;
-use crate::{Claims, Decoder, Effects, Guards, Prices};
+use crate::{DoneSignals, Decoder, EffectRules, Guards, Prices};
 use longhaul_core::{
-    ApiError, Ending, Evidence, Exit, Fault, Notice, RateLimitStatus, StartupError, classify,
+    ApiError, TerminalReason, Evidence, Exit, Fault, Notice, RateLimitStatus, StartupError, classify,
 };
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"11111111-1111-4111-8111-111111111111","model":"claude-opus-5-5","permissionMode":"default","claude_code_version":"2.1.330"}"#;
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done."}"#;
 
 fn decoded(lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
-    decoded_with(Claims::default(), lines)
+    decoded_with(DoneSignals::default(), lines)
 }
 
-fn decoded_with(claims: Claims, lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
-    let effects = Effects::bundled().clone().into();
+fn decoded_with(claims: DoneSignals, lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
+    let effects = EffectRules::bundled().clone().into();
     let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects, Guards::default(), claims);
     let mut notices = Vec::new();
     for line in lines {
@@ -85,7 +85,7 @@ fn result_of_another_session_is_no_result() {
     check(&[INIT, &of("11111111-1111-4111-8111-111111111111")], Exit::Code(0), None);
     let foreign = of("22222222-2222-4222-8222-222222222222");
     check(&[INIT, &foreign], Exit::Code(0), Some(Fault::Interrupted));
-    assert_eq!(decoded(&[INIT, &foreign]).0.glance().bad, 1);
+    assert_eq!(decoded(&[INIT, &foreign]).0.snapshot().invalid_lines, 1);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn number_out_of_range_does_not_fail_the_work() {
 #[test]
 fn session_id_that_is_none_is_ignored() {
     let init = INIT.replace("11111111-1111-4111-8111-111111111111", "--dangerously-skip-permissions");
-    assert_eq!(decoded(&[&init]).0.glance().session, None);
+    assert_eq!(decoded(&[&init]).0.snapshot().session, None);
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn tools_of_sub_agents_count_while_the_turn_is_open() {
     ];
     let (_, notices) = decoded(&lines.iter().map(String::as_str).collect::<Vec<_>>());
     let count = |wanted: &Notice| notices.iter().filter(|notice| *notice == wanted).count();
-    assert_eq!((count(&Notice::ToolBegan), count(&Notice::ToolEnded), count(&Notice::TurnBegan)), (2, 2, 1));
-    assert_eq!(notices.last(), Some(&Notice::Stirred));
+    assert_eq!((count(&Notice::ToolStarted), count(&Notice::ToolEnded), count(&Notice::ExchangeStarted)), (2, 2, 1));
+    assert_eq!(notices.last(), Some(&Notice::Activity));
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_ping_is_no_sign_of_life() {
         |kind: &str| format!(r#"{{"type":"stream_event","event":{{"type":"{kind}"}},"session_id":"s"}}"#);
     for (kind, stirs) in [("ping", false), ("content_block_delta", true), ("some_new_event", true)] {
         let (_, notices) = decoded(&[INIT, &event(kind)]);
-        assert_eq!(notices.last() == Some(&Notice::Stirred), stirs, "{kind}: {notices:?}");
+        assert_eq!(notices.last() == Some(&Notice::Activity), stirs, "{kind}: {notices:?}");
     }
 }
 
@@ -224,7 +224,7 @@ fn refused_starts() {
     let in_use = "Error: Session ID 606d35e3 is already in use.\n";
     let startup = |lines: &[&str], exit, stderr: &str| evidence(lines, exit, stderr).startup;
     assert_eq!(startup(&[], Exit::Code(1), in_use), Some(StartupError::SessionInUse));
-    assert_eq!(startup(&[], Exit::Unseen, in_use), Some(StartupError::SessionInUse));
+    assert_eq!(startup(&[], Exit::Unobserved, in_use), Some(StartupError::SessionInUse));
     // Once a session is open, stderr is talk; and what was killed did not refuse.
     assert_eq!(startup(&[INIT], Exit::Code(1), in_use), None);
     assert_eq!(startup(&[], Exit::Signal(9), in_use), None);
@@ -246,7 +246,7 @@ fn refused_starts() {
 
 #[test]
 fn glance_names_a_running_tool_until_its_result() {
-    let tool = |lines: &[&str]| decoded(lines).0.glance().tool.clone();
+    let tool = |lines: &[&str]| decoded(lines).0.snapshot().tool.clone();
     let (first, second) = (call("t1", "m1", "null"), call("t2", "m2", "null"));
     let result = |id: &str| answer(id, "null", "");
     assert_eq!(tool(&[INIT]), None);
@@ -260,7 +260,7 @@ fn glance_names_a_running_tool_until_its_result() {
 #[test]
 fn a_glance() {
     let (decoder, _) = decoded(&[INIT, &call("t1", "m1", "null")]);
-    let glance = decoder.glance();
+    let glance = decoder.snapshot();
     assert_eq!(glance.activity, "Bash: cargo test");
     assert_eq!(glance.permission_mode.as_deref(), Some("default"));
     assert_eq!(
@@ -269,20 +269,20 @@ fn a_glance() {
     );
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":2,"max_retries":4,"retry_delay_ms":1500.5,"error_status":529,"error":"overloaded"}"#;
     let (decoder, notices) = decoded(&[INIT, retry]);
-    assert_eq!(decoder.glance().activity, "repeating a request (529), 2 of 4");
+    assert_eq!(decoder.snapshot().activity, "repeating a request (529), 2 of 4");
     assert!(
         matches!(notices.last(), Some(Notice::Retrying { attempt: 2, status: Some(529), delay }) if delay.millis() == 1500)
     );
     let (decoder, _) = decoded(&[INIT, DONE]);
-    assert_eq!((decoder.glance().activity.as_str(), decoder.glance().result.as_deref()), ("", Some("Done.")));
+    assert_eq!((decoder.snapshot().activity.as_str(), decoder.snapshot().result.as_deref()), ("", Some("Done.")));
     let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"t1","message":"not \u001b[31mgranted"}"#;
     let (decoder, _) = decoded(&[INIT, denied, denied]);
-    assert_eq!(decoder.glance().errors.len(), 1);
+    assert_eq!(decoder.snapshot().errors.len(), 1);
 }
 
 #[test]
 fn progress_is_a_tool_or_a_turn() {
-    let progressed = |lines: &[&str]| evidence(lines, Exit::Signal(9), "").progressed;
+    let progressed = |lines: &[&str]| evidence(lines, Exit::Signal(9), "").made_progress;
     assert!(!progressed(&[INIT]));
     assert!(!progressed(&[INIT, &call("t1", "m1", "null")]));
     assert!(progressed(&[INIT, &call("t1", "m1", "null"), &answer("t1", "null", "")]));
@@ -293,30 +293,30 @@ fn progress_is_a_tool_or_a_turn() {
 #[test]
 fn endings() {
     for (reason, ending) in [
-        ("blocking_limit", Ending::PromptTooLong),
-        ("rapid_refill_breaker", Ending::PromptTooLong),
-        ("stop_hook_prevented", Ending::HookStopped),
-        ("image_error", Ending::TooLarge),
-        ("tomorrow", Ending::Other),
+        ("blocking_limit", TerminalReason::PromptTooLong),
+        ("rapid_refill_breaker", TerminalReason::PromptTooLong),
+        ("stop_hook_prevented", TerminalReason::HookStopped),
+        ("image_error", TerminalReason::TooLarge),
+        ("tomorrow", TerminalReason::Other),
     ] {
         let line = format!(r#"{{"type":"result","is_error":true,"terminal_reason":"{reason}"}}"#);
-        assert_eq!(evidence(&[&line], Exit::Code(1), "").result.map(|result| result.ending), Some(ending));
+        assert_eq!(evidence(&[&line], Exit::Code(1), "").result.map(|result| result.terminal_reason), Some(ending));
     }
 }
 
 #[test]
 fn the_agent_says_that_its_work_is_finished() {
-    let by_tool = || Claims { by_tool: true, by_line: None };
+    let by_tool = || DoneSignals { tool: true, line: None };
     let finish = |message: &str, thread: &str| {
         call("t1", message, thread).replace(r#""name":"Bash""#, r#""name":"mcp__longhaul__finish""#)
     };
     let answered = answer("t1", "null", "");
     let refused = answered.replace(r#""content":"x""#, r#""content":"x","is_error":true"#);
-    let check = |claims: Claims, lines: &[&str], claimed: bool, said: usize| {
+    let check = |claims: DoneSignals, lines: &[&str], claimed: bool, said: usize| {
         let (mut decoder, notices) = decoded_with(claims, lines);
-        let count = notices.iter().filter(|notice| **notice == Notice::Claimed).count();
+        let count = notices.iter().filter(|notice| **notice == Notice::ClaimedDone).count();
         let evidence = decoder.evidence(Exit::Code(0), "");
-        assert_eq!((evidence.claimed, count), (claimed, said), "{lines:#?}\n{notices:?}");
+        assert_eq!((evidence.claimed_done, count), (claimed, said), "{lines:#?}\n{notices:?}");
     };
     let call_it = finish("m1", "null");
     check(by_tool(), &[INIT, &call_it, &answered, DONE], true, 1);
@@ -330,19 +330,19 @@ fn the_agent_says_that_its_work_is_finished() {
     check(by_tool(), &[INIT, &finish("m1", "\"t0\""), &answer("t1", "\"t0\"", ""), DONE], false, 0);
     // Another tool, and a tool of that name which is not ours.
     check(by_tool(), &[INIT, &call("t1", "m1", "null"), &answered, DONE], false, 0);
-    check(Claims::default(), &[INIT, &call_it, &answered, DONE], false, 0);
+    check(DoneSignals::default(), &[INIT, &call_it, &answered, DONE], false, 0);
 }
 
 #[test]
 fn or_says_so_by_words_that_were_agreed_on() {
     let check = |line: &str, answer: &str, claimed: bool| {
-        let claims = Claims { by_tool: false, by_line: Some(line.to_owned()) };
+        let claims = DoneSignals { tool: false, line: Some(line.to_owned()) };
         let done = DONE.replace("Done.", answer);
         let (mut decoder, notices) = decoded_with(claims, &[INIT, &done]);
-        assert_eq!(decoder.evidence(Exit::Code(0), "").claimed, claimed, "{line} {answer}");
+        assert_eq!(decoder.evidence(Exit::Code(0), "").claimed_done, claimed, "{line} {answer}");
         // It is known when the turn is seen to end.
         let last_two = &notices[notices.len() - 2..];
-        assert_eq!(last_two[0] == Notice::Claimed, claimed, "{last_two:?}");
+        assert_eq!(last_two[0] == Notice::ClaimedDone, claimed, "{last_two:?}");
     };
     check("ALL DONE", "ALL DONE", true);
     check(" ALL DONE ", r"It works.\n\n  ALL DONE \n\n", true);
@@ -352,6 +352,6 @@ fn or_says_so_by_words_that_were_agreed_on() {
     check("", "", false);
     // What the agent's program says of an error is nobody's word.
     let failed = DONE.replace("false", "true").replace("Done.", "ALL DONE");
-    let claims = Claims { by_tool: false, by_line: Some("ALL DONE".to_owned()) };
-    assert!(!decoded_with(claims, &[INIT, &failed]).0.evidence(Exit::Code(1), "").claimed);
+    let claims = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
+    assert!(!decoded_with(claims, &[INIT, &failed]).0.evidence(Exit::Code(1), "").claimed_done);
 }

@@ -1,8 +1,8 @@
 //! What an agent is told that stopped by itself and is to go on.
 
-use crate::Order;
+use crate::AgentSpec;
 use crate::claude::finish::FINISH;
-use longhaul_core::{Left, Push};
+use longhaul_core::{Remaining, KeepGoingPrompt};
 
 /// How the words begin that keep an agent going.
 const GO_ON: &str = "You stopped, and the work goes on. ";
@@ -17,12 +17,12 @@ const EXTENDED: &str = "Nobody will answer a question: decide with your best jud
                         measure whether it became better. Stop only when no part of the task can be made better.";
 
 /// To go on; how things stand, if that is due; and that the end is near, if it is.
-pub(super) fn go_on(order: &Order, push: Push, left: Left) -> String {
-    let mut words = GO_ON.to_owned() + if push.extended { EXTENDED } else { ORDINARY };
-    if let Some(worked) = push.worked {
+pub(super) fn go_on(order: &AgentSpec, push: KeepGoingPrompt, left: Remaining) -> String {
+    let mut words = GO_ON.to_owned() + if push.keep_improving { EXTENDED } else { ORDINARY };
+    if let Some(worked) = push.active_time {
         let left = [
             left.time.map(|time| format!("{time} left")),
-            left.money.map(|usd| format!("{usd} left")),
+            left.budget.map(|usd| format!("{usd} left")),
             left.turns.map(|turns| format!("{turns} {} left", if turns == 1 { "turn" } else { "turns" })),
         ];
         let left: String = left.into_iter().flatten().map(|left| format!(", {left}")).collect();
@@ -30,7 +30,7 @@ pub(super) fn go_on(order: &Order, push: Push, left: Left) -> String {
             "\n\nHow things stand: {worked} worked{left}. Commit what is not committed, if this is a git repository."
         );
     }
-    if push.last {
+    if push.limit_near {
         words += "\n\nThis is the last warning: little more is left than what is held back to save the work. Finish what \
                   you are at, and begin nothing large.";
     }
@@ -38,7 +38,7 @@ pub(super) fn go_on(order: &Order, push: Push, left: Left) -> String {
 }
 
 /// Whether it stands by it.
-pub(super) fn confirm(order: &Order) -> String {
+pub(super) fn confirm(order: &AgentSpec) -> String {
     format!(
         "{CONFIRM}Look once more at what the task asks for and at what is there: run what proves it. If something is \
          missing, go on with it. {}",
@@ -46,8 +46,8 @@ pub(super) fn confirm(order: &Order) -> String {
     )
 }
 
-fn said_how(order: &Order, when: &str) -> String {
-    let call = order.finish.as_ref().map(|_| format!("call the tool {FINISH}"));
+fn said_how(order: &AgentSpec, when: &str) -> String {
+    let call = order.finish_tool.as_ref().map(|_| format!("call the tool {FINISH}"));
     let line = order.done_when.as_ref().map(|text| format!("end your last message with this line:\n{text}"));
     let ways: Vec<String> = call.into_iter().chain(line).collect();
     let end = if order.done_when.is_some() { "" } else { "." };
@@ -63,20 +63,20 @@ pub(super) fn is_one(text: &str) -> bool {
 mod tests {
     use super::{confirm, go_on, is_one};
     use crate::claude::invocation::tests::order;
-    use crate::{Order, Program};
+    use crate::{AgentSpec, Program};
     use expect_test::expect;
-    use longhaul_core::{Left, Push, Span, Usd};
+    use longhaul_core::{Remaining, KeepGoingPrompt, Span, Usd};
 
     #[test]
     fn what_an_agent_is_told_that_stopped() {
         let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
-        let by_tool = Order { finish: Some(finish), ..order() };
-        let by_both = Order { done_when: Some("ALL DONE".to_owned()), ..by_tool.clone() };
-        let push = Push { stop: 1, extended: false, worked: None, last: false };
-        let last = Push { stop: 5, extended: true, worked: Some(Span::from_mins(90)), last: true };
-        let left = Left { money: Some(Usd(1_250_000)), turns: Some(9), time: Some(Span::from_mins(30)) };
+        let by_tool = AgentSpec { finish_tool: Some(finish), ..order() };
+        let by_both = AgentSpec { done_when: Some("ALL DONE".to_owned()), ..by_tool.clone() };
+        let push = KeepGoingPrompt { stop_number: 1, keep_improving: false, active_time: None, limit_near: false };
+        let last = KeepGoingPrompt { stop_number: 5, keep_improving: true, active_time: Some(Span::from_mins(90)), limit_near: true };
+        let left = Remaining { budget: Some(Usd(1_250_000)), turns: Some(9), time: Some(Span::from_mins(30)) };
         let told = [
-            go_on(&by_tool, push, Left::default()),
+            go_on(&by_tool, push, Remaining::default()),
             go_on(&by_both, last, left),
             confirm(&by_tool),
             confirm(&by_both),

@@ -1,17 +1,17 @@
-use super::{Listener, reminder};
-use crate::{Deeds, Past, Unfinished};
+use super::{Recipient, reminder};
+use crate::{SideEffects, PriorAttempts, UnresolvedCall};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 const WHEN: &str = "2026-11-21 14:02 UTC";
 
 /// Deeds of a call each: `+` went well, `-` ended with an error, `?` has no end.
-fn deeds(calls: &[&str]) -> Deeds {
-    let mut deeds = Deeds::default();
+fn deeds(calls: &[&str]) -> SideEffects {
+    let mut deeds = SideEffects::default();
     for (at, call) in calls.iter().enumerate() {
         let (ending, what) = call.split_at(1);
         let (id, when) = (at.to_string(), (!what.contains("timeless")).then(|| WHEN.to_owned()));
-        deeds.began(Unfinished {
+        deeds.on_start(UnresolvedCall {
             id: id.clone(),
             what: what.to_owned(),
             is_outside: true,
@@ -20,24 +20,24 @@ fn deeds(calls: &[&str]) -> Deeds {
             when: when.clone(),
         });
         if ending != "?" {
-            deeds.ended(&id, ending == "-", when);
+            deeds.on_end(&id, ending == "-", when);
         }
     }
     deeds
 }
 
-fn past(deeds: Deeds) -> Past {
-    Past { deeds, ..Past::default() }
+fn past(deeds: SideEffects) -> PriorAttempts {
+    PriorAttempts { side_effects: deeds, ..PriorAttempts::default() }
 }
 
-fn check(calls: &[&str], listener: Listener, expected: Expect) {
+fn check(calls: &[&str], listener: Recipient, expected: Expect) {
     expected.assert_eq(&reminder(&past(deeds(calls)), listener));
 }
 
 #[test]
 fn nothing_to_say() {
-    check(&[], Listener::Stranger, expect![""]);
-    check(&["-Bash: git push"], Listener::Itself, expect![""]);
+    check(&[], Recipient::NewSession, expect![""]);
+    check(&["-Bash: git push"], Recipient::SameSession, expect![""]);
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn lists() {
     ];
     check(
         &calls,
-        Listener::Itself,
+        Recipient::SameSession,
         expect![[r#"
 
 
@@ -67,7 +67,7 @@ fn lists() {
     );
     check(
         &calls[..2],
-        Listener::Stranger,
+        Recipient::NewSession,
         expect![[r#"
 
 
@@ -83,9 +83,9 @@ fn lists() {
 fn what_the_conversation_does_not_show_is_named() {
     let calls = ["+Bash: git push", "+Write: a.rs", "-Bash: make"];
     let mut past = past(deeds(&calls));
-    let inside: Vec<&str> = past.deeds.ended.iter().map(|ended| ended.id.as_str()).collect();
+    let inside: Vec<&str> = past.side_effects.ended.iter().map(|ended| ended.id.as_str()).collect();
     assert_eq!(inside, ["0", "1", "2"]);
-    past.shown = Some(["1".to_owned()].into());
+    past.visible_tool_results = Some(["1".to_owned()].into());
     expect![[r#"
 
 
@@ -95,10 +95,10 @@ fn what_the_conversation_does_not_show_is_named() {
 
         Ended already, though this conversation does not show it; look before you repeat:
         - `Bash: make` (with an error)"#]]
-    .assert_eq(&reminder(&past, Listener::Itself));
-    past.deeds.begin_session();
+    .assert_eq(&reminder(&past, Recipient::SameSession));
+    past.side_effects.clear_session();
     assert!(
-        !reminder(&past, Listener::Itself).contains("does not show"),
+        !reminder(&past, Recipient::SameSession).contains("does not show"),
         "another session shows nothing of it"
     );
 }
@@ -108,7 +108,7 @@ fn long_lists_are_cut() {
     let calls: Vec<String> =
         (0..300).flat_map(|number| [format!("+done {number}"), format!("?open {number}")]).collect();
     let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-    let text = reminder(&past(deeds(&calls)), Listener::Stranger);
+    let text = reminder(&past(deeds(&calls)), Recipient::NewSession);
     assert_eq!(text.trim().lines().filter(|line| !line.is_empty()).count(), 20);
     assert_eq!(text.matches("and 292 more before").count(), 2, "{text}");
 }
@@ -117,7 +117,7 @@ proptest! {
     #[test]
     fn no_call_adds_a_line_of_its_own(calls in prop::collection::vec("[+?-](\\PC|[`\n\r\t\u{1b}\u{2028}\u{85}-]){0,60}", 1..6)) {
         let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-        let text = reminder(&past(deeds(&calls)), Listener::Stranger);
+        let text = reminder(&past(deeds(&calls)), Recipient::NewSession);
         let breaks = |sign: char| sign.is_control() || matches!(sign, '\u{2028}' | '\u{2029}');
         let mut lines = 0;
         for line in text.split('\n').filter(|line| !line.is_empty()) {

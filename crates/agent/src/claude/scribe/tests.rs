@@ -1,7 +1,7 @@
 use super::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, bounded_input, bounded_result};
 use crate::Dialect;
 use crate::claude::Claude;
-use crate::message::Message;
+use crate::message::TranscriptMessage;
 use expect_test::{Expect, expect};
 use std::fmt::Write;
 use std::slice;
@@ -12,8 +12,8 @@ macro_rules! stream {
     };
 }
 
-fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Message> {
-    let (mut scribe, mut messages) = (Claude::new().scribe(1), Vec::new());
+fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<TranscriptMessage> {
+    let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
     for piece in pieces {
         scribe.feed(piece, &mut messages);
     }
@@ -21,15 +21,15 @@ fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Message> {
     messages
 }
 
-fn json(messages: &[Message]) -> String {
+fn json(messages: &[TranscriptMessage]) -> String {
     serde_json::to_string(messages).expect("messages are JSON")
 }
 
 /// A line each: what people look for.
-fn told(messages: &[Message]) -> String {
+fn told(messages: &[TranscriptMessage]) -> String {
     let mut out = String::new();
     for message in messages {
-        let Message { kind, origin, content, tool, input, usage, denied, interrupted, .. } = message;
+        let TranscriptMessage { kind, origin, content, tool, input, usage, denied, interrupted, .. } = message;
         let said = content.as_deref().or(input.as_ref().map(|input| input.get())).unwrap_or_default();
         let said: String = said.chars().take(60).collect();
         let tool = tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
@@ -211,7 +211,7 @@ fn a_stream_cut_anywhere_tells_the_beginning() {
     let stream = stream!("success-partial-messages");
     let whole: Vec<String> = scribed([stream]).iter().map(|message| json(slice::from_ref(message))).collect();
     for cut in 0..stream.len() {
-        let (mut scribe, mut messages) = (Claude::new().scribe(1), Vec::new());
+        let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
         scribe.feed(&stream[..cut], &mut messages);
         let told: Vec<String> = messages.iter().map(|message| json(slice::from_ref(message))).collect();
         assert_eq!(told, whole[..told.len()], "cut at {cut}");
@@ -249,7 +249,7 @@ fn long_arguments_keep_their_form() {
 /// A message that did not come in pieces, and does not say what it used: the agent asked for it anew without a stream.
 #[test]
 fn what_has_no_end_is_not_waited_for() {
-    let (mut scribe, mut messages) = (Claude::new().scribe(1), Vec::new());
+    let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
     let row = br#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"One."}]}}"#;
     scribe.feed(&[row.as_slice(), b"\n"].concat(), &mut messages);
     assert_eq!(messages.len(), 1);
@@ -258,7 +258,7 @@ fn what_has_no_end_is_not_waited_for() {
 #[test]
 fn only_prompts_are_not_in_the_stream() {
     let messages = scribed([stream!("success-partial-messages")]);
-    assert!(messages.iter().all(|message| message.kind.is_streamed()));
+    assert!(messages.iter().all(|message| message.kind.comes_from_stream()));
 }
 
 /// What comes in between waits for the message that is being written, so that the order stays; of a sub-agent's messages

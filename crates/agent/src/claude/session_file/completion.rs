@@ -4,7 +4,7 @@
 
 use super::{is_conversation, lines, row_in};
 use crate::claude::SYNTHETIC;
-use crate::claude::wire::{Raw, Row, RowMessage, Setting, Told, parse};
+use crate::claude::wire::{Raw, Row, RowMessage, RowContext, Told, parse};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Messages that the agent's own program wrote, and calls that did not run, are left out with everything
 /// behind them; so is all of a further turn; and everything is, where file and stream do not fit together.
 pub fn missing(file: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
-    let Some(end) = End::of(file) else { return Vec::new() };
+    let Some(end) = FileEnd::of(file) else { return Vec::new() };
     let mut unwritten = Vec::new();
     let mut anchor = None;
     let mut fits = true;
@@ -50,7 +50,7 @@ fn is_of_conversation(told: &Told<'_>) -> bool {
 }
 
 /// Where a session's file ends.
-struct End<'a> {
+struct FileEnd<'a> {
     /// Every row of the conversation.
     known: BTreeSet<String>,
     /// In which row each call stands.
@@ -62,18 +62,18 @@ struct End<'a> {
     /// The last message or answer, and where it is.
     said: Option<(usize, String)>,
     /// What every row repeats of its session.
-    setting: Setting<'a>,
+    setting: RowContext<'a>,
 }
 
-impl<'a> End<'a> {
-    fn of(file: &'a [u8]) -> Option<End<'a>> {
-        let mut end = End {
+impl<'a> FileEnd<'a> {
+    fn of(file: &'a [u8]) -> Option<FileEnd<'a>> {
+        let mut end = FileEnd {
             known: BTreeSet::new(),
             calls: BTreeMap::new(),
             last: String::new(),
             prompted: None,
             said: None,
-            setting: Setting::default(),
+            setting: RowContext::default(),
         };
         let mut last_line = None;
         let mut offset = 0;
@@ -116,7 +116,7 @@ impl<'a> End<'a> {
         let mut rows = Vec::new();
         for told in told {
             let Some(parent) = self.parent(&told) else { break };
-            let added = Added {
+            let added = AddedRow {
                 source_tool_assistant_uuid: told.kind.is("user").then_some(&parent),
                 parent_uuid: &parent,
                 is_sidechain: false,
@@ -158,7 +158,7 @@ impl<'a> End<'a> {
 /// A row as the agent writes it, but for what only concerns its requests.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Added<'a> {
+struct AddedRow<'a> {
     parent_uuid: &'a str,
     is_sidechain: bool,
     #[serde(rename = "type")]
@@ -171,7 +171,7 @@ struct Added<'a> {
     #[serde(rename = "sourceToolAssistantUUID", skip_serializing_if = "Option::is_none")]
     source_tool_assistant_uuid: Option<&'a String>,
     #[serde(flatten)]
-    setting: &'a Setting<'a>,
+    setting: &'a RowContext<'a>,
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Whether a session went on from where it ended. Each row names its parent, so that the file is a tree:
 //! a resume that lost its history is a branch from an older row, or a tree of its own.
 
-use super::{Facts, facts, rows};
+use super::{SessionFacts, facts, rows};
 use crate::claude::wire::Row;
 use longhaul_core::Continuity;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether the session went on from its end. Of several branches the last counts: it is the one that the
 /// next resume goes on with.
-pub fn continues(before: &Facts, after: &[u8]) -> Continuity {
+pub fn continues(before: &SessionFacts, after: &[u8]) -> Continuity {
     let known: BTreeSet<&str> = before.rows.iter().map(String::as_str).collect();
     let later = facts(after);
     let Some(newest) = later.rows.iter().rev().find(|uuid| !known.contains(uuid.as_str())) else {
@@ -27,7 +27,7 @@ pub fn continues(before: &Facts, after: &[u8]) -> Continuity {
         let Some(above) = parents.get(here) else { break };
         here = above;
     }
-    Continuity::Separate
+    Continuity::Unrelated
 }
 
 /// A row and its parent. After a compaction the rows begin anew; what came before is still named.
@@ -38,7 +38,7 @@ fn parent(row: &Row<'_>) -> Option<(String, String)> {
 
 /// The rows of a conversation, in the order of the file.
 #[derive(Debug, Default)]
-pub(super) struct Conversation {
+pub(super) struct RowTree {
     pub(super) links: Vec<Link>,
 }
 
@@ -75,7 +75,7 @@ impl Link {
     }
 }
 
-impl Conversation {
+impl RowTree {
     pub(super) fn push(&mut self, link: Link) {
         self.links.push(link);
     }

@@ -3,16 +3,16 @@
 
 use super::{is_conversation, rows};
 use crate::Prices;
-use crate::claude::session_file::continuation::{Conversation, Link};
+use crate::claude::session_file::continuation::{RowTree, Link};
 use crate::claude::wire::Row;
 use crate::claude::{SYNTHETIC, words};
-use crate::prices::{Billed, usd_from_nano};
-use longhaul_core::{Tally, Tokens};
+use crate::prices::{BilledTokens, usd_from_nano};
+use longhaul_core::{Usage, Tokens};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a session file states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct SessionFacts {
     /// The rows of the conversation by uuid, in the order of the file.
     pub rows: Vec<String>,
     /// The rows that a continuation may descend from. It is not the last one alone: results of parallel
@@ -24,12 +24,12 @@ pub struct Facts {
     /// one that the agent makes up for an interrupted call.
     pub unanswered: Vec<String>,
     /// What each message of the model used, in their order, sub-agents included where they are in the file.
-    pub messages: Vec<MessageUsage>,
+    pub messages: Vec<BilledMessage>,
 }
 
 /// What one message of the model used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MessageUsage {
+pub struct BilledMessage {
     /// The message.
     pub id: String,
     /// The model.
@@ -40,7 +40,7 @@ pub struct MessageUsage {
     pub cache_write_hour: u64,
 }
 
-impl Facts {
+impl SessionFacts {
     /// The uuid of the last row of the conversation.
     pub fn last(&self) -> Option<&str> {
         self.rows.last().map(String::as_str)
@@ -48,11 +48,11 @@ impl Facts {
 
     /// What the messages in the file used, priced by the table: for a spend that no stream tells. It is the
     /// least that was used: compactions, cut messages and sub-agents with files of their own are not in it.
-    pub fn tally(&self, prices: &Prices) -> Tally {
-        let mut tally = Tally::default();
+    pub fn tally(&self, prices: &Prices) -> Usage {
+        let mut tally = Usage::default();
         let mut nano = 0;
         for message in &self.messages {
-            let billed = Billed { tokens: message.tokens, cache_write_hour: message.cache_write_hour };
+            let billed = BilledTokens { tokens: message.tokens, cache_write_hour: message.cache_write_hour };
             tally.tokens += message.tokens;
             tally.messages += 1;
             match prices.price(&message.model, billed) {
@@ -60,14 +60,14 @@ impl Facts {
                 None => tally.unpriced |= message.tokens.total() > 0,
             }
         }
-        tally.cost_estimated = usd_from_nano(nano);
+        tally.estimated_cost = usd_from_nano(nano);
         tally
     }
 }
 
 /// Reads a session file.
-pub fn facts(bytes: &[u8]) -> Facts {
-    let mut conversation = Conversation::default();
+pub fn facts(bytes: &[u8]) -> SessionFacts {
+    let mut conversation = RowTree::default();
     let mut messages = Messages::default();
     let mut calls = Vec::new();
     let mut answered = BTreeSet::new();
@@ -95,7 +95,7 @@ pub fn facts(bytes: &[u8]) -> Facts {
     }
     let mut seen = BTreeSet::new();
     calls.retain(|call| !answered.contains(call) && seen.insert(call.clone()));
-    Facts {
+    SessionFacts {
         end: conversation.end(),
         rows: conversation.links.into_iter().map(|link| link.uuid).collect(),
         answered,
@@ -107,7 +107,7 @@ pub fn facts(bytes: &[u8]) -> Facts {
 /// Messages once each: every block has a row of its own, and all of them state the same final usage.
 #[derive(Debug, Default)]
 struct Messages {
-    in_order: Vec<MessageUsage>,
+    in_order: Vec<BilledMessage>,
     places: BTreeMap<String, usize>,
 }
 
@@ -115,7 +115,7 @@ impl Messages {
     fn take(&mut self, row: &Row<'_>) {
         let Some(id) = row.message.id.stated() else { return };
         let usage = &row.message.usage;
-        let usage = MessageUsage {
+        let usage = BilledMessage {
             id: id.to_owned(),
             model: row.message.model.as_str().to_owned(),
             tokens: Tokens {

@@ -10,7 +10,7 @@ use crate::claude::words::is_interruption_mark;
 use std::collections::BTreeMap;
 
 /// What a row is on the way up from the end.
-enum Step {
+enum RowRole {
     /// A message of the model's.
     Message,
     /// Words that asked for the work to be saved.
@@ -35,11 +35,11 @@ pub fn before_wrap_up(bytes: &[u8], words: Option<&str>) -> Option<String> {
     // Each row is taken out: a damaged file may hold a circle.
     while let Some((uuid, (parent, step))) = here.and_then(|uuid| links.remove_entry(&uuid)) {
         match step {
-            Step::Message if saved && before.is_none() => before = Some(uuid),
-            Step::Prompt => break,
+            RowRole::Message if saved && before.is_none() => before = Some(uuid),
+            RowRole::Prompt => break,
             // It may have been told so more than once.
-            Step::WrapUp => (saved, before) = (true, None),
-            Step::Message | Step::Between => {}
+            RowRole::WrapUp => (saved, before) = (true, None),
+            RowRole::Message | RowRole::Between => {}
         }
         here = parent;
     }
@@ -58,11 +58,11 @@ pub fn up_to<'a>(bytes: &'a [u8], message: &str) -> &'a [u8] {
     bytes.get(..end).unwrap_or(bytes)
 }
 
-fn step(row: &Row<'_>, words: Option<&str>) -> Step {
+fn step(row: &Row<'_>, words: Option<&str>) -> RowRole {
     match row.kind.as_str() {
         // The agent leaves its program's reports of errors out of the conversation.
-        "assistant" if row.is_api_error_message.0 => Step::Between,
-        "assistant" => Step::Message,
+        "assistant" if row.is_api_error_message.0 => RowRole::Between,
+        "assistant" => RowRole::Message,
         "user" => {
             let parts = row.message.content.parts();
             let texts: Vec<String> = parts
@@ -74,14 +74,14 @@ fn step(row: &Row<'_>, words: Option<&str>) -> Step {
                 is_wrap_up(text) || words.is_some_and(|words| !words.is_empty() && text.starts_with(words))
             };
             if texts.iter().any(asks) {
-                Step::WrapUp
+                RowRole::WrapUp
             } else if texts.iter().all(|text| is_interruption_mark(text)) {
-                Step::Between
+                RowRole::Between
             } else {
-                Step::Prompt
+                RowRole::Prompt
             }
         }
-        _ => Step::Between,
+        _ => RowRole::Between,
     }
 }
 

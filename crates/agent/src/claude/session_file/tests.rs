@@ -1,6 +1,6 @@
 use super::{Damage, DamageKind, Health, continues, facts, health, repaired};
-use crate::claude::sessions::ClaudeSessions;
-use crate::{Prices, Sessions};
+use crate::claude::sessions::ClaudeSessionLayout;
+use crate::{Prices, SessionLayout};
 use expect_test::expect;
 use longhaul_core::{Continuity, Tokens};
 use proptest::prelude::*;
@@ -105,7 +105,7 @@ fn each_message_counts_once() {
     assert!(facts.messages.iter().all(|message| message.tokens == one));
     let tally = facts.tally(Prices::bundled());
     // What the agent itself stated at its end.
-    assert_eq!((tally.messages, tally.cost_estimated.to_string()), (8, "$0.0125".to_owned()));
+    assert_eq!((tally.messages, tally.estimated_cost.to_string()), (8, "$0.0125".to_owned()));
     assert!(!tally.unpriced);
 }
 
@@ -121,7 +121,7 @@ fn resumes_go_on_from_the_end() {
         for prompt in 1..String::from_utf8_lossy(file).lines().count() {
             let before = first_lines(file, prompt);
             let expected = match facts(before).rows.len() {
-                0 => Continuity::Separate,
+                0 => Continuity::Unrelated,
                 rows if rows == facts(file).rows.len() => Continuity::Unchanged,
                 _ => Continuity::Continued,
             };
@@ -142,18 +142,18 @@ fn lost_history_is_found_out() {
     // B was written by another process, and hangs beside A.
     check_continues(a_answered, FORKED, Continuity::Branched);
     // That was wanted if it was to go on from there, and nowhere else.
-    let resumed_at = |message| ClaudeSessions.continuity(a_answered, FORKED, Some(message));
+    let resumed_at = |message| ClaudeSessionLayout.continuity(a_answered, FORKED, Some(message));
     assert_eq!(resumed_at("b885d3bd-fd2c-476c-98f8-3d76cb1fd17a"), Continuity::Continued);
     assert_eq!(resumed_at("another"), Continuity::Branched);
-    check_continues(KILLED, MANY_TURNS, Continuity::Separate);
-    check_continues(b"", MANY_TURNS, Continuity::Separate);
+    check_continues(KILLED, MANY_TURNS, Continuity::Unrelated);
+    check_continues(b"", MANY_TURNS, Continuity::Unrelated);
     // A prompt that is not in the history any more was lost.
     let prompt = ROW.replace("\"a\"", "\"b\"").replace("null", "\"a\"");
     let other = ROW.replace("\"a\"", "\"c\"").replace("null", "\"a\"");
     let before = format!("{ROW}\n{prompt}\n");
     check_continues(before.as_bytes(), format!("{before}{other}\n").as_bytes(), Continuity::Branched);
     let circle = ROW.replace("\"a\"", "\"d\"").replace("null", "\"d\"");
-    check_continues(before.as_bytes(), format!("{before}{circle}\n").as_bytes(), Continuity::Separate);
+    check_continues(before.as_bytes(), format!("{before}{circle}\n").as_bytes(), Continuity::Unrelated);
 }
 
 proptest! {

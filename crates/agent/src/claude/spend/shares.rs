@@ -4,9 +4,9 @@
 //! A message says who wrote it. A result says what each model cost, by the name that it was asked by, which may not be
 //! the one that it answers by: the same with a date or a variant, or, behind a gateway, any other (2.1.330).
 
-use super::{Span, prompt, reconcile, rest};
+use super::{UsageInterval, prompt, reconcile, rest};
 use crate::prices::is_same_model;
-use longhaul_core::{Tally, Tokens, Usd};
+use longhaul_core::{Usage, Tokens, Usd};
 use std::cmp::Reverse;
 use std::mem;
 
@@ -17,7 +17,7 @@ const NAME_BYTES_MAX: usize = 256;
 
 /// The parts of what a process used.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shares {
+pub(super) struct ModelShares {
     /// What results have settled, by the names that they state. Only the tallies are of use.
     settled: Models,
     /// What came since the last one, by the names in the messages.
@@ -26,7 +26,7 @@ pub(super) struct Shares {
 
 /// What a result says of all since the last one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Statement<'a> {
+pub(super) struct ReportedUsage<'a> {
     /// What each model used and cost, as the tokens and the cost of a tally; nothing where only sums are stated.
     pub models: Option<Models>,
     /// Who it was if no message tells.
@@ -37,14 +37,14 @@ pub(super) struct Statement<'a> {
     pub guessed: bool,
 }
 
-impl Shares {
+impl ModelShares {
     /// A message is done with.
-    pub(super) fn add(&mut self, model: &str, used: Span) {
+    pub(super) fn add(&mut self, model: &str, used: UsageInterval) {
         self.span.add(model, used);
     }
 
     /// A result settles all since the last one, which comes to `total`.
-    pub(super) fn settle(&mut self, total: Tally, statement: Statement<'_>) {
+    pub(super) fn settle(&mut self, total: Usage, statement: ReportedUsage<'_>) {
         let span = mem::take(&mut self.span);
         let mut models = match &statement.models {
             Some(stated) => span.stated_as(stated, &self.settled),
@@ -52,24 +52,24 @@ impl Shares {
         };
         match &statement.models {
             Some(stated) => models.complete(stated, statement.guessed, total.tokens),
-            None => models.split_cost(total.cost),
+            None => models.split_cost(total.reported_cost),
         }
         // Beside a statement only what was cut is priced, because the agent states less of it than is billed.
-        let weight = |span: &Span| if statement.has_cost { span.cut_output_nano } else { span.nano };
-        models.split_estimate(total.cost_estimated, weight);
+        let weight = |span: &UsageInterval| if statement.has_cost { span.cut_output_nano } else { span.nano };
+        models.split_estimate(total.estimated_cost, weight);
         models.fit(total, statement.only);
         self.settled.take_in(models);
     }
 
     /// The parts now, when all since the last result comes to `open`. Where one model alone is named, what nobody is
     /// named for is its, too.
-    pub(super) fn by_model(&self, open: Tally) -> Vec<(String, Tally)> {
+    pub(super) fn by_model(&self, open: Usage) -> Vec<(String, Usage)> {
         let mut span = self.span.clone().known_as(&self.settled);
-        span.split_estimate(open.cost_estimated, |span| span.nano);
+        span.split_estimate(open.estimated_cost, |span| span.nano);
         span.fit(open, "");
         let mut models = self.settled.clone();
         models.take_in(span);
-        models.0.retain(|model| model.span.tally != Tally::default());
+        models.0.retain(|model| model.span.tally != Usage::default());
         if let [one, other] = models.0.as_mut_slice()
             && (one.name.is_empty() || other.name.is_empty())
         {
@@ -91,20 +91,20 @@ pub(super) struct Models(Vec<Model>);
 #[derive(Clone, Debug)]
 struct Model {
     name: String,
-    span: Span,
+    span: UsageInterval,
 }
 
 impl Models {
-    pub(super) fn add(&mut self, name: &str, used: Span) {
-        self.of(name).add(used);
+    pub(super) fn add(&mut self, name: &str, used: UsageInterval) {
+        self.new(name).add(used);
     }
 
-    fn of(&mut self, name: &str) -> &mut Span {
+    fn new(&mut self, name: &str) -> &mut UsageInterval {
         let known = |models: &[Model], name: &str| models.iter().position(|model| model.name == name);
         let name = if name.len() > NAME_BYTES_MAX { "" } else { name };
         let name = if known(&self.0, name).is_none() && self.0.len() >= MODELS_MAX { "" } else { name };
         let place = known(&self.0, name).unwrap_or_else(|| {
-            self.0.push(Model { name: name.to_owned(), span: Span::default() });
+            self.0.push(Model { name: name.to_owned(), span: UsageInterval::default() });
             self.0.len() - 1
         });
         &mut self.0[place].span
@@ -134,7 +134,7 @@ impl Models {
     /// others.
     fn stated_as(self, stated: &Models, others: &Models) -> Models {
         let mut models = Models::default();
-        stated.0.iter().for_each(|model| models.add(&model.name, Span::default()));
+        stated.0.iter().for_each(|model| models.add(&model.name, UsageInterval::default()));
         let (found, strange): (Vec<_>, Vec<_>) =
             self.0.into_iter().partition(|model| stated.name_of(&model.name).is_some());
         let is_silent =
@@ -159,8 +159,8 @@ impl Models {
             let tally = &mut span.tally;
             match stated.0.iter().find(|model| model.name == *name).map(|model| model.span.tally) {
                 Some(stated) => {
-                    tally.tokens = reconcile(tally.tokens, tally.cut_tokens, stated.tokens, guessed);
-                    tally.cost = stated.cost;
+                    tally.tokens = reconcile(tally.tokens, tally.truncated_tokens, stated.tokens, guessed);
+                    tally.reported_cost = stated.reported_cost;
                     left = rest(left, tally.tokens);
                 }
                 None => strange.push(tally),
@@ -178,17 +178,17 @@ impl Models {
         let is_priced = self.0.iter().any(|model| model.span.nano > 0);
         let parts = self.parts_of(cost.0, |span| {
             let tally = &span.tally;
-            if is_priced { span.nano } else { tally.tokens.output.saturating_add(tally.cut_tokens.output) }
+            if is_priced { span.nano } else { tally.tokens.output.saturating_add(tally.truncated_tokens.output) }
         });
-        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.tally.cost = Usd(part));
+        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.tally.reported_cost = Usd(part));
     }
 
-    fn split_estimate(&mut self, cost: Usd, weight: impl Fn(&Span) -> u64) {
+    fn split_estimate(&mut self, cost: Usd, weight: impl Fn(&UsageInterval) -> u64) {
         let parts = self.parts_of(cost.0, weight);
-        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.tally.cost_estimated = Usd(part));
+        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.tally.estimated_cost = Usd(part));
     }
 
-    fn parts_of(&self, sum: u64, weight: impl Fn(&Span) -> u64) -> Vec<u64> {
+    fn parts_of(&self, sum: u64, weight: impl Fn(&UsageInterval) -> u64) -> Vec<u64> {
         split(sum, &self.0.iter().map(|model| weight(&model.span)).collect::<Vec<_>>())
     }
 
@@ -196,9 +196,9 @@ impl Models {
     /// what requests used that the stream does not show and no result names a model for, which the one that does most
     /// of the work will have made. What is too much, since two names were taken for two models that are one, is taken
     /// from the largest. Where there is none at all, it is all of the `only` one.
-    fn fit(&mut self, total: Tally, only: &str) {
-        if self.0.is_empty() && total != Tally::default() {
-            self.add(only, Span::default());
+    fn fit(&mut self, total: Usage, only: &str) {
+        if self.0.is_empty() && total != Usage::default() {
+            self.add(only, UsageInterval::default());
         }
         let mut table: Vec<[u64; SUMS]> = self.0.iter().map(|model| sums(model.span.tally)).collect();
         // Of two that are as large in one field, the larger on the whole counts.
@@ -270,15 +270,15 @@ fn fit_to(values: &mut [u64], sizes: &[u128], wanted: u64) {
 const SUMS: usize = 13;
 
 /// The sums of a tally, one by one. It is taken apart whole, so that a new one is not forgotten here.
-fn sums(tally: Tally) -> [u64; SUMS] {
-    let Tally {
+fn sums(tally: Usage) -> [u64; SUMS] {
+    let Usage {
         tokens,
-        cut_tokens,
+        truncated_tokens: cut_tokens,
         messages,
-        cut_messages,
+        truncated_messages: cut_messages,
         turns,
-        cost: Usd(cost),
-        cost_estimated: Usd(cost_estimated),
+        reported_cost: Usd(cost),
+        estimated_cost: Usd(cost_estimated),
         unpriced: _,
     } = tally;
     let of = |Tokens { input, output, cache_read, cache_write }| [input, output, cache_read, cache_write];
@@ -287,7 +287,7 @@ fn sums(tally: Tally) -> [u64; SUMS] {
     [a, b, c, d, e, f, g, h, messages.into(), cut_messages.into(), turns.into(), cost, cost_estimated]
 }
 
-fn of_sums(sums: [u64; SUMS], unpriced: bool) -> Tally {
+fn of_sums(sums: [u64; SUMS], unpriced: bool) -> Usage {
     let [a, b, c, d, e, f, g, h, messages, cut_messages, turns, cost, cost_estimated] = sums;
     let of = |[input, output, cache_read, cache_write]: [u64; 4]| Tokens {
         input,
@@ -296,14 +296,14 @@ fn of_sums(sums: [u64; SUMS], unpriced: bool) -> Tally {
         cache_write,
     };
     let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    Tally {
+    Usage {
         tokens: of([a, b, c, d]),
-        cut_tokens: of([e, f, g, h]),
+        truncated_tokens: of([e, f, g, h]),
         messages: count(messages),
-        cut_messages: count(cut_messages),
+        truncated_messages: count(cut_messages),
         turns: count(turns),
-        cost: Usd(cost),
-        cost_estimated: Usd(cost_estimated),
+        reported_cost: Usd(cost),
+        estimated_cost: Usd(cost_estimated),
         unpriced,
     }
 }

@@ -1,14 +1,14 @@
-use super::Spend;
+use super::UsageMeter;
 use crate::Prices;
 use crate::claude::wire::{Head, ResultLine, parse};
-use longhaul_core::{Tally, Tokens, Usd};
+use longhaul_core::{Usage, Tokens, Usd};
 use std::collections::BTreeSet;
 
 /// Takes in a story of one line an event: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`,
 /// `cut ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
 /// `result MESSAGES OUTPUT MICRODOLLARS`, `gone`.
-fn told(story: &str) -> Tally {
-    let mut spend = Spend::new(Prices::bundled().clone());
+fn told(story: &str) -> Usage {
+    let mut spend = UsageMeter::new(Prices::bundled().clone());
     for event in story.split(';').map(str::trim) {
         let words: Vec<&str> = event.split(' ').collect();
         let word = |place: usize| words.get(place).copied().unwrap_or_default();
@@ -95,15 +95,15 @@ fn check(
         cache_write: u64::from(count) * 200,
         output,
     };
-    let expected = Tally {
+    let expected = Usage {
         tokens: tokens(messages, output),
-        cut_tokens: tokens(cut, cut_output),
+        truncated_tokens: tokens(cut, cut_output),
         messages,
-        cut_messages: cut,
+        truncated_messages: cut,
         // Those of sub-agents, which are marked by a thread of their own, are no turns.
         turns: messages - sub_agents_messages(story),
-        cost: Usd(cost),
-        cost_estimated: Usd(estimated),
+        reported_cost: Usd(cost),
+        estimated_cost: Usd(estimated),
         unpriced: false,
     };
     assert_eq!(told(story), expected, "{story}");
@@ -168,12 +168,12 @@ fn sub_agents_have_rows_alone() {
 fn requests_that_the_stream_does_not_show_are_in_the_sum() {
     let tally = told("start a; end a 50; result 3 170 20000");
     assert_eq!(tally.tokens, Tokens { input: 3000, cache_read: 9000, cache_write: 600, output: 170 });
-    assert_eq!((tally.messages, tally.cost), (1, Usd(20_000)));
+    assert_eq!((tally.messages, tally.reported_cost), (1, Usd(20_000)));
 }
 
 #[test]
 fn memory_is_flat() {
-    let mut spend = Spend::new(Prices::default());
+    let mut spend = UsageMeter::new(Prices::default());
     for number in 0..20_000 {
         let line = format!(r#"{{"message":{{"id":"msg{number}","model":"m","content":[]}}}}"#);
         let row = parse::<Head<'_>>(line.as_bytes()).expect("it is JSON");
@@ -187,7 +187,7 @@ fn memory_is_flat() {
 #[test]
 fn absurd_counts_are_the_largest_there_is() {
     let line = r#"{"type":"result","model_usage_since_last_result":{"a":{"inputTokens":1e30},"b":{"inputTokens":5}}}"#;
-    let mut spend = Spend::new(Prices::bundled().clone());
+    let mut spend = UsageMeter::new(Prices::bundled().clone());
     spend.settle(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
     let tally = spend.tally();
     assert_eq!((tally.tokens.input, tally.tokens.total()), (u64::MAX, u64::MAX));

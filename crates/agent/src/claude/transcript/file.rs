@@ -1,16 +1,16 @@
 //! A transcript from a file that a person names: it says itself whether it is a session's or a stream.
 
 use super::session::{of_session, of_sidechain};
-use super::{Attempt, of_attempts};
-use crate::claude::prompts::{is_ours, is_wrap_up, parted};
+use super::{AttemptStream, of_attempts};
+use crate::claude::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use crate::claude::session_file::{lines, rows};
 use crate::claude::wire::{Row, Sign, parse};
-use crate::transcript::{Entry, Provenance, Transcript, What};
+use crate::transcript::{ConversationEntry, Provenance, Conversation, EntryKind};
 
 /// Reads a session file, that of a sub-agent, or the stream of one attempt; nothing if it is none of these.
-pub fn of_file(bytes: &[u8]) -> Option<Transcript> {
+pub fn of_file(bytes: &[u8]) -> Option<Conversation> {
     if !is_session(bytes)? {
-        return Some(of_attempts(&[Attempt { prompt: None, stream: bytes, wraps_up_after: None }], &[]));
+        return Some(of_attempts(&[AttemptStream { prompt: None, stream: bytes, wraps_up_after: None }], &[]));
     }
     let mut transcript = of_session(bytes, &[]);
     if transcript.entries.is_empty() {
@@ -37,10 +37,10 @@ fn is_message(row: &Row<'_>) -> bool {
 }
 
 /// What followed on the words by which an agent was told to save its work, until it was asked for something else.
-fn mark_wrap_ups(transcript: &mut Transcript) {
+fn mark_wrap_ups(transcript: &mut Conversation) {
     let mut wraps_up = false;
     for entry in &mut transcript.entries {
-        if let What::Asked(text) = &entry.what {
+        if let EntryKind::Prompt(text) = &entry.kind {
             wraps_up = is_wrap_up(text);
         } else if wraps_up && entry.provenance == Provenance::Work {
             entry.provenance = Provenance::WrapUp;
@@ -50,12 +50,12 @@ fn mark_wrap_ups(transcript: &mut Transcript) {
 
 /// What a run asked of its session on its own behalf is told apart from what a person asked. A seed becomes
 /// the task that it began with, and a summary of what was before.
-fn without_us(entry: Entry) -> Vec<Entry> {
-    let What::Asked(text) = &entry.what else { return vec![entry] };
-    if is_ours(text) {
-        return vec![Entry { provenance: Provenance::Ours, ..entry }];
+fn without_us(entry: ConversationEntry) -> Vec<ConversationEntry> {
+    let EntryKind::Prompt(text) = &entry.kind else { return vec![entry] };
+    if is_longhaul_prompt(text) {
+        return vec![ConversationEntry { provenance: Provenance::Longhaul, ..entry }];
     }
-    let Some((task, account)) = parted(text) else { return vec![entry] };
-    let with = |what: What| Entry { what, ..entry.clone() };
-    vec![with(What::Asked(task.to_owned())), with(What::Summarised(account.to_owned()))]
+    let Some((task, account)) = split_task(text) else { return vec![entry] };
+    let with = |what: EntryKind| ConversationEntry { kind: what, ..entry.clone() };
+    vec![with(EntryKind::Prompt(task.to_owned())), with(EntryKind::Compaction(account.to_owned()))]
 }

@@ -5,22 +5,22 @@ use crate::claude::session_file::rows;
 use crate::claude::timestamp::moment;
 use crate::claude::wire::Row;
 use crate::claude::{SYNTHETIC, words};
-use crate::transcript::{Answer, Provenance, Transcript, What};
+use crate::transcript::{ToolResult, Provenance, Conversation, EntryKind};
 
 /// Reads a session file. Rows are taken in the order of the file, those of abandoned branches included:
 /// the model may have forgotten them, but what was done there is done.
-pub fn of_session(bytes: &[u8], ours: &[String]) -> Transcript {
+pub fn of_session(bytes: &[u8], ours: &[String]) -> Conversation {
     of_rows(rows(bytes).filter(|row| !row.is_sidechain.0), ours)
 }
 
 /// Reads the conversation of a sub-agent, which has a file of its own: each of its rows says that it is beside the
 /// session's own (2.1.330).
-pub(super) fn of_sidechain(bytes: &[u8]) -> Transcript {
+pub(super) fn of_sidechain(bytes: &[u8]) -> Conversation {
     of_rows(rows(bytes).filter(|row| row.is_sidechain.0), &[])
 }
 
-fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, ours: &[String]) -> Transcript {
-    let mut reader = Reader { transcript: Transcript::default(), ours, queued: None };
+fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, ours: &[String]) -> Conversation {
+    let mut reader = Reader { transcript: Conversation::default(), ours, queued: None };
     for row in rows {
         match row.kind.as_str() {
             "queue-operation" => reader.queue(&row),
@@ -34,7 +34,7 @@ fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, ours: &[String]) -> Transcri
 }
 
 struct Reader<'a> {
-    transcript: Transcript,
+    transcript: Conversation,
     ours: &'a [String],
     /// The last prompt as it was handed to the agent.
     queued: Option<String>,
@@ -54,24 +54,24 @@ impl Reader<'_> {
         let at = moment(row.timestamp.as_str());
         for part in row.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
             let interrupted = words::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0);
-            let answer = Answer {
+            let answer = ToolResult {
                 call: part.tool_use_id.as_str().to_owned(),
                 kind: answer_kind(part.is_error.0, interrupted),
                 text: text_of(part.content),
             };
-            self.transcript.push(What::Answered(answer), Provenance::Work, at);
+            self.transcript.push(EntryKind::ToolResult(answer), Provenance::Work, at);
         }
         let text = text_of(row.message.content);
         if row.is_compact_summary.0 {
-            self.transcript.push(What::Summarised(text), Provenance::Work, at);
+            self.transcript.push(EntryKind::Compaction(text), Provenance::Work, at);
         } else if row.origin.kind.is("task-notification") {
-            self.transcript.push(What::Told(text), Provenance::Work, at);
+            self.transcript.push(EntryKind::AgentNote(text), Provenance::Work, at);
         } else if row.is_meta.0 || is_interruption_mark(row, &text) || row.prompt_source.is("system") {
-            self.transcript.push(What::Told(text), Provenance::Synthetic, at);
+            self.transcript.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
         } else {
             let text = self.as_asked(row, text);
             let provenance = provenance_of_prompt(&text, self.ours);
-            self.transcript.push(What::Asked(text), provenance, at);
+            self.transcript.push(EntryKind::Prompt(text), provenance, at);
         }
     }
 
@@ -90,9 +90,9 @@ impl Reader<'_> {
             match part.kind.as_str() {
                 "text" => {
                     let text = part.text.text().unwrap_or_default();
-                    self.transcript.push(What::Said(text), provenance, at);
+                    self.transcript.push(EntryKind::ModelText(text), provenance, at);
                 }
-                "tool_use" => self.transcript.push(What::Called(call_of(&part)), provenance, at),
+                "tool_use" => self.transcript.push(EntryKind::ToolCall(call_of(&part)), provenance, at),
                 _ => {}
             }
         }
@@ -108,9 +108,9 @@ impl Reader<'_> {
         let text = text_of(attachment.prompt);
         if attachment.command_mode.is("prompt") {
             let provenance = provenance_of_prompt(&text, self.ours);
-            self.transcript.push(What::Asked(text), provenance, at);
+            self.transcript.push(EntryKind::Prompt(text), provenance, at);
         } else {
-            self.transcript.push(What::Told(text), Provenance::Work, at);
+            self.transcript.push(EntryKind::AgentNote(text), Provenance::Work, at);
         }
     }
 }

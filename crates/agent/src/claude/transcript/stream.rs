@@ -5,11 +5,11 @@ use crate::claude::session_file::lines;
 use crate::claude::timestamp::moment;
 use crate::claude::wire::{Heard, parse};
 use crate::claude::{SYNTHETIC, words};
-use crate::transcript::{Answer, Provenance, Transcript, What};
+use crate::transcript::{ToolResult, Provenance, Conversation, EntryKind};
 
 /// What is on record of one attempt.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt<'a> {
+pub struct AttemptStream<'a> {
     /// What the agent was told at its start: the stream does not repeat it.
     pub prompt: Option<&'a str>,
     /// The bytes of its stream.
@@ -19,12 +19,12 @@ pub struct Attempt<'a> {
 }
 
 /// Reads the streams of attempts, in their order.
-pub fn of_attempts(attempts: &[Attempt<'_>], ours: &[String]) -> Transcript {
-    let mut transcript = Transcript::default();
+pub fn of_attempts(attempts: &[AttemptStream<'_>], ours: &[String]) -> Conversation {
+    let mut transcript = Conversation::default();
     for attempt in attempts {
         if let Some(prompt) = attempt.prompt {
             let provenance = provenance_of_prompt(prompt, ours);
-            transcript.push(What::Asked(prompt.to_owned()), provenance, None);
+            transcript.push(EntryKind::Prompt(prompt.to_owned()), provenance, None);
         }
         let (wraps_up_after, turns) = (attempt.wraps_up_after, 0);
         let mut listener = Listener { transcript: &mut transcript, compacted: false, turns, wraps_up_after };
@@ -36,7 +36,7 @@ pub fn of_attempts(attempts: &[Attempt<'_>], ours: &[String]) -> Transcript {
 }
 
 struct Listener<'a> {
-    transcript: &'a mut Transcript,
+    transcript: &'a mut Conversation,
     /// Whether the conversation was just compacted: its summary follows.
     compacted: bool,
     /// How many turns have ended.
@@ -56,7 +56,7 @@ impl Listener<'_> {
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
                 let text = heard.summary.text().unwrap_or_default();
-                self.transcript.push(What::Told(text), self.work(), moment(heard.timestamp.as_str()));
+                self.transcript.push(EntryKind::AgentNote(text), self.work(), moment(heard.timestamp.as_str()));
             }
             _ => {}
         }
@@ -76,16 +76,16 @@ impl Listener<'_> {
                 meta.id.is(call) && words::is_interrupted(meta.kind.as_str(), meta.permission_decision.0)
             });
             let kind = answer_kind(part.is_error.0, interrupted);
-            let answer = Answer { call: call.to_owned(), kind, text: text_of(part.content) };
-            self.transcript.push(What::Answered(answer), self.work(), at);
+            let answer = ToolResult { call: call.to_owned(), kind, text: text_of(part.content) };
+            self.transcript.push(EntryKind::ToolResult(answer), self.work(), at);
         }
         // The stream does not repeat prompts, so that all other text is the agent's program speaking.
         let text = text_of(heard.message.content);
         if self.compacted && heard.is_synthetic.0 {
             self.compacted = false;
-            self.transcript.push(What::Summarised(text), self.work(), at);
+            self.transcript.push(EntryKind::Compaction(text), self.work(), at);
         } else {
-            self.transcript.push(What::Told(text), Provenance::Synthetic, at);
+            self.transcript.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
         }
     }
 
@@ -97,9 +97,9 @@ impl Listener<'_> {
             match part.kind.as_str() {
                 "text" => {
                     let text = part.text.text().unwrap_or_default();
-                    self.transcript.push(What::Said(text), provenance, at);
+                    self.transcript.push(EntryKind::ModelText(text), provenance, at);
                 }
-                "tool_use" => self.transcript.push(What::Called(call_of(&part)), provenance, at),
+                "tool_use" => self.transcript.push(EntryKind::ToolCall(call_of(&part)), provenance, at),
                 _ => {}
             }
         }

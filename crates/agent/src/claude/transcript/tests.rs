@@ -1,10 +1,10 @@
-use super::{Attempt, of_attempts, of_file, of_session};
+use super::{AttemptStream, of_attempts, of_file, of_session};
 use crate::claude::invocation::tests::order;
 use crate::claude::prompts::prompt;
-use crate::transcript::{Answer, Provenance, Transcript, What};
-use crate::{Order, Past};
+use crate::transcript::{ToolResult, Provenance, Conversation, EntryKind};
+use crate::{AgentSpec, PriorAttempts};
 use expect_test::{Expect, expect};
-use longhaul_core::{Fault, Say, SessionId, SessionPlan, SpawnPlan};
+use longhaul_core::{Fault, PromptKind, SessionId, SessionPlan, AttemptPlan};
 use proptest::prelude::*;
 
 macro_rules! session {
@@ -20,15 +20,15 @@ macro_rules! stream {
 }
 
 /// One line an entry.
-fn told(transcript: &Transcript) -> String {
+fn told(transcript: &Conversation) -> String {
     let lines = transcript.entries.iter().map(|entry| {
-        let what = match &entry.what {
-            What::Asked(text) => format!("asked {text:?}"),
-            What::Said(text) => format!("said {text:?}"),
-            What::Summarised(text) => format!("summarised {text:?}"),
-            What::Told(text) => format!("told {text:?}"),
-            What::Called(call) => format!("called {} {:?}", call.name, call.argument),
-            What::Answered(Answer { kind, text, .. }) => format!("answered {kind:?} {text:?}"),
+        let what = match &entry.kind {
+            EntryKind::Prompt(text) => format!("asked {text:?}"),
+            EntryKind::ModelText(text) => format!("said {text:?}"),
+            EntryKind::Compaction(text) => format!("summarised {text:?}"),
+            EntryKind::AgentNote(text) => format!("told {text:?}"),
+            EntryKind::ToolCall(call) => format!("called {} {:?}", call.name, call.argument),
+            EntryKind::ToolResult(ToolResult { kind, text, .. }) => format!("answered {kind:?} {text:?}"),
         };
         let what: String = what.chars().take(110).collect();
         format!("{:?} {what}\n", entry.provenance)
@@ -36,7 +36,7 @@ fn told(transcript: &Transcript) -> String {
     lines.collect()
 }
 
-fn check(transcript: &Transcript, expected: Expect) {
+fn check(transcript: &Conversation, expected: Expect) {
     expected.assert_eq(&told(transcript));
 }
 
@@ -105,10 +105,10 @@ fn a_killed_session_that_was_resumed() {
 fn ours_is_what_was_sent_as_a_whole() {
     let provenance = |ours: &str| {
         let transcript = of_session(session!("killed-in-parallel-tools-resumed"), &[ours.to_owned()]);
-        let asked = transcript.entries.iter().filter(|entry| matches!(entry.what, What::Asked(_)));
+        let asked = transcript.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::Prompt(_)));
         asked.map(|entry| entry.provenance).collect::<Vec<_>>()
     };
-    assert_eq!(provenance("Continue please."), [Provenance::Work, Provenance::Ours]);
+    assert_eq!(provenance("Continue please."), [Provenance::Work, Provenance::Longhaul]);
     assert_eq!(provenance("Continue"), [Provenance::Work, Provenance::Work]);
     assert_eq!(provenance("Continue please. "), [Provenance::Work, Provenance::Work]);
 }
@@ -116,7 +116,7 @@ fn ours_is_what_was_sent_as_a_whole() {
 #[test]
 fn the_streams_tell_what_the_session_tells() {
     let check = |session: &[u8], stream: &[u8]| {
-        let attempts = [Attempt { prompt: Some("Do the task."), stream, wraps_up_after: None }];
+        let attempts = [AttemptStream { prompt: Some("Do the task."), stream, wraps_up_after: None }];
         assert_eq!(told(&of_attempts(&attempts, &[])), told(&of_session(session, &[])));
     };
     check(session!("killed-sigint-mid-tool"), stream!("killed-sigint-mid-tool"));
@@ -126,14 +126,14 @@ fn the_streams_tell_what_the_session_tells() {
 
 #[test]
 fn a_file_says_what_it_is() {
-    let check = |file: &[u8], expected: Option<&Transcript>| {
+    let check = |file: &[u8], expected: Option<&Conversation>| {
         let told = of_file(file);
         assert_eq!(told.as_ref().map(self::told), expected.map(self::told));
     };
     let session = session!("killed-in-parallel-tools-resumed");
     check(session, Some(&of_session(session, &[])));
     let stream = stream!("killed-sigkill-mid-tool");
-    check(stream, Some(&of_attempts(&[Attempt { prompt: None, stream, wraps_up_after: None }], &[])));
+    check(stream, Some(&of_attempts(&[AttemptStream { prompt: None, stream, wraps_up_after: None }], &[])));
     // The conversation of a sub-agent has a file of its own.
     let side: &[u8] = br#"{"type":"assistant","uuid":"a","sessionId":"s","isSidechain":true,"message":{"content":"There are 3."}}"#;
     let (told, beside) = (of_file(side).expect("it is a session's"), of_session(side, &[]));
@@ -157,21 +157,21 @@ fn what_a_run_sent_is_told_apart_in_its_session() {
         let rows: Vec<String> = prompts.iter().map(row).collect();
         of_file(rows.join("\n").as_bytes()).expect("it is a session file")
     };
-    let past = Past::default();
-    let order = Order { prompt: "Do it.".to_owned(), seed_tokens: 9_000, ..order() };
-    let said = |say, past: &Past| {
+    let past = PriorAttempts::default();
+    let order = AgentSpec { prompt: "Do it.".to_owned(), handoff_tokens: 9_000, ..order() };
+    let said = |say, past: &PriorAttempts| {
         let session = SessionPlan::New(SessionId::from("a"));
-        prompt(&order, &SpawnPlan::new(2, session, say), past)
+        prompt(&order, &AttemptPlan::new(2, session, say), past)
     };
-    let again = said(Say::Continue(Fault::Crashed), &past);
+    let again = said(PromptKind::Continue(Fault::Crashed), &past);
     let reminded = format!("{again}\n\nOutcome unknown, check first:\n- Bash: git push");
     let persons = format!("{again} What does that mean?");
     let transcript = session(&["Do it.", &again, &reminded, &persons]);
     let provenance: Vec<_> = transcript.entries.iter().map(|entry| entry.provenance).collect();
-    assert_eq!(provenance, [Provenance::Work, Provenance::Ours, Provenance::Ours, Provenance::Work]);
+    assert_eq!(provenance, [Provenance::Work, Provenance::Longhaul, Provenance::Longhaul, Provenance::Work]);
 
-    let seeded = |past: &Past| said(Say::TaskAgain(Fault::SessionLost), past);
-    let with_record = Past { transcript, ..Past::default() };
+    let seeded = |past: &PriorAttempts| said(PromptKind::TaskAfterLoss(Fault::SessionLost), past);
+    let with_record = PriorAttempts { conversation: transcript, ..PriorAttempts::default() };
     for (seed, account) in
         [(seeded(&past), "An earlier session"), (seeded(&with_record), "This goes on with")]
     {
@@ -214,12 +214,12 @@ fn an_interrupted_and_a_compacted_session() {
 fn attempts_in_their_order() {
     let ours = ["Continue.".to_owned()];
     let attempts = [
-        Attempt {
+        AttemptStream {
             prompt: Some("Do the task."),
             stream: stream!("killed-sigkill-mid-tool"),
             wraps_up_after: None,
         },
-        Attempt {
+        AttemptStream {
             prompt: Some("Continue."),
             stream: stream!("killed-sigkill-mid-tool-resumed"),
             wraps_up_after: None,
@@ -279,6 +279,6 @@ proptest! {
         let told = of_session(&torn, &[]);
         prop_assert!(whole.entries.starts_with(&told.entries));
         // Streams are other bytes to read; nothing may stop the reading.
-        of_attempts(&[Attempt { prompt: None, stream: &torn, wraps_up_after: None }], &[]);
+        of_attempts(&[AttemptStream { prompt: None, stream: &torn, wraps_up_after: None }], &[]);
     }
 }

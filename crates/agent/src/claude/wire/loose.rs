@@ -65,8 +65,8 @@ impl Key<'_> {
 
 impl<'de> Deserialize<'de> for Key<'de> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct OfKey;
-        impl<'de> Visitor<'de> for OfKey {
+        struct KeyVisitor;
+        impl<'de> Visitor<'de> for KeyVisitor {
             type Value = Key<'de>;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("a key")
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
                 Ok(Key(Cow::Owned(key.to_owned())))
             }
         }
-        input.deserialize_str(OfKey)
+        input.deserialize_str(KeyVisitor)
     }
 }
 
@@ -107,8 +107,8 @@ impl<'a> Text<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct OfText;
-        impl<'de> Visitor<'de> for OfText {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
             type Value = Text<'de>;
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
                 Ok(Text(Some(Cow::Borrowed(text))))
@@ -118,7 +118,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
             otherwise_default!(bool numbers unit seq map);
         }
-        input.deserialize_any(OfText)
+        input.deserialize_any(TextVisitor)
     }
 }
 
@@ -175,8 +175,8 @@ pub(in crate::claude) struct Flag(pub(in crate::claude) bool);
 
 impl<'de> Deserialize<'de> for Flag {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct OfFlag;
-        impl<'de> Visitor<'de> for OfFlag {
+        struct FlagVisitor;
+        impl<'de> Visitor<'de> for FlagVisitor {
             type Value = Flag;
             fn visit_bool<E>(self, flag: bool) -> Result<Flag, E> {
                 Ok(Flag(flag))
@@ -191,7 +191,7 @@ impl<'de> Deserialize<'de> for Flag {
             }
             otherwise_default!(numbers text unit);
         }
-        input.deserialize_any(OfFlag)
+        input.deserialize_any(FlagVisitor)
     }
 }
 
@@ -207,8 +207,8 @@ impl<T> Default for List<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct OfList<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for OfList<T> {
+        struct ListVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
             type Value = List<T>;
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<T>, A::Error> {
                 let mut items = Vec::new();
@@ -219,7 +219,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
             }
             otherwise_default!(scalars map);
         }
-        input.deserialize_any(OfList(PhantomData))
+        input.deserialize_any(ListVisitor(PhantomData))
     }
 }
 
@@ -235,8 +235,8 @@ impl<T> Default for Map<'_, T> {
 
 impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Map<'a, T> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct OfMap<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for OfMap<T> {
+        struct MapVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for MapVisitor<T> {
             type Value = Map<'de, T>;
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Map<'de, T>, A::Error> {
                 let mut items = Vec::new();
@@ -247,6 +247,6 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Map<'a, T> {
             }
             otherwise_default!(scalars seq);
         }
-        input.deserialize_any(OfMap(PhantomData))
+        input.deserialize_any(MapVisitor(PhantomData))
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of a session file, and of the stream's events what a transcript is built from. Content is
 //! kept as it is on the wire until it is wanted: most of a session file is never looked at.
 
-use super::{Flag, ResultMeta, Text, Usage, loose, parse};
+use super::{Flag, ResultMeta, Text, WireUsage, loose, parse};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -83,7 +83,7 @@ records! {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
         "stop_reason" => stop_reason: Text<'a>,
-        "usage" => usage: Usage<'a>,
+        "usage" => usage: WireUsage<'a>,
         "content" => content: Raw<'a>,
     }
 
@@ -123,7 +123,7 @@ records! {
 /// What every row of a session file repeats of its session.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(in crate::claude) struct Setting<'a> {
+pub(in crate::claude) struct RowContext<'a> {
     #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
     user_type: Raw<'a>,
     #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
@@ -138,7 +138,7 @@ pub(in crate::claude) struct Setting<'a> {
     git_branch: Raw<'a>,
 }
 
-impl Setting<'_> {
+impl RowContext<'_> {
     /// Whether it is that of this session.
     pub(in crate::claude) fn is_of(&self, session: &str) -> bool {
         self.session_id.text().is_some_and(|id| id == session)
@@ -193,8 +193,8 @@ struct Lossy(String);
 
 impl<'de> Deserialize<'de> for Lossy {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct OfLossy;
-        impl<'de> Visitor<'de> for OfLossy {
+        struct LossyVisitor;
+        impl<'de> Visitor<'de> for LossyVisitor {
             type Value = Lossy;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("a text")
@@ -208,6 +208,6 @@ impl<'de> Deserialize<'de> for Lossy {
             }
         }
         // As bytes: only then does serde_json let half pairs pass.
-        input.deserialize_bytes(OfLossy)
+        input.deserialize_bytes(LossyVisitor)
     }
 }

@@ -1,4 +1,4 @@
-use super::{Mention, UrlPattern};
+use super::{UrlMention, UrlPattern};
 use expect_test::{Expect, expect};
 
 fn pattern(text: &str) -> UrlPattern {
@@ -67,7 +67,7 @@ fn a_pattern_names_a_host() {
 #[test]
 fn what_follows_the_host_is_compared() {
     let check = |text: &str, scheme: Option<&str>, port: Option<u16>, target: &str, expected: bool| {
-        let mention = Mention { scheme, port, target };
+        let mention = UrlMention { scheme, port, target };
         assert_eq!(pattern(text).blocks(&mention), expected, "{text} {mention:?}");
     };
     check("e.test", Some("ftp"), Some(9), "/x", true);

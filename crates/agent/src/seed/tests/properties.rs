@@ -1,6 +1,6 @@
 use super::{Told, about, summary};
-use crate::seed::{CLOSING, Draft, condensing_prompt, estimated_tokens, opening, seed, summarised_seed};
-use crate::transcript::{Answer, AnswerKind, Argument, Call, Entry, Provenance, Transcript, What};
+use crate::seed::{CLOSING, HandoffDraft, summary_prompt, estimated_tokens, opening, handoff_prompt, handoff_prompt_with_summary};
+use crate::transcript::{ToolResult, ToolResultKind, ToolArgument, ToolCall, ConversationEntry, Provenance, Conversation, EntryKind};
 use longhaul_core::Moment;
 use proptest::prelude::*;
 
@@ -26,56 +26,56 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn what() -> impl Strategy<Value = What> {
+fn what() -> impl Strategy<Value = EntryKind> {
     // Few ids, so that calls and answers meet, and meet twice.
     let id = || (0_u8..6).prop_map(|id| id.to_string());
     let argument = prop_oneof![
         Just(None),
-        text().prop_map(|text| Some(Argument::Command(text))),
-        text().prop_map(|text| Some(Argument::ChangedFile(text))),
-        text().prop_map(|text| Some(Argument::Other(text))),
+        text().prop_map(|text| Some(ToolArgument::Command(text))),
+        text().prop_map(|text| Some(ToolArgument::ChangedFile(text))),
+        text().prop_map(|text| Some(ToolArgument::Other(text))),
     ];
-    let kind = prop_oneof![Just(AnswerKind::Fine), Just(AnswerKind::Error), Just(AnswerKind::Unknown)];
+    let kind = prop_oneof![Just(ToolResultKind::Ok), Just(ToolResultKind::Error), Just(ToolResultKind::Unknown)];
     prop_oneof![
-        text().prop_map(What::Asked),
-        text().prop_map(What::Said),
-        text().prop_map(What::Summarised),
-        text().prop_map(What::Told),
-        (id(), text(), text(), argument).prop_map(|(id, name, input, argument)| What::Called(Call {
+        text().prop_map(EntryKind::Prompt),
+        text().prop_map(EntryKind::ModelText),
+        text().prop_map(EntryKind::Compaction),
+        text().prop_map(EntryKind::AgentNote),
+        (id(), text(), text(), argument).prop_map(|(id, name, input, argument)| EntryKind::ToolCall(ToolCall {
             id,
             name,
             input,
             argument
         })),
-        (id(), kind, text()).prop_map(|(call, kind, text)| What::Answered(Answer { call, kind, text })),
+        (id(), kind, text()).prop_map(|(call, kind, text)| EntryKind::ToolResult(ToolResult { call, kind, text })),
     ]
 }
 
-fn transcript() -> impl Strategy<Value = Transcript> {
+fn transcript() -> impl Strategy<Value = Conversation> {
     let provenance = prop_oneof![
         4 => Just(Provenance::Work),
-        1 => Just(Provenance::Ours),
+        1 => Just(Provenance::Longhaul),
         1 => Just(Provenance::Synthetic)
     ];
     let entry =
-        (what(), provenance).prop_map(|(what, provenance)| Entry { what, provenance, at: Some(Moment(0)) });
-    prop::collection::vec(entry, 0..25).prop_map(|entries| Transcript { entries })
+        (what(), provenance).prop_map(|(what, provenance)| ConversationEntry { kind: what, provenance, at: Some(Moment(0)) });
+    prop::collection::vec(entry, 0..25).prop_map(|entries| Conversation { entries })
 }
 
 /// Every text of a transcript.
-fn texts(transcript: &mut Transcript) -> Vec<&mut String> {
+fn texts(transcript: &mut Conversation) -> Vec<&mut String> {
     let mut texts = Vec::new();
     for entry in &mut transcript.entries {
-        match &mut entry.what {
-            What::Asked(text) | What::Said(text) | What::Summarised(text) | What::Told(text) => {
+        match &mut entry.kind {
+            EntryKind::Prompt(text) | EntryKind::ModelText(text) | EntryKind::Compaction(text) | EntryKind::AgentNote(text) => {
                 texts.push(text)
             }
-            What::Answered(answer) => texts.push(&mut answer.text),
-            What::Called(call) => {
+            EntryKind::ToolResult(answer) => texts.push(&mut answer.text),
+            EntryKind::ToolCall(call) => {
                 texts.push(&mut call.name);
                 texts.push(&mut call.input);
                 texts.extend(call.argument.as_mut().map(|argument| match argument {
-                    Argument::Command(text) | Argument::ChangedFile(text) | Argument::Other(text) => text,
+                    ToolArgument::Command(text) | ToolArgument::ChangedFile(text) | ToolArgument::Other(text) => text,
                 }));
             }
         }
@@ -116,7 +116,7 @@ proptest! {
 
     #[test]
     fn bounded_and_the_task_whole(transcript in transcript(), task in text(), tokens_max in 0_u64..4_000) {
-        let seed = seed(&transcript, &about(&task), tokens_max);
+        let seed = handoff_prompt(&transcript, &about(&task), tokens_max);
         prop_assert!(seed.starts_with(&task));
         let least = estimated_tokens(&opening::minimal(&task));
         prop_assert!(estimated_tokens(&seed) <= tokens_max.max(least));
@@ -124,7 +124,7 @@ proptest! {
 
     #[test]
     fn nothing_breaks_out_of_its_quote(transcript in transcript(), tokens_max in 0_u64..4_000) {
-        let seed = seed(&transcript, &about("Do it."), tokens_max);
+        let seed = handoff_prompt(&transcript, &about("Do it."), tokens_max);
         let lines = unquoted(&seed);
         prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{seed}");
     }
@@ -133,12 +133,12 @@ proptest! {
     fn any_summary_is_bounded_and_quoted(
         transcript in transcript(), task in text(), summarised in text(), tokens_max in 0_u64..4_000,
     ) {
-        let told = summarised_seed(&transcript, &about(&task), tokens_max, &summary(&summarised));
+        let told = handoff_prompt_with_summary(&transcript, &about(&task), tokens_max, &summary(&summarised));
         prop_assert!(told.starts_with(&task));
         let least = estimated_tokens(&opening::minimal(&task));
         prop_assert!(estimated_tokens(&told) <= tokens_max.max(least));
 
-        let told = summarised_seed(&transcript, &about("Do it."), tokens_max, &summary(&summarised));
+        let told = handoff_prompt_with_summary(&transcript, &about("Do it."), tokens_max, &summary(&summarised));
         let lines = unquoted(&told);
         prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{told}");
     }
@@ -148,10 +148,10 @@ proptest! {
         transcript in transcript(), summarised in text(), tokens_max in 0_u64..4_000,
     ) {
         let about = about("Do it.");
-        let told = summarised_seed(&transcript, &about, tokens_max, &summary(&summarised));
-        let plain = seed(&transcript, &about, tokens_max);
+        let told = handoff_prompt_with_summary(&transcript, &about, tokens_max, &summary(&summarised));
+        let plain = handoff_prompt(&transcript, &about, tokens_max);
         prop_assert!(!summarised.trim().is_empty() || told == plain);
-        if let Some(draft) = Draft::of(&transcript, &about, tokens_max) {
+        if let Some(draft) = HandoffDraft::new(&transcript, &about, tokens_max) {
             prop_assert!(draft.older > 0 || told == plain);
             let (before, behind) = (draft.before.clone(), format!("{}{CLOSING}", draft.recent));
             for seed in [&told, &plain] {
@@ -164,8 +164,8 @@ proptest! {
     fn the_prompt_is_bounded_and_only_of_older_work(
         transcript in transcript(), task in text(), seed_tokens in 0_u64..4_000, tokens_max in 0_u64..4_000,
     ) {
-        prop_assert_eq!(condensing_prompt(&transcript, &about(&task), u64::MAX / 8, tokens_max), None);
-        let Some(prompt) = condensing_prompt(&transcript, &about(&task), seed_tokens, tokens_max) else {
+        prop_assert_eq!(summary_prompt(&transcript, &about(&task), u64::MAX / 8, tokens_max), None);
+        let Some(prompt) = summary_prompt(&transcript, &about(&task), seed_tokens, tokens_max) else {
             return Ok(());
         };
         prop_assert!(estimated_tokens(&prompt) <= tokens_max, "{}", estimated_tokens(&prompt));
@@ -175,11 +175,11 @@ proptest! {
 
     #[test]
     fn words_drop_nothing(mut transcript in transcript(), tokens_max in 0_u64..4_000) {
-        let told = seed(&transcript, &about("Do it."), tokens_max);
+        let told = handoff_prompt(&transcript, &about("Do it."), tokens_max);
         for text in texts(&mut transcript) {
             *text = neutral(text);
         }
-        let neutral_told = seed(&transcript, &about("Do it."), tokens_max);
+        let neutral_told = handoff_prompt(&transcript, &about("Do it."), tokens_max);
         prop_assert_eq!(shape(&told), shape(&neutral_told));
     }
 
@@ -188,7 +188,7 @@ proptest! {
         let mut work = transcript.clone();
         work.entries.retain(|entry| entry.provenance == Provenance::Work);
         let about = about("Do it.");
-        prop_assert_eq!(seed(&transcript, &about, tokens_max), seed(&work, &about, tokens_max));
+        prop_assert_eq!(handoff_prompt(&transcript, &about, tokens_max), handoff_prompt(&work, &about, tokens_max));
     }
 
     #[test]
@@ -197,7 +197,7 @@ proptest! {
         for (number, length) in lengths.iter().enumerate() {
             told = told.said(&format!("<{number}> {} <{number} to its end>", "words. ".repeat(*length / 7)));
         }
-        let seed = seed(&told.transcript, &about("Do it."), tokens_max);
+        let seed = handoff_prompt(&told.transcript, &about("Do it."), tokens_max);
         let mentioned: Vec<bool> = (0..lengths.len()).map(|at| seed.contains(&format!("<{at}>"))).collect();
         let whole: Vec<bool> =
             (0..lengths.len()).map(|at| seed.contains(&format!("<{at} to its end>"))).collect();
@@ -217,9 +217,9 @@ fn long_history_keeps_its_start_and_its_end() {
     for number in 0..5_000 {
         let id = number.to_string();
         told = told.said(&format!("Step {number} is next.")).command(&id, &format!("make step-{number}"));
-        told = told.answered(&id, AnswerKind::Fine, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
+        told = told.answered(&id, ToolResultKind::Ok, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
     }
-    let told = seed(&told.transcript, &about("Do it."), 12_000);
+    let told = handoff_prompt(&told.transcript, &about("Do it."), 12_000);
     assert!(told.contains("make step-4999") && told.contains("bytes left out"));
     assert!(told.contains("- Said: Step 4950 is next.") && !told.contains("Step 2500 is next."));
     assert!(told.contains("I use low ranks, because the memory is small."));

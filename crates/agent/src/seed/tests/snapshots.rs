@@ -1,6 +1,6 @@
 use super::{Told, about};
-use crate::seed::{About, Reason, SEED_TOKENS_MAX, seed};
-use crate::transcript::{AnswerKind, Argument, Provenance, What};
+use crate::seed::{HandoffContext, HandoffReason, HANDOFF_TOKENS_MAX, handoff_prompt};
+use crate::transcript::{ToolResultKind, ToolArgument, Provenance, EntryKind};
 use expect_test::expect;
 use longhaul_core::{Span, Usd};
 
@@ -12,28 +12,28 @@ fn work() -> Told {
     Told::default()
         .asked(TASK)
         .said("I will look at the retry first. It is in src/upload.")
-        .called("1", "Read", r#"{"file_path":"src/upload/retry.rs"}"#, Argument::Other("src/upload/retry.rs".into()))
-        .answered("1", AnswerKind::Fine, "fn delay(attempt: u32) -> Duration { … }")
+        .called("1", "Read", r#"{"file_path":"src/upload/retry.rs"}"#, ToolArgument::Other("src/upload/retry.rs".into()))
+        .answered("1", ToolResultKind::Ok, "fn delay(attempt: u32) -> Duration { … }")
         .said("The hint is parsed but never used. I decided to make it a floor of the delay, because a server may ask for less than our own backoff.")
-        .called("2", "Edit", "{}", Argument::ChangedFile("src/upload/retry.rs".into()))
-        .answered("2", AnswerKind::Fine, "The file has been updated.")
+        .called("2", "Edit", "{}", ToolArgument::ChangedFile("src/upload/retry.rs".into()))
+        .answered("2", ToolResultKind::Ok, "The file has been updated.")
         .command("3", "cargo test retry")
-        .answered("3", AnswerKind::Error, failure)
-        .add(What::Said("API Error: 529 Overloaded.".into()), Provenance::Synthetic)
-        .add(What::Asked("The work was interrupted. Continue with the task.".into()), Provenance::Ours)
+        .answered("3", ToolResultKind::Error, failure)
+        .add(EntryKind::ModelText("API Error: 529 Overloaded.".into()), Provenance::Synthetic)
+        .add(EntryKind::Prompt("The work was interrupted. Continue with the task.".into()), Provenance::Longhaul)
         .asked("Please also handle a 429 without a hint.")
         .said("One test expects the old order; I continue with the test itself.")
         .write("4", "tests/retry.rs")
-        .answered("4", AnswerKind::Fine, "File created successfully.")
+        .answered("4", ToolResultKind::Ok, "File created successfully.")
         .command("5", "cargo test")
-        .answered("5", AnswerKind::Unknown, "[Tool call interrupted]")
+        .answered("5", ToolResultKind::Unknown, "[Tool call interrupted]")
         .command("6", "git push --force\n# ``` not a fence")
 }
 
 #[test]
 fn a_seed() {
     let files = ["notes.md".to_owned()];
-    let about = About {
+    let about = HandoffContext {
         money_left: Some(Usd(1_250_000)),
         time_left: Some(Span::from_mins(42)),
         files_changed: &files,
@@ -141,12 +141,12 @@ fn a_seed() {
         ````
 
         Go on with the task from here.
-    "#]].assert_eq(&seed(&work().transcript, &about, SEED_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&work().transcript, &about, HANDOFF_TOKENS_MAX));
 }
 
 #[test]
 fn a_short_seed_of_the_same() {
-    let about = About { reason: Reason::Text("the session's file is gone."), ..about(TASK) };
+    let about = HandoffContext { reason: HandoffReason::Text("the session's file is gone."), ..about(TASK) };
     expect![[r#"
         /fix-issue The retry of uploads ignores the server's hint.
 
@@ -244,7 +244,7 @@ fn a_short_seed_of_the_same() {
         ````
 
         Go on with the task from here.
-    "#]].assert_eq(&seed(&work().transcript, &about, 620));
+    "#]].assert_eq(&handoff_prompt(&work().transcript, &about, 620));
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_task_that_leaves_no_room() {
         /plan long long long long 
 
         (Earlier work on this could not be continued. Look at the state of the workspace first, and do not repeat what has taken effect.)
-    "#]].assert_eq(&seed(&work().transcript, &about(&task), 10));
+    "#]].assert_eq(&handoff_prompt(&work().transcript, &about(&task), 10));
 }
 
 #[test]
@@ -265,26 +265,26 @@ fn nothing_on_record() {
         (This goes on with earlier work on the task above. The earlier session could not be continued: the conversation had become too long for the model. Parts of the work may be done already. Look at the state of the workspace before you repeat a step: the last commands may have run in full, in part or not at all. Keep what is good, and do not repeat what has taken effect. Nothing is on record of that work.)
 
         Go on with the task from here.
-    "#]].assert_eq(&seed(&Told::default().transcript, &about("Say hello."), SEED_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&Told::default().transcript, &about("Say hello."), HANDOFF_TOKENS_MAX));
 }
 
 #[test]
 fn what_was_made_good_is_no_problem() {
     let told = Told::default()
         .command("1", "cargo test")
-        .answered("1", AnswerKind::Error, "Exit code 1")
+        .answered("1", ToolResultKind::Error, "Exit code 1")
         .command("2", "cargo test")
-        .answered("2", AnswerKind::Fine, "ok");
-    assert!(!seed(&told.transcript, &about("Test."), SEED_TOKENS_MAX).contains("## Open problems"));
+        .answered("2", ToolResultKind::Ok, "ok");
+    assert!(!handoff_prompt(&told.transcript, &about("Test."), HANDOFF_TOKENS_MAX).contains("## Open problems"));
 }
 
 #[test]
 fn a_real_answer_counts_more_than_a_made_up_one() {
-    let told = Told::default().command("1", "make").answered("1", AnswerKind::Fine, "built").answered(
+    let told = Told::default().command("1", "make").answered("1", ToolResultKind::Ok, "built").answered(
         "1",
-        AnswerKind::Unknown,
+        ToolResultKind::Unknown,
         "interrupted",
     );
-    let seed = seed(&told.transcript, &about("Build."), SEED_TOKENS_MAX);
+    let seed = handoff_prompt(&told.transcript, &about("Build."), HANDOFF_TOKENS_MAX);
     assert!(seed.contains("built") && !seed.contains("unknown"), "{seed}");
 }

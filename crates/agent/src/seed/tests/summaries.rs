@@ -1,16 +1,16 @@
 use super::{Told, about, summary};
-use crate::seed::{CONDENSE_TOKENS_MAX, condensing_prompt, estimated_tokens, seed, summarised_seed};
-use crate::transcript::{AnswerKind, Transcript};
+use crate::seed::{SUMMARY_TOKENS_MAX, summary_prompt, estimated_tokens, handoff_prompt, handoff_prompt_with_summary};
+use crate::transcript::{ToolResultKind, Conversation};
 use expect_test::expect;
 
 /// So many steps, each with a command that says something.
-fn steps(count: u32) -> Transcript {
+fn steps(count: u32) -> Conversation {
     let step = |told: Told, number: u32| {
         let id = number.to_string();
         let told = told.said(&format!("Step {number} is next. It is like the others."));
         told.command(&id, &format!("make step-{number}")).answered(
             &id,
-            AnswerKind::Fine,
+            ToolResultKind::Ok,
             "built\nno warnings",
         )
     };
@@ -19,7 +19,7 @@ fn steps(count: u32) -> Transcript {
 
 #[test]
 fn what_is_older_is_put_before_a_model() {
-    let prompt = condensing_prompt(&steps(16), &about("Do it."), 900, CONDENSE_TOKENS_MAX);
+    let prompt = summary_prompt(&steps(16), &about("Do it."), 900, SUMMARY_TOKENS_MAX);
     expect![[r#"
         You condense the older part of the record of a piece of work. An agent that goes on with the work in a new session reads your summary in the place of that part. The task, the newer part of the record, the files that were changed and the calls that failed are told to it besides.
 
@@ -90,7 +90,7 @@ fn what_is_older_is_put_before_a_model() {
 fn a_summary_stands_in_the_place_of_older_lines() {
     let (transcript, about) = (steps(16), about("Do it."));
     let told =
-        summarised_seed(&transcript, &about, 900, &summary("\n- Built steps 1 to 12.\n- No warnings.\n"));
+        handoff_prompt_with_summary(&transcript, &about, 900, &summary("\n- Built steps 1 to 12.\n- No warnings.\n"));
     let (before, behind) = told.split_once("## Earlier work").expect("there is a summary");
     let (earlier, recent) = behind.split_once("## The most recent").expect("there is recent work");
     expect![[r#"
@@ -103,14 +103,14 @@ fn a_summary_stands_in_the_place_of_older_lines() {
 
     "#]]
     .assert_eq(earlier);
-    let plain = seed(&transcript, &about, 900);
+    let plain = handoff_prompt(&transcript, &about, 900);
     assert!(plain.starts_with(before) && plain.ends_with(recent), "{plain}");
 }
 
 #[test]
 fn a_summary_that_is_too_long_is_cut_at_the_end_of_a_line() {
     let long = (1..400).map(|line| format!("- Built step {line}.\n")).collect::<String>();
-    let told = summarised_seed(&steps(16), &about("Do it."), 900, &summary(&long));
+    let told = handoff_prompt_with_summary(&steps(16), &about("Do it."), 900, &summary(&long));
     let (_, behind) = told.split_once("- Built step 1.\n").expect("its beginning");
     let (_, behind) = behind.split_once("```\n\n").expect("its end");
     expect![[r#"
@@ -120,21 +120,21 @@ fn a_summary_that_is_too_long_is_cut_at_the_end_of_a_line() {
     .assert_eq(&behind.lines().take(3).collect::<Vec<_>>().join("\n"));
     assert!(estimated_tokens(&told) <= 900);
     let one_line = "Built steps. ".repeat(400);
-    let told = summarised_seed(&steps(16), &about("Do it."), 900, &summary(&one_line));
+    let told = handoff_prompt_with_summary(&steps(16), &about("Do it."), 900, &summary(&one_line));
     assert!(told.contains("Built steps. Built") && told.contains("The rest of the summary is left out"));
 }
 
 #[test]
 fn where_everything_fits_no_model_is_asked() {
-    assert_eq!(condensing_prompt(&steps(3), &about("Do it."), 900, CONDENSE_TOKENS_MAX), None);
-    assert_eq!(condensing_prompt(&Transcript::default(), &about("Do it."), 900, CONDENSE_TOKENS_MAX), None);
+    assert_eq!(summary_prompt(&steps(3), &about("Do it."), 900, SUMMARY_TOKENS_MAX), None);
+    assert_eq!(summary_prompt(&Conversation::default(), &about("Do it."), 900, SUMMARY_TOKENS_MAX), None);
     // Nor where a summary would find no room.
-    assert_eq!(condensing_prompt(&steps(16), &about("Do it."), 200, CONDENSE_TOKENS_MAX), None);
+    assert_eq!(summary_prompt(&steps(16), &about("Do it."), 200, SUMMARY_TOKENS_MAX), None);
 }
 
 #[test]
 fn the_oldest_is_dropped_first_and_that_is_said() {
-    let prompt = condensing_prompt(&steps(4_000), &about("Do it."), 12_000, 60_000).expect("most is older");
+    let prompt = summary_prompt(&steps(4_000), &about("Do it."), 12_000, 60_000).expect("most is older");
     assert!(estimated_tokens(&prompt) <= 60_000);
     assert!(prompt.contains("(Older ones that are left out: "));
     assert!(prompt.contains("make step-3500") && !prompt.contains("make step-7\n"));

@@ -2,7 +2,7 @@
 
 use super::ProjectArgs;
 use crate::args::limits::budget;
-use crate::args::run_learn::JudgeAsked;
+use crate::args::run_learn::JudgeArg;
 use crate::when::when;
 use clap::{Args, ValueEnum};
 use longhaul_core::{Moment, Usd};
@@ -15,7 +15,7 @@ pub struct BootstrapArgs {
     pub limit: Option<NonZeroUsize>,
     /// Which sessions come first
     #[arg(long, value_enum, value_name = "ORDER", default_value = "oldest")]
-    pub order: OrderAsked,
+    pub order: OrderArg,
     /// Leave out sessions that are older: a duration before now like 30d, or a date like 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub since: Option<Moment>,
@@ -32,7 +32,7 @@ pub struct BootstrapArgs {
     pub budget: Option<Usd>,
     /// Who judges: `api` asks the Messages API with your key, `claude` asks Claude Code with its login
     #[arg(long, value_enum, value_name = "JUDGE", default_value = "api")]
-    pub judge: JudgeAsked,
+    pub judge: JudgeArg,
     /// Go on without being asked whether it may cost that much
     #[arg(long, short)]
     pub yes: bool,
@@ -42,7 +42,7 @@ pub struct BootstrapArgs {
 
 /// Which sessions come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OrderAsked {
+pub enum OrderArg {
     /// As they were: what was learnt later corrects what was learnt before
     Oldest,
     /// The other way round: what matters today first

@@ -1,7 +1,7 @@
 //! What `longhaul playbook learn` takes.
 
 use super::ProjectArgs;
-use crate::args::run_learn::JudgeAsked;
+use crate::args::run_learn::JudgeArg;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct LearnArgs {
     pub failed: bool,
     /// Who judges: only what is queued for this judge is learnt from
     #[arg(long, value_enum, value_name = "JUDGE", default_value = "api")]
-    pub judge: JudgeAsked,
+    pub judge: JudgeArg,
     /// Started by hooks: leaves the terminal, says nothing, and stays for an hour for what is not due yet
     #[arg(long, hide = true, conflicts_with_all = ["transcripts", "failed"])]
     pub worker: bool,

@@ -4,8 +4,8 @@ use crate::args::Cli;
 use clap::CommandFactory;
 use longhaul::{CommandContext, next_commands};
 use longhaul_core::{
-    Evidence, Exit, Fault, Limit, Limits, Moment, Next, Outcome, OutcomeKind, Policy, Preset, Questions,
-    Record, Run, RunId, Span, StartupError, Tally, Usd,
+    Evidence, Exit, Fault, Limit, Limits, Moment, AfterAttempt, Outcome, OutcomeKind, Policy, Preset, Questions,
+    Record, Run, RunId, Span, StartupError, Usage, Usd,
 };
 use std::path::Path;
 
@@ -21,18 +21,18 @@ const STARTUPS: [StartupError; 9] = [
     StartupError::SessionHeld,
 ];
 
-fn run(outcome: Outcome, startup: Option<StartupError>, tally: Tally) -> Run {
+fn run(outcome: Outcome, startup: Option<StartupError>, tally: Usage) -> Run {
     let at = Moment(0);
     let evidence = Some(Box::new(Evidence { startup, ..Evidence::of_exit(Exit::Code(1)) }));
-    let next = Next::Finish(outcome);
+    let next = AfterAttempt::Finish(outcome);
     let records = [
         Record::RunStarted { at },
         Record::AttemptEnded {
             at,
             fault: outcome.fault,
-            tally,
+            usage: tally,
             result: None,
-            denied: 0,
+            denied_calls: 0,
             questions: Questions::default(),
             continuity: None,
             background: 0,
@@ -69,7 +69,7 @@ fn every_command_parses_as_printed() {
         turns: Some(1),
         memory: Some(1 << 30),
     };
-    let spent = Tally { cost: Usd(70_000), turns: 9, ..Tally::default() };
+    let spent = Usage { reported_cost: Usd(70_000), turns: 9, ..Usage::default() };
     for limits in [Limits::default(), limits] {
         let policy = Policy { limits, attempt_timeout: Some(Span::from_mins(7)), ..Preset::Default.policy() };
         for mode in [None, Some("acceptEdits"), Some("bypassPermissions")] {
@@ -79,15 +79,15 @@ fn every_command_parses_as_printed() {
                 let plain = run(Outcome { kind: *kind, ..Outcome::DONE }, None, spent);
                 assert_eq!(check(&plain, context) > 0, *kind != OutcomeKind::Done, "{kind}");
                 for fault in Fault::ALL {
-                    check(&run(Outcome::by_fault(*kind, *fault), None, spent), context);
+                    check(&run(Outcome::from_fault(*kind, *fault), None, spent), context);
                 }
             }
             for limit in Limit::ALL {
-                assert_eq!(check(&run(Outcome::by_limit(*limit, None), None, spent), context), 1, "{limit}");
+                assert_eq!(check(&run(Outcome::from_limit(*limit, None), None, spent), context), 1, "{limit}");
             }
             for startup in STARTUPS {
-                let refused = Outcome::by_fault(OutcomeKind::Refused, Fault::AgentUnusable);
-                assert!(check(&run(refused, Some(startup), Tally::default()), context) > 0, "{startup:?}");
+                let refused = Outcome::from_fault(OutcomeKind::NotStarted, Fault::AgentUnusable);
+                assert!(check(&run(refused, Some(startup), Usage::default()), context) > 0, "{startup:?}");
             }
         }
     }

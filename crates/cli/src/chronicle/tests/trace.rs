@@ -2,16 +2,16 @@
 //! event for the core, which decides as it would in a run without chance; `+2s` lets time pass, `tick` lets it pass until
 //! the deadline. What the core records is told as `longhaul why` tells it.
 
-use crate::chronicle::{Facts, Stand, attempts_of, next, timeline};
-use crate::output::clock::Clock;
+use crate::chronicle::{AttemptFiles, RunStatus, attempts_of, next, timeline};
+use crate::output::clock::TimeFormat;
 use crate::output::timeline::{next_text, text};
 use longhaul::CommandContext;
 use longhaul_core::{
-    Action, ApiError, Ask, By, Checked, Condensation, Continuity, Ending, Event, Evidence, Exit, Found,
-    Jitter, Moment, Notice, Now, Policy, Posture, Preset, Proc, RateLimit, RateLimitStatus, Record, Run,
-    RunId, SessionFound, SessionPlan, SettingChange, Signs, Span, StopReason, Tally, Tokens, TurnResult, Usd,
+    Action, ApiError, ResumeRequest, CancelSource, CheckResult, SummaryReport, Continuity, TerminalReason, Event, Evidence, Exit, FoundAttempt,
+    Jitter, Moment, Notice, Now, Policy, ProcessState, Preset, ProcessId, RateLimit, RateLimitStatus, Record, Run,
+    RunId, SessionFileState, SessionPlan, SettingChange, ProcessActivity, Span, StopReason, Usage, Tokens, AgentResult, Usd,
 };
-use longhaul_store::Orphaned;
+use longhaul_store::WatchdogStop;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub fn plain() -> Policy {
 
 /// What `longhaul why` prints of a run in which this happened; a supervised one, unless `gone` is the last word.
 pub fn told(policy: &Policy, trace: &str) -> String {
-    let clock = Clock::utc();
+    let clock = TimeFormat::utc();
     let at = clock.read("2026-11-22T22:00").expect("a time");
     let mut story = Story {
         policy,
@@ -43,7 +43,7 @@ pub fn told(policy: &Policy, trace: &str) -> String {
     let told: Vec<(Moment, &Record)> = story.journal.iter().map(|(at, record)| (*at, record)).collect();
     let entries = timeline(&told, &attempts_of(told.iter().copied()), &story.facts);
     let is_over = story.run.state().outcome().is_some();
-    let stand = Stand { is_supervised: story.is_supervised && !is_over, is_told: is_over, now: story.at };
+    let stand = RunStatus { is_supervised: story.is_supervised && !is_over, is_outcome_published: is_over, now: story.at };
     let context =
         CommandContext { policy, model: None, permission_mode: None, program: Path::new("/bin/claude") };
     let next = next(&RunId::from("kmzqbd"), &story.run, context, stand, &clock);
@@ -61,7 +61,7 @@ struct Story<'a> {
     journal: Vec<(Moment, Record)>,
     /// What the present process has said and done.
     evidence: Evidence,
-    facts: BTreeMap<u32, Facts>,
+    facts: BTreeMap<u32, AttemptFiles>,
     is_supervised: bool,
 }
 
@@ -73,11 +73,11 @@ impl Story<'_> {
         }
         let Some(event) = self.event(words) else { return };
         let mut actions = self.step(event);
-        if actions.iter().any(|action| matches!(action, Action::Inspect(_))) && !next.starts_with("found") {
-            actions = self.step(Event::Inspected(SessionFound::Ready));
+        if actions.iter().any(|action| matches!(action, Action::InspectSession(_))) && !next.starts_with("found") {
+            actions = self.step(Event::SessionInspected(SessionFileState::Ready));
         }
-        if actions.contains(&Action::Examine) && !next.starts_with("sees") {
-            self.step(Event::Examined(None));
+        if actions.contains(&Action::ProbeProcesses) && !next.starts_with("sees") {
+            self.step(Event::ProcessesProbed(None));
         }
     }
 
@@ -88,7 +88,7 @@ impl Story<'_> {
         step.actions
     }
 
-    fn facts(&mut self) -> &mut Facts {
+    fn facts(&mut self) -> &mut AttemptFiles {
         self.facts.entry(self.run.state().attempts()).or_default()
     }
 
@@ -101,7 +101,7 @@ impl Story<'_> {
                 None => SessionPlan::New("s1".into()),
             }),
             "reopen" => {
-                let ask = if rest.is_empty() { Ask::Continue } else { Ask::Prompt(rest.to_owned()) };
+                let ask = if rest.is_empty() { ResumeRequest::Continue } else { ResumeRequest::Prompt(rest.to_owned()) };
                 let change = |setting: &str, from: &str, to: &str| SettingChange {
                     setting: setting.to_owned(),
                     from: from.to_owned(),
@@ -110,13 +110,13 @@ impl Story<'_> {
                 let budget = change("budget", "1", "3");
                 Event::Reopened(ask, vec![change("permission_mode", "default", "acceptEdits"), budget])
             }
-            "found" => Event::Inspected(match rest {
-                "missing" => SessionFound::Missing,
-                _ => SessionFound::Damaged,
+            "found" => Event::SessionInspected(match rest {
+                "missing" => SessionFileState::Missing,
+                _ => SessionFileState::Damaged,
             }),
             "spawn" => {
-                self.evidence = Evidence::of_exit(Exit::Unseen);
-                Event::Spawned(Proc { pid: 7, start_ticks: 1 })
+                self.evidence = Evidence::of_exit(Exit::Unobserved);
+                Event::Spawned(ProcessId { pid: 7, start_ticks: 1 })
             }
             "exit" | "signal" => {
                 let number = rest.parse().expect("a number");
@@ -126,21 +126,21 @@ impl Story<'_> {
             }
             "recover" => Event::Recovered {
                 found: match rest {
-                    "live" => Found::Live(Proc { pid: 7, start_ticks: 1 }),
-                    _ => Found::Gone(Evidence { exit: Exit::Unseen, ..self.evidence.clone() }),
+                    "live" => FoundAttempt::Running(ProcessId { pid: 7, start_ticks: 1 }),
+                    _ => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..self.evidence.clone() }),
                 },
                 // Before it is told that nothing ran.
-                last_at: self.journal.iter().rev().find(|(_, record)| !is_sleep(record)).map(|(at, _)| *at),
+                last_record_at: self.journal.iter().rev().find(|(_, record)| !is_sleep(record)).map(|(at, _)| *at),
                 changes: Vec::new(),
             },
-            "summary" => Event::Condensed(Condensation::Ended(Evidence {
-                result: Some(TurnResult::COMPLETED),
-                tally: Tally { messages: 1, cost: Usd(20_000), ..Tally::default() },
+            "summary" => Event::SummaryEnded(SummaryReport::Ended(Evidence {
+                result: Some(AgentResult::COMPLETED),
+                usage: Usage { messages: 1, reported_cost: Usd(20_000), ..Usage::default() },
                 ..Evidence::of_exit(Exit::Code(0))
             })),
-            "check" => Event::Checked(if rest == "passes" { Checked::Passed } else { Checked::Failed }),
+            "check" => Event::CheckEnded(if rest == "passes" { CheckResult::Passed } else { CheckResult::Failed }),
             "sees" => {
-                Event::Examined(Some(Signs { agent: Posture::Idle, connections: 1, others: 1, busy: 1 }))
+                Event::ProcessesProbed(Some(ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 1, busy_children: 1 }))
             }
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
@@ -151,19 +151,19 @@ impl Story<'_> {
                 self.at = self.at + parse_span(rest);
                 Event::Downtime(parse_span(rest))
             }
-            "cancel" => Event::Cancelled(if rest == "term" { By::Sigterm } else { By::Person }),
+            "cancel" => Event::Cancelled(if rest == "term" { CancelSource::Sigterm } else { CancelSource::Person }),
             "calls" => {
                 self.facts().tool_calls = rest.parse().ok();
                 return None;
             }
             "orphaned" => {
                 let orphaned =
-                    Orphaned { at: self.at, silent_ms: parse_span(rest), processes_ended: Some(2) };
+                    WatchdogStop { at: self.at, silent_ms: parse_span(rest), processes_ended: Some(2) };
                 self.facts().orphaned = Some(orphaned);
                 return None;
             }
             "separate" => {
-                self.evidence.continuity = Some(Continuity::Separate);
+                self.evidence.continuity = Some(Continuity::Unrelated);
                 return None;
             }
             "gone" => {
@@ -183,32 +183,32 @@ impl Story<'_> {
                 Notice::SessionOpened(plan.session.id().clone())
             }
             "tool" => {
-                evidence.progressed = true;
+                evidence.made_progress = true;
                 Notice::ToolEnded
             }
-            "turn" => Notice::TurnBegan,
+            "turn" => Notice::ExchangeStarted,
             "claims" => {
-                evidence.claimed = true;
-                Notice::Claimed
+                evidence.claimed_done = true;
+                Notice::ClaimedDone
             }
             "ends" => {
                 let result = result(rest);
                 evidence.result = Some(result);
-                evidence.turns += 1;
-                evidence.progressed |= result.is_progress();
-                Notice::TurnEnded(result)
+                evidence.results += 1;
+                evidence.made_progress |= result.is_progress();
+                Notice::ExchangeEnded(result)
             }
-            "idle" => Notice::Idled,
+            "idle" => Notice::Idle,
             // So many turns, at ten cents each.
             "used" => {
                 let turns: u32 = rest.parse().expect("a number of turns");
                 let tokens = Tokens { output: u64::from(turns) * 1000, ..Tokens::default() };
                 let cost = Usd(u64::from(turns) * 100_000);
-                evidence.tally =
-                    evidence.tally.plus(Tally { tokens, messages: turns, turns, cost, ..Tally::default() });
-                Notice::Used(evidence.tally)
+                evidence.usage =
+                    evidence.usage.plus(Usage { tokens, messages: turns, turns, reported_cost: cost, ..Usage::default() });
+                Notice::UsageUpdated(evidence.usage)
             }
-            "surveyed" => Notice::Surveyed(rest.parse().expect("a number")),
+            "surveyed" => Notice::WorkspaceFingerprinted(rest.parse().expect("a number")),
             "limit" => {
                 let reset = self.at + parse_span(rest.strip_prefix("until +").expect("until when"));
                 let limit = RateLimit { status: RateLimitStatus::Rejected, resets_at: Some(reset) };
@@ -220,21 +220,21 @@ impl Story<'_> {
     }
 }
 
-fn result(word: &str) -> TurnResult {
-    let done = TurnResult::COMPLETED;
+fn result(word: &str) -> AgentResult {
+    let done = AgentResult::COMPLETED;
     let error =
-        TurnResult { is_error: true, ending: Ending::ApiError, stop_reason: StopReason::Other, ..done };
+        AgentResult { is_error: true, terminal_reason: TerminalReason::ApiError, stop_reason: StopReason::Other, ..done };
     match word {
         "ok" => done,
-        "empty" => TurnResult { empty: true, ..done },
-        "denied" => TurnResult { denials: 2, ..done },
-        "aborted" => TurnResult { ending: Ending::Aborted, ..error },
-        "full" => TurnResult { ending: Ending::PromptTooLong, ..error },
-        "network" => TurnResult { api_error: Some(ApiError::ConnectionFailed), ..error },
+        "empty" => AgentResult { empty: true, ..done },
+        "denied" => AgentResult { denials: 2, ..done },
+        "aborted" => AgentResult { terminal_reason: TerminalReason::Aborted, ..error },
+        "full" => AgentResult { terminal_reason: TerminalReason::PromptTooLong, ..error },
+        "network" => AgentResult { api_error: Some(ApiError::ConnectionFailed), ..error },
         "usage" => {
-            TurnResult { api_error: Some(ApiError::UsageLimitReached), api_status: Some(429), ..error }
+            AgentResult { api_error: Some(ApiError::UsageLimitReached), api_status: Some(429), ..error }
         }
-        _ => TurnResult { api_status: Some(word.parse().expect("a result's word or status")), ..error },
+        _ => AgentResult { api_status: Some(word.parse().expect("a result's word or status")), ..error },
     }
 }
 

@@ -1,8 +1,8 @@
 //! `longhaul config show`: what holds for a run that is begun in a directory, and where each value comes from.
 
-use crate::args::{Cli, Global, OutputFormat, ShowConfigArgs};
-use crate::config::arguments::{Found, variables};
-use crate::config::keys::{Key, Keys, Kind, TABLES};
+use crate::args::{Cli, GlobalArgs, OutputFormat, ShowConfigArgs};
+use crate::config::arguments::{LoadedConfig, variables};
+use crate::config::keys::{Key, Keys, ValueKind, TABLES};
 use crate::config::layers::{Values, merge, of_table};
 use crate::config::written;
 use crate::failure::Failure;
@@ -20,12 +20,12 @@ struct Row<'a> {
 }
 
 /// Prints it.
-pub fn show(global: &Global, args: &ShowConfigArgs, format: OutputFormat) -> Result<u8, Failure> {
+pub fn show(global: &GlobalArgs, args: &ShowConfigArgs, format: OutputFormat) -> Result<u8, Failure> {
     let root = Cli::command();
-    let keys = Keys::of(&root);
+    let keys = Keys::for_command(&root);
     let directory = super::directory(args.cwd.as_deref())?;
     let asked = (global.configured.profile.as_deref(), !global.configured.no_config);
-    let found = Found::read((&root, &keys), Some(&directory), asked)?;
+    let found = LoadedConfig::read((&root, &keys), Some(&directory), asked)?;
     let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
     let plain = merge((&root, &keys), &found.files, &variables, found.chosen.as_ref())?;
     let mut rows = rows(&keys, None, &plain);
@@ -77,16 +77,16 @@ fn json(rows: &[Row<'_>], with_origin: bool) -> Value {
     Value::Object(all)
 }
 
-fn value(kind: Kind, values: &[String]) -> Value {
+fn value(kind: ValueKind, values: &[String]) -> Value {
     let first = values.first().map(String::as_str);
     match kind {
-        Kind::Switch => (!values.is_empty()).into(),
-        Kind::List => values.into(),
-        Kind::Count | Kind::Amount => {
+        ValueKind::Switch => (!values.is_empty()).into(),
+        ValueKind::List => values.into(),
+        ValueKind::Count | ValueKind::Amount => {
             let number = first.and_then(|text| serde_json::from_str::<serde_json::Number>(text).ok());
             number.map_or_else(|| json!(first), Value::Number)
         }
-        Kind::Text | Kind::Path => json!(first),
+        ValueKind::Text | ValueKind::Path => json!(first),
     }
 }
 

@@ -5,8 +5,8 @@ use crate::args::{Cli, OutputFormat, TrustArgs};
 use crate::config::file::{FileTrust, Reader};
 use crate::config::find::{PROJECT_FILE, project_file, text, user_file};
 use crate::config::keys::Keys;
-use crate::config::trust::Trust;
-use crate::config::{Whose, trusted, written};
+use crate::config::trust::ProjectTrust;
+use crate::config::{FileOwner, trusted, written};
 use crate::failure::Failure;
 use crate::{home, output};
 use clap::CommandFactory;
@@ -61,8 +61,8 @@ pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
 /// What the file sets that needs the trust. A file that is wrong is not trusted.
 fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Failure> {
     let root = Cli::command();
-    let (keys, user_file) = (Keys::of(&root), user_file(|name| env::var_os(name)));
-    let (whose, trust, user_file) = (Whose::Project, FileTrust::Trusted, user_file.as_deref());
+    let (keys, user_file) = (Keys::for_command(&root), user_file(|name| env::var_os(name)));
+    let (whose, trust, user_file) = (FileOwner::Project, FileTrust::Trusted, user_file.as_deref());
     let file =
         Reader { keys: &keys, root: &root, whose, path, home: None, user_file, trust }.read(content)?;
     let profiles = file.profiles.iter().flat_map(|(profile, settings)| {
@@ -71,7 +71,7 @@ fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Fail
     let all = file.plain.iter().map(|setting| (setting.key.clone(), setting)).chain(profiles);
     let needs_trust = all.filter_map(|(name, setting)| {
         let key = keys.find(None, &setting.key)?;
-        matches!(key.trust, Trust::Trusted(_)).then(|| (name, written(key.kind, &setting.values)))
+        matches!(key.trust, ProjectTrust::Trusted(_)).then(|| (name, written(key.kind, &setting.values)))
     });
     Ok(needs_trust.collect())
 }

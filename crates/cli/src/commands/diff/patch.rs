@@ -1,16 +1,16 @@
 //! A patch on a terminal: colored as git does it, with the control characters that are in its files shown as text.
 
-use crate::output::paint::{Meaning, Paint};
-use crate::output::text::is_unruly;
+use crate::output::paint::{Style, Colors};
+use crate::output::text::is_control_like;
 
 /// The text as a terminal shows it.
-pub fn painted(text: &[u8], paint: Paint) -> String {
+pub fn painted(text: &[u8], paint: Colors) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut hunk = Hunk::default();
     for line in String::from_utf8_lossy(text).split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
         let meaning = hunk.meaning(line);
-        out += &paint.as_meant(&visible(line), meaning);
+        out += &paint.styled(&visible(line), meaning);
         out += end;
     }
     out
@@ -25,11 +25,11 @@ struct Hunk {
 }
 
 impl Hunk {
-    fn meaning(&mut self, line: &str) -> Option<Meaning> {
+    fn meaning(&mut self, line: &str) -> Option<Style> {
         if self.old > 0 || self.new > 0 {
             let (old, new, meaning) = match line.as_bytes().first() {
-                Some(b'+') => (0, 1, Some(Meaning::Good)),
-                Some(b'-') => (1, 0, Some(Meaning::Bad)),
+                Some(b'+') => (0, 1, Some(Style::Good)),
+                Some(b'-') => (1, 0, Some(Style::Bad)),
                 // That a line has no end is told between the lines.
                 Some(b'\\') => (0, 0, None),
                 Some(_) | None => (1, 1, None),
@@ -39,10 +39,10 @@ impl Hunk {
         }
         if let Some((old, new)) = line.strip_prefix("@@ -").and_then(counts) {
             (self.old, self.new) = (old, new);
-            return Some(Meaning::Going);
+            return Some(Style::Hint);
         }
         self.began |= line.starts_with("diff --git ");
-        (self.began && !line.starts_with('\\')).then_some(Meaning::Heading)
+        (self.began && !line.starts_with('\\')).then_some(Style::Heading)
     }
 }
 
@@ -61,7 +61,7 @@ fn visible(line: &str) -> String {
         match sign {
             '\t' => out.push(sign),
             '\0'..='\x1f' => out.extend(['^', char::from(sign as u8 + b'@')]),
-            _ if is_unruly(sign) => out.extend(sign.escape_unicode()),
+            _ if is_control_like(sign) => out.extend(sign.escape_unicode()),
             _ => out.push(sign),
         }
     }
@@ -72,10 +72,10 @@ fn visible(line: &str) -> String {
 mod tests {
     use super::painted;
     use crate::output::out::shown;
-    use crate::output::paint::Paint;
+    use crate::output::paint::Colors;
     use expect_test::{Expect, expect};
 
-    fn check(text: &str, paint: Paint, expected: Expect) {
+    fn check(text: &str, paint: Colors, expected: Expect) {
         expected.assert_eq(&shown(&painted(text.as_bytes(), paint)).replace('\x1b', "ESC"));
     }
 
@@ -86,7 +86,7 @@ mod tests {
     fn what_is_in_a_file_is_not_taken_for_a_heading() {
         check(
             PATCH,
-            Paint::coloured(),
+            Colors::coloured(),
             expect![[r#"
             run a: 1 file changed
 
@@ -109,7 +109,7 @@ mod tests {
         let text = "diff --git a/f b/f\n@@ -0,0 +1 @@\n+\x1b[2Jgone\x07\u{9b}1A\u{202e}\r\tend\n";
         check(
             text,
-            Paint::plain(),
+            Colors::plain(),
             expect![[r#"
             diff --git a/f b/f
             @@ -0,0 +1 @@

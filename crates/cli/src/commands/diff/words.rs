@@ -1,10 +1,10 @@
 //! What `longhaul diff` says beside the changes: how much there is, what they are compared with, what is not in them.
 
 use crate::output::text::grouped;
-use longhaul::changes::{Viewed, WhyNow};
+use longhaul::changes::{WorkspaceDiff, LiveReason};
 use longhaul::quoted;
 use longhaul_core::RunId;
-use longhaul_store::{ChangedFigures, OsText, RunDir, Unrecorded, WorkspaceState, rfc3339};
+use longhaul_store::{DiffStat, OsText, RunDir, UnrecordedReason, WorkspaceState, rfc3339};
 use std::collections::BTreeSet;
 
 // As many as fit a line or two.
@@ -13,7 +13,7 @@ const NAMES_MAX: usize = 8;
 const ID_CHARS: usize = 10;
 
 /// What changed, in a line.
-pub fn summary(run: &RunId, viewed: &Viewed) -> String {
+pub fn summary(run: &RunId, viewed: &WorkspaceDiff) -> String {
     let (totals, commits) = (viewed.figures(), commits(viewed));
     match (totals.files, commits) {
         (0, None) => format!("run {run} changed nothing"),
@@ -24,7 +24,7 @@ pub fn summary(run: &RunId, viewed: &Viewed) -> String {
 }
 
 /// As git says it.
-fn figures(totals: ChangedFigures) -> String {
+fn figures(totals: DiffStat) -> String {
     let counted = |count: u64, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{} {many}", grouped(count)),
@@ -36,7 +36,7 @@ fn figures(totals: ChangedFigures) -> String {
 }
 
 /// What became of the history; nothing if nothing did.
-fn commits(viewed: &Viewed) -> Option<String> {
+fn commits(viewed: &WorkspaceDiff) -> Option<String> {
     let (from, to) = (&viewed.from, &viewed.to);
     let on = |state: &WorkspaceState| {
         state.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default()
@@ -60,12 +60,12 @@ fn short(state: &WorkspaceState) -> &str {
 }
 
 /// What a person should know of it.
-pub fn remarks(viewed: &Viewed) -> Vec<String> {
+pub fn notes(viewed: &WorkspaceDiff) -> Vec<String> {
     let mut remarks = Vec::new();
     remarks.extend(viewed.now.map(|now| match now {
-        WhyNow::GoesOn => "the run is not over: compared with its workspace as it is now".to_owned(),
-        WhyNow::Unrecorded(why) => {
-            let why = why.map_or("", |why| words(why));
+        LiveReason::NotFinished => "the run is not over: compared with its workspace as it is now".to_owned(),
+        LiveReason::Unrecorded(why) => {
+            let why = why.map_or("", |why| describe(why));
             let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
             format!(
                 "what the workspace was when the run was over is not recorded{why}: compared with what it is now"
@@ -86,26 +86,26 @@ pub fn remarks(viewed: &Viewed) -> Vec<String> {
 }
 
 /// Files that one of the states does not have, whatever they were.
-pub fn left_out(viewed: &Viewed) -> Vec<&OsText> {
-    let left_out: BTreeSet<&OsText> = viewed.from.left_out.iter().chain(&viewed.to.left_out).collect();
+pub fn left_out(viewed: &WorkspaceDiff) -> Vec<&OsText> {
+    let left_out: BTreeSet<&OsText> = viewed.from.omitted.iter().chain(&viewed.to.omitted).collect();
     left_out.into_iter().collect()
 }
 
 /// Why a run's beginning is not recorded, and what else tells what it did.
-pub fn unrecorded(dir: &RunDir, why: Unrecorded) -> (String, String) {
-    let began = dir.changes().ok().flatten().map(|record| record.began);
-    let said = began.as_ref().and_then(|began| began.said.as_ref()).map(|said| format!(": {said}"));
+pub fn unrecorded(dir: &RunDir, why: UnrecordedReason) -> (String, String) {
+    let began = dir.changes().ok().flatten().map(|record| record.start);
+    let said = began.as_ref().and_then(|began| began.git_error.as_ref()).map(|said| format!(": {said}"));
     let error = match &began {
         Some(_) => format!(
             "what its workspace was when it began is not recorded: {}{}",
-            words(why),
+            describe(why),
             said.unwrap_or_default()
         ),
         None => "what its workspace was when it began is not recorded; that is since this version".to_owned(),
     };
     let logs = format!("`longhaul logs {}` tells what was done in it", dir.id());
     let plan = dir.plan().ok();
-    let Some(plan) = plan.filter(|_| why != Unrecorded::NotInGit) else {
+    let Some(plan) = plan.filter(|_| why != UnrecordedReason::NotInGit) else {
         return (error, format!("{logs}; `git init` there lets the next one be compared"));
     };
     let cwd = quoted(&plan.cwd.as_path().display().to_string());
@@ -121,13 +121,13 @@ pub fn unrecorded(dir: &RunDir, why: Unrecorded) -> (String, String) {
     (error, hint)
 }
 
-fn words(why: Unrecorded) -> &'static str {
+fn describe(why: UnrecordedReason) -> &'static str {
     match why {
-        Unrecorded::NotInGit => "it was in no git repository",
-        Unrecorded::NoGit => "git could not be started",
-        Unrecorded::TooSlow => "git took too long to take in what was not committed",
-        Unrecorded::TooMuch => "too much was not committed",
-        Unrecorded::GitFailed => "git failed",
-        Unrecorded::NotWritten => "it could not be written",
+        UnrecordedReason::NotInGit => "it was in no git repository",
+        UnrecordedReason::NoGit => "git could not be started",
+        UnrecordedReason::TooSlow => "git took too long to take in what was not committed",
+        UnrecordedReason::TooMuch => "too much was not committed",
+        UnrecordedReason::GitFailed => "git failed",
+        UnrecordedReason::NotWritten => "it could not be written",
     }
 }

@@ -83,7 +83,7 @@ fn version(said: Result<String, String>) -> Finding {
         }
     };
     let tested = number(VERSION_TESTED).expect("it is a version");
-    let told = told(&said);
+    let told = version_text(&said);
     match number(&told) {
         None => Finding::warning(VERSION, format!("it is not known: it says `{told}`"), UPDATE),
         Some(found) if found < tested => {
@@ -98,7 +98,7 @@ fn version(said: Result<String, String>) -> Finding {
 }
 
 /// The first line, fit for a terminal.
-fn told(said: &str) -> String {
+fn version_text(said: &str) -> String {
     let line = said.lines().next().unwrap_or_default().trim();
     line.chars().filter(|sign| !sign.is_control()).take(TOLD_CHARACTERS_MAX).collect()
 }
@@ -113,26 +113,26 @@ fn number(text: &str) -> Option<[u64; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::State;
+    use super::super::finding::Severity;
     use super::version;
 
     #[test]
     fn versions() {
-        let check = |said: &str, state: State, found: &str| {
+        let check = |said: &str, state: Severity, found: &str| {
             let finding = version(Ok(said.to_owned()));
             assert_eq!((finding.state, finding.found.as_str()), (state, found), "{said:?}");
         };
         let tested = "with which this was tested";
-        check("2.1.330 (Claude Code)\n", State::Ok, &format!("2.1.330 (Claude Code), {tested}"));
-        check("2.1.331", State::Ok, &format!("2.1.331, newer than 2.1.330, {tested}"));
-        check("3.0.0-beta.1", State::Ok, &format!("3.0.0-beta.1, newer than 2.1.330, {tested}"));
-        check("2.1.99", State::Warning, &format!("2.1.99 is older than 2.1.330, {tested}"));
-        check("1.10.400\n", State::Warning, &format!("1.10.400 is older than 2.1.330, {tested}"));
-        check("", State::Warning, "it is not known: it says ``");
-        check("hello", State::Warning, "it is not known: it says `hello`");
-        check("2.1\x1b[31m.x\n", State::Warning, "it is not known: it says `2.1[31m.x`");
-        check(&"9".repeat(99), State::Warning, &format!("it is not known: it says `{}`", "9".repeat(60)));
+        check("2.1.330 (Claude Code)\n", Severity::Ok, &format!("2.1.330 (Claude Code), {tested}"));
+        check("2.1.331", Severity::Ok, &format!("2.1.331, newer than 2.1.330, {tested}"));
+        check("3.0.0-beta.1", Severity::Ok, &format!("3.0.0-beta.1, newer than 2.1.330, {tested}"));
+        check("2.1.99", Severity::Warning, &format!("2.1.99 is older than 2.1.330, {tested}"));
+        check("1.10.400\n", Severity::Warning, &format!("1.10.400 is older than 2.1.330, {tested}"));
+        check("", Severity::Warning, "it is not known: it says ``");
+        check("hello", Severity::Warning, "it is not known: it says `hello`");
+        check("2.1\x1b[31m.x\n", Severity::Warning, "it is not known: it says `2.1[31m.x`");
+        check(&"9".repeat(99), Severity::Warning, &format!("it is not known: it says `{}`", "9".repeat(60)));
         let silent = version(Err("it is silent".to_owned()));
-        assert_eq!((silent.state, silent.found.as_str()), (State::Problem, "it is silent"));
+        assert_eq!((silent.state, silent.found.as_str()), (Severity::Problem, "it is silent"));
     }
 }

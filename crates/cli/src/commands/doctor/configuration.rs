@@ -1,8 +1,8 @@
 //! Whether what is configured for a run in this directory can be read.
 
 use super::finding::Finding;
-use crate::args::{Cli, Global};
-use crate::config::arguments::{Found, variables};
+use crate::args::{Cli, GlobalArgs};
+use crate::config::arguments::{LoadedConfig, variables};
 use crate::config::find::{project_file, user_file};
 use crate::config::keys::Keys;
 use crate::config::layers::merge;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const CONFIGURATION: &str = "configuration";
 
 /// Reads all of it as `longhaul run` would. What is wrong is told with its file and line.
-pub fn check(global: &Global) -> Finding {
+pub fn check(global: &GlobalArgs) -> Finding {
     let directory = env::current_dir().unwrap_or_default();
     match read(global, &directory) {
         Ok(files) if files.is_empty() => Finding::ok(CONFIGURATION, "no file"),
@@ -29,12 +29,12 @@ pub fn check(global: &Global) -> Finding {
 }
 
 /// The files that are there and say something that holds.
-fn read(global: &Global, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+fn read(global: &GlobalArgs, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let root = Cli::command();
-    let keys = Keys::of(&root);
+    let keys = Keys::for_command(&root);
     let is_wanted = !global.configured.no_config;
     let asked = (global.configured.profile.as_deref(), is_wanted);
-    let found = Found::read((&root, &keys), Some(directory), asked)?;
+    let found = LoadedConfig::read((&root, &keys), Some(directory), asked)?;
     let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
     merge((&root, &keys), &found.files, &variables, found.chosen.as_ref())?;
     let files = [user_file(|name| env::var_os(name)), project_file(directory)];

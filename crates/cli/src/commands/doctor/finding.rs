@@ -1,6 +1,6 @@
 //! What a check found, and how that is told.
 
-use crate::output::paint::{Meaning, Paint};
+use crate::output::paint::{Style, Colors};
 use crate::output::wrap::wrap;
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct Finding {
     /// The check, by a word for programs that stays the same.
     pub check: &'static str,
     /// How bad it is.
-    pub state: State,
+    pub state: Severity,
     /// What there is, in words.
     pub found: String,
     /// What to do about it, to be typed where that is possible; nothing where all is well.
@@ -22,7 +22,7 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum Severity {
     Ok,
     /// Runs can be begun, but something may not be as it is meant.
     Warning,
@@ -30,56 +30,56 @@ pub enum State {
     Problem,
 }
 
-impl State {
-    fn word(self) -> &'static str {
+impl Severity {
+    fn as_str(self) -> &'static str {
         match self {
-            State::Ok => "ok",
-            State::Warning => "warning",
-            State::Problem => "problem",
+            Severity::Ok => "ok",
+            Severity::Warning => "warning",
+            Severity::Problem => "problem",
         }
     }
 
-    fn meaning(self) -> Meaning {
+    fn meaning(self) -> Style {
         match self {
-            State::Ok => Meaning::Good,
-            State::Warning => Meaning::Care,
-            State::Problem => Meaning::Bad,
+            Severity::Ok => Style::Good,
+            Severity::Warning => Style::Warning,
+            Severity::Problem => Style::Bad,
         }
     }
 }
 
 impl Finding {
     pub fn ok(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, state: State::Ok, found: found.into(), remedy: None }
+        Finding { check, state: Severity::Ok, found: found.into(), remedy: None }
     }
 
     pub fn warning(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { check, state: State::Warning, found: found.into(), remedy: Some(remedy.into()) }
+        Finding { check, state: Severity::Warning, found: found.into(), remedy: Some(remedy.into()) }
     }
 
     pub fn problem(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { check, state: State::Problem, found: found.into(), remedy: Some(remedy.into()) }
+        Finding { check, state: Severity::Problem, found: found.into(), remedy: Some(remedy.into()) }
     }
 }
 
 /// A line for each finding, below it what to do, and at the end how it stands altogether.
-pub fn text(findings: &[Finding], paint: Paint) -> String {
+pub fn text(findings: &[Finding], paint: Colors) -> String {
     let widest = |part: fn(&Finding) -> &'static str| {
         findings.iter().map(|finding| part(finding).len()).max().unwrap_or_default()
     };
-    let (states, checks) = (widest(|finding| finding.state.word()), widest(|finding| finding.check));
+    let (states, checks) = (widest(|finding| finding.state.as_str()), widest(|finding| finding.check));
     let mut out = String::new();
     for Finding { check, state, found, remedy } in findings {
         let check = check.replace('_', " ");
         let indent = states + checks + 4;
-        let mut line = format!("{:<states$}  {check:<checks$}  ", state.word());
+        let mut line = format!("{:<states$}  {check:<checks$}  ", state.as_str());
         wrap(&mut line, found, indent);
         if let Some(remedy) = remedy {
             line += &format!("{:indent$}remedy: ", "");
             wrap(&mut line, remedy, indent);
         }
         // Colours are no characters of a line.
-        out += &line.replacen(state.word(), &paint.as_meant(state.word(), Some(state.meaning())), 1);
+        out += &line.replacen(state.as_str(), &paint.styled(state.as_str(), Some(state.meaning())), 1);
     }
     out + &verdict(findings) + "\n"
 }
@@ -91,12 +91,12 @@ fn verdict(findings: &[Finding]) -> String {
         1 => format!("1 {word}"),
         _ => format!("{count} {word}s"),
     };
-    format!("{}, {}", several(count(State::Problem), "problem"), several(count(State::Warning), "warning"))
+    format!("{}, {}", several(count(Severity::Problem), "problem"), several(count(Severity::Warning), "warning"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Finding, Paint, text};
+    use super::{Finding, Colors, text};
     use expect_test::expect;
 
     #[test]
@@ -114,11 +114,11 @@ mod tests {
                             remedy: move it away
             1 problem, 1 warning
         "#]]
-        .assert_eq(&text(&findings, Paint::plain()));
+        .assert_eq(&text(&findings, Colors::plain()));
         expect![[r#"
             ok  agent  /bin/claude
             no problems, no warnings
         "#]]
-        .assert_eq(&text(&findings[..1], Paint::plain()));
+        .assert_eq(&text(&findings[..1], Colors::plain()));
     }
 }

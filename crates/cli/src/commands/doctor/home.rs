@@ -1,7 +1,7 @@
 //! Where runs are kept: whether it can be written, by whom, on what, and how much room there is.
 
 use super::finding::Finding;
-use super::place::Place;
+use super::place::WritableDir;
 use crate::home;
 use crate::output::words::bytes;
 use longhaul::quoted;
@@ -41,22 +41,22 @@ pub fn check() -> Vec<Finding> {
             return vec![Finding::problem(HOME, failure.error, remedy)];
         }
     };
-    let place = Place::look(home.path());
-    let disk = Disk::of(&place);
+    let place = WritableDir::probe(home.path());
+    let disk = Disk::new(&place);
     [Some(directory(&place)), disk.map(Disk::judge)].into_iter().flatten().collect()
 }
 
-fn directory(place: &Place) -> Finding {
+fn directory(place: &WritableDir) -> Finding {
     // The runs' own directory may have another owner than the one around it.
-    let inner = Place::look(&place.path.join("runs"));
-    if let Some((found, remedy)) = place.obstacle().or_else(|| inner.obstacle()) {
+    let inner = WritableDir::probe(&place.path.join("runs"));
+    if let Some((found, remedy)) = place.problem().or_else(|| inner.problem()) {
         return Finding::problem(HOME, found, format!("{remedy}; or set LONGHAUL_HOME to another directory"));
     }
     let path = place.path.display();
     let Some(known) = fs::metadata(&place.path).ok().filter(|_| place.is_there()) else {
         return Finding::ok(HOME, format!("{path}, made by the first run"));
     };
-    let rights = Rights { mode: known.mode() & 0o7777, is_ours: known.uid() == geteuid().as_raw() };
+    let rights = Permissions { mode: known.mode() & 0o7777, is_ours: known.uid() == geteuid().as_raw() };
     let found = format!("{path}, mode {:04o}", rights.mode);
     match rights.complaint() {
         None => Finding::ok(HOME, found),
@@ -69,12 +69,12 @@ fn directory(place: &Place) -> Finding {
 }
 
 /// Who may do what in it.
-struct Rights {
+struct Permissions {
     mode: u32,
     is_ours: bool,
 }
 
-impl Rights {
+impl Permissions {
     /// What is wrong with it, and the command that mends it. What is in there is for its owner alone, whoever may read the
     /// directory itself.
     fn complaint(&self) -> Option<(&'static str, &'static str)> {
@@ -96,7 +96,7 @@ struct Disk {
 
 impl Disk {
     /// Nothing where the file system does not tell.
-    fn of(place: &Place) -> Option<Disk> {
+    fn new(place: &WritableDir) -> Option<Disk> {
         let found = statvfs(&place.lowest).ok().filter(|found| found.f_blocks > 0)?;
         Some(Disk {
             free: found.f_bavail.saturating_mul(found.f_frsize),
@@ -131,29 +131,29 @@ fn network(found: &StatFs) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::State;
-    use super::{Disk, Rights};
+    use super::super::finding::Severity;
+    use super::{Disk, Permissions};
 
     #[test]
     fn disks() {
         let check =
-            |free: u64, is_out_of_files: bool, network: Option<&'static str>, expected: (State, &str)| {
+            |free: u64, is_out_of_files: bool, network: Option<&'static str>, expected: (Severity, &str)| {
                 let finding = Disk { free, is_out_of_files, network }.judge();
                 assert_eq!((finding.state, finding.found.as_str()), expected);
             };
-        check(5 << 30, false, None, (State::Ok, "5.0 GiB free"));
-        check(500 << 20, false, None, (State::Warning, "500.0 MiB free"));
-        check(0, false, None, (State::Problem, "0 B free"));
-        check(15 << 20, false, Some("NFS"), (State::Problem, "15.0 MiB free"));
-        check(5 << 30, true, None, (State::Problem, "5.0 GiB free, but no file more can be made"));
+        check(5 << 30, false, None, (Severity::Ok, "5.0 GiB free"));
+        check(500 << 20, false, None, (Severity::Warning, "500.0 MiB free"));
+        check(0, false, None, (Severity::Problem, "0 B free"));
+        check(15 << 20, false, Some("NFS"), (Severity::Problem, "15.0 MiB free"));
+        check(5 << 30, true, None, (Severity::Problem, "5.0 GiB free, but no file more can be made"));
         let network = "5.0 GiB free, on a network file system (NFS): locks may not hold there";
-        check(5 << 30, false, Some("NFS"), (State::Warning, network));
+        check(5 << 30, false, Some("NFS"), (Severity::Warning, network));
     }
 
     #[test]
     fn rights() {
         let check = |mode: u32, is_ours: bool, expected: Option<&str>| {
-            let complaint = Rights { mode, is_ours }.complaint().map(|(complaint, _)| complaint);
+            let complaint = Permissions { mode, is_ours }.complaint().map(|(complaint, _)| complaint);
             assert_eq!(complaint, expected, "{mode:o}");
         };
         check(0o700, true, None);

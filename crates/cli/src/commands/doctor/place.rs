@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A directory, or where it would be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct WritableDir {
     pub path: PathBuf,
     /// The lowest part of it that is there.
     pub lowest: PathBuf,
@@ -16,11 +16,11 @@ pub struct Place {
     pub refused: Option<String>,
 }
 
-impl Place {
-    pub fn look(path: &Path) -> Place {
+impl WritableDir {
+    pub fn probe(path: &Path) -> WritableDir {
         let lowest = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
         let asked = access(lowest, Access::WRITE_OK | Access::EXEC_OK);
-        Place {
+        WritableDir {
             path: path.to_owned(),
             lowest: lowest.to_owned(),
             is_directory: lowest.is_dir(),
@@ -33,7 +33,7 @@ impl Place {
     }
 
     /// Why nothing can be written there, and what to do about it.
-    pub fn obstacle(&self) -> Option<(String, String)> {
+    pub fn problem(&self) -> Option<(String, String)> {
         let (path, lowest) = (self.path.display(), self.lowest.display());
         let is_no_directory = || {
             let found = format!("{path} cannot be used: {lowest} is not a directory");
@@ -52,7 +52,7 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::WritableDir;
     use std::fs;
     use std::os::unix::fs::symlink;
 
@@ -64,8 +64,8 @@ mod tests {
         fs::create_dir(at("there")).expect("it can be made");
         symlink(at("nowhere"), at("dangling")).expect("it can be made");
         let check = |name: &str, is_there: bool, obstacle: Option<&str>| {
-            let place = Place::look(&at(name));
-            let found = place.obstacle().map(|(found, _)| found.replace(&at("").display().to_string(), ""));
+            let place = WritableDir::probe(&at(name));
+            let found = place.problem().map(|(found, _)| found.replace(&at("").display().to_string(), ""));
             assert_eq!((place.is_there(), found.as_deref()), (is_there, obstacle), "{name}");
         };
         check("there", true, None);
@@ -73,13 +73,13 @@ mod tests {
         check("file", true, Some("file cannot be used: file is not a directory"));
         check("file/a", false, Some("file/a cannot be used: file is not a directory"));
         check("dangling/a", false, Some("dangling/a cannot be used: dangling is not a directory"));
-        let refused = |path: &str, lowest: &str| Place {
+        let refused = |path: &str, lowest: &str| WritableDir {
             path: path.into(),
             lowest: lowest.into(),
             is_directory: true,
             refused: Some("Read-only file system".to_owned()),
         };
-        let told = |place: Place| place.obstacle().expect("it is refused").0;
+        let told = |place: WritableDir| place.problem().expect("it is refused").0;
         assert_eq!(told(refused("/a", "/a")), "/a cannot be written to: Read-only file system");
         assert_eq!(
             told(refused("/a/b", "/a")),

@@ -25,8 +25,8 @@ const BEHIND_MAX: Span = Span(60_000);
 pub fn check(now: Moment) -> Vec<Finding> {
     let Ok(home) = home::locate() else { return vec![clock(now, None)] };
     let (state, ledger) = ledger(&home);
-    match ledger.and_then(Told::by) {
-        Ok(Told { lost, last }) => vec![state, orphaned(&lost), clock(now, last)],
+    match ledger.and_then(RunHistory::by) {
+        Ok(RunHistory { lost, last }) => vec![state, orphaned(&lost), clock(now, last)],
         Err(error) => {
             let remedy = error.hint().unwrap_or_else(|| "longhaul recover --list".to_owned());
             vec![state, Finding::warning(ORPHANED, format!("not known: {error}"), remedy), clock(now, None)]
@@ -35,20 +35,20 @@ pub fn check(now: Moment) -> Vec<Finding> {
 }
 
 /// What the ledger tells.
-struct Told {
+struct RunHistory {
     /// The runs that are not over, and that nobody supervises.
     lost: Vec<String>,
     /// When something was written of the newest run last.
     last: Option<Moment>,
 }
 
-impl Told {
-    fn by(mut ledger: Ledger) -> Result<Told, LedgerError> {
+impl RunHistory {
+    fn by(mut ledger: Ledger) -> Result<RunHistory, LedgerError> {
         let states = vec![RunState::Running, RunState::Waiting];
         let going = ledger.runs(&RunFilter { states, ..RunFilter::default() })?;
         let newest = ledger.runs(&RunFilter { limit: Some(1), ..RunFilter::default() })?;
         let lost = going.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
-        Ok(Told { lost: lost.map(|row| row.id).collect(), last: newest.first().and_then(last_sign) })
+        Ok(RunHistory { lost: lost.map(|row| row.id).collect(), last: newest.first().and_then(last_sign) })
     }
 }
 
@@ -124,23 +124,23 @@ fn clock(now: Moment, last: Option<Moment>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::State;
+    use super::super::finding::Severity;
     use super::{WRITTEN_AFTER, clock, orphaned};
     use longhaul_core::Moment;
 
     #[test]
     fn clocks() {
-        let check = |now: u64, last: Option<u64>, expected: State| {
+        let check = |now: u64, last: Option<u64>, expected: Severity| {
             assert_eq!(clock(Moment(now), last.map(Moment)).state, expected, "{now} {last:?}");
         };
         let written = WRITTEN_AFTER.0;
-        check(0, None, State::Problem);
-        check(written - 1, Some(written), State::Problem);
-        check(written, None, State::Ok);
-        check(written, Some(0), State::Ok);
-        check(written, Some(written + 60_000), State::Ok);
-        check(written, Some(written + 60_001), State::Warning);
-        check(u64::MAX, Some(u64::MAX), State::Ok);
+        check(0, None, Severity::Problem);
+        check(written - 1, Some(written), Severity::Problem);
+        check(written, None, Severity::Ok);
+        check(written, Some(0), Severity::Ok);
+        check(written, Some(written + 60_000), Severity::Ok);
+        check(written, Some(written + 60_001), Severity::Warning);
+        check(u64::MAX, Some(u64::MAX), Severity::Ok);
     }
 
     #[test]

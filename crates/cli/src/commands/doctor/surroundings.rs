@@ -2,7 +2,7 @@
 //! Of a secret nothing is told but that it is there; no file of credentials is opened.
 
 use super::finding::Finding;
-use super::place::Place;
+use super::place::WritableDir;
 use longhaul::agents::claude_config_dir;
 use longhaul_agent::claude::surroundings::{
     API_TIMEOUT, API_TIMEOUT_SECONDS, CLOUD_VARIABLES, CREDENTIALS_FILE, LOGIN_VARIABLES, MAX_RETRIES,
@@ -77,9 +77,9 @@ pub fn sessions() -> Finding {
         let found = "neither HOME nor CLAUDE_CONFIG_DIR is set: the agent has no place for its sessions";
         return Finding::problem(SESSIONS, found, "set HOME");
     };
-    let place = Place::look(&folder.join(SESSIONS_FOLDER));
+    let place = WritableDir::probe(&folder.join(SESSIONS_FOLDER));
     let path = place.path.display();
-    match place.obstacle() {
+    match place.problem() {
         Some((found, remedy)) => Finding::problem(SESSIONS, found, remedy),
         None if place.is_there() => Finding::ok(SESSIONS, path.to_string()),
         None => Finding::ok(SESSIONS, format!("{path}, made by the agent's first session")),
@@ -88,22 +88,22 @@ pub fn sessions() -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::State;
+    use super::super::finding::Severity;
     use super::{api_timeout, login, retries};
 
     #[test]
     fn who_pays() {
-        let check = |set: &[&str], has_credentials: bool, state: State, found: &str| {
+        let check = |set: &[&str], has_credentials: bool, state: Severity, found: &str| {
             let finding = login(|name| set.contains(&name), has_credentials);
             assert_eq!((finding.state, finding.found.as_str()), (state, found), "{set:?}");
         };
         let none = "neither a variable nor a login of the agent's own was found";
-        check(&[], false, State::Warning, none);
-        check(&["OPENAI_API_KEY"], false, State::Warning, none);
-        check(&[], true, State::Ok, "a login of the agent's own");
-        check(&["ANTHROPIC_API_KEY"], true, State::Ok, "ANTHROPIC_API_KEY, a login of the agent's own");
-        check(&["CLAUDE_CODE_OAUTH_TOKEN"], false, State::Ok, "CLAUDE_CODE_OAUTH_TOKEN");
-        check(&["CLAUDE_CODE_USE_BEDROCK"], false, State::Ok, "CLAUDE_CODE_USE_BEDROCK");
+        check(&[], false, Severity::Warning, none);
+        check(&["OPENAI_API_KEY"], false, Severity::Warning, none);
+        check(&[], true, Severity::Ok, "a login of the agent's own");
+        check(&["ANTHROPIC_API_KEY"], true, Severity::Ok, "ANTHROPIC_API_KEY, a login of the agent's own");
+        check(&["CLAUDE_CODE_OAUTH_TOKEN"], false, Severity::Ok, "CLAUDE_CODE_OAUTH_TOKEN");
+        check(&["CLAUDE_CODE_USE_BEDROCK"], false, Severity::Ok, "CLAUDE_CODE_USE_BEDROCK");
     }
 
     #[test]
@@ -121,16 +121,16 @@ mod tests {
 
     #[test]
     fn how_long_an_answer_may_take() {
-        let check = |value: Option<&str>, state: State, begins: &str| {
+        let check = |value: Option<&str>, state: Severity, begins: &str| {
             let finding = api_timeout(value.map(Into::into));
             assert_eq!(finding.state, state, "{value:?}");
             assert!(finding.found.starts_with(begins), "{value:?}: {}", finding.found);
         };
-        check(None, State::Ok, "360 s");
-        check(Some(""), State::Ok, "360 s");
-        check(Some("360000"), State::Ok, "360 s");
-        check(Some("5000"), State::Warning, "API_TIMEOUT_MS is set to 5 s: the agent asks again");
-        check(Some("7200000"), State::Warning, "API_TIMEOUT_MS is set to 7200 s: a dead connection");
-        check(Some("soon"), State::Warning, "API_TIMEOUT_MS is set, but is no whole number");
+        check(None, Severity::Ok, "360 s");
+        check(Some(""), Severity::Ok, "360 s");
+        check(Some("360000"), Severity::Ok, "360 s");
+        check(Some("5000"), Severity::Warning, "API_TIMEOUT_MS is set to 5 s: the agent asks again");
+        check(Some("7200000"), Severity::Warning, "API_TIMEOUT_MS is set to 7200 s: a dead connection");
+        check(Some("soon"), Severity::Warning, "API_TIMEOUT_MS is set, but is no whole number");
     }
 }

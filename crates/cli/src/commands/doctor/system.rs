@@ -66,16 +66,16 @@ fn is_on_path(program: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::State;
+    use super::super::finding::Severity;
     use super::{memory, processes, sandbox};
     use std::io;
 
     #[test]
     fn processes_are_found_and_held() {
         let error = || Err(io::Error::from(io::ErrorKind::PermissionDenied));
-        assert_eq!(processes(Ok(()), Ok(())).state, State::Ok);
-        assert_eq!(processes(error(), Ok(())).state, State::Problem);
-        assert_eq!(processes(Ok(()), error()).state, State::Problem);
+        assert_eq!(processes(Ok(()), Ok(())).state, Severity::Ok);
+        assert_eq!(processes(error(), Ok(())).state, Severity::Problem);
+        assert_eq!(processes(Ok(()), error()).state, Severity::Problem);
     }
 
     #[test]

@@ -9,7 +9,7 @@ const TELEMETRY: &str = "telemetry";
 pub fn check() -> Option<Finding> {
     let wanted = telemetry::wanted()?;
     Some(match wanted.complaint {
-        None => Finding::ok(TELEMETRY, wanted.told),
+        None => Finding::ok(TELEMETRY, wanted.standard),
         Some(complaint) => Finding::warning(TELEMETRY, complaint, "see to the OTEL_ variables"),
     })
 }

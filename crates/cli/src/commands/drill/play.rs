@@ -1,17 +1,17 @@
 //! Plays one scenario: a loopback API, an agent in a temporary workspace, the supervisor between
 //! them, and a hand that sends the agent its signals at the scenario's moments.
 
-use super::scorecard::{Scorecard, Survived};
-use crate::args::{DrillAgentKind, DrillArgs, Global};
+use super::scorecard::{Scorecard, SurvivedFault};
+use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
 use crate::failure::Failure;
-use crate::output::screen::Screen;
+use crate::output::screen::ProgressDisplay;
 use crate::signals;
-use longhaul::{Environment, Mark, Observer, Report, Request, SessionChoice, View, marked, supervise};
+use longhaul::{Environment, RunMarker, Observer, RunReport, RunRequest, SessionChoice, StepView, processes_with, supervise};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Guards, Order, Program, SEED_TOKENS_MAX};
-use longhaul_core::{Fault, Moment, Next, Policy, Preset, Record, RunId, ServerBound, Span, Step};
-use longhaul_drill::{Account, Api, Scenario, announced, workspace};
+use longhaul_agent::{Guards, AgentSpec, Program, HANDOFF_TOKENS_MAX};
+use longhaul_core::{Fault, Moment, AfterAttempt, Policy, Preset, Record, RunId, OutageBound, Span, Step};
+use longhaul_drill::{RequestLog, Api, Scenario, announced, workspace};
 use longhaul_store::{Home, Placement, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub const HOME: &str = "longhaul";
 
 /// Plays one scenario to its end. Returns the directory, too, if it is to be kept.
 pub fn play(
-    global: &Global,
+    global: &GlobalArgs,
     args: &DrillArgs,
     scenario: &Scenario,
     program: &Program,
@@ -43,65 +43,65 @@ pub fn play(
 }
 
 /// A scenario that was played.
-pub(super) struct Played {
-    pub(super) report: Report,
-    pub(super) account: Account,
+pub(super) struct DrillResult {
+    pub(super) report: RunReport,
+    pub(super) account: RequestLog,
     /// Messages whose final usage the agent's streams hold.
     pub(super) announced: BTreeSet<String>,
-    pub(super) survived: Vec<Survived>,
+    pub(super) survived: Vec<SurvivedFault>,
     pub(super) waits: u32,
     /// Differences between the workspace and what the scenario expects, and its hash.
     pub(super) differences: Vec<String>,
     pub(super) hash: String,
     /// Steps of the work that were not done exactly once.
-    pub(super) effects_amiss: Vec<String>,
+    pub(super) effect_errors: Vec<String>,
     pub(super) expected_hash: Option<String>,
     /// Processes that still carry the run's mark.
     pub(super) left_behind: usize,
 }
 
 async fn played(
-    global: &Global,
+    global: &GlobalArgs,
     scenario: &Scenario,
     program: &Program,
     seed: u64,
     place: &Path,
-) -> Result<Played, Failure> {
+) -> Result<DrillResult, Failure> {
     let (home, work) = (place.join("home"), place.join("work"));
     for dir in [&home, &work] {
         fs::create_dir(dir).map_err(unexpected)?;
     }
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
     let policy = policy(scenario)?;
-    let request = Request {
+    let request = RunRequest {
         home: Home::open(Some(place.join(HOME)), |_| None).map_err(unexpected)?,
         placement: Placement::default(),
         harness: None,
         inherited: None,
         notify: Vec::new(),
         dialect: Arc::new(Claude::new()),
-        order: Order {
+        agent: AgentSpec {
             program: program.clone(),
             cwd: work.clone(),
             prompt: scenario.prompt.clone(),
-            asked: Vec::new(),
+            follow_ups: Vec::new(),
             model: Some(scenario.model.clone()),
             permission_mode: Some(
                 scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
             ),
             guards: Guards::default(),
-            attended: false,
+            needs_supervisor: false,
             checks: Vec::new(),
-            finish: None,
+            finish_tool: None,
             done_when: None,
             wrap_up_prompt: None,
             network: None,
             learn: None,
             extra_args: agent_args(scenario),
-            seed_tokens: SEED_TOKENS_MAX,
+            handoff_tokens: HANDOFF_TOKENS_MAX,
             handoff_summary: None,
             inner_retries: policy.inner_retries,
-            run: RunId::from(""),
+            run_id: RunId::from(""),
         },
         environment: environment(&api, &home),
         session: SessionChoice::New,
@@ -111,17 +111,17 @@ async fn played(
         diagnostic: false,
     };
     let pid = Arc::new(AtomicU32::new(0));
-    let killer = tokio::spawn(kill_at_moments(api.moments(), Arc::clone(&pid)));
-    let mut watcher = Watcher { screen: Screen::new(global, true), pid, survived: Vec::new(), waits: 0 };
+    let killer = tokio::spawn(kill_at_moments(api.signal_points(), Arc::clone(&pid)));
+    let mut watcher = Watcher { screen: ProgressDisplay::new(global, true), pid, survived: Vec::new(), waits: 0 };
     let cancels = signals::cancels().map_err(unexpected)?;
     let report = supervise(request, &mut watcher, cancels).await.map_err(unexpected)?;
     killer.abort();
     watcher.screen.close();
 
     let mut files = workspace::read(&work).map_err(unexpected)?;
-    let effects_amiss = workspace::take_amiss(&mut files, scenario.expected_effects());
+    let effects_amiss = workspace::effect_errors(&mut files, scenario.expected_effects());
     let expected = scenario.expected_files();
-    Ok(Played {
+    Ok(DrillResult {
         left_behind: left_behind(&report.dir).map_err(unexpected)?,
         announced: announced(&report.dir).map_err(unexpected)?,
         report,
@@ -132,7 +132,7 @@ async fn played(
             .as_ref()
             .map(|expected| workspace::differences(expected, &files))
             .unwrap_or_default(),
-        effects_amiss,
+        effect_errors: effects_amiss,
         hash: workspace::hash(&files),
         expected_hash: expected.as_ref().map(workspace::hash),
     })
@@ -141,7 +141,7 @@ async fn played(
 /// How many processes still carry the run's mark.
 fn left_behind(dir: &Path) -> Result<usize, StoreError> {
     let dir = RunDir::at(dir.to_owned()).expect("a run's directory is absolute and has its name");
-    Ok(marked(&Mark::of(&dir)?).len())
+    Ok(processes_with(&RunMarker::load(&dir)?).len())
 }
 
 fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
@@ -157,9 +157,9 @@ fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
     policy.inner_retries = run.inner_retries.unwrap_or(policy.inner_retries);
     policy.retries_max = run.max_retries.unwrap_or(policy.retries_max);
     policy.stall_timeout = run.stall_timeout.map(span).or(policy.stall_timeout);
-    policy.max_wait = run.max_wait.map(span).or(policy.max_wait);
+    policy.max_reset_wait = run.max_wait.map(span).or(policy.max_reset_wait);
     policy.attempt_timeout = run.attempt_timeout.map(span).or(policy.attempt_timeout);
-    if let ServerBound::Time(Some(limit)) = &mut policy.server_bound {
+    if let OutageBound::Time(Some(limit)) = &mut policy.outage_bound {
         // The real agent's own retry-after waits take a minute and are none of the supervisor's.
         *limit = Span::from_mins(3).max(*limit);
     }
@@ -184,7 +184,7 @@ fn environment(api: &Api, home: &Path) -> Environment {
 
 /// Sends the agent, and only the agent, its signal whenever the scenario's moment has come.
 async fn kill_at_moments(
-    mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::Moment>,
+    mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::SignalPoint>,
     pid: Arc<AtomicU32>,
 ) {
     while let Ok(moment) = moments.recv().await {
@@ -197,60 +197,60 @@ async fn kill_at_moments(
 
 /// Shows the run, and remembers what the scorecard needs.
 struct Watcher {
-    screen: Screen,
+    screen: ProgressDisplay,
     pid: Arc<AtomicU32>,
-    survived: Vec<Survived>,
+    survived: Vec<SurvivedFault>,
     waits: u32,
 }
 
 impl Observer for Watcher {
-    fn began(&mut self, run: &RunId, dir: &Path) {
-        self.screen.began(run, dir);
+    fn on_start(&mut self, run: &RunId, dir: &Path) {
+        self.screen.on_start(run, dir);
     }
 
-    fn stepped(&mut self, view: View<'_>, step: &Step) {
+    fn on_step(&mut self, view: StepView<'_>, step: &Step) {
         for record in &step.records {
             match record {
-                Record::AttemptSpawned { proc, .. } => self.pid.store(proc.pid, Ordering::Relaxed),
+                Record::AttemptSpawned { process: proc, .. } => self.pid.store(proc.pid, Ordering::Relaxed),
                 Record::AttemptEnded { at, fault, next, .. } => {
                     self.pid.store(0, Ordering::Relaxed);
                     self.ended(*at, *fault, next);
                 }
                 Record::RunStarted { .. }
                 | Record::RunReopened { .. }
-                | Record::RungTaken { .. }
-                | Record::CondenseOrdered { .. }
-                | Record::CondenseStopped { .. }
-                | Record::Condensed { .. }
+                | Record::ResumeStrategyChosen { .. }
+                | Record::SummaryStarted { .. }
+                | Record::SummaryStopOrdered { .. }
+                | Record::SummaryEnded { .. }
                 | Record::AttemptStarted { .. }
                 | Record::SessionOpened { .. }
-                | Record::Progressed { .. }
+                | Record::ProgressMade { .. }
                 | Record::LimitReached { .. }
-                | Record::CheckOrdered { .. }
-                | Record::CheckStopped { .. }
-                | Record::Checked { .. }
-                | Record::Said { .. }
-                | Record::Stopped { .. }
-                | Record::InputEnded { .. }
+                | Record::CheckStarted { .. }
+                | Record::CheckStopOrdered { .. }
+                | Record::CheckEnded { .. }
+                | Record::PromptSent { .. }
+                | Record::AgentStopped { .. }
+                | Record::InputClosed { .. }
                 | Record::StopOrdered { .. }
-                | Record::SilenceExcused { .. }
+                | Record::StallDeferred { .. }
                 | Record::Recovered { .. }
                 | Record::Downtime { .. }
                 | Record::Swept { .. }
-                | Record::CancelOrdered { .. }
+                | Record::CancelRequested { .. }
                 | Record::SuspendOrdered { .. }
                 | Record::Suspended { .. }
                 | Record::RunFinished { .. } => {}
             }
         }
-        self.screen.stepped(view, step);
+        self.screen.on_step(view, step);
     }
 }
 
 impl Watcher {
-    fn ended(&mut self, at: Moment, fault: Option<Fault>, next: &Next) {
-        if let (Some(fault), Next::Attempt { at: until, remedy, .. }) = (fault, next) {
-            self.survived.push(Survived { fault, remedy: *remedy });
+    fn ended(&mut self, at: Moment, fault: Option<Fault>, next: &AfterAttempt) {
+        if let (Some(fault), AfterAttempt::Attempt { at: until, remedy, .. }) = (fault, next) {
+            self.survived.push(SurvivedFault { fault, remedy: *remedy });
             self.waits += u32::from(*until > at);
         }
     }

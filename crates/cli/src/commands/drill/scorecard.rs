@@ -1,10 +1,10 @@
 //! What a drill proves: the run's own account held against the API's, and everything against what
 //! the scenario expects.
 
-use super::play::Played;
+use super::play::DrillResult;
 use longhaul_core::{Fault, OutcomeKind, Remedy};
 use longhaul_drill::api::Billed;
-use longhaul_drill::{Account, Scenario};
+use longhaul_drill::{RequestLog, Scenario};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct Scorecard {
     /// How often each fault was made.
     pub faults_injected: BTreeMap<String, u32>,
     /// The faults that did not end the run, in their order.
-    pub faults_survived: Vec<Survived>,
+    pub faults_survived: Vec<SurvivedFault>,
     /// Faults that the scenario demands to be met and that were not.
     pub faults_not_met: Vec<String>,
     /// How many attempts it had.
@@ -49,9 +49,9 @@ pub struct Scorecard {
     /// Messages by both accounts.
     pub messages: Messages,
     /// Tokens by both accounts.
-    pub tokens: Counted,
+    pub tokens: TokenCounts,
     /// Money by both accounts, in millionths of a US dollar.
-    pub cost_micro_usd: Totals,
+    pub cost_micro_usd: CountedAndBilled,
     /// Billed for messages that the finished conversation does not need.
     pub wasted_tokens: u64,
     /// What is in the workspace, as one number.
@@ -59,17 +59,17 @@ pub struct Scorecard {
     /// The files that are not as they should be.
     pub workspace_differences: Vec<String>,
     /// Steps of the work that were not done exactly once.
-    pub effects_amiss: Vec<String>,
+    pub effect_errors: Vec<String>,
     /// Processes of the run that outlived it.
     pub processes_left: usize,
     /// Whether everything is as the scenario expects, and both accounts are the same.
-    pub agrees: bool,
+    pub passed: bool,
 }
 
 /// A fault that did not end the run, and what was done.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Survived {
+pub struct SurvivedFault {
     /// Which one.
     pub fault: Fault,
     /// What was done about it.
@@ -107,34 +107,34 @@ pub struct Messages {
 /// Tokens by two accounts.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Counted {
+pub struct TokenCounts {
     /// Of completed messages, by the API.
     pub completed_by_api: u64,
     /// Of completed messages, by us.
     pub completed_by_us: u64,
     /// Of all messages.
-    pub all: Totals,
+    pub all: CountedAndBilled,
 }
 
 /// One total by two accounts.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Totals {
+pub struct CountedAndBilled {
     /// All that was billed.
-    pub by_api: u64,
+    pub billed: u64,
     /// All, estimates included.
-    pub by_us: u64,
+    pub counted: u64,
 }
 
-impl Totals {
+impl CountedAndBilled {
     /// The share by which our total is off.
     pub fn error(&self) -> f64 {
-        self.by_us.abs_diff(self.by_api) as f64 / self.by_api.max(1) as f64
+        self.counted.abs_diff(self.billed) as f64 / self.billed.max(1) as f64
     }
 }
 
 impl Scorecard {
-    pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, played: &Played) -> Scorecard {
+    pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, played: &DrillResult) -> Scorecard {
         let (report, account) = (&played.report, &played.account);
         let survived = &played.survived;
         let not_met = scenario
@@ -173,17 +173,17 @@ impl Scorecard {
                 .clone()
                 .map(|expected| Compared { expected, actual: played.hash.clone() }),
             workspace_differences: played.differences.clone(),
-            effects_amiss: played.effects_amiss.clone(),
+            effect_errors: played.effect_errors.clone(),
             processes_left: played.left_behind,
-            agrees: false,
+            passed: false,
         };
-        card.agrees = card.disagreements().is_empty();
+        card.passed = card.disagreements().is_empty();
         card
     }
 
     /// Whether everything is as it should be.
     pub fn agrees(&self) -> bool {
-        self.agrees
+        self.passed
     }
 
     /// What is not as it should be, in words.
@@ -199,7 +199,7 @@ impl Scorecard {
             format!("outcome {} instead of {}", self.outcome.actual, self.outcome.expected),
         );
         unless(
-            self.fault.agrees() || self.outcome.expected == OutcomeKind::Done.word(),
+            self.fault.agrees() || self.outcome.expected == OutcomeKind::Done.as_str(),
             format!(
                 "{} instead of {}",
                 fault(self.fault.actual.as_deref()),
@@ -228,7 +228,7 @@ impl Scorecard {
             self.workspace.as_ref().is_none_or(Compared::agrees),
             format!("workspace: {}", self.workspace_differences.join("; ")),
         );
-        unless(self.effects_amiss.is_empty(), format!("effects: {}", self.effects_amiss.join("; ")));
+        unless(self.effect_errors.is_empty(), format!("effects: {}", self.effect_errors.join("; ")));
         unless(self.processes_left == 0, format!("processes left behind: {}", self.processes_left));
         found
     }
@@ -238,7 +238,7 @@ fn fault(word: Option<&str>) -> String {
     word.map_or_else(|| "no fault".to_owned(), |word| format!("fault {word}"))
 }
 
-fn injected(account: &Account) -> BTreeMap<String, u32> {
+fn injected(account: &RequestLog) -> BTreeMap<String, u32> {
     let mut faults = BTreeMap::new();
     for injected in &account.injected {
         let name = if injected.detail.is_empty() {
@@ -252,7 +252,7 @@ fn injected(account: &Account) -> BTreeMap<String, u32> {
 }
 
 /// Tokens billed beyond one complete message for each turn.
-fn wasted(account: &Account) -> u64 {
+fn wasted(account: &RequestLog) -> u64 {
     let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
     for message in account.messages.iter().filter(|message| message.complete) {
         needed.insert(message.turn, message.tokens.total());
@@ -262,11 +262,11 @@ fn wasted(account: &Account) -> u64 {
 }
 
 /// The API's completed messages that our streams announced: those that both can know exactly.
-fn known(played: &Played) -> impl Iterator<Item = &Billed> {
+fn known(played: &DrillResult) -> impl Iterator<Item = &Billed> {
     played.account.billed().filter(|message| message.complete && played.announced.contains(&message.id))
 }
 
-fn messages(played: &Played) -> Messages {
+fn messages(played: &DrillResult) -> Messages {
     let completed_by_api = known(played).count() as u32;
     Messages {
         completed_by_api,
@@ -275,21 +275,21 @@ fn messages(played: &Played) -> Messages {
     }
 }
 
-fn tokens(played: &Played) -> Counted {
+fn tokens(played: &DrillResult) -> TokenCounts {
     let tally = &played.report.tally;
-    Counted {
+    TokenCounts {
         completed_by_api: known(played).map(|message| message.tokens.total()).sum(),
         completed_by_us: tally.tokens.total(),
-        all: Totals {
-            by_api: played.account.tokens().total(),
-            by_us: tally.tokens.total() + tally.cut_tokens.total(),
+        all: CountedAndBilled {
+            billed: played.account.tokens().total(),
+            counted: tally.tokens.total() + tally.truncated_tokens.total(),
         },
     }
 }
 
 /// Money, in micro-dollars. Only totals can be compared: an agent's statement covers what it completed and what
 /// was cut alike.
-fn cost(played: &Played) -> Totals {
+fn cost(played: &DrillResult) -> CountedAndBilled {
     let tally = &played.report.tally;
-    Totals { by_us: (tally.cost + tally.cost_estimated).0, by_api: played.account.cost().microdollars() }
+    CountedAndBilled { counted: (tally.reported_cost + tally.estimated_cost).0, billed: played.account.cost().microdollars() }
 }

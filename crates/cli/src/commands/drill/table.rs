@@ -1,7 +1,7 @@
 //! A scorecard for people.
 
-use super::scorecard::{Scorecard, Survived, Totals};
-use crate::output::paint::{Meaning, Paint};
+use super::scorecard::{Scorecard, SurvivedFault, CountedAndBilled};
+use crate::output::paint::{Style, Colors};
 use crate::output::text::grouped;
 use crate::output::words;
 use crate::output::wrap::wrap;
@@ -27,13 +27,13 @@ pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
 }
 
 /// One scorecard.
-pub fn card(card: &Scorecard, paint: Paint) -> String {
+pub fn card(card: &Scorecard, paint: Colors) -> String {
     let mut out = String::new();
     write_card(&mut out, card, paint).expect("writing to a string cannot fail");
     out
 }
 
-fn write_card(out: &mut String, card: &Scorecard, paint: Paint) -> std::fmt::Result {
+fn write_card(out: &mut String, card: &Scorecard, paint: Colors) -> std::fmt::Result {
     let mut line = |name: &str, value: String| writeln!(out, "  {name:<20}{value}");
     line(
         "scenario",
@@ -80,9 +80,9 @@ fn write_card(out: &mut String, card: &Scorecard, paint: Paint) -> std::fmt::Res
     line("processes left", card.processes_left.to_string())?;
     line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual))?;
     if card.agrees() {
-        line("verdict", paint.as_meant("everything agrees", Some(Meaning::Good)))
+        line("verdict", paint.styled("everything agrees", Some(Style::Good)))
     } else {
-        let disagrees = paint.as_meant("DOES NOT AGREE", Some(Meaning::Bad));
+        let disagrees = paint.styled("DOES NOT AGREE", Some(Style::Bad));
         line("verdict", format!("{disagrees}: {}", card.disagreements().join("; ")))
     }
 }
@@ -113,16 +113,16 @@ fn counted(faults: &BTreeMap<String, u32>) -> String {
     if words.is_empty() { "none".to_owned() } else { words.join(", ") }
 }
 
-fn survived(faults: &[Survived]) -> String {
+fn survived(faults: &[SurvivedFault]) -> String {
     let words: Vec<String> = faults.iter().map(|survived| survived.fault.to_string()).collect();
     if words.is_empty() { "none reached the supervisor".to_owned() } else { words.join(", ") }
 }
 
-fn totals(totals: &Totals, show: impl Fn(u64) -> String) -> String {
+fn totals(totals: &CountedAndBilled, show: impl Fn(u64) -> String) -> String {
     format!(
         "{} by us, {} by the API ({:.2} % off)",
-        show(totals.by_us),
-        show(totals.by_api),
+        show(totals.counted),
+        show(totals.billed),
         totals.error() * 100.0
     )
 }

@@ -2,21 +2,21 @@
 
 use super::source::Source;
 use crate::api_judge::{self, SystemClock};
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::args::keypoints::ExtractArgs;
 use crate::commands::playbook::templates;
 use crate::failure::Failure;
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use crate::{home, output, runtime};
 use jiff::tz::TimeZone;
 use longhaul_agent::estimated_tokens;
 use longhaul_core::{Fault, Moment, Outcome, OutcomeKind};
 use longhaul_playbook::diagnostics::{Diagnostics, KEYPOINTS, RetryDiagnostics};
-use longhaul_playbook::judge::{Asking, Judge, Then, Witness};
-use longhaul_playbook::judging::Question;
-use longhaul_playbook::keypoints::{self, Extracted, Extraction};
-use longhaul_playbook::learning::{Asked, JudgeKind, LearningError};
-use longhaul_playbook::{JudgeError, JudgeSettings, Learning, LearningPlace, Playbook, PlaybookFile};
+use longhaul_playbook::judge::{RequestEvent, Judge, RetryAdvice, RequestObserver};
+use longhaul_playbook::judging::JudgeQuestion;
+use longhaul_playbook::keypoints::{self, ExtractionResult, Extraction};
+use longhaul_playbook::learning::{JudgeRequest, JudgeKind, LearningError};
+use longhaul_playbook::{JudgeError, JudgeSettings, LearningDb, LearningPaths, Playbook, PlaybookFile};
 use longhaul_store::read_regular_to_string;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// What the transcript teaches, or why that is not known.
 pub fn ask(
-    global: &Global,
+    global: &GlobalArgs,
     args: &ExtractArgs,
     source: &Source,
     project: &Path,
@@ -32,45 +32,45 @@ pub fn ask(
 ) -> Result<Extraction, Failure> {
     let playbook = playbook(args, project)?;
     if source.slice.is_empty() {
-        output::talk("nobody said anything in this transcript");
+        output::print_status("nobody said anything in this transcript");
         return Ok(Extraction::default());
     }
     let clock = Arc::new(SystemClock::new());
     let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(of_judge)?;
     let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)
-        .map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+        .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
     fits(&prompt, &judge)?;
     let diagnostics = Diagnostics::of_project(project, TimeZone::system());
-    let witness = Told { diagnostics: diagnostics.witness(KEYPOINTS), quiet: global.quiet };
-    let judge = judge.witnessed(Arc::new(witness));
+    let witness = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
+    let judge = judge.with_observer(Arc::new(witness));
     let asked = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
     let extracted = runtime::new()?.block_on(asked);
     if let Err(error) = count(&extracted, project, judge.model()) {
-        output::warn(&format!("write down what it cost: {error}"), Some(&error.hint()));
+        output::print_warning(&format!("write down what it cost: {error}"), Some(&error.hint()));
     }
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(of_judge(error)))
 }
 
 /// Writes down that somebody was asked, for what it cost.
-fn count(extracted: &Extracted, project: &Path, model: &str) -> Result<(), LearningError> {
+fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
     let came = match (&extracted.reply, &extracted.failure) {
         (Some(reply), _) => Ok(reply),
         (None, Some(error)) => Err(error),
         (None, None) => return Ok(()),
     };
     let Ok(home) = home::open() else { return Ok(()) };
-    let asked = Asked {
+    let asked = JudgeRequest {
         at: output::now(),
         project,
         slice: None,
-        what: Question::Keypoints,
+        what: JudgeQuestion::Keypoints,
         judge: JudgeKind::Api,
         model,
         // Nobody looks for this question again.
         prompt: 0,
         came,
     };
-    Learning::open(&LearningPlace::in_home(home.path()))?.asked(&asked)
+    LearningDb::open(&LearningPaths::in_home(home.path()))?.asked(&asked)
 }
 
 /// The playbook whose points are judged. That of a project need not be there.
@@ -89,7 +89,7 @@ fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
     };
     let (playbook, _) = Playbook::read(&text).map_err(|error| {
         let error = format!("read the playbook {}: {error}", path.display());
-        Failure::refused(error, "`longhaul playbook check` says more", None)
+        Failure::not_started(error, "`longhaul playbook check` says more", None)
     })?;
     Ok(playbook)
 }
@@ -104,36 +104,36 @@ fn fits(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
         judge.model()
     );
     let hint = "`longhaul playbook learn` judges it in parts; a model whose name ends in [1m] has more room";
-    Err(Failure::refused(error, hint, Some(Fault::ContextFull)))
+    Err(Failure::not_started(error, hint, Some(Fault::ContextFull)))
 }
 
 /// Tells a person who waits why, and leaves the texts of the hooks.
-struct Told {
+struct RetryPrinter {
     diagnostics: RetryDiagnostics,
     quiet: bool,
 }
 
-impl Witness for Told {
-    fn saw(&self, at: Moment, asking: &Asking<'_>) {
-        self.diagnostics.saw(at, asking);
+impl RequestObserver for RetryPrinter {
+    fn on_request(&self, at: Moment, asking: &RequestEvent<'_>) {
+        self.diagnostics.on_request(at, asking);
         match asking {
-            Asking::Again { request, of, error, wait } if !self.quiet => {
-                output::talk(&format!("{error}; asking again in {wait} ({request} of {of})"));
+            RequestEvent::Retrying { request, of, error, wait } if !self.quiet => {
+                output::print_status(&format!("{error}; asking again in {wait} ({request} of {of})"));
             }
-            Asking::Again { .. } | Asking::Answered { .. } | Asking::GivenUp { .. } => {}
+            RequestEvent::Retrying { .. } | RequestEvent::Answered { .. } | RequestEvent::GivenUp { .. } => {}
         }
     }
 }
 
 fn of_judge(error: JudgeError) -> Failure {
-    let outcome = match error.then {
-        Then::Later(_) => OutcomeKind::RetryLater,
-        Then::Person => OutcomeKind::NeedsPerson,
-        Then::Never => OutcomeKind::Failed,
+    let outcome = match error.retry {
+        RetryAdvice::Later(_) => OutcomeKind::RetryLater,
+        RetryAdvice::NeedsPerson => OutcomeKind::NeedsPerson,
+        RetryAdvice::Never => OutcomeKind::Failed,
     };
     Failure {
         hint: hint(&error),
-        error: error.said,
+        error: error.message,
         exit_code: Outcome { kind: outcome, ..Outcome::DONE }.exit_code(),
         outcome,
         fault: Some(error.fault),
@@ -143,23 +143,23 @@ fn of_judge(error: JudgeError) -> Failure {
 
 /// What to do about it, where what is said does not say that.
 fn hint(error: &JudgeError) -> Option<String> {
-    let hint = match (error.then, error.fault) {
-        (Then::Later(Some(at)), _) => {
-            let at = Clock::here().coming(at, output::now());
+    let hint = match (error.retry, error.fault) {
+        (RetryAdvice::Later(Some(at)), _) => {
+            let at = TimeFormat::here().future_time(at, output::now());
             return Some(format!("try again at {at}; a longer --time-budget waits for it"));
         }
-        (Then::Later(None), _) => "try again later",
-        (Then::Person, Fault::Billing) => "see whether the account of this key can pay",
-        (Then::Person, Fault::ModelUnknown) => {
+        (RetryAdvice::Later(None), _) => "try again later",
+        (RetryAdvice::NeedsPerson, Fault::Billing) => "see whether the account of this key can pay",
+        (RetryAdvice::NeedsPerson, Fault::ModelUnknown) => {
             "check AGENTIC_CONTEXT_MODEL and ANTHROPIC_MODEL, and ANTHROPIC_BASE_URL"
         }
-        (Then::Person, _) if error.requests == 0 => return None,
-        (Then::Person, _) => "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY",
-        (Then::Never, Fault::ContextFull) => "`longhaul playbook learn` judges it in parts",
-        (Then::Never, Fault::Unfinished | Fault::Refused) => {
+        (RetryAdvice::NeedsPerson, _) if error.requests == 0 => return None,
+        (RetryAdvice::NeedsPerson, _) => "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY",
+        (RetryAdvice::Never, Fault::ContextFull) => "`longhaul playbook learn` judges it in parts",
+        (RetryAdvice::Never, Fault::Unfinished | Fault::Refused) => {
             "another model may do better: AGENTIC_CONTEXT_MODEL names one"
         }
-        (Then::Never, _) => return None,
+        (RetryAdvice::Never, _) => return None,
     };
     Some(hint.to_owned())
 }

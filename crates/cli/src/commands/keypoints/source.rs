@@ -3,7 +3,7 @@
 use crate::args::keypoints::ExtractArgs;
 use crate::failure::Failure;
 use crate::home;
-use longhaul_playbook::judging::Slice;
+use longhaul_playbook::judging::Excerpt;
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct Source {
     /// What it is made of.
     pub bytes: Vec<u8>,
     /// What a judge sees of it.
-    pub slice: Slice,
+    pub slice: Excerpt,
     /// The directory that its run works in, if it is one's.
     pub run_directory: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ impl Source {
 /// The file that tells most of a run's work, and where the run works.
 fn of_run(asked: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     let run = home::find_run(&home::locate()?, asked)?;
-    let path = home::record(&run).ok_or_else(|| {
+    let path = home::best_transcript(&run).ok_or_else(|| {
         let error = format!("find what run {} did: there is no session file and no stream of it", run.id());
         Failure::usage(error, "name another run: `longhaul runs` lists them")
     })?;
@@ -70,7 +70,7 @@ fn read(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn shown(bytes: &[u8], from: &str) -> Result<Slice, Failure> {
-    Slice::of(bytes, |_| false)
+fn shown(bytes: &[u8], from: &str) -> Result<Excerpt, Failure> {
+    Excerpt::new(bytes, |_| false)
         .map_err(|error| Failure::usage(format!("read the transcript from {from}: {error}"), error.hint()))
 }

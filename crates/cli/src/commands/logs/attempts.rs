@@ -1,8 +1,8 @@
 //! What the journal says of a run's attempts, as far as it has come: for the lines between what was said in them.
 
-use crate::chronicle::{Attempt, Facts, Told, attempts_of, ending, facts_of};
+use crate::chronicle::{AttemptHistory, AttemptFiles, RecordAt, attempts_of, ending, read_attempt_files};
 use crate::failure::Failure;
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use crate::output::{timeline, words};
 use longhaul_core::{Moment, Record, Run};
 use longhaul_store::{JournalFollower, RunDir, StoreError};
@@ -14,9 +14,9 @@ pub struct Attempts {
     journal: Option<JournalFollower>,
     records: Vec<(Moment, Record)>,
     run: Run,
-    attempts: Vec<Attempt>,
-    facts: BTreeMap<u32, Facts>,
-    clock: Clock,
+    attempts: Vec<AttemptHistory>,
+    facts: BTreeMap<u32, AttemptFiles>,
+    clock: TimeFormat,
 }
 
 impl Attempts {
@@ -28,7 +28,7 @@ impl Attempts {
             run: Run::new(),
             attempts: Vec::new(),
             facts: BTreeMap::new(),
-            clock: Clock::here(),
+            clock: TimeFormat::here(),
         }
     }
 
@@ -48,9 +48,9 @@ impl Attempts {
                 self.records.push((entry.at, record));
             }
         }
-        let told: Vec<Told<'_>> = self.records.iter().map(|(at, record)| (*at, record)).collect();
+        let told: Vec<RecordAt<'_>> = self.records.iter().map(|(at, record)| (*at, record)).collect();
         self.attempts = attempts_of(told);
-        self.facts = facts_of(&self.dir, &self.attempts);
+        self.facts = read_attempt_files(&self.dir, &self.attempts);
         Ok(())
     }
 
@@ -58,22 +58,22 @@ impl Attempts {
         &self.run
     }
 
-    pub fn all(&self) -> &[Attempt] {
+    pub fn all(&self) -> &[AttemptHistory] {
         &self.attempts
     }
 
-    fn of(&self, number: u32) -> Option<&Attempt> {
+    fn attempt(&self, number: u32) -> Option<&AttemptHistory> {
         self.attempts.iter().find(|attempt| attempt.number == number)
     }
 
     /// Whether this attempt has ended: then all that was said in it is written down.
     pub fn has_ended(&self, number: u32) -> bool {
-        self.of(number).is_some_and(|attempt| attempt.ended.is_some())
+        self.attempt(number).is_some_and(|attempt| attempt.ended.is_some())
     }
 
     /// Refuses an attempt that is not there.
     pub fn check(&self, number: u32) -> Result<(), Failure> {
-        if self.of(number).is_some() {
+        if self.attempt(number).is_some() {
             return Ok(());
         }
         let there = match self.attempts.as_slice() {
@@ -86,12 +86,12 @@ impl Attempts {
 
     /// The line before what was said in an attempt; by the first message's time where the journal says nothing.
     pub fn banner(&self, number: u32, since: Option<Moment>) -> String {
-        let Some(attempt) = self.of(number) else {
+        let Some(attempt) = self.attempt(number) else {
             let since = since.map(|at| format!(", {}", self.clock.whole(at))).unwrap_or_default();
             return format!("attempt {number}{since}\n");
         };
-        let rung = match attempt.rung {
-            Some(_) => format!(": {}", words::rung(attempt.rung, attempt.because)),
+        let rung = match attempt.strategy {
+            Some(_) => format!(": {}", words::strategy_text(attempt.strategy, attempt.reason)),
             None => String::new(),
         };
         format!("attempt {number}, {}{rung}\n", self.clock.whole(attempt.began()))
@@ -99,7 +99,7 @@ impl Attempts {
 
     /// The line behind it, once it has ended.
     pub fn ending(&self, number: u32) -> Option<String> {
-        let attempt = self.of(number)?;
+        let attempt = self.attempt(number)?;
         let ended = ending(attempt, self.facts.get(&number))?;
         let at = attempt.ended.as_ref()?.at;
         Some(format!("{}\n", timeline::ending(&ended, at, &self.clock)))

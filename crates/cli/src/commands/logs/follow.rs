@@ -2,12 +2,12 @@
 //! and all its files say so.
 
 use super::attempts::Attempts;
-use super::wanted::Wanted;
-use super::{Reading, Stopped};
+use super::wanted::LogFilter;
+use super::{LogReader, ReadError};
 use crate::failure::Failure;
 use crate::output::out;
 use crate::{output, runtime};
-use longhaul::Watching;
+use longhaul::RunWatch;
 use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
@@ -16,10 +16,10 @@ use std::io::Write;
 pub fn follow(
     dir: &RunDir,
     attempts: &mut Attempts,
-    (reading, wanted): (&mut dyn Reading, Wanted),
+    (reading, wanted): (&mut dyn LogReader, LogFilter),
     out: &mut impl Write,
     quiet: bool,
-) -> Result<Result<(), Stopped>, Failure> {
+) -> Result<Result<(), ReadError>, Failure> {
     let runtime = runtime::new()?;
     Ok(runtime.block_on(print(dir, attempts, (reading, wanted), out, quiet)))
 }
@@ -27,16 +27,16 @@ pub fn follow(
 async fn print(
     dir: &RunDir,
     attempts: &mut Attempts,
-    (reading, wanted): (&mut dyn Reading, Wanted),
+    (reading, wanted): (&mut dyn LogReader, LogFilter),
     out: &mut impl Write,
     quiet: bool,
-) -> Result<(), Stopped> {
-    let mut watching = Watching::of(dir);
+) -> Result<(), ReadError> {
+    let mut watching = RunWatch::new(dir);
     let mut has_said_so = false;
     loop {
         // In this order: what its supervisor wrote last is read after it is seen to be gone, and what was said in an
         // attempt after its end.
-        let is_held = Journal::is_held(&dir.journal_path()).map_err(Stopped::Failed)?;
+        let is_held = Journal::is_locked(&dir.journal_path()).map_err(ReadError::Failed)?;
         read_on(attempts, reading, out)?;
         let is_over = attempts.run().state().outcome().is_some();
         if is_over && dir.status().is_ok_and(|status| status.returncode.is_some()) {
@@ -50,24 +50,24 @@ async fn print(
             has_said_so = false;
         } else if !has_said_so && !quiet {
             has_said_so = true;
-            output::talk(&unsupervised(dir));
+            output::print_status(&unsupervised(dir));
         }
         if !is_read() {
-            return Err(Stopped::Unread);
+            return Err(ReadError::Unread);
         }
         watching.file(&dir.transcript_path());
         if let Some(path) = reading.watched() {
             watching.file(path);
         }
         watching.changed().await.map_err(|cause| {
-            Stopped::Failed(StoreError::Io { doing: "watch", path: dir.path().to_owned(), cause })
+            ReadError::Failed(StoreError::Io { doing: "watch", path: dir.path().to_owned(), cause })
         })?;
     }
 }
 
 /// Prints what came since the last time.
-fn read_on(attempts: &mut Attempts, reading: &mut dyn Reading, out: &mut impl Write) -> Result<(), Stopped> {
-    attempts.read_on().map_err(Stopped::Failed)?;
+fn read_on(attempts: &mut Attempts, reading: &mut dyn LogReader, out: &mut impl Write) -> Result<(), ReadError> {
+    attempts.read_on().map_err(ReadError::Failed)?;
     reading.read_on(attempts, out)?;
     Ok(out.flush()?)
 }

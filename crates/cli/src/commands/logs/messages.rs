@@ -2,11 +2,11 @@
 //! lines that are written down.
 
 use super::attempts::Attempts;
-use super::wanted::{Filter, Wanted, moment};
-use super::{Reading, Stopped};
-use crate::output::conversation::told;
+use super::wanted::{LogFilterState, LogFilter, moment};
+use super::{LogReader, ReadError};
+use crate::output::conversation::render;
 use crate::output::out::harmless_json;
-use longhaul_agent::message::Message;
+use longhaul_agent::message::TranscriptMessage;
 use longhaul_store::{RunDir, read_lines_from};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ pub struct Messages {
     path: PathBuf,
     /// How far the transcript was read.
     read: u64,
-    filter: Filter,
+    filter: LogFilterState,
     as_text: bool,
     has_shown: bool,
     /// The attempt of the last message that was shown; 0 before the first.
@@ -26,12 +26,12 @@ pub struct Messages {
 }
 
 impl Messages {
-    pub fn as_text(dir: &RunDir, wanted: Wanted) -> Messages {
+    pub fn as_text(dir: &RunDir, wanted: LogFilter) -> Messages {
         let (path, filter) = (dir.transcript_path(), wanted.filter());
         Messages { path, read: 0, filter, as_text: true, has_shown: false, attempt: 0, ended: false }
     }
 
-    pub fn as_lines(dir: &RunDir, wanted: Wanted) -> Messages {
+    pub fn as_lines(dir: &RunDir, wanted: LogFilter) -> Messages {
         Messages { as_text: false, ..Messages::as_text(dir, wanted) }
     }
 
@@ -45,16 +45,16 @@ impl Messages {
             return Ok(());
         }
         // One of a newer version: the rest is told.
-        let Ok(message) = serde_json::from_slice::<Message>(line) else { return Ok(()) };
+        let Ok(message) = serde_json::from_slice::<TranscriptMessage>(line) else { return Ok(()) };
         if !self.filter.takes(message.attempt, message.timestamp.as_deref()) {
             return Ok(());
         }
         self.reach(&message, attempts, out)?;
-        out.write_all(told(&message).as_bytes())
+        out.write_all(render(&message).as_bytes())
     }
 
     /// Shows what lies between the last message and this one, if that is another attempt's.
-    fn reach(&mut self, message: &Message, attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
+    fn reach(&mut self, message: &TranscriptMessage, attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
         if self.attempt == message.attempt {
             return Ok(());
         }
@@ -83,15 +83,15 @@ impl Messages {
     }
 }
 
-impl Reading for Messages {
-    fn read_on(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), Stopped> {
+impl LogReader for Messages {
+    fn read_on(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
         let (path, from) = (self.path.clone(), self.read);
         let mut written = Ok(());
         let read = read_lines_from(&path, from, |line| {
             written = self.show(line, attempts, out);
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        self.read = read.map_err(Stopped::Failed)?;
+        self.read = read.map_err(ReadError::Failed)?;
         written?;
         if self.as_text {
             self.end(attempts, out)?;

@@ -1,8 +1,8 @@
 //! The agent's own output, attempt after attempt, byte by byte as it came.
 
 use super::attempts::Attempts;
-use super::wanted::{Wanted, moment};
-use super::{Reading, Stopped};
+use super::wanted::{LogFilter, moment};
+use super::{LogReader, ReadError};
 use longhaul_core::Moment;
 use longhaul_store::{RunDir, StoreError, open_regular};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ const TIMED_LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub struct Raw {
     dir: RunDir,
-    wanted: Wanted,
+    wanted: LogFilter,
     /// Whether an attempt's stream may still grow.
     follows: bool,
     stream: Option<Stream>,
@@ -41,12 +41,12 @@ struct Stream {
 }
 
 impl Raw {
-    pub fn new(dir: &RunDir, wanted: Wanted, follows: bool) -> Raw {
+    pub fn new(dir: &RunDir, wanted: LogFilter, follows: bool) -> Raw {
         Raw { dir: dir.clone(), wanted, follows, stream: None, done: 0, has_shown: false }
     }
 
     /// Opens the stream of the next attempt that is wanted, if it is there.
-    fn open(&mut self, attempts: &Attempts) -> Result<Option<Stream>, Stopped> {
+    fn open(&mut self, attempts: &Attempts) -> Result<Option<Stream>, ReadError> {
         let done = self.done;
         for attempt in attempts.all().iter().filter(|attempt| attempt.number > done) {
             let is_other = self.wanted.attempt.is_some_and(|wanted| wanted != attempt.number);
@@ -68,7 +68,7 @@ impl Raw {
                         }));
                     }
                     Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
-                        return Err(Stopped::Failed(StoreError::Io { doing: "read", path, cause }));
+                        return Err(ReadError::Failed(StoreError::Io { doing: "read", path, cause }));
                     }
                     // Its agent was not started yet.
                     Err(_) if self.follows && attempt.ended.is_none() => return Ok(None),
@@ -81,8 +81,8 @@ impl Raw {
     }
 }
 
-impl Reading for Raw {
-    fn read_on(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), Stopped> {
+impl LogReader for Raw {
+    fn read_on(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
         loop {
             let mut stream = match self.stream.take() {
                 Some(stream) => stream,
@@ -116,16 +116,16 @@ impl Reading for Raw {
 
 /// What says when an event of a stream came, if it says so.
 #[derive(Deserialize)]
-struct Sign<'a> {
+struct LineHeader<'a> {
     #[serde(borrow, default)]
     timestamp: Option<Cow<'a, str>>,
 }
 
 impl Stream {
     /// Prints what is there, and returns whether there was anything.
-    fn print(&mut self, out: &mut dyn Write) -> Result<bool, Stopped> {
+    fn print(&mut self, out: &mut dyn Write) -> Result<bool, ReadError> {
         let failed = |path: &Path, cause| {
-            Stopped::Failed(StoreError::Io { doing: "read", path: path.to_owned(), cause })
+            ReadError::Failed(StoreError::Io { doing: "read", path: path.to_owned(), cause })
         };
         self.pass_over().map_err(|cause| failed(&self.path, cause))?;
         if self.since.is_some() {
@@ -163,7 +163,7 @@ impl Stream {
                     return Ok(());
                 }
             }
-            let sign: Option<Sign<'_>> = serde_json::from_slice(&line).ok();
+            let sign: Option<LineHeader<'_>> = serde_json::from_slice(&line).ok();
             let at = sign.and_then(|sign| moment(sign.timestamp?.as_ref()));
             if at.is_some_and(|at| at >= since) {
                 self.since = None;

@@ -7,46 +7,46 @@ use std::borrow::Cow;
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct LogFilter {
     pub attempt: Option<u32>,
     pub since: Option<Moment>,
 }
 
-impl Wanted {
+impl LogFilter {
     pub fn is_all(self) -> bool {
         self.attempt.is_none() && self.since.is_none()
     }
 
     /// The same for a conversation from its beginning.
-    pub fn filter(self) -> Filter {
-        Filter { wanted: self, has_begun: self.since.is_none() }
+    pub fn filter(self) -> LogFilterState {
+        LogFilterState { wanted: self, has_started: self.since.is_none() }
     }
 }
 
 /// What takes the wanted messages of a conversation.
-pub struct Filter {
-    wanted: Wanted,
+pub struct LogFilterState {
+    wanted: LogFilter,
     /// Whether the moment was reached: what follows has no time of its own, or a later one.
-    has_begun: bool,
+    has_started: bool,
 }
 
 /// What tells whose message a line is, and when it was said.
 #[derive(Deserialize)]
-struct Sign<'a> {
+struct LineHeader<'a> {
     attempt: u32,
     #[serde(borrow, default)]
     timestamp: Option<Cow<'a, str>>,
 }
 
-impl Filter {
+impl LogFilterState {
     /// Whether this message is wanted.
     pub fn takes(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
         if let (false, Some(since), Some(at)) =
-            (self.has_begun, self.wanted.since, timestamp.and_then(moment))
+            (self.has_started, self.wanted.since, timestamp.and_then(moment))
         {
-            self.has_begun = at >= since;
+            self.has_started = at >= since;
         }
-        self.has_begun && self.wanted.attempt.is_none_or(|wanted| wanted == attempt)
+        self.has_started && self.wanted.attempt.is_none_or(|wanted| wanted == attempt)
     }
 
     /// The same for a line of a transcript. What is no message is wanted with all else.
@@ -54,7 +54,7 @@ impl Filter {
         if self.wanted.is_all() {
             return true;
         }
-        let sign = serde_json::from_slice::<Sign<'_>>(line);
+        let sign = serde_json::from_slice::<LineHeader<'_>>(line);
         sign.is_ok_and(|sign| self.takes(sign.attempt, sign.timestamp.as_deref()))
     }
 }
@@ -67,12 +67,12 @@ pub fn moment(text: &str) -> Option<Moment> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, moment};
+    use super::{LogFilter, moment};
 
     #[test]
     fn what_has_no_time_goes_with_what_is_before_it() {
         let since = moment("2026-11-22T10:00:00Z");
-        let mut filter = Wanted { attempt: Some(2), since }.filter();
+        let mut filter = LogFilter { attempt: Some(2), since }.filter();
         for (attempt, timestamp, expected) in [
             (1, Some("2026-11-22T09:00:00Z"), false),
             (1, None, false),
@@ -84,7 +84,7 @@ mod tests {
         ] {
             assert_eq!(filter.takes(attempt, timestamp), expected, "{attempt} {timestamp:?}");
         }
-        let mut all = Wanted { attempt: None, since: None }.filter();
+        let mut all = LogFilter { attempt: None, since: None }.filter();
         assert!(all.takes_line(b"not JSON") && all.takes(1, None));
     }
 }

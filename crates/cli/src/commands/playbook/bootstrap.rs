@@ -7,28 +7,28 @@ mod printed;
 
 use super::{learn, place};
 use crate::api_judge::SystemClock;
-use crate::args::Global;
-use crate::args::playbook::{BootstrapArgs, OrderAsked};
+use crate::args::GlobalArgs;
+use crate::args::playbook::{BootstrapArgs, OrderArg};
 use crate::failure::Failure;
 use crate::home;
 use crate::learning::destination;
-use learning::Past;
+use learning::BootstrapLearner;
 use longhaul::agents::claude_config_dir;
 use longhaul_agent::{Prices, estimated_tokens};
 use longhaul_core::{Outcome, Usd};
 use longhaul_playbook::bootstrap::{
-    BootstrapSettings, BootstrapState, Estimating, Place, Plan, Wanted, plan, sessions,
+    BootstrapSettings, BootstrapState, Estimator, TranscriptSource, BootstrapPlan, SessionFilter, plan, sessions,
 };
 use longhaul_playbook::learning::JudgeKind;
-use longhaul_playbook::{Judge, Learning, LearningPlace, PlaybookFile};
+use longhaul_playbook::{Judge, LearningDb, LearningPaths, PlaybookFile};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use printed::Bootstrapped;
+pub use printed::BootstrapOutput;
 
 /// Carries out the command and returns its exit code.
-pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
+pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failure> {
     let settings = BootstrapSettings::from_variables(|name| env::var(name).ok())
         .map_err(|error| Failure::usage(error.to_string(), "correct the variable, or unset it"))?;
     let kind = JudgeKind::from(args.judge);
@@ -38,14 +38,14 @@ pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
         return Err(Failure::usage("--budget cannot hold Claude Code's login to an amount of money", hint));
     }
     let project = PathBuf::from(place::file(&args.project)?.project());
-    let home = LearningPlace::in_home(home::open()?.path());
+    let home = LearningPaths::in_home(home::open()?.path());
     let clock = Arc::new(SystemClock::new());
     let judge = learn::judge::of(kind, &home, &clock);
     let state = BootstrapState::of_project(&project)
-        .map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+        .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
     let plan = planned(&project, args, &settings, (&state, &home, &*judge))?;
-    let mut printed = Bootstrapped::of(&project, args, &*judge, &plan);
-    if args.dry_run || plan.learns.is_empty() {
+    let mut printed = BootstrapOutput::new(&project, args, &*judge, &plan);
+    if args.dry_run || plan.included.is_empty() {
         printed.print(global);
         return Ok(0);
     }
@@ -57,10 +57,10 @@ pub fn bootstrap(global: &Global, args: &BootstrapArgs) -> Result<u8, Failure> {
     }
     // Who says how much it may cost has said that it may.
     if !args.yes && budget.is_none() {
-        asking::may(&plan)?;
+        asking::confirm_cost(&plan)?;
     }
     let destination = destination();
-    let past = Past { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
+    let past = BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
     let ended = past.learn(global, state, &plan, &mut printed)?;
     printed.print(global);
     Ok(match ended {
@@ -74,42 +74,42 @@ fn planned(
     project: &Path,
     args: &BootstrapArgs,
     settings: &BootstrapSettings,
-    (state, home, judge): (&BootstrapState, &LearningPlace, &dyn Judge),
-) -> Result<Plan, Failure> {
+    (state, home, judge): (&BootstrapState, &LearningPaths, &dyn Judge),
+) -> Result<BootstrapPlan, Failure> {
     let place = match &settings.transcript_dir {
         Some(folder) if !folder.is_dir() => {
             let error = format!("look for transcripts in {}: it is no directory", folder.display());
             return Err(Failure::usage(error, "correct AGENTIC_CONTEXT_TRANSCRIPT_DIR, or unset it"));
         }
-        Some(folder) => Place::Folder(folder.clone()),
-        None => Place::Project {
+        Some(folder) => TranscriptSource::Folder(folder.clone()),
+        None => TranscriptSource::Project {
             config_dir: claude_config_dir().ok_or_else(|| {
                 let hint = "set HOME or CLAUDE_CONFIG_DIR, or AGENTIC_CONTEXT_TRANSCRIPT_DIR to their folder";
-                Failure::refused("find Claude Code's sessions: it is not known where they are", hint, None)
+                Failure::not_started("find Claude Code's sessions: it is not known where they are", hint, None)
             })?,
             project: project.to_owned(),
         },
     };
     let found = sessions(&place).map_err(|error| {
         let error = format!("look for past sessions: {error}");
-        Failure::refused(error, "see whether the folder can be read", None)
+        Failure::not_started(error, "see whether the folder can be read", None)
     })?;
-    let wanted = Wanted {
+    let wanted = SessionFilter {
         limit: args.limit.map(Into::into),
-        newest_first: args.order == OrderAsked::Newest,
+        newest_first: args.order == OrderArg::Newest,
         since: args.since,
-        again: args.force,
+        force: args.force,
         skip_sub_agents: settings.skip_sub_agents,
         bytes_max: settings.bytes_max,
     };
     // One that cannot be read is the worker's to tell.
     let playbook = PlaybookFile::of_project(project).read().ok().and_then(|found| found.text);
-    let estimating = Estimating {
+    let estimating = Estimator {
         prices: Prices::bundled(),
         model: judge.model(),
         prompt_tokens_max: judge.prompt_tokens_max(),
         playbook_tokens: playbook.map_or(0, |text| estimated_tokens(&text)),
     };
-    let learning = Learning::open_existing(home).map_err(|error| learn::failure(&error))?;
+    let learning = LearningDb::open_existing(home).map_err(|error| learn::failure(&error))?;
     plan(found, &wanted, state, learning.as_ref(), &estimating).map_err(|error| learn::failure(&error))
 }

@@ -1,14 +1,14 @@
 //! What a change of a playbook came to, as it is printed, and in words.
 
 use crate::output::words::{counted, one_line};
-use longhaul_playbook::points::{Done, Skipped, Told};
+use longhaul_playbook::points::{AppliedChange, SkippedChange, ChangeSummary};
 use longhaul_playbook::{Changed, Outcome, PlaybookFile};
 use serde::Serialize;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Printed {
+pub struct ChangeReport {
     /// The file.
     path: String,
     /// Whether it was only told what would be done.
@@ -20,17 +20,17 @@ pub struct Printed {
     /// The changes that were taken back, the oldest first; none but for `undo`.
     taken_back: Vec<i64>,
     /// What was done, in its order.
-    done: Vec<Done>,
+    done: Vec<AppliedChange>,
     /// What was asked for and not done.
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedChange>,
     /// Where the file was kept that could not be read.
     set_aside: Option<String>,
 }
 
-impl Printed {
-    pub fn of(file: &PlaybookFile, changed: Changed, taken_back: Vec<i64>) -> Printed {
-        let Changed { save, outcome, told: Told { done, skipped }, set_aside, noticed: _ } = changed;
-        Printed {
+impl ChangeReport {
+    pub fn new(file: &PlaybookFile, changed: Changed, taken_back: Vec<i64>) -> ChangeReport {
+        let Changed { save, outcome, changes: ChangeSummary { applied: done, skipped }, set_aside, noticed: _ } = changed;
+        ChangeReport {
             path: file.path().display().to_string(),
             dry_run: false,
             changed: outcome == Outcome::Saved,
@@ -43,19 +43,19 @@ impl Printed {
     }
 
     /// That nothing was asked for.
-    pub fn nothing(file: &PlaybookFile) -> Printed {
-        Printed { dry_run: false, ..Printed::planned(file, Told::default(), Vec::new()) }
+    pub fn nothing(file: &PlaybookFile) -> ChangeReport {
+        ChangeReport { dry_run: false, ..ChangeReport::planned(file, ChangeSummary::default(), Vec::new()) }
     }
 
     /// What would be done.
-    pub fn planned(file: &PlaybookFile, told: Told, taken_back: Vec<i64>) -> Printed {
-        Printed {
+    pub fn planned(file: &PlaybookFile, told: ChangeSummary, taken_back: Vec<i64>) -> ChangeReport {
+        ChangeReport {
             path: file.path().display().to_string(),
             dry_run: true,
-            changed: !told.done.is_empty(),
+            changed: !told.applied.is_empty(),
             change: None,
             taken_back,
-            done: told.done,
+            done: told.applied,
             skipped: told.skipped,
             set_aside: None,
         }
@@ -78,22 +78,22 @@ impl Printed {
 }
 
 /// One thing that was done, in a line.
-pub fn line(done: &Done) -> String {
+pub fn line(done: &AppliedChange) -> String {
     match done {
-        Done::Helped { name } => format!("{name} helped"),
-        Done::Harmed { name } => format!("{name} did harm"),
-        Done::Added { name, section, text, .. } => format!("+ {name} {}  ({section})", one_line(text)),
-        Done::Updated { name, was, text } => format!("~ {name} {}  (was: {})", one_line(text), one_line(was)),
-        Done::Deleted { name, text, .. } => format!("- {name} {}", one_line(text)),
-        Done::Merged { name, text, from, .. } => {
+        AppliedChange::Helped { name } => format!("{name} helped"),
+        AppliedChange::Harmed { name } => format!("{name} did harm"),
+        AppliedChange::Added { name, section, text, .. } => format!("+ {name} {}  ({section})", one_line(text)),
+        AppliedChange::Updated { name, was, text } => format!("~ {name} {}  (was: {})", one_line(text), one_line(was)),
+        AppliedChange::Deleted { name, text, .. } => format!("- {name} {}", one_line(text)),
+        AppliedChange::Merged { name, text, from, .. } => {
             let from: Vec<&str> = from.iter().map(|from| from.as_str()).collect();
             format!("+ {name} {}  (of {})", one_line(text), from.join(", "))
         }
-        Done::Joined { name, from, text } => format!("- {from} {}  (now {name})", one_line(text)),
-        Done::Pruned { name, text, helpful, harmful, .. } => {
+        AppliedChange::Joined { name, from, text } => format!("- {from} {}  (now {name})", one_line(text)),
+        AppliedChange::Pruned { name, text, helpful, harmful, .. } => {
             format!("- {name} {}  (helped {helpful}, did harm {harmful})", one_line(text))
         }
-        Done::Changed { name, section, helpful, harmful } => {
+        AppliedChange::Changed { name, section, helpful, harmful } => {
             format!("~ {name} helped {helpful}, did harm {harmful}  ({section})")
         }
     }

@@ -3,12 +3,12 @@
 use super::changed::points;
 use super::place;
 use crate::args::playbook::CheckArgs;
-use crate::args::{Global, OutputFormat};
-use crate::failure::{Failure, UNEXPECTED};
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
-use crate::output::paint::{Meaning, Paint};
+use crate::output::paint::{Style, Colors};
 use crate::output::words::one_line;
-use longhaul_playbook::points::Wording;
+use longhaul_playbook::points::WordOverlap;
 use longhaul_playbook::{FileError, Found, PointId, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// What is printed.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Checked {
+pub struct CheckOutput {
     /// The file.
     path: String,
     /// Whether there is one.
@@ -48,32 +48,32 @@ struct Duplicate {
 }
 
 /// Carries out the command and returns its exit code: 0 if nobody need see to anything, else 1.
-pub fn check(global: &Global, args: &CheckArgs) -> Result<u8, Failure> {
+pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
     let file = place::file(&args.project)?;
-    let (threshold, flaw) = place::alike();
+    let (threshold, flaw) = place::similarity_threshold();
     let path = file.path().display().to_string();
     let mut checked = match file.read() {
-        Ok(found) => Checked { path, ..found_in(&found, threshold) },
-        Err(error @ (FileError::Damaged { .. } | FileError::Newer { .. })) => Checked {
+        Ok(found) => CheckOutput { path, ..found_in(&found, threshold) },
+        Err(error @ (FileError::Damaged { .. } | FileError::Newer { .. })) => CheckOutput {
             path,
             exists: true,
             findings: vec![format!("{error}; {}", error.hint())],
-            ..Checked::default()
+            ..CheckOutput::default()
         },
         Err(error) => return Err(place::failure(&error)),
     };
     checked.noticed.extend(flaw);
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&text(&checked, Paint::stdout())),
+        OutputFormat::Text => output::print_text(&text(&checked, Colors::stdout())),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&checked),
     }
-    Ok(if checked.findings.is_empty() { 0 } else { UNEXPECTED })
+    Ok(if checked.findings.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }
 
-fn found_in(found: &Found, threshold: f64) -> Checked {
+fn found_in(found: &Found, threshold: f64) -> CheckOutput {
     let Found { text, playbook, noticed } = found;
-    let duplicates = playbook.near_duplicates(&Wording, threshold).into_iter();
-    Checked {
+    let duplicates = playbook.near_duplicates(&WordOverlap, threshold).into_iter();
+    CheckOutput {
         path: String::new(),
         exists: text.is_some(),
         readable: true,
@@ -83,7 +83,7 @@ fn found_in(found: &Found, threshold: f64) -> Checked {
             .iter()
             .map(|section| (section.title(), playbook.section(*section).len()))
             .collect(),
-        findings: playbook.findings(),
+        findings: playbook.lint(),
         noticed: noticed.clone(),
         near_duplicates: duplicates
             .map(|(first, second)| Duplicate { name: first.name.clone(), duplicate: second.name.clone() })
@@ -91,7 +91,7 @@ fn found_in(found: &Found, threshold: f64) -> Checked {
     }
 }
 
-fn text(checked: &Checked, paint: Paint) -> String {
+fn text(checked: &CheckOutput, paint: Colors) -> String {
     let count: usize = checked.points.values().sum();
     let state = match (checked.exists, checked.readable) {
         (false, _) => "there is none yet".to_owned(),
@@ -104,13 +104,13 @@ fn text(checked: &Checked, paint: Paint) -> String {
         }
     };
     let mut out = format!("{}: {}\n", checked.path, one_line(&state));
-    let mut tell = |word: &str, meaning: Meaning, text: &str| {
-        out += &format!("{} {}\n", paint.as_meant(word, Some(meaning)), one_line(text));
+    let mut tell = |word: &str, meaning: Style, text: &str| {
+        out += &format!("{} {}\n", paint.styled(word, Some(meaning)), one_line(text));
     };
-    checked.findings.iter().for_each(|finding| tell("wrong:", Meaning::Bad, finding));
-    checked.noticed.iter().for_each(|noticed| tell("noticed:", Meaning::Care, noticed));
+    checked.findings.iter().for_each(|finding| tell("wrong:", Style::Bad, finding));
+    checked.noticed.iter().for_each(|noticed| tell("noticed:", Style::Warning, noticed));
     for Duplicate { name, duplicate } in &checked.near_duplicates {
-        tell("alike:", Meaning::Care, &format!("[{duplicate}] says what [{name}] says; they become one"));
+        tell("alike:", Style::Warning, &format!("[{duplicate}] says what [{name}] says; they become one"));
     }
     out
 }

@@ -1,11 +1,11 @@
 //! `longhaul playbook edit`: a copy of the playbook in the user's editor, checked before it takes the playbook's place.
 //! Whatever becomes of it, nothing that was typed is lost.
 
-use super::changed::Printed;
+use super::changed::ChangeReport;
 use super::place;
 use crate::args::playbook::EditArgs;
-use crate::args::{Global, OutputFormat};
-use crate::failure::{Failure, UNEXPECTED};
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use longhaul::quoted;
 use longhaul_playbook::{Playbook, PlaybookFile};
@@ -20,16 +20,16 @@ use std::{env, fs};
 use tempfile::NamedTempFile;
 
 /// Carries out the command and returns its exit code.
-pub fn edit(global: &Global, args: &EditArgs) -> Result<u8, Failure> {
+pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let file = place::file(&args.project)?;
     let editor = editor()?;
     let mut learning = place::learning()?;
     file.settle(&learning).map_err(|error| place::failure(&error))?;
     let seen = file.bytes().map_err(|error| place::failure(&error))?;
-    let begun = begun(args, seen.as_deref())?;
+    let begun = started_at(args, seen.as_deref())?;
     let copy = copy(&begun)?;
     if let Err(why) = run(&editor, copy.path()) {
-        let failure = Failure { exit_code: UNEXPECTED, ..Failure::usage(why, "nothing was changed") };
+        let failure = Failure { exit_code: UNEXPECTED_ERROR, ..Failure::usage(why, "nothing was changed") };
         return Err(kept(copy, &begun, failure));
     }
     let edited = fs::read(copy.path())
@@ -43,7 +43,7 @@ pub fn edit(global: &Global, args: &EditArgs) -> Result<u8, Failure> {
     };
     match file.replace(&mut learning, seen.as_deref(), playbook, output::now()) {
         Ok(changed) => {
-            print(global, &Printed::of(&file, changed, Vec::new()));
+            print(global, &ChangeReport::new(&file, changed, Vec::new()));
             Ok(0)
         }
         Err(error) => Err(kept(copy, &begun, place::failure(&error))),
@@ -61,7 +61,7 @@ fn editor() -> Result<String, Failure> {
 }
 
 /// What the editor begins with: the file as it is, damaged or not.
-fn begun(args: &EditArgs, seen: Option<&[u8]>) -> Result<Vec<u8>, Failure> {
+fn started_at(args: &EditArgs, seen: Option<&[u8]>) -> Result<Vec<u8>, Failure> {
     match (&args.from, seen) {
         (Some(from), _) => read_regular(from)
             .map_err(|error| Failure::usage(format!("read {}: {error}", from.display()), "check --from")),
@@ -75,7 +75,7 @@ fn copy(text: &[u8]) -> Result<NamedTempFile, Failure> {
     made.and_then(|mut copy| copy.write_all(text).and_then(|()| copy.flush()).map(|()| copy)).map_err(
         |error| {
             let dir = env::temp_dir();
-            Failure::refused(
+            Failure::not_started(
                 format!("write a copy in {}: {error}", dir.display()),
                 "set TMPDIR to another directory",
                 None,
@@ -103,14 +103,14 @@ fn checked(edited: &[u8], begun: &[u8]) -> Result<Playbook, Failure> {
     let (playbook, noticed) = Playbook::read(text).map_err(|error| refused(error.to_string()))?;
     let before =
         std::str::from_utf8(begun).ok().and_then(|begun| Playbook::read(begun).ok()).unwrap_or_default();
-    let before = before.0.findings();
+    let before = before.0.lint();
     let new: Vec<String> =
-        playbook.findings().into_iter().filter(|finding| !before.contains(finding)).collect();
+        playbook.lint().into_iter().filter(|finding| !before.contains(finding)).collect();
     if !new.is_empty() {
         return Err(refused(new.join("; ")));
     }
     for noticed in noticed {
-        output::warn(&noticed, None);
+        output::print_warning(&noticed, None);
     }
     Ok(playbook)
 }
@@ -135,12 +135,12 @@ fn kept(copy: NamedTempFile, begun: &[u8], failure: Failure) -> Failure {
     Failure { hint: Some(hint), ..failure }
 }
 
-fn unchanged(global: &Global, file: &PlaybookFile) -> u8 {
-    print(global, &Printed::nothing(file));
+fn unchanged(global: &GlobalArgs, file: &PlaybookFile) -> u8 {
+    print(global, &ChangeReport::nothing(file));
     0
 }
 
-fn print(global: &Global, printed: &Printed) {
+fn print(global: &GlobalArgs, printed: &ChangeReport) {
     match output::format(global) {
         OutputFormat::Text => output::print_text(&printed.text()),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(printed),

@@ -2,22 +2,22 @@
 
 use super::place;
 use crate::args::playbook::HistoryArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::columns::{Column, table};
 use crate::output::pager::page;
 use crate::when::ago;
 use longhaul_core::Moment;
-use longhaul_playbook::learning::{Cause, Save};
-use longhaul_playbook::points::Told;
+use longhaul_playbook::learning::{RevisionCause, Revision};
+use longhaul_playbook::points::ChangeSummary;
 use longhaul_store::rfc3339;
 use serde::Serialize;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Listed {
+pub struct HistoryOutput {
     /// The file.
     path: String,
     /// The changes, the newest first.
@@ -42,15 +42,15 @@ struct Change {
     kept: bool,
     /// What was done, and what was skipped.
     #[serde(flatten)]
-    told: Told,
+    changes: ChangeSummary,
     #[serde(skip)]
-    of: Cause,
+    of: RevisionCause,
     #[serde(skip)]
     when: Moment,
 }
 
 /// Carries out the command and returns its exit code.
-pub fn history(global: &Global, args: &HistoryArgs) -> Result<u8, Failure> {
+pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     let file = place::file(&args.project)?;
     let saves = match place::known()? {
         Some(learning) => learning.saves(&file.project()).map_err(|error| place::failure(&error.into()))?,
@@ -63,42 +63,42 @@ pub fn history(global: &Global, args: &HistoryArgs) -> Result<u8, Failure> {
     let is_kept = |place: usize| place.checked_sub(1).is_none_or(|before| kept[before]);
     let changes = saves.into_iter().enumerate().rev().take(limit);
     let changes = changes.map(|(place, save)| change(save, is_kept(place))).collect();
-    let listed = Listed { path: file.path().display().to_string(), changes, more };
+    let listed = HistoryOutput { path: file.path().display().to_string(), changes, more };
     match output::format(global) {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&listed),
         OutputFormat::Text if listed.changes.is_empty() => {
             if !global.quiet {
-                output::talk(&format!("nothing was changed in {} yet", listed.path));
+                output::print_status(&format!("nothing was changed in {} yet", listed.path));
             }
         }
         OutputFormat::Text => {
             page(global, &text(&listed, output::now()));
             if more && !global.quiet {
-                output::talk(&format!("the newest {limit}; --all or -n N tells of more"));
+                output::print_status(&format!("the newest {limit}; --all or -n N tells of more"));
             }
         }
     }
     Ok(0)
 }
 
-fn change(save: Save, kept: bool) -> Change {
-    let Save { id, at, cause, told, .. } = save;
-    Change { change: id, at: rfc3339(at), cause: cause.to_string(), kept, told, of: cause, when: at }
+fn change(save: Revision, kept: bool) -> Change {
+    let Revision { id, at, cause, changes: told, .. } = save;
+    Change { change: id, at: rfc3339(at), cause: cause.to_string(), kept, changes: told, of: cause, when: at }
 }
 
-fn text(listed: &Listed, now: Moment) -> String {
+fn text(listed: &HistoryOutput, now: Moment) -> String {
     let mut cells = vec![["change", "made", "for", "did"].map(str::to_owned).to_vec()];
     cells.extend(listed.changes.iter().map(|change| {
-        vec![change.change.to_string(), ago(change.when, now), cause(change.of), change.told.counted()]
+        vec![change.change.to_string(), ago(change.when, now), cause(change.of), change.changes.summary_line()]
     }));
     table(&cells, &[Column::Right, Column::Left, Column::Left, Column::Last], output::width())
 }
 
-fn cause(cause: Cause) -> String {
+fn cause(cause: RevisionCause) -> String {
     match cause {
-        Cause::Slice(slice) => format!("a session (slice {slice})"),
-        Cause::Edit => "an edit".to_owned(),
-        Cause::Undo(change) => format!("undo {change}"),
-        Cause::Found => "written by others".to_owned(),
+        RevisionCause::SliceRow(slice) => format!("a session (slice {slice})"),
+        RevisionCause::Edit => "an edit".to_owned(),
+        RevisionCause::Undo(change) => format!("undo {change}"),
+        RevisionCause::External => "written by others".to_owned(),
     }
 }

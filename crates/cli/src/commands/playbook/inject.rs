@@ -2,7 +2,7 @@
 
 use super::place;
 use crate::args::playbook::InjectArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use longhaul_playbook::judging::TemplatesError;
@@ -13,7 +13,7 @@ use serde::Serialize;
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Injected {
+pub struct InjectOutput {
     /// What a session would be told; nothing where there is nothing to tell.
     text: Option<String>,
     /// How many points are in it.
@@ -23,45 +23,45 @@ pub struct Injected {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn inject(global: &Global, args: &InjectArgs) -> Result<u8, Failure> {
-    let told = told(&place::file(&args.project)?, &args.prompt, args.max_tokens)
-        .map_err(|untold| Failure::refused(untold.what, untold.hint, None))?;
+pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
+    let told = print_playbook(&place::file(&args.project)?, &args.prompt, args.max_tokens)
+        .map_err(|untold| Failure::not_started(untold.what, untold.hint, None))?;
     let (points, left_out) = told.as_ref().map_or((0, 0), |told| (told.points, told.left_out));
     let text = told.map(|told| told.text);
     match output::format(global) {
         OutputFormat::Text => output::print_text(&text.unwrap_or_default()),
         OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&Injected { text, points, left_out });
+            output::print_json(&InjectOutput { text, points, left_out });
         }
     }
     Ok(0)
 }
 
 /// What a session is told of this playbook at this prompt; nothing where there is none, or nothing in it.
-pub fn told(
+pub fn print_playbook(
     playbook: &PlaybookFile,
     prompt: &str,
     max_tokens: Option<u64>,
-) -> Result<Option<Injection>, Untold> {
+) -> Result<Option<Injection>, InjectError> {
     let found = playbook.read()?;
     Ok(points::inject(&found.playbook, prompt, max_tokens, &place::templates())?)
 }
 
 /// Why nothing can be told.
 #[derive(Debug)]
-pub struct Untold {
+pub struct InjectError {
     pub what: String,
     pub hint: String,
 }
 
-impl From<FileError> for Untold {
-    fn from(error: FileError) -> Untold {
-        Untold { what: error.to_string(), hint: error.hint() }
+impl From<FileError> for InjectError {
+    fn from(error: FileError) -> InjectError {
+        InjectError { what: error.to_string(), hint: error.hint() }
     }
 }
 
-impl From<TemplatesError> for Untold {
-    fn from(error: TemplatesError) -> Untold {
-        Untold { what: error.to_string(), hint: error.hint() }
+impl From<TemplatesError> for InjectError {
+    fn from(error: TemplatesError) -> InjectError {
+        InjectError { what: error.to_string(), hint: error.hint() }
     }
 }

@@ -1,22 +1,22 @@
 //! `longhaul playbook install`: puts our hooks into Claude Code's settings, beside whatever is there.
 
 use super::settings;
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::args::playbook::InstallArgs;
 use crate::failure::Failure;
 use crate::output;
 use longhaul::quoted;
-use longhaul_playbook::hooks::{HookEvent, SettingsFile, SettingsWarning, Wanted};
+use longhaul_playbook::hooks::{HookEvent, SettingsFile, SettingsWarning, HookEntry};
 use std::path::PathBuf;
 use std::{env, fs};
 
 /// Carries out the command and returns its exit code.
-pub fn install(global: &Global, args: &InstallArgs) -> Result<u8, Failure> {
+pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     let program = program()?;
     let flags: String = args.learning.flags().iter().map(|flag| format!(" {}", quoted(flag))).collect();
     let command = |event: HookEvent| format!("{} hook {event}{flags}", quoted(&program));
-    let wanted: Vec<Wanted> =
-        HookEvent::ALL.iter().map(|event| Wanted { event: *event, command: command(*event) }).collect();
+    let wanted: Vec<HookEntry> =
+        HookEvent::ALL.iter().map(|event| HookEntry { event: *event, command: command(*event) }).collect();
     let file = settings::file(&args.scope)?;
     let mut change = file.with_hooks(&wanted, args.replace_ace).map_err(|error| settings::failure(&error))?;
     // Theirs are in the user's settings, whichever ours are put into.
@@ -30,16 +30,16 @@ pub fn install(global: &Global, args: &InstallArgs) -> Result<u8, Failure> {
     let theirs = theirs.map_err(|error| settings::failure(&error))?;
     let code = settings::carry_out(global, &file, &change, args.dry_run, "installed")?;
     if let Some(theirs) = theirs.filter(|_| !args.dry_run) {
-        let backup = theirs.carry_out().map_err(|error| settings::failure(&error))?;
+        let backup = theirs.write().map_err(|error| settings::failure(&error))?;
         let kept = backup.map(|backup| format!("they are kept as they were: {}", backup.display()));
         if !global.quiet {
             let what = "the ACE playbook hooks are taken out of the settings of all your projects";
-            output::warn(what, kept.as_deref());
+            output::print_warning(what, kept.as_deref());
         }
     }
     if args.scope.project && !global.quiet && !args.dry_run {
         let hint = "with --local they are in settings that Claude Code keeps for you alone";
-        output::warn(&format!("whoever takes over this file has no {program}"), Some(hint));
+        output::print_warning(&format!("whoever takes over this file has no {program}"), Some(hint));
     }
     Ok(code)
 }

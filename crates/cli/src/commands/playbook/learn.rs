@@ -7,18 +7,18 @@ pub(super) mod progress;
 use super::place;
 use crate::api_judge::SystemClock;
 use crate::args::playbook::LearnArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::detach;
 use crate::failure::Failure;
 use crate::learning::destination;
 use crate::output::clock::coming;
 use crate::output::words::counted;
 use crate::{home, output, runtime, signals};
-use longhaul_core::{By, Fault, Moment, Outcome, OutcomeKind, Span};
-use longhaul_playbook::learning::{Event, JudgeKind, LearningError, Next, Queued, Standing};
-use longhaul_playbook::points::Wording;
-use longhaul_playbook::worker::{Happening, Lessons, Worked, Worker};
-use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_core::{CancelSource, Fault, Moment, Outcome, OutcomeKind, Span};
+use longhaul_playbook::learning::{QueuedEvent, JudgeKind, LearningError, NextItem, Queued, QueueStatus};
+use longhaul_playbook::points::WordOverlap;
+use longhaul_playbook::worker::{WorkerEvent, LearnSteps, WorkerReport, Worker};
+use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::rfc3339;
 use progress::Progress;
 use serde::Serialize;
@@ -32,9 +32,9 @@ const LOOK_EVERY: Span = Span::from_secs(1);
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Learnt {
+pub struct LearnOutput {
     /// How many parts of sessions were learnt from.
-    learnt: u64,
+    learned: u64,
     /// What failed, and is kept for `--failed`.
     failed: Vec<Failed>,
     /// How many transcripts are still queued for this judge.
@@ -64,19 +64,19 @@ struct Failed {
 }
 
 /// All that a worker of this process needs to know of itself.
-struct Here {
-    place: LearningPlace,
+struct WorkerTarget {
+    place: LearningPaths,
     kind: JudgeKind,
     destination: String,
 }
 
 /// Carries out the command and returns its exit code.
-pub fn learn(global: &Global, args: &LearnArgs) -> Result<u8, Failure> {
+pub fn learn(global: &GlobalArgs, args: &LearnArgs) -> Result<u8, Failure> {
     if args.worker {
         detach::leave_terminal();
     }
     let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
-    let place = LearningPlace::in_home(home::open()?.path());
+    let place = LearningPaths::in_home(home::open()?.path());
     let learnt = learn_here(&place, global, args, transcripts);
     if let Err(failure) = &learnt
         && args.worker
@@ -87,13 +87,13 @@ pub fn learn(global: &Global, args: &LearnArgs) -> Result<u8, Failure> {
 }
 
 fn learn_here(
-    place: &LearningPlace,
-    global: &Global,
+    place: &LearningPaths,
+    global: &GlobalArgs,
     args: &LearnArgs,
     transcripts: Vec<PathBuf>,
 ) -> Result<u8, Failure> {
-    let here = Here { place: place.clone(), kind: args.judge.into(), destination: destination() };
-    let mut learning = Learning::open(&here.place).map_err(|error| failure(&error))?;
+    let here = WorkerTarget { place: place.clone(), kind: args.judge.into(), destination: destination() };
+    let mut learning = LearningDb::open(&here.place).map_err(|error| failure(&error))?;
     if let Some(path) = learning.set_aside() {
         progress::say_set_aside(path);
     }
@@ -108,7 +108,7 @@ fn learn_here(
         again.map_err(|error| failure(&error))?;
     }
     if !args.worker {
-        let now = learning.wait_no_longer(here.kind, &here.destination);
+        let now = learning.make_due(here.kind, &here.destination);
         now.map_err(|error| failure(&error))?;
     }
     let before = learning.standing(0).map_err(|error| failure(&error))?;
@@ -116,10 +116,10 @@ fn learn_here(
     let worked = runtime::new()?.block_on(here.work_until_cancelled(global, args.worker))?;
     let (worked, cancelled) = match worked {
         Ok(worked) => (worked, None),
-        Err(by) => (Worked::default(), Some(by)),
+        Err(by) => (WorkerReport::default(), Some(by)),
     };
     let code = if args.worker { 0 } else { here.tell(global, &before, worked)? };
-    Ok(cancelled.map_or(code, By::exit_code))
+    Ok(cancelled.map_or(code, CancelSource::exit_code))
 }
 
 /// A transcript that can be read, by a name that holds everywhere.
@@ -138,13 +138,13 @@ fn readable(path: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-impl Here {
+impl WorkerTarget {
     fn queued(&self, project: &Path, transcript: PathBuf) -> Queued {
         Queued {
             project: project.to_owned(),
             session: None,
             transcript,
-            event: Event::Asked,
+            event: QueuedEvent::Manual,
             reason: None,
             judge: self.kind,
             destination: self.destination.clone(),
@@ -154,16 +154,16 @@ impl Here {
     /// Works, unless somebody wants the end: then what is under way is dropped, and a run that is asked something cancelled.
     async fn work_until_cancelled(
         &self,
-        global: &Global,
+        global: &GlobalArgs,
         is_worker: bool,
-    ) -> Result<Result<Worked, By>, Failure> {
+    ) -> Result<Result<WorkerReport, CancelSource>, Failure> {
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("listen for signals: {error}")))?;
         tokio::select! {
             worked = self.work(global, is_worker) => worked.map(Ok).map_err(|error| failure(&error)),
             Some(by) = cancels.recv() => {
                 if !(global.quiet || is_worker) {
-                    output::talk("cancelled; what is queued is kept, and running it again goes on");
+                    output::print_status("cancelled; what is queued is kept, and running it again goes on");
                 }
                 Ok(Err(by))
             }
@@ -171,14 +171,14 @@ impl Here {
     }
 
     /// Works, or waits for the worker that does.
-    async fn work(&self, global: &Global, is_worker: bool) -> Result<Worked, LearningError> {
+    async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, LearningError> {
         let clock = Arc::new(SystemClock::new());
         let judge = judge::of(self.kind, &self.place, &clock);
         let lessons = lessons(&self.place, global);
         let progress = Progress { quiet: global.quiet || is_worker, kind: self.kind };
-        let told = |happening: Happening<'_>| {
+        let told = |happening: WorkerEvent<'_>| {
             if is_worker {
-                progress::put_down(&self.place, happening);
+                progress::log_event(&self.place, happening);
             }
             progress.tell(happening);
         };
@@ -190,30 +190,30 @@ impl Here {
             only: None,
             steps: &lessons,
             clock: &*clock,
-            stays: is_worker,
-            told: &told,
+            linger: is_worker,
+            on_event: &told,
         };
         if is_worker { worker.work().await } else { work_or_wait(&worker, progress.quiet).await }
     }
 
     /// Says what came of it, by what the database knows: another worker may have done it.
-    fn tell(&self, global: &Global, before: &Standing, worked: Worked) -> Result<u8, Failure> {
-        let learning = Learning::open(&self.place).map_err(|error| failure(&error))?;
+    fn tell(&self, global: &GlobalArgs, before: &QueueStatus, worked: WorkerReport) -> Result<u8, Failure> {
+        let learning = LearningDb::open(&self.place).map_err(|error| failure(&error))?;
         let after = learning.standing(0).map_err(|error| failure(&error))?;
         let next = learning.next(self.kind, &self.destination, Moment(0)).map_err(|error| failure(&error))?;
         let due = match next {
-            Next::Waits(at) if worked.person.is_none() => Some(at),
-            Next::Due(_) if worked.person.is_none() => Some(output::now()),
-            Next::Waits(_) | Next::Due(_) | Next::Nothing => None,
+            NextItem::Waits(at) if worked.person.is_none() => Some(at),
+            NextItem::Due(_) if worked.person.is_none() => Some(output::now()),
+            NextItem::Waits(_) | NextItem::Due(_) | NextItem::Nothing => None,
         };
         let (own, others): (Vec<_>, Vec<_>) = after
             .waiting
             .iter()
-            .partition(|entry| entry.judge == self.kind.word() && entry.destination == self.destination);
+            .partition(|entry| entry.judge == self.kind.as_str() && entry.destination == self.destination);
         let is_new = |id: i64| before.failed.iter().all(|entry| entry.id != id);
         let failed = after.failed.into_iter().filter(|entry| is_new(entry.id));
-        let learnt = Learnt {
-            learnt: after.learnt.saturating_sub(before.learnt),
+        let learnt = LearnOutput {
+            learned: after.learned.saturating_sub(before.learned),
             failed: failed
                 .map(|entry| Failed { transcript: entry.transcript, project: entry.project, why: entry.why })
                 .collect(),
@@ -221,7 +221,7 @@ impl Here {
             due_at: due.map(rfc3339),
             needs_person: worked.person,
             for_others: others.len() as u64,
-            judge: (self.kind, others.iter().filter(|entry| entry.judge != self.kind.word()).count() as u64),
+            judge: (self.kind, others.iter().filter(|entry| entry.judge != self.kind.as_str()).count() as u64),
         };
         match output::format(global) {
             OutputFormat::Text => output::print_text(&text(&learnt, due)),
@@ -241,21 +241,21 @@ impl Here {
 }
 
 /// Works, or waits for the worker that does, and tells when what is left is due, whoever has worked.
-pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Worked, LearningError> {
+pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, LearningError> {
     let mut is_said = false;
     loop {
         let worked = worker.work().await?;
-        if !worked.another {
+        if !worked.other_worker_active {
             return Ok(worked);
         }
         let now = worker.clock.now().at;
-        match worker.next(&Learning::open(worker.place)?, now)? {
-            Next::Due(_) => {}
-            Next::Waits(until) => return Ok(Worked { waits: Some(until), ..worked }),
-            Next::Nothing => return Ok(worked),
+        match worker.next(&LearningDb::open(worker.place)?, now)? {
+            NextItem::Due(_) => {}
+            NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..worked }),
+            NextItem::Nothing => return Ok(worked),
         }
         if !is_said && !quiet {
-            output::talk("another worker is learning: waiting for it");
+            output::print_status("another worker is learning: waiting for it");
             is_said = true;
         }
         worker.clock.sleep_until(now + LOOK_EVERY).await;
@@ -263,16 +263,16 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
 }
 
 /// What is asked, and what is made of the answers, as the user has it.
-pub(super) fn lessons(home: &LearningPlace, global: &Global) -> Lessons {
-    let (threshold, odd) = place::alike();
+pub(super) fn lessons(home: &LearningPaths, global: &GlobalArgs) -> LearnSteps {
+    let (threshold, odd) = place::similarity_threshold();
     if let Some(odd) = odd.filter(|_| !global.quiet) {
-        output::warn(&odd, None);
+        output::print_warning(&odd, None);
     }
-    Lessons { place: home.clone(), templates: place::templates(), similarity: Box::new(Wording), threshold }
+    LearnSteps { place: home.clone(), templates: place::templates(), similarity: Box::new(WordOverlap), threshold }
 }
 
-fn text(learnt: &Learnt, due: Option<Moment>) -> String {
-    let mut text = match learnt.learnt {
+fn text(learnt: &LearnOutput, due: Option<Moment>) -> String {
+    let mut text = match learnt.learned {
         0 => "nothing new was learnt\n".to_owned(),
         lessons => format!("{} learnt\n", counted(lessons, "lesson")),
     };
@@ -311,18 +311,18 @@ pub(super) fn command(judge: JudgeKind) -> &'static str {
 /// What is wrong with the database.
 pub fn failure(error: &LearningError) -> Failure {
     let fault = None::<Fault>;
-    Failure::refused(error.to_string(), error.hint(), fault)
+    Failure::not_started(error.to_string(), error.hint(), fault)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Failed, JudgeKind, Learnt, text};
+    use super::{Failed, JudgeKind, LearnOutput, text};
     use expect_test::expect;
 
     #[test]
     fn what_is_to_be_typed_is_for_the_judge_that_was_asked() {
-        let learnt = |judge: JudgeKind| Learnt {
-            learnt: 0,
+        let learnt = |judge: JudgeKind| LearnOutput {
+            learned: 0,
             failed: vec![Failed {
                 transcript: "/t".into(),
                 project: "/p".into(),

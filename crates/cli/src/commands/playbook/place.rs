@@ -7,7 +7,7 @@ use longhaul::agents::claude_config_dir;
 use longhaul_playbook::judging::Templates;
 use longhaul_playbook::learning::LearningError;
 use longhaul_playbook::points::threshold;
-use longhaul_playbook::{FileError, Learning, LearningPlace, PlaybookFile};
+use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile};
 use std::env;
 use std::path::PathBuf;
 
@@ -41,31 +41,31 @@ pub fn of_here() -> Result<PathBuf, Failure> {
 }
 
 /// What is known of past changes; made if it is not there.
-pub fn learning() -> Result<Learning, Failure> {
+pub fn learning() -> Result<LearningDb, Failure> {
     let home = home::open()?;
-    Learning::open(&LearningPlace::in_home(home.path())).map_err(|error| of_learning(&error))
+    LearningDb::open(&LearningPaths::in_home(home.path())).map_err(|error| of_learning(&error))
 }
 
 /// The same, if there is any.
-pub fn known() -> Result<Option<Learning>, Failure> {
+pub fn known() -> Result<Option<LearningDb>, Failure> {
     let home = home::locate()?;
-    Learning::open_existing(&LearningPlace::in_home(home.path())).map_err(|error| of_learning(&error))
+    LearningDb::open_existing(&LearningPaths::in_home(home.path())).map_err(|error| of_learning(&error))
 }
 
 /// What judges and sessions are told, as the user has it.
 pub fn templates() -> Templates {
-    claude_config_dir().map_or_else(Templates::ours, |dir| Templates::in_dir(&dir.join("prompts")))
+    claude_config_dir().map_or_else(Templates::bundled, |dir| Templates::in_dir(&dir.join("prompts")))
 }
 
 /// How alike two points must be to be one, and what is wrong with what the user says about it.
-pub fn alike() -> (f64, Option<String>) {
+pub fn similarity_threshold() -> (f64, Option<String>) {
     let (threshold, flaw) = threshold(env::var(THRESHOLD).ok().as_deref());
     (threshold, flaw.map(|flaw| format!("{THRESHOLD}: {flaw}")))
 }
 
 /// Why a playbook cannot be read or changed, with what to do about it.
 pub fn failure(error: &FileError) -> Failure {
-    let failure = Failure::refused(error.to_string(), error.hint(), None);
+    let failure = Failure::not_started(error.to_string(), error.hint(), None);
     match error {
         FileError::Undo(_) => Failure { exit_code: USAGE, ..failure },
         FileError::Io { .. }
@@ -79,5 +79,5 @@ pub fn failure(error: &FileError) -> Failure {
 }
 
 fn of_learning(error: &LearningError) -> Failure {
-    Failure::refused(error.to_string(), error.hint(), None)
+    Failure::not_started(error.to_string(), error.hint(), None)
 }

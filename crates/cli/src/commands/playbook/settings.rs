@@ -1,7 +1,7 @@
 //! Which file of Claude Code's settings is meant, and what is said of changing it.
 
 use crate::args::playbook::ScopeArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use longhaul::agents::claude_config_dir;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Changed {
+pub struct SettingsOutput {
     /// The settings.
     file: PathBuf,
     /// Whether nothing was written: the rest is what would be.
@@ -58,7 +58,7 @@ pub fn installed() -> Vec<PathBuf> {
     let scope = |project, local| ScopeArgs { user: false, project, local };
     let files = [scope(false, false), scope(true, false), scope(false, true)];
     let files = files.iter().filter_map(|scope| file(scope).ok());
-    let ours = files.filter(|file| file.without_hooks().is_ok_and(|change| change.is_one()));
+    let ours = files.filter(|file| file.without_hooks().is_ok_and(|change| change.is_change()));
     ours.map(|file| file.path().to_owned()).collect()
 }
 
@@ -69,43 +69,43 @@ pub fn failure(error: &InstallError) -> Failure {
 
 /// Does what is to be done, unless it is only to be told, and says so.
 pub fn carry_out(
-    global: &Global,
+    global: &GlobalArgs,
     file: &SettingsFile,
     change: &Change,
     dry_run: bool,
     done: &str,
 ) -> Result<u8, Failure> {
-    let backup = if dry_run { None } else { change.carry_out().map_err(|error| failure(&error))? };
+    let backup = if dry_run { None } else { change.write().map_err(|error| failure(&error))? };
     let path = file.path();
     match output::format(global) {
         OutputFormat::Text if dry_run => output::print_text(&change.after),
         OutputFormat::Text => {
-            let what = if change.is_one() { done } else { "nothing to change" };
+            let what = if change.is_change() { done } else { "nothing to change" };
             let mut text = format!("{what}: {}\n", path.display());
             if let Some(backup) = &backup {
                 text += &format!("kept as it was: {}\n", backup.display());
             }
             output::print_text(&text);
         }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&Changed {
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&SettingsOutput {
             file: path.to_owned(),
             dry_run,
-            changed: change.is_one(),
+            changed: change.is_change(),
             backup,
-            warnings: change.warnings.iter().map(|warning| words(*warning).0.to_owned()).collect(),
+            warnings: change.warnings.iter().map(|warning| describe(*warning).0.to_owned()).collect(),
             content: dry_run.then(|| change.after.clone()),
         }),
     }
     if !global.quiet {
         for warning in &change.warnings {
-            let (what, hint) = words(*warning);
-            output::warn(what, Some(hint));
+            let (what, hint) = describe(*warning);
+            output::print_warning(what, Some(hint));
         }
     }
     Ok(0)
 }
 
-fn words(warning: SettingsWarning) -> (&'static str, &'static str) {
+fn describe(warning: SettingsWarning) -> (&'static str, &'static str) {
     match warning {
         SettingsWarning::HooksAreDisabled => {
             ("these settings switch all hooks off: none is called", "take `disableAllHooks` out of them")

@@ -2,21 +2,21 @@
 
 use super::place;
 use crate::args::playbook::ShowPlaybookArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::pager::page;
-use crate::output::paint::{Meaning, Paint};
+use crate::output::paint::{Style, Colors};
 use crate::output::words::one_line;
 use crate::output::wrap::wrap;
-use longhaul_agent::near;
+use longhaul_agent::did_you_mean;
 use longhaul_playbook::{Playbook, Point, PointId, Section};
 use serde::Serialize;
 
 /// What is printed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Shown {
+pub struct ShowOutput {
     /// The file, there or not.
     path: String,
     /// When it was last changed, as the file says it.
@@ -42,7 +42,7 @@ struct ShownPoint {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn show(global: &Global, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
+pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
     let section = args.section.as_deref().map(section).transpose()?;
     let file = place::file(&args.project)?;
     let found = file.read().map_err(|error| place::failure(&error))?;
@@ -59,7 +59,7 @@ pub fn show(global: &Global, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
         helpful: point.helpful,
         harmful: point.harmful,
     });
-    let shown = Shown {
+    let shown = ShowOutput {
         path: file.path().display().to_string(),
         last_updated: found.playbook.last_updated.clone(),
         points: points.collect(),
@@ -67,11 +67,11 @@ pub fn show(global: &Global, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
     match output::format(global) {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&shown),
         OutputFormat::Text => {
-            page(global, &text(&shown, Paint::stdout()));
+            page(global, &text(&shown, Colors::stdout()));
             match () {
                 () if global.quiet => {}
-                () if found.text.is_none() => output::talk(&format!("there is no {} yet", shown.path)),
-                () if shown.points.is_empty() => output::talk(&format!("{} says nothing of it", shown.path)),
+                () if found.text.is_none() => output::print_status(&format!("there is no {} yet", shown.path)),
+                () if shown.points.is_empty() => output::print_status(&format!("{} says nothing of it", shown.path)),
                 () => {}
             }
         }
@@ -97,7 +97,7 @@ fn check_names(playbook: &Playbook, asked: &[String]) -> Result<(), Failure> {
     let Some(unknown) = asked.iter().find(|name| playbook.point(&name.as_str().into()).is_none()) else {
         return Ok(());
     };
-    let near = near(unknown, playbook.points().map(|(_, point)| point.name.as_str()));
+    let near = did_you_mean(unknown, playbook.points().map(|(_, point)| point.name.as_str()));
     let hint = match near.as_slice() {
         [] => "`longhaul playbook show` tells of every point".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
@@ -105,7 +105,7 @@ fn check_names(playbook: &Playbook, asked: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(format!("there is no point `{unknown}`"), hint))
 }
 
-fn text(shown: &Shown, paint: Paint) -> String {
+fn text(shown: &ShowOutput, paint: Colors) -> String {
     let mut out = String::new();
     for section in Section::ALL {
         let points: Vec<&ShownPoint> =
@@ -116,7 +116,7 @@ fn text(shown: &Shown, paint: Paint) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        out += &format!("{}\n", paint.as_meant(section.title(), Some(Meaning::Heading)));
+        out += &format!("{}\n", paint.styled(section.title(), Some(Style::Heading)));
         for point in points {
             let record = format!("helped {}, did harm {}", point.helpful, point.harmful);
             out += &format!("  {}  ", one_line(point.name.as_str()));

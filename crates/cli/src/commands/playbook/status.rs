@@ -4,7 +4,7 @@
 use super::learn::{command, failure};
 use super::settings;
 use crate::args::playbook::PlaybookStatusArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output::clock::coming;
 use crate::output::pager::page;
@@ -13,10 +13,10 @@ use crate::output::words::{bytes, counted, money};
 use crate::when::ago;
 use crate::{home, output};
 use longhaul_core::{Moment, Tokens, Usd};
-use longhaul_playbook::hooks::{Trouble, troubles};
-use longhaul_playbook::learning::{Entry, JudgeKind, Paid, Silent, Standing};
+use longhaul_playbook::hooks::{HookError, troubles};
+use longhaul_playbook::learning::{QueueEntry, JudgeKind, JudgeCost, JudgeBackoff, QueueStatus};
 use longhaul_playbook::worker::WorkerLock;
-use longhaul_playbook::{Learning, LearningPlace};
+use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::rfc3339;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -41,15 +41,15 @@ pub struct LearningStatus {
     /// What is being judged, or was when its worker died.
     judging: Vec<Judging>,
     /// How many parts of sessions were learnt from.
-    learnt: u64,
+    learned: u64,
     /// The last of them, the newest first.
     lessons: Vec<Lesson>,
     /// Judges that gave no answer when they were asked last.
-    silent: Vec<SilentJudge>,
+    silent: Vec<PausedJudge>,
     /// Queues that were damaged, each kept under another name.
     set_aside: Vec<PathBuf>,
     /// What hooks and workers could not do, the oldest first.
-    troubles: Vec<Trouble>,
+    troubles: Vec<HookError>,
     /// What the Messages API was asked for, and what that costs; runs of `--judge claude` are among the runs.
     spent: Spent,
     #[serde(skip)]
@@ -119,7 +119,7 @@ struct Lesson {
 /// A judge that gave no answer.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct SilentJudge {
+struct PausedJudge {
     /// `api` or `claude`.
     judge: &'static str,
     /// Its API.
@@ -155,15 +155,15 @@ struct Spent {
 }
 
 /// Carries out the command and returns its exit code.
-pub fn status(global: &Global, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
-    let place = LearningPlace::in_home(home::locate()?.path());
-    let learning = Learning::open_existing(&place).map_err(|error| failure(&error))?;
+pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
+    let place = LearningPaths::in_home(home::locate()?.path());
+    let learning = LearningDb::open_existing(&place).map_err(|error| failure(&error))?;
     let (standing, paid) = match &learning {
         Some(learning) => {
             let standing = learning.standing(args.lessons).map_err(|error| failure(&error))?;
             (standing, learning.paid(Moment(0)).map_err(|error| failure(&error))?)
         }
-        None => (Standing::default(), Vec::new()),
+        None => (QueueStatus::default(), Vec::new()),
     };
     let told = LearningStatus::new(&place, standing, &paid);
     match output::format(global) {
@@ -174,10 +174,10 @@ pub fn status(global: &Global, args: &PlaybookStatusArgs) -> Result<u8, Failure>
 }
 
 impl LearningStatus {
-    fn new(place: &LearningPlace, standing: Standing, paid: &[Paid]) -> LearningStatus {
+    fn new(place: &LearningPaths, standing: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
         let now = output::now();
-        let Standing { waiting, failed, done, judging, lessons, learnt, silent } = standing;
-        let queued = |entries: Vec<Entry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
+        let QueueStatus { waiting, failed, done, judging, lessons, learned: learnt, silent } = standing;
+        let queued = |entries: Vec<QueueEntry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
         LearningStatus {
             worker: WorkerLock::is_any_held(place),
             installed_in: settings::installed(),
@@ -194,7 +194,7 @@ impl LearningStatus {
                     since: rfc3339(judging.since),
                 })
                 .collect(),
-            learnt,
+            learned: learnt,
             lessons: lessons
                 .into_iter()
                 .map(|lesson| Lesson {
@@ -205,8 +205,8 @@ impl LearningStatus {
                     when: lesson.at,
                 })
                 .collect(),
-            silent: silent.into_iter().map(SilentJudge::new).collect(),
-            set_aside: Learning::all_set_aside(place),
+            silent: silent.into_iter().map(PausedJudge::new).collect(),
+            set_aside: LearningDb::all_set_aside(place),
             troubles: troubles(place),
             spent: Spent::new(paid),
             now,
@@ -215,7 +215,7 @@ impl LearningStatus {
 }
 
 impl Queued {
-    fn new(entry: Entry, now: Moment) -> Queued {
+    fn new(entry: QueueEntry, now: Moment) -> Queued {
         Queued {
             project: entry.project,
             transcript: entry.transcript,
@@ -230,11 +230,11 @@ impl Queued {
     }
 }
 
-impl SilentJudge {
-    fn new((judge, destination, silent): (JudgeKind, String, Silent)) -> SilentJudge {
-        let Silent { failures, not_before, person, why } = silent;
-        SilentJudge {
-            judge: judge.word(),
+impl PausedJudge {
+    fn new((judge, destination, silent): (JudgeKind, String, JudgeBackoff)) -> PausedJudge {
+        let JudgeBackoff { failures, not_before, person, why } = silent;
+        PausedJudge {
+            judge: judge.as_str(),
             destination,
             failures,
             needs_person: person,
@@ -246,11 +246,11 @@ impl SilentJudge {
 }
 
 impl Spent {
-    fn new(paid: &[Paid]) -> Spent {
+    fn new(paid: &[JudgeCost]) -> Spent {
         let tokens = paid.iter().fold(Tokens::default(), |sum, paid| sum + paid.tokens);
         Spent {
             answers: paid.len() as u64,
-            estimated_cost_usd: paid.iter().filter_map(|paid| paid.cost).sum::<Usd>().dollars(),
+            estimated_cost_usd: paid.iter().filter_map(|paid| paid.cost).sum::<Usd>().as_dollars(),
             unpriced: paid.iter().any(|paid| paid.cost.is_none()),
             input_tokens: tokens.input,
             output_tokens: tokens.output,
@@ -274,7 +274,7 @@ fn text(told: &LearningStatus) -> String {
     });
     for silent in &told.silent {
         let next = if silent.needs_person {
-            let learn = command(JudgeKind::of_word(silent.judge).unwrap_or(JudgeKind::Api));
+            let learn = command(JudgeKind::parse(silent.judge).unwrap_or(JudgeKind::Api));
             format!("nothing is learnt before that is changed; then: {learn}")
         } else {
             format!("asked again from {}", coming(silent.until))
@@ -294,7 +294,7 @@ fn text(told: &LearningStatus) -> String {
         lines.extend(told.waiting.iter().map(reason));
     }
     for judge in JudgeKind::ALL {
-        let of_it = |queued: &&Queued| JudgeKind::of_word(&queued.judge).unwrap_or(JudgeKind::Api) == *judge;
+        let of_it = |queued: &&Queued| JudgeKind::parse(&queued.judge).unwrap_or(JudgeKind::Api) == *judge;
         let mut failed = told.failed.iter().filter(of_it).peekable();
         if failed.peek().is_some() {
             lines.push(format!("failed, and tried again by `{} --failed`:", command(*judge)));
@@ -302,7 +302,7 @@ fn text(told: &LearningStatus) -> String {
         }
     }
     if !told.lessons.is_empty() {
-        lines.push(format!("{} learnt, the last ones:", counted(told.learnt, "lesson")));
+        lines.push(format!("{} learnt, the last ones:", counted(told.learned, "lesson")));
         lines.extend(told.lessons.iter().map(|lesson| {
             format!("  {}, {}: {}", ago(lesson.when, told.now), lesson.project.display(), lesson.what)
         }));

@@ -1,15 +1,15 @@
 //! `longhaul playbook undo`: the playbook becomes what it was before a change.
 
-use super::changed::Printed;
+use super::changed::ChangeReport;
 use super::place;
 use crate::args::playbook::UndoArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use longhaul_playbook::UndoError;
 
 /// Carries out the command and returns its exit code.
-pub fn undo(global: &Global, args: &UndoArgs) -> Result<u8, Failure> {
+pub fn undo(global: &GlobalArgs, args: &UndoArgs) -> Result<u8, Failure> {
     let file = place::file(&args.project)?;
     let Some(mut learning) = place::known()? else {
         return Err(place::failure(&UndoError::Nothing.into()));
@@ -20,11 +20,11 @@ pub fn undo(global: &Global, args: &UndoArgs) -> Result<u8, Failure> {
     let planned = file.undoing(&learning, args.change, args.force).map_err(|error| place::failure(&error))?;
     let taken_back: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
     let printed = if args.dry_run {
-        Printed::planned(&file, planned.told, taken_back)
+        ChangeReport::planned(&file, planned.changes, taken_back)
     } else {
         // The change that was looked at, whatever was changed since.
         let undone = file.undo(&mut learning, Some(planned.number), args.force, output::now());
-        Printed::of(&file, undone.map_err(|error| place::failure(&error))?, taken_back)
+        ChangeReport::new(&file, undone.map_err(|error| place::failure(&error))?, taken_back)
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&printed.text()),

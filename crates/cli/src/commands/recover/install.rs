@@ -2,11 +2,11 @@
 //! It touches one file, which is ours, and starts nothing now.
 
 use super::env_file::{EnvFile, Variable, set_here};
-use super::unit::{LABEL, MARK, Unit, Unwritable};
-use crate::args::Global;
+use super::unit::{LABEL, MARK, Unit, UnencodableValue};
+use crate::args::GlobalArgs;
 use crate::failure::Failure;
 use crate::home;
-use crate::output::{self, talk};
+use crate::output::{self, print_status};
 use longhaul_core::Span;
 use longhaul_store::{Durability, Home, read_regular, replace};
 use std::env;
@@ -21,8 +21,8 @@ const SERVICE: &str = "longhaul-recover.service";
 
 /// What would be started: this program, with these runs, this search path and the variables of the user's file.
 pub fn unit(home: &Home, within: Option<Span>) -> Result<Unit, Failure> {
-    let refused = |Unwritable(what)| {
-        Failure::refused(
+    let refused = |UnencodableValue(what)| {
+        Failure::not_started(
             format!("write a service: {what} has signs that its file cannot hold"),
             "use names that are plain text",
             None,
@@ -47,14 +47,14 @@ pub fn print(unit: &Unit) -> u8 {
 }
 
 /// Writes the file and has it started at boot.
-pub fn install(unit: &Unit, global: &Global) -> Result<u8, Failure> {
+pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
     let tell = |text: &str| say(global, text);
     let path = path()?;
     is_ours(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let written = DirBuilder::new().mode(0o700).recursive(true).create(folder);
     written.map_err(|error| {
-        Failure::refused(format!("create directory {}: {error}", folder.display()), "see who owns it", None)
+        Failure::not_started(format!("create directory {}: {error}", folder.display()), "see who owns it", None)
     })?;
     replace(&path, text(unit).as_bytes(), Durability::Power).map_err(|error| home::of_store(&error))?;
     tell(&format!("wrote {}", path.display()));
@@ -65,7 +65,7 @@ pub fn install(unit: &Unit, global: &Global) -> Result<u8, Failure> {
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
     enabled.map_err(|error| {
-        Failure::refused(
+        Failure::not_started(
             format!("enable {SERVICE}: {error}"),
             format!("{} is written; have it started by `systemctl --user enable {SERVICE}`", path.display()),
             None,
@@ -84,7 +84,7 @@ fn print_variables(tell: impl Fn(&str)) -> Result<(), Failure> {
     let path = env_file_path()?;
     tell(&format!("it reads the agent's variables from {}", path.display()));
     let file = EnvFile::read(path.clone()).map_err(|error| {
-        Failure::refused(format!("read {}: {error}", path.display()), "see who owns it", None)
+        Failure::not_started(format!("read {}: {error}", path.display()), "see who owns it", None)
     })?;
     if let Some(command) = file.protect() {
         tell(&format!("warning: others can read this file; type `{command}`"));
@@ -119,7 +119,7 @@ fn env_file_path() -> Result<PathBuf, Failure> {
 }
 
 /// Takes all of it back. A supervisor that was started so goes on.
-pub fn uninstall(global: &Global) -> Result<u8, Failure> {
+pub fn uninstall(global: &GlobalArgs) -> Result<u8, Failure> {
     let path = path()?;
     if !is_ours(&path)? {
         say(global, &format!("nothing to remove: there is no {}", path.display()));
@@ -135,7 +135,7 @@ pub fn uninstall(global: &Global) -> Result<u8, Failure> {
         }
     }
     fs::remove_file(&path).map_err(|error| {
-        Failure::refused(format!("remove {}: {error}", path.display()), "remove it yourself", None)
+        Failure::not_started(format!("remove {}: {error}", path.display()), "remove it yourself", None)
     })?;
     if !is_macos() {
         let _ = systemctl(&["daemon-reload"]);
@@ -144,9 +144,9 @@ pub fn uninstall(global: &Global) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn say(global: &Global, text: &str) {
+fn say(global: &GlobalArgs, text: &str) {
     if !global.quiet {
-        talk(text);
+        print_status(text);
     }
 }
 
@@ -172,21 +172,21 @@ fn path() -> Result<PathBuf, Failure> {
 }
 
 fn no_home() -> Failure {
-    Failure::refused("find the services of this user: HOME is not set", "set it", None)
+    Failure::not_started("find the services of this user: HOME is not set", "set it", None)
 }
 
 /// Whether our file is there; refused if it is somebody else's.
 fn is_ours(path: &Path) -> Result<bool, Failure> {
     match read_regular(path) {
         Ok(bytes) if String::from_utf8_lossy(&bytes).contains(MARK) => Ok(true),
-        Ok(_) => Err(Failure::refused(
+        Ok(_) => Err(Failure::not_started(
             format!("replace or remove {}: longhaul did not write it", path.display()),
             "move it out of the way if it is not needed",
             None,
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => {
-            Err(Failure::refused(format!("read {}: {error}", path.display()), "see who owns it", None))
+            Err(Failure::not_started(format!("read {}: {error}", path.display()), "see who owns it", None))
         }
     }
 }

@@ -24,22 +24,22 @@ pub struct Unit {
 
 /// Something that no unit file can hold: what it is for.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Unwritable(pub &'static str);
+pub struct UnencodableValue(pub &'static str);
 
 impl Unit {
     /// The program and the file with the agent's variables, each by its absolute path.
-    pub fn new(program: &OsStr, args: Vec<String>, env_file: &OsStr) -> Result<Unit, Unwritable> {
+    pub fn new(program: &OsStr, args: Vec<String>, env_file: &OsStr) -> Result<Unit, UnencodableValue> {
         let what = "the path of longhaul";
         let program = plain(what, program)?;
         if systemd::needs_env(&program) && program.contains('=') {
-            return Err(Unwritable(what));
+            return Err(UnencodableValue(what));
         }
         let env_file = plain("the path of the file with the agent's variables", env_file)?;
         Ok(Unit { program, args, env: Vec::new(), env_file })
     }
 
     /// With this variable, whose value everybody may know.
-    pub fn with_env(mut self, name: &'static str, value: &OsStr) -> Result<Unit, Unwritable> {
+    pub fn with_env(mut self, name: &'static str, value: &OsStr) -> Result<Unit, UnencodableValue> {
         self.env.push((name, plain(name, value)?));
         Ok(self)
     }
@@ -56,9 +56,9 @@ impl Unit {
 }
 
 /// Neither system's files can hold bytes that are no text, and XML no control characters either.
-fn plain(what: &'static str, text: &OsStr) -> Result<String, Unwritable> {
+fn plain(what: &'static str, text: &OsStr) -> Result<String, UnencodableValue> {
     let text = text.to_str().filter(|text| !text.contains(char::is_control));
-    text.map(str::to_owned).ok_or(Unwritable(what))
+    text.map(str::to_owned).ok_or(UnencodableValue(what))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The tool calls of a run, out of the end of its transcript. A report shows the last ones; `longhaul logs` has them all.
 
 use crate::output::text::cut;
-use longhaul_agent::message::{Kind, Message};
+use longhaul_agent::message::{EventKind, TranscriptMessage};
 use longhaul_store::open_regular;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const ARGUMENT_CHARS_MAX: usize = 120;
 /// Tool calls, the first one first.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Calls {
+pub struct ToolCalls {
     /// The last ones.
     pub last: Vec<ToolCall>,
     /// Whether there are earlier ones, or may be: not all of the transcript is read.
@@ -48,76 +48,76 @@ pub enum CallEnd {
     /// Nobody wrote that down, or not yet.
     Unknown,
     /// It did what it does.
-    Fine,
+    Ok,
     /// It failed.
     Failed,
     /// It was not let run.
     Denied,
     /// It was cut off in its course.
-    CutOff,
+    Interrupted,
 }
 
 impl CallEnd {
     /// For people.
-    pub fn told(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             CallEnd::Unknown => "no answer",
-            CallEnd::Fine => "ok",
+            CallEnd::Ok => "ok",
             CallEnd::Failed => "failed",
             CallEnd::Denied => "denied",
-            CallEnd::CutOff => "cut off",
+            CallEnd::Interrupted => "cut off",
         }
     }
 
-    fn of(message: &Message) -> CallEnd {
+    fn new(message: &TranscriptMessage) -> CallEnd {
         match (message.denied, message.interrupted, message.is_error) {
             (true, _, _) => CallEnd::Denied,
-            (_, true, _) => CallEnd::CutOff,
+            (_, true, _) => CallEnd::Interrupted,
             (_, _, Some(true)) => CallEnd::Failed,
-            (false, false, Some(false) | None) => CallEnd::Fine,
+            (false, false, Some(false) | None) => CallEnd::Ok,
         }
     }
 }
 
-impl Calls {
+impl ToolCalls {
     /// Reads the last `most` calls from the last `bytes_max` bytes of a transcript. An unreadable transcript has none:
     /// it decides nothing.
-    pub fn read(path: &Path, bytes_max: u64, most: usize) -> Calls {
-        let Some((text, is_cut)) = end_of(path, bytes_max) else { return Calls::default() };
+    pub fn read(path: &Path, bytes_max: u64, most: usize) -> ToolCalls {
+        let Some((text, is_cut)) = end_of(path, bytes_max) else { return ToolCalls::default() };
         // The first line is whole only if nothing precedes it.
         let end_of_line = || text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
         let whole = if is_cut { end_of_line() } else { 0 };
-        Calls::of(text[whole..].split(|byte| *byte == b'\n'), most, is_cut)
+        ToolCalls::new(text[whole..].split(|byte| *byte == b'\n'), most, is_cut)
     }
 
     /// The last calls, so many at most, of lines of a transcript that begin within it if it `is_cut`. A line that nobody
     /// understands is passed over.
-    pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>, most: usize, is_cut: bool) -> Calls {
+    pub fn new<'a>(lines: impl Iterator<Item = &'a [u8]>, most: usize, is_cut: bool) -> ToolCalls {
         let (mut calls, mut open) = (Vec::new(), BTreeMap::new());
-        for message in lines.filter_map(|line| serde_json::from_slice::<Message>(line).ok()) {
+        for message in lines.filter_map(|line| serde_json::from_slice::<TranscriptMessage>(line).ok()) {
             match message.kind {
-                Kind::ToolCall => {
+                EventKind::ToolCall => {
                     if let Some(id) = &message.tool_use_id {
                         open.insert(id.clone(), calls.len());
                     }
-                    calls.push(ToolCall::of(message));
+                    calls.push(ToolCall::new(message));
                 }
-                Kind::ToolResult => {
+                EventKind::ToolResult => {
                     let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
                     if let Some(call) = call.and_then(|place| calls.get_mut(place)) {
-                        call.ended = CallEnd::of(&message);
+                        call.ended = CallEnd::new(&message);
                     }
                 }
-                Kind::Prompt | Kind::Text | Kind::Thinking | Kind::Note | Kind::Summary | Kind::Result => {}
+                EventKind::Prompt | EventKind::Text | EventKind::Thinking | EventKind::Note | EventKind::Summary | EventKind::Result => {}
             }
         }
         let first = calls.len().saturating_sub(most);
-        Calls { cut: is_cut || first > 0, last: calls.split_off(first) }
+        ToolCalls { cut: is_cut || first > 0, last: calls.split_off(first) }
     }
 }
 
 impl ToolCall {
-    fn of(message: Message) -> ToolCall {
+    fn new(message: TranscriptMessage) -> ToolCall {
         let argument = crate::output::conversation::argument(&message);
         ToolCall {
             attempt: message.attempt,
@@ -147,7 +147,7 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CallEnd, Calls};
+    use super::{CallEnd, ToolCalls};
 
     fn call(id: &str, command: &str) -> String {
         format!(
@@ -176,16 +176,16 @@ mod tests {
             result("of what was not read", ""),
             call("e", &"five ".repeat(100)),
         ];
-        let calls = |most, cut| Calls::of(lines.iter().map(|line| line.as_bytes()), most, cut);
+        let calls = |most, cut| ToolCalls::new(lines.iter().map(|line| line.as_bytes()), most, cut);
         let all = calls(9, false);
         let told: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended)).collect();
         assert_eq!(
             told[..4],
             [
-                ("one", CallEnd::Fine),
+                ("one", CallEnd::Ok),
                 ("two", CallEnd::Failed),
                 ("three", CallEnd::Denied),
-                ("four", CallEnd::CutOff)
+                ("four", CallEnd::Interrupted)
             ]
         );
         assert_eq!(all.last[4].ended, CallEnd::Unknown);

@@ -25,7 +25,7 @@ impl Destination {
     ///
     /// # Errors
     /// Wrong usage: it cannot be written there.
-    pub fn of(path: &Path) -> Result<Destination, Failure> {
+    pub fn new(path: &Path) -> Result<Destination, Failure> {
         if path.as_os_str() == "-" {
             return Ok(Destination::Stdout);
         }
@@ -76,7 +76,7 @@ impl Destination {
             let error = format!("create the folder of reports {}: {error}", folder.display());
             Failure::usage(error, "name a file with --output, or `-` for stdout")
         })?;
-        Destination::of(&folder.join(name))
+        Destination::new(&folder.join(name))
     }
 
     /// Writes the report, and returns the name of its file if it has one.

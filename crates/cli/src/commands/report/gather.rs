@@ -1,9 +1,9 @@
 //! Reading what a report is made of: the ledger for which runs there are and what they spent, the journals for what
 //! they did, and the ends of the transcripts for their tool calls. Changes nothing but the ledger.
 
-use super::calls::Calls;
-use super::model::{Bounds, Read};
-use super::story::Story;
+use super::calls::ToolCalls;
+use super::model::{Bounds, RunInput};
+use super::story::RunTimeline;
 use crate::failure::Failure;
 use crate::{home, ledger};
 use longhaul::next_commands;
@@ -13,18 +13,18 @@ use longhaul_store::{
 };
 
 /// What is known of one run.
-pub fn one(dir: &RunDir, now: Moment) -> Read {
-    read(LedgerEntry::read(dir), Bounds::of(1), now)
+pub fn one(dir: &RunDir, now: Moment) -> RunInput {
+    read(LedgerEntry::read(dir), Bounds::new(1), now)
 }
 
 /// What is known of the runs that were active since then.
 ///
 /// # Errors
 /// That the runs cannot be read, for people.
-pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<Read>, Failure> {
+pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
     let mut ledger = ledger::open(home)?;
     let entries = entries(&mut ledger, since).map_err(|error| ledger::failure(&error))?;
-    let bounds = Bounds::of(entries.len());
+    let bounds = Bounds::new(entries.len());
     Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
 }
 
@@ -40,22 +40,22 @@ fn entries(ledger: &mut Ledger, since: Moment) -> Result<Vec<LedgerEntry>, Ledge
 fn was_active(run: &LedgerRun, since: Moment) -> bool {
     let written = u64::try_from(run.journal.modified / 1_000_000).unwrap_or_default();
     let last = match run.state {
-        RunState::Over => run.ended_at,
+        RunState::Finished => run.ended_at,
         RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Unreadable => {
             run.until.max(Some(Moment(written)))
         }
     };
     run.began_at >= since
         || last.is_some_and(|last| last >= since)
-        || run.state != RunState::Over && is_attended(run)
+        || run.state != RunState::Finished && is_attended(run)
 }
 
 /// Whether a supervisor has the run.
 fn is_attended(run: &LedgerRun) -> bool {
-    Journal::is_held(&run.run_dir().journal_path()).unwrap_or_default()
+    Journal::is_locked(&run.run_dir().journal_path()).unwrap_or_default()
 }
 
-fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> Read {
+fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
     let dir = entry.run.run_dir();
     let attended = entry.run.outcome.is_none() && is_attended(&entry.run);
     let mut commands = Vec::new();
@@ -65,15 +65,15 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> Read {
             if let Ok(plan) = dir.plan() {
                 commands = next_commands(dir.id(), &Run::replay(history.records()), &plan);
             }
-            let until = if attended { Some(now) } else { history.last_at() };
-            (Some(Story::of(&history, until.unwrap_or(now))), None)
+            let until = if attended { Some(now) } else { history.last_step_at() };
+            (Some(RunTimeline::new(&history, until.unwrap_or(now))), None)
         }
         Err(error) => {
             // Also where the ledger knew it when it could be read.
-            (entry.run.state, entry.run.complaint) = (RunState::Unreadable, Some(error.to_string()));
+            (entry.run.state, entry.run.error) = (RunState::Unreadable, Some(error.to_string()));
             (None, home::hint(&error))
         }
     };
-    let calls = Calls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
-    Read { story, attended, hint, commands, calls, entry }
+    let calls = ToolCalls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
+    RunInput { story, attended, hint, commands, calls, entry }
 }

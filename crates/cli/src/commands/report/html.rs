@@ -3,12 +3,12 @@
 mod drawings;
 mod writer;
 
-use super::calls::{CallEnd, Calls};
+use super::calls::{CallEnd, ToolCalls};
 use super::figures::cost;
-use super::model::{Bounds, LostRow, ModelRow, Report, ReportRun, Summary};
-use super::standing::Standing;
-use super::story::Attempt;
-use crate::output::clock::Clock;
+use super::model::{Bounds, LostTimeRow, ModelRow, ReportData, ReportRun, Summary};
+use super::standing::RunHealth;
+use super::story::TimelineAttempt;
+use crate::output::clock::TimeFormat;
 use crate::output::text::{grouped, short_count};
 use crate::output::words::{self, counted, money};
 use longhaul_core::{Span, Usd};
@@ -19,7 +19,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'n
 const SHEET: &str = include_str!("html/report.css");
 
 /// The report as a page, for people with this clock.
-pub fn page(report: &Report, clock: &Clock) -> String {
+pub fn page(report: &ReportData, clock: &TimeFormat) -> String {
     let mut html = Html::default();
     html.element("html", &[("lang", "en")], |html| {
         html.element("head", &[], |html| {
@@ -37,7 +37,7 @@ pub fn page(report: &Report, clock: &Clock) -> String {
     html.into_document()
 }
 
-fn body(html: &mut Html, report: &Report, clock: &Clock) {
+fn body(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
     html.leaf("a", &[("class", "skip"), ("href", "#runs")], "Go to the runs");
     html.element("header", &[], |html| {
         html.leaf("h1", &[], "Longhaul report");
@@ -64,7 +64,7 @@ fn body(html: &mut Html, report: &Report, clock: &Clock) {
     });
 }
 
-fn contents(html: &mut Html, report: &Report) {
+fn contents(html: &mut Html, report: &ReportData) {
     let sections = [
         ("summary", "Summary", true),
         ("attention", "What needs you", true),
@@ -113,30 +113,30 @@ fn head(html: &mut Html, columns: &[(&str, &str)]) {
     });
 }
 
-fn summary(html: &mut Html, report: &Report) {
+fn summary(html: &mut Html, report: &ReportData) {
     let Summary { runs, done, failed, needs_person, going_on, cancelled, .. } = report.summary;
     section(html, "summary", "Summary", |html| {
         let attempts = counted(report.summary.attempts.into(), "attempt");
         html.element("dl", &[("class", "tiles")], |html| {
             if let (Some(_), [run]) = (&report.run, report.runs.as_slice()) {
-                let class = format!("tile first some-{}", run.standing.word());
-                return tile(html, &class, "The run", &capital(run.standing.told()), &attempts);
+                let class = format!("tile first some-{}", run.standing.as_str());
+                return tile(html, &class, "The run", &capital(run.standing.label()), &attempts);
             }
             tile(html, "tile first", "Runs", &runs.to_string(), &attempts);
             let standings = [
-                (Standing::Done, done),
-                (Standing::Failed, failed),
-                (Standing::NeedsPerson, needs_person),
-                (Standing::GoingOn, going_on),
-                (Standing::Cancelled, cancelled),
+                (RunHealth::Done, done),
+                (RunHealth::Failed, failed),
+                (RunHealth::NeedsPerson, needs_person),
+                (RunHealth::GoingOn, going_on),
+                (RunHealth::Cancelled, cancelled),
             ];
             for (standing, count) in standings {
-                if count > 0 || standing != Standing::Cancelled {
+                if count > 0 || standing != RunHealth::Cancelled {
                     let class = match count {
                         0 => "tile none".to_owned(),
-                        _ => format!("tile some-{}", standing.word()),
+                        _ => format!("tile some-{}", standing.as_str()),
                     };
-                    tile(html, &class, &capital(standing.told()), &count.to_string(), "");
+                    tile(html, &class, &capital(standing.label()), &count.to_string(), "");
                 }
             }
         });
@@ -155,8 +155,8 @@ fn summary(html: &mut Html, report: &Report) {
     });
 }
 
-fn most(lost: &[LostRow]) -> String {
-    lost.first().map(|row| format!("most of it: {}; ", row.cause.told())).unwrap_or_default()
+fn most(lost: &[LostTimeRow]) -> String {
+    lost.first().map(|row| format!("most of it: {}; ", row.cause.label())).unwrap_or_default()
 }
 
 fn tile(html: &mut Html, class: &str, name: &str, figure: &str, note: &str) {
@@ -174,12 +174,12 @@ fn capital(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-fn badge(html: &mut Html, standing: Standing) {
-    html.leaf("span", &[("class", &format!("badge {}", standing.word()))], standing.told());
+fn badge(html: &mut Html, standing: RunHealth) {
+    html.leaf("span", &[("class", &format!("badge {}", standing.as_str()))], standing.label());
 }
 
 /// The runs that are not well, and what to type next.
-fn attention(html: &mut Html, report: &Report, clock: &Clock) {
+fn attention(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
     section(html, "attention", "What needs you", |html| {
         let mut urgent = report.runs.iter().filter(|run| run.standing.is_urgent()).peekable();
         if urgent.peek().is_none() {
@@ -187,7 +187,7 @@ fn attention(html: &mut Html, report: &Report, clock: &Clock) {
         }
         html.element("ul", &[("class", "cards")], |html| {
             for run in urgent {
-                html.element("li", &[("class", &format!("card {}", run.standing.word()))], |html| {
+                html.element("li", &[("class", &format!("card {}", run.standing.as_str()))], |html| {
                     card(html, run, clock)
                 });
             }
@@ -195,7 +195,7 @@ fn attention(html: &mut Html, report: &Report, clock: &Clock) {
     });
 }
 
-fn card(html: &mut Html, run: &ReportRun, clock: &Clock) {
+fn card(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
     html.element("h3", &[], |html| {
         badge(html, run.standing);
         html.element("a", &[("href", &format!("#run-{}", run.id))], |html| html.leaf("code", &[], &run.id));
@@ -233,7 +233,7 @@ fn next(html: &mut Html, run: &ReportRun) {
     });
 }
 
-fn lost(html: &mut Html, rows: &[LostRow]) {
+fn lost(html: &mut Html, rows: &[LostTimeRow]) {
     section(html, "lost", "Time lost", |html| {
         if rows.is_empty() {
             return html.leaf("p", &[], "None.");
@@ -248,7 +248,7 @@ fn lost(html: &mut Html, rows: &[LostRow]) {
                 for row in rows {
                     html.element("tr", &[], |html| {
                         html.element("th", &[("scope", "row")], |html| {
-                            html.text(row.cause.told());
+                            html.text(row.cause.label());
                             drawings::bar(html, row.waiting.millis() + row.vain.millis(), whole);
                         });
                         for span in [row.waiting, row.vain] {
@@ -266,7 +266,7 @@ fn span_or_dash(span: Span) -> String {
     if span == Span::ZERO { "–".to_owned() } else { span.to_string() }
 }
 
-fn faults(html: &mut Html, report: &Report) {
+fn faults(html: &mut Html, report: &ReportData) {
     section(html, "faults", "Faults", |html| {
         if report.faults.is_empty() {
             return html.leaf("p", &[], "None.");
@@ -278,7 +278,7 @@ fn faults(html: &mut Html, report: &Report) {
                 for row in &report.faults {
                     html.element("tr", &[], |html| {
                         html.element("th", &[("scope", "row")], |html| {
-                            html.text(words::cause(row.fault));
+                            html.text(words::fault_text(row.fault));
                             drawings::bar(html, row.attempts.into(), whole);
                         });
                         for count in [row.attempts, row.runs, row.ended_runs] {
@@ -291,7 +291,7 @@ fn faults(html: &mut Html, report: &Report) {
     });
 }
 
-fn spent(html: &mut Html, report: &Report, clock: &Clock) {
+fn spent(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
     if report.spend.is_empty() {
         return;
     }
@@ -329,8 +329,8 @@ fn model(html: &mut Html, row: &ModelRow) {
     });
 }
 
-fn runs(html: &mut Html, report: &Report, clock: &Clock) {
-    let bounds = Bounds::of(report.runs.len());
+fn runs(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
+    let bounds = Bounds::new(report.runs.len());
     section(html, "runs", "Runs", |html| {
         if report.runs.is_empty() {
             return html.leaf("p", &[], "There are none.");
@@ -340,7 +340,7 @@ fn runs(html: &mut Html, report: &Report, clock: &Clock) {
         for run in &report.runs[..detailed] {
             html.line();
             let attributes =
-                [("id", format!("run-{}", run.id)), ("class", format!("run {}", run.standing.word()))];
+                [("id", format!("run-{}", run.id)), ("class", format!("run {}", run.standing.as_str()))];
             let attributes = attributes.each_ref().map(|(name, value)| (*name, value.as_str()));
             html.element("article", &attributes, |html| one(html, run, bounds, clock));
         }
@@ -353,14 +353,14 @@ fn runs(html: &mut Html, report: &Report, clock: &Clock) {
 }
 
 /// A run that there are too many others beside.
-fn line(html: &mut Html, run: &ReportRun, clock: &Clock) {
+fn line(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
     html.element("li", &[("id", &format!("run-{}", run.id))], |html| {
         html.leaf("code", &[], &run.id);
         html.format(format_args!(" {}; {}", super::because(run, clock), super::facts(run, clock)));
     });
 }
 
-fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &Clock) {
+fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &TimeFormat) {
     html.element("h3", &[], |html| {
         badge(html, run.standing);
         html.leaf("code", &[], &run.id);
@@ -389,7 +389,7 @@ fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &Clock) {
     html.leaf("p", &[("class", "facts")], &super::place(run));
 }
 
-fn attempts(html: &mut Html, run: &ReportRun, clock: &Clock) {
+fn attempts(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
     html.element("table", &[("class", "lines attempts")], |html| {
         head(html, &[("#", ""), ("Began", ""), ("Took", "number"), ("How it ended", ""), ("Cost", "number")]);
         html.element("tbody", &[], |html| {
@@ -400,7 +400,7 @@ fn attempts(html: &mut Html, run: &ReportRun, clock: &Clock) {
     });
 }
 
-fn row(html: &mut Html, attempt: &Attempt, run: &ReportRun, clock: &Clock) {
+fn row(html: &mut Html, attempt: &TimelineAttempt, run: &ReportRun, clock: &TimeFormat) {
     html.leaf("th", &[("scope", "row"), ("class", "count")], &attempt.number.to_string());
     html.leaf("td", &[], &clock.short(attempt.began_at));
     html.leaf("td", &[("class", "number")], &super::took(attempt));
@@ -408,7 +408,7 @@ fn row(html: &mut Html, attempt: &Attempt, run: &ReportRun, clock: &Clock) {
     html.leaf("td", &[("class", "number cost")], &cost(attempt.cost, attempt.cost_estimated, false));
 }
 
-fn calls(html: &mut Html, calls: &Calls, clock: &Clock) {
+fn calls(html: &mut Html, calls: &ToolCalls, clock: &TimeFormat) {
     html.element("table", &[("class", "lines calls")], |html| {
         head(html, &[("#", ""), ("At", ""), ("Tool", ""), ("With", ""), ("Ended", "")]);
         html.element("tbody", &[], |html| {
@@ -424,9 +424,9 @@ fn calls(html: &mut Html, calls: &Calls, clock: &Clock) {
                     html.leaf("td", &[("class", "tool")], &format!("{}{by}", call.tool));
                     html.leaf("td", &[("class", "long call")], &call.argument);
                     html.element("td", &[], |html| match call.ended {
-                        CallEnd::Fine => html.text(call.ended.told()),
-                        CallEnd::Unknown | CallEnd::Failed | CallEnd::Denied | CallEnd::CutOff => {
-                            html.leaf("strong", &[], call.ended.told());
+                        CallEnd::Ok => html.text(call.ended.label()),
+                        CallEnd::Unknown | CallEnd::Failed | CallEnd::Denied | CallEnd::Interrupted => {
+                            html.leaf("strong", &[], call.ended.label());
                         }
                     });
                 });

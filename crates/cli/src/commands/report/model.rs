@@ -1,10 +1,10 @@
 //! What a report says, before it is put in words or drawn: a pure function of what was read. A page, a text and JSON are
 //! three renderings of it. Keys of the JSON are only ever added.
 
-use super::calls::Calls;
+use super::calls::ToolCalls;
 use super::spend::{self, Bucket};
-use super::standing::{Standing, because, standing};
-use super::story::{Attempt, Cause, Slice, Story};
+use super::standing::{RunHealth, because, standing};
+use super::story::{TimelineAttempt, LostTimeCause, TimelineSlice, RunTimeline};
 use super::sums;
 use crate::output::text::cut;
 use crate::output::words;
@@ -20,7 +20,7 @@ const TASK_CHARS_MAX: usize = 300;
 /// A report of one run or of several.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Report {
+pub struct ReportData {
     /// When it was made.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
@@ -40,7 +40,7 @@ pub struct Report {
     /// Why attempts failed.
     pub faults: Vec<FaultRow>,
     /// What kept the runs from working.
-    pub lost: Vec<LostRow>,
+    pub lost: Vec<LostTimeRow>,
     /// What was used of each model.
     pub models: Vec<ModelRow>,
 }
@@ -108,7 +108,7 @@ pub struct ReportRun {
     /// The model that was asked for.
     pub model: Option<String>,
     /// What a person thinks of first.
-    pub standing: Standing,
+    pub standing: RunHealth,
     /// How it ended.
     pub outcome: Option<OutcomeKind>,
     /// Why it waits, or why it ended so.
@@ -158,11 +158,11 @@ pub struct ReportRun {
     /// How many attempts it had.
     pub attempts_total: u32,
     /// The last ones of them.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<TimelineAttempt>,
     /// What it did when.
-    pub timeline: Vec<Slice>,
+    pub timeline: Vec<TimelineSlice>,
     /// The last tool calls.
-    pub calls: Calls,
+    pub calls: ToolCalls,
 }
 
 /// Why attempts failed.
@@ -182,11 +182,11 @@ pub struct FaultRow {
 /// What kept the runs from working.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct LostRow {
+pub struct LostTimeRow {
     /// What.
     #[serde(serialize_with = "cause")]
     #[cfg_attr(test, schemars(with = "String"))]
-    pub cause: Cause,
+    pub cause: LostTimeCause,
     /// Between attempts.
     #[serde(rename = "waiting_ms")]
     pub waiting: Span,
@@ -223,11 +223,11 @@ pub struct ModelRow {
 
 /// What was read of one run.
 #[derive(Debug)]
-pub struct Read {
+pub struct RunInput {
     /// What the ledger knows.
     pub entry: LedgerEntry,
     /// What its journal tells; nothing where that cannot be read.
-    pub story: Option<Story>,
+    pub story: Option<RunTimeline>,
     /// Whether a supervisor has it.
     pub attended: bool,
     /// What to do about files that cannot be understood.
@@ -235,7 +235,7 @@ pub struct Read {
     /// Commands that continue it, the likeliest first.
     pub commands: Vec<String>,
     /// Its tool calls, as far as they were read.
-    pub calls: Calls,
+    pub calls: ToolCalls,
 }
 
 /// How much of each run is told in detail. A report of many runs is still one that a browser opens at once.
@@ -255,7 +255,7 @@ pub struct Bounds {
 
 impl Bounds {
     /// For a report of so many runs.
-    pub fn of(runs: usize) -> Bounds {
+    pub fn new(runs: usize) -> Bounds {
         // 500 of them are 5 MB at most: some 200 bytes an attempt or call, and 60 a part of a timeline.
         let share = |all: usize, least: usize, most: usize| (all / runs.max(1)).clamp(least, most);
         Bounds {
@@ -271,23 +271,23 @@ impl Bounds {
 
 /// What a report was asked about.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct ReportScope {
     /// One run.
     pub run: Option<String>,
     /// All that were active since then.
     pub since: Option<Moment>,
 }
 
-impl Report {
+impl ReportData {
     /// The report of what was read, made at this moment for people in this time zone.
-    pub fn of(asked: Asked, read: Vec<Read>, made_at: Moment, zone: &TimeZone) -> Report {
-        let bounds = Bounds::of(read.len());
+    pub fn new(asked: ReportScope, read: Vec<RunInput>, made_at: Moment, zone: &TimeZone) -> ReportData {
+        let bounds = Bounds::new(read.len());
         let spent = read
             .iter()
             .flat_map(|read| &read.entry.spend)
             .map(|((quarter, model), spend)| (*quarter, model, *spend));
         let spent: Vec<(u64, &String, LedgerSpend)> = spent.collect();
-        let mut report = Report {
+        let mut report = ReportData {
             made_at,
             since: asked.since,
             summary: Summary::default(),
@@ -303,18 +303,18 @@ impl Report {
             run: asked.run,
         };
         report.summary.cost_before = report.since.map_or(Usd::ZERO, |since| spend::before(&spent, since));
-        report.runs = read.into_iter().map(|read| ReportRun::of(read, bounds)).collect();
+        report.runs = read.into_iter().map(|read| ReportRun::new(read, bounds)).collect();
         report.runs.sort_by(|one, other| {
             let newest = |run: &ReportRun| Reverse(run.began_at);
             let urgent =
-                |run: &ReportRun| if run.standing.is_urgent() { run.standing } else { Standing::Done };
+                |run: &ReportRun| if run.standing.is_urgent() { run.standing } else { RunHealth::Done };
             (urgent(one), newest(one), &one.id).cmp(&(urgent(other), newest(other), &other.id))
         });
         for run in &report.runs {
             report.summary.count(run);
         }
         for run in report.runs.iter_mut().skip(bounds.runs) {
-            (run.attempts, run.timeline, run.calls) = (Vec::new(), Vec::new(), Calls::default());
+            (run.attempts, run.timeline, run.calls) = (Vec::new(), Vec::new(), ToolCalls::default());
         }
         report
     }
@@ -324,11 +324,11 @@ impl Summary {
     fn count(&mut self, run: &ReportRun) {
         self.runs += 1;
         *match run.standing {
-            Standing::NeedsPerson => &mut self.needs_person,
-            Standing::Failed => &mut self.failed,
-            Standing::GoingOn => &mut self.going_on,
-            Standing::Cancelled => &mut self.cancelled,
-            Standing::Done => &mut self.done,
+            RunHealth::NeedsPerson => &mut self.needs_person,
+            RunHealth::Failed => &mut self.failed,
+            RunHealth::GoingOn => &mut self.going_on,
+            RunHealth::Cancelled => &mut self.cancelled,
+            RunHealth::Done => &mut self.done,
         } += 1;
         self.attempts += run.attempts_total;
         self.cost += run.cost;
@@ -341,8 +341,8 @@ impl Summary {
 }
 
 impl ReportRun {
-    fn of(read: Read, bounds: Bounds) -> ReportRun {
-        let Read { entry, story, attended, hint, commands, calls } = read;
+    fn new(read: RunInput, bounds: Bounds) -> ReportRun {
+        let RunInput { entry, story, attended, hint, commands, calls } = read;
         let run = entry.run;
         let story = story.unwrap_or_default();
         let outcome = story.outcome;
@@ -351,7 +351,7 @@ impl ReportRun {
         let mut attempts = story.attempts;
         let next = match (outcome, run.state) {
             (Some(_), _) => commands.into_iter().next(),
-            (None, RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Over)
+            (None, RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Finished)
                 if !attended =>
             {
                 Some(format!("longhaul recover {}", run.id))
@@ -361,7 +361,7 @@ impl ReportRun {
                 RunState::Running
                 | RunState::Waiting
                 | RunState::Suspended
-                | RunState::Over
+                | RunState::Finished
                 | RunState::Unreadable,
             ) => None,
         };
@@ -417,10 +417,10 @@ pub(super) fn stamp_or_null<S: Serializer>(moment: &Option<Moment>, out: S) -> R
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 pub(super) fn dollars<S: Serializer>(amount: &Usd, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_f64(amount.dollars())
+    out.serialize_f64(amount.as_dollars())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn cause<S: Serializer>(cause: &Cause, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_str(cause.word())
+fn cause<S: Serializer>(cause: &LostTimeCause, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(cause.as_str())
 }

@@ -123,7 +123,7 @@ mod tests {
     use longhaul_store::rfc3339;
 
     /// How many bars there are, how the first begins, how long it is, and what each one with something in it has.
-    fn told(hours: &[(u64, u64)], since: Option<u64>, now: u64) -> String {
+    fn label(hours: &[(u64, u64)], since: Option<u64>, now: u64) -> String {
         let hour = |hour: u64| Moment(1_767_225_600_000 + hour * 3_600_000);
         let spent = hours.iter().map(|(at, cents)| {
             let spend = LedgerSpend { cost: Usd(cents * 10_000), ..LedgerSpend::default() };
@@ -142,24 +142,24 @@ mod tests {
     #[test]
     fn bars_are_as_long_as_the_picture_has_room_for() {
         let check = |told: String, expected: &str| assert_eq!(told, expected);
-        check(told(&[], Some(0), 24), "none");
-        check(told(&[(5, 7)], None, 99), "1 of 15m from 2026-01-01T05:00:00.000Z; 0: $0.0700");
+        check(label(&[], Some(0), 24), "none");
+        check(label(&[(5, 7)], None, 99), "1 of 15m from 2026-01-01T05:00:00.000Z; 0: $0.0700");
         check(
-            told(&[(1, 5), (5, 7), (5, 1)], Some(0), 24),
+            label(&[(1, 5), (5, 7), (5, 1)], Some(0), 24),
             "25 of 1h from 2026-01-01T00:00:00.000Z; 1: $0.0500, 5: $0.0800",
         );
         // Half a day begins at noon and at midnight, of the local clock.
         check(
-            told(&[(1, 5), (400, 7)], None, 400),
+            label(&[(1, 5), (400, 7)], None, 400),
             "34 of 12h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 33: $0.0700",
         );
         check(
-            told(&[(1, 5), (1000, 7)], None, 1000),
+            label(&[(1, 5), (1000, 7)], None, 1000),
             "42 of 1d from 2025-12-31T23:00:00.000Z; 0: $0.0500, 41: $0.0700",
         );
         // What was spent before the report begins is shown, too.
         check(
-            told(&[(0, 5), (30, 7)], Some(24), 48),
+            label(&[(0, 5), (30, 7)], Some(24), 48),
             "25 of 2h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 15: $0.0700",
         );
     }

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum RunHealth {
     /// Only a person can go on with it.
     NeedsPerson,
     /// It is over and not done.
@@ -22,71 +22,71 @@ pub enum Standing {
     Done,
 }
 
-impl Standing {
+impl RunHealth {
     /// For people.
-    pub fn told(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Standing::NeedsPerson => "needs a person",
-            Standing::Failed => "failed",
-            Standing::GoingOn => "going on",
-            Standing::Cancelled => "cancelled",
-            Standing::Done => "done",
+            RunHealth::NeedsPerson => "needs a person",
+            RunHealth::Failed => "failed",
+            RunHealth::GoingOn => "going on",
+            RunHealth::Cancelled => "cancelled",
+            RunHealth::Done => "done",
         }
     }
 
     /// The wire word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Standing::NeedsPerson => "needs_person",
-            Standing::Failed => "failed",
-            Standing::GoingOn => "going_on",
-            Standing::Cancelled => "cancelled",
-            Standing::Done => "done",
+            RunHealth::NeedsPerson => "needs_person",
+            RunHealth::Failed => "failed",
+            RunHealth::GoingOn => "going_on",
+            RunHealth::Cancelled => "cancelled",
+            RunHealth::Done => "done",
         }
     }
 
     /// Whether somebody has to look at it.
     pub fn is_urgent(self) -> bool {
         match self {
-            Standing::NeedsPerson | Standing::Failed => true,
-            Standing::GoingOn | Standing::Cancelled | Standing::Done => false,
+            RunHealth::NeedsPerson | RunHealth::Failed => true,
+            RunHealth::GoingOn | RunHealth::Cancelled | RunHealth::Done => false,
         }
     }
 }
 
 /// What a person thinks of first, of this run.
-pub fn standing(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> Standing {
+pub fn standing(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> RunHealth {
     match (outcome.map(|outcome| outcome.kind), run.state) {
-        (_, RunState::Unreadable) => Standing::NeedsPerson,
-        (Some(OutcomeKind::Done), _) => Standing::Done,
-        (Some(OutcomeKind::NeedsPerson), _) => Standing::NeedsPerson,
-        (Some(OutcomeKind::Cancelled), _) => Standing::Cancelled,
-        (Some(OutcomeKind::Suspended), _) | (None, RunState::Suspended) => Standing::NeedsPerson,
+        (_, RunState::Unreadable) => RunHealth::NeedsPerson,
+        (Some(OutcomeKind::Done), _) => RunHealth::Done,
+        (Some(OutcomeKind::NeedsPerson), _) => RunHealth::NeedsPerson,
+        (Some(OutcomeKind::Cancelled), _) => RunHealth::Cancelled,
+        (Some(OutcomeKind::Suspended), _) | (None, RunState::Suspended) => RunHealth::NeedsPerson,
         (
             Some(
                 OutcomeKind::Failed
                 | OutcomeKind::OverBudget
                 | OutcomeKind::OutOfTime
                 | OutcomeKind::CheckFailed
-                | OutcomeKind::Refused
+                | OutcomeKind::NotStarted
                 | OutcomeKind::Incomplete
                 | OutcomeKind::Bug
                 | OutcomeKind::RetryLater,
             ),
             _,
-        ) => Standing::Failed,
-        (None, RunState::Running | RunState::Waiting | RunState::Over) if attended => Standing::GoingOn,
+        ) => RunHealth::Failed,
+        (None, RunState::Running | RunState::Waiting | RunState::Finished) if attended => RunHealth::GoingOn,
         // Nobody will go on with it.
-        (None, RunState::Running | RunState::Waiting | RunState::Over) => Standing::NeedsPerson,
+        (None, RunState::Running | RunState::Waiting | RunState::Finished) => RunHealth::NeedsPerson,
     }
 }
 
 /// How it ended or where it stands, in words for people that do not say its standing once more.
 pub fn because(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> String {
-    let cause = |fault: Option<Fault>| fault.map(words::cause);
+    let cause = |fault: Option<Fault>| fault.map(words::fault_text);
     match (outcome, run.state) {
         (_, RunState::Unreadable) => {
-            run.complaint.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
+            run.error.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
         }
         (Some(outcome), _) => {
             let limit = outcome.limit.map(|limit| format!("{} is used up", limit.describe()));
@@ -98,7 +98,7 @@ pub fn because(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> Str
         (None, RunState::Waiting) => {
             format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt has its time"))
         }
-        (None, RunState::Running | RunState::Over) => "an attempt is under way".to_owned(),
+        (None, RunState::Running | RunState::Finished) => "an attempt is under way".to_owned(),
     }
 }
 
@@ -112,12 +112,12 @@ fn ended(kind: OutcomeKind, why: Option<&str>) -> String {
         OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime
         | OutcomeKind::CheckFailed
-        | OutcomeKind::Refused
+        | OutcomeKind::NotStarted
         | OutcomeKind::Incomplete
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater => {
             // Failed is what all of these are, each in its own way.
-            let how = kind.word().replace('_', " ");
+            let how = kind.as_str().replace('_', " ");
             return why.map_or_else(|| how.clone(), |why| format!("{how}: {why}"));
         }
     };

@@ -2,20 +2,20 @@
 //! replaying it; pure.
 
 use crate::output::words;
-use longhaul_core::{Because, Fault, Moment, Outcome, Phase, Record, Run, Rung, Span, StopWhy, Tally, Usd};
+use longhaul_core::{StrategyReason, Fault, Moment, Outcome, Phase, Record, Run, ResumeStrategy, Span, StopCause, Usage, Usd};
 use longhaul_store::History;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A run by its journal.
 #[derive(Debug, Default)]
-pub struct Story {
+pub struct RunTimeline {
     /// Its attempts, the first one first.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<TimelineAttempt>,
     /// What it did when, without gaps but for those of a few milliseconds.
-    pub timeline: Vec<Slice>,
+    pub timeline: Vec<TimelineSlice>,
     /// What kept it from working.
-    pub lost: BTreeMap<Cause, Lost>,
+    pub lost: BTreeMap<LostTimeCause, LostTime>,
     /// How it ended.
     pub outcome: Option<Outcome>,
     /// How long it took so far, without the time in which it was over.
@@ -27,7 +27,7 @@ pub struct Story {
 /// One attempt.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Attempt {
+pub struct TimelineAttempt {
     /// Which one, from 1.
     pub number: u32,
     /// When it was ordered.
@@ -39,13 +39,13 @@ pub struct Attempt {
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<Moment>,
     /// How the history of the conversation reached it.
-    pub rung: Option<Rung>,
+    pub strategy: Option<ResumeStrategy>,
     /// Why by that one.
-    pub because: Option<Because>,
+    pub because: Option<StrategyReason>,
     /// Why it failed.
     pub fault: Option<Fault>,
     /// Why it was stopped, if it was.
-    pub stopped: Option<StopWhy>,
+    pub stopped: Option<StopCause>,
     /// How long the run then waited for the next one.
     #[serde(rename = "waited_ms")]
     pub waited: Span,
@@ -59,7 +59,7 @@ pub struct Attempt {
     pub cost_estimated: Usd,
 }
 
-impl Attempt {
+impl TimelineAttempt {
     /// How it ended, or that it did not, in words for people.
     pub fn ending(&self) -> &'static str {
         match (self.fault, self.stopped, self.ended_at) {
@@ -71,25 +71,25 @@ impl Attempt {
     }
 }
 
-fn stopped(why: StopWhy) -> &'static str {
+fn stopped(why: StopCause) -> &'static str {
     match why {
-        StopWhy::Stalled | StopWhy::NoProgress => "stopped: it stalled",
-        StopWhy::AttemptTimeout => "stopped: it had its time",
-        StopWhy::AuthRejected => "stopped: the credentials were rejected",
-        StopWhy::OtherSession => "stopped: it had opened another session",
-        StopWhy::Reserve | StopWhy::LimitReached => "stopped by a limit",
-        StopWhy::Memory => "stopped: it used too much memory",
-        StopWhy::Suspended => "interrupted to suspend the run",
-        StopWhy::Lingered => "finished, and did not end by itself",
-        StopWhy::BackgroundStopped => "finished; its background work was stopped",
-        StopWhy::Cancelled => "stopped: cancelled",
+        StopCause::Stalled | StopCause::NoProgress => "stopped: it stalled",
+        StopCause::TimedOut => "stopped: it had its time",
+        StopCause::AuthRejected => "stopped: the credentials were rejected",
+        StopCause::WrongSession => "stopped: it had opened another session",
+        StopCause::WrapUp | StopCause::LimitReached => "stopped by a limit",
+        StopCause::MemoryLimit => "stopped: it used too much memory",
+        StopCause::Suspended => "interrupted to suspend the run",
+        StopCause::DidNotExit => "finished, and did not end by itself",
+        StopCause::BackgroundStopped => "finished; its background work was stopped",
+        StopCause::Cancelled => "stopped: cancelled",
     }
 }
 
 /// A part of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Slice {
+pub struct TimelineSlice {
     /// What the run did.
     pub kind: SliceKind,
     /// Why, if for a fault.
@@ -135,7 +135,7 @@ impl SliceKind {
     ];
 
     /// For a legend.
-    pub fn told(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             SliceKind::Working => "an attempt works",
             SliceKind::Failed => "an attempt that failed",
@@ -163,7 +163,7 @@ impl SliceKind {
 
 /// What keeps a run from working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cause {
+pub enum LostTimeCause {
     /// A fault.
     Fault(Fault),
     /// The pauses between attempts of which none had failed.
@@ -174,48 +174,48 @@ pub enum Cause {
     Asleep,
 }
 
-impl Cause {
+impl LostTimeCause {
     /// The wire word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Cause::Fault(fault) => fault.word(),
-            Cause::BetweenAttempts => "between_attempts",
-            Cause::Unsupervised => "unsupervised",
-            Cause::Asleep => "asleep",
+            LostTimeCause::Fault(fault) => fault.word(),
+            LostTimeCause::BetweenAttempts => "between_attempts",
+            LostTimeCause::Unsupervised => "unsupervised",
+            LostTimeCause::Asleep => "asleep",
         }
     }
 
     /// The same for people.
-    pub fn told(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
-            Cause::Fault(fault) => words::cause(fault),
-            Cause::BetweenAttempts => "pauses between attempts",
-            Cause::Unsupervised => "nobody supervised the run",
-            Cause::Asleep => "the machine slept, or nobody supervised the run",
+            LostTimeCause::Fault(fault) => words::fault_text(fault),
+            LostTimeCause::BetweenAttempts => "pauses between attempts",
+            LostTimeCause::Unsupervised => "nobody supervised the run",
+            LostTimeCause::Asleep => "the machine slept, or nobody supervised the run",
         }
     }
 }
 
 /// Time that was lost to one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostTime {
     /// Between attempts.
     pub waiting: Span,
     /// In attempts that came to nothing, and in silences that ended one.
-    pub vain: Span,
+    pub wasted: Span,
 }
 
-impl Lost {
+impl LostTime {
     /// All of it.
     pub fn total(self) -> Span {
-        self.waiting + self.vain
+        self.waiting + self.wasted
     }
 }
 
-impl Story {
+impl RunTimeline {
     /// The story of a run that goes on until `until`, if it is not over.
-    pub fn of(history: &History, until: Moment) -> Story {
-        let mut teller = Teller::default();
+    pub fn new(history: &History, until: Moment) -> RunTimeline {
+        let mut teller = RunTimelineBuilder::default();
         for entry in &history.entries {
             for record in &entry.records {
                 teller.take(entry.at, record);
@@ -227,40 +227,40 @@ impl Story {
 
 /// A story that is being told, record by record.
 #[derive(Default)]
-struct Teller {
+struct RunTimelineBuilder {
     run: Run,
-    story: Story,
+    story: RunTimeline,
     /// The part of the timeline that is not over.
-    open: Option<Slice>,
+    open: Option<TimelineSlice>,
     /// What was slept through by the last record, and when that was said.
     slept: Option<(Moment, Span)>,
     /// For how long the present attempt was silent when it was stopped for that.
     silent: Span,
 }
 
-impl Teller {
+impl RunTimelineBuilder {
     /// Takes in a record of a step that was taken then.
     fn take(&mut self, step_at: Moment, record: &Record) {
         let state = self.run.state();
-        let (clocks, fault, ended) = (state.clocks, state.fault, state.ended);
-        let attempt = (state.attempt_began, state.progressed);
+        let (clocks, fault, ended) = (state.clocks, state.fault, state.finished_at);
+        let attempt = (state.attempt_started_at, state.made_progress);
         let waited = matches!(state.phase, Phase::Waiting { .. });
         self.run.apply(record);
         let now = self.run.state().clocks;
         let waiting = now.waiting - clocks.waiting;
         let slept = now.downtime - clocks.downtime;
-        self.lose_waiting(Cause::Asleep, slept);
+        self.lose_waiting(LostTimeCause::Asleep, slept);
         let before = self.slept.take();
         self.wait(fault, waiting);
         match record {
             Record::AttemptStarted { at, plan } => {
                 self.begin(SliceKind::Working, None, *at);
                 self.silent = Span::ZERO;
-                self.story.attempts.push(Attempt {
+                self.story.attempts.push(TimelineAttempt {
                     number: plan.attempt,
                     began_at: *at,
                     ended_at: None,
-                    rung: None,
+                    strategy: None,
                     because: None,
                     fault: None,
                     stopped: None,
@@ -269,32 +269,32 @@ impl Teller {
                     cost_estimated: Usd::ZERO,
                 });
             }
-            Record::RungTaken { rung, because, .. } => {
+            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
                 if let Some(last) = self.story.attempts.last_mut() {
-                    (last.rung, last.because) = (Some(*rung), Some(*because));
+                    (last.strategy, last.because) = (Some(*rung), Some(*because));
                 }
             }
-            Record::StopOrdered { why, silence, .. } => {
+            Record::StopOrdered { cause: why, stall: silence, .. } => {
                 self.silent = silence.map_or(self.silent, |silence| match why {
-                    StopWhy::NoProgress => silence.unfinished,
-                    StopWhy::Stalled
-                    | StopWhy::AttemptTimeout
-                    | StopWhy::AuthRejected
-                    | StopWhy::OtherSession
-                    | StopWhy::Reserve
-                    | StopWhy::LimitReached
-                    | StopWhy::Memory
-                    | StopWhy::Lingered
-                    | StopWhy::Suspended
-                    | StopWhy::BackgroundStopped
-                    | StopWhy::Cancelled => silence.unheard,
+                    StopCause::NoProgress => silence.no_progress_for,
+                    StopCause::Stalled
+                    | StopCause::TimedOut
+                    | StopCause::AuthRejected
+                    | StopCause::WrongSession
+                    | StopCause::WrapUp
+                    | StopCause::LimitReached
+                    | StopCause::MemoryLimit
+                    | StopCause::DidNotExit
+                    | StopCause::Suspended
+                    | StopCause::BackgroundStopped
+                    | StopCause::Cancelled => silence.silent_for,
                 });
                 if let Some(last) = self.story.attempts.last_mut() {
                     last.stopped = Some(*why);
                 }
             }
-            Record::Condensed { tally, .. } => self.spend(*tally),
-            Record::AttemptEnded { at, fault, tally, .. } => {
+            Record::SummaryEnded { usage: tally, .. } => self.spend(*tally),
+            Record::AttemptEnded { at, fault, usage: tally, .. } => {
                 self.spend(*tally);
                 self.end_attempt(*at, *fault, attempt);
             }
@@ -303,42 +303,42 @@ impl Teller {
                     self.begin(SliceKind::Waiting, self.run.state().fault, *at);
                 }
             }
-            Record::CheckOrdered { at } => self.begin(SliceKind::Checking, None, *at),
-            Record::Checked { at, .. } | Record::RunFinished { at, .. } => self.close(*at),
+            Record::CheckStarted { at } => self.begin(SliceKind::Checking, None, *at),
+            Record::CheckEnded { at, .. } | Record::RunFinished { at, .. } => self.close(*at),
             Record::RunReopened { at, .. } => {
                 self.begin(SliceKind::Over, None, ended);
                 self.close(*at);
             }
             // What is slept during a wait is part of the wait.
-            Record::Downtime { span } if !waited => {
+            Record::Downtime { duration: span } if !waited => {
                 self.slept = Some((step_at, slept));
                 self.sleep(step_at, *span);
             }
             // What a new supervisor is told first is for how long nothing ran.
-            Record::Recovered { last_at: Some(last), .. } => {
+            Record::Recovered { last_record_at: Some(last), .. } => {
                 if let Some((_, slept)) = before.filter(|(at, _)| at > last) {
-                    let asleep = self.lost_to(Cause::Asleep);
+                    let asleep = self.lost_to(LostTimeCause::Asleep);
                     asleep.waiting = asleep.waiting - slept;
-                    self.lose_waiting(Cause::Unsupervised, slept);
+                    self.lose_waiting(LostTimeCause::Unsupervised, slept);
                 }
             }
-            Record::Recovered { last_at: None, .. }
+            Record::Recovered { last_record_at: None, .. }
             | Record::Downtime { .. }
             | Record::RunStarted { .. }
-            | Record::CondenseOrdered { .. }
-            | Record::CondenseStopped { .. }
+            | Record::SummaryStarted { .. }
+            | Record::SummaryStopOrdered { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
-            | Record::Progressed { .. }
+            | Record::ProgressMade { .. }
             | Record::LimitReached { .. }
-            | Record::Stopped { .. }
-            | Record::Said { .. }
-            | Record::InputEnded { .. }
-            | Record::SilenceExcused { .. }
-            | Record::CheckStopped { .. }
+            | Record::AgentStopped { .. }
+            | Record::PromptSent { .. }
+            | Record::InputClosed { .. }
+            | Record::StallDeferred { .. }
+            | Record::CheckStopOrdered { .. }
             | Record::SuspendOrdered { .. }
             | Record::Suspended { .. }
-            | Record::CancelOrdered { .. } => {}
+            | Record::CancelRequested { .. } => {}
         }
     }
 
@@ -355,38 +355,38 @@ impl Teller {
             }
         }
         let vain = if progressed { self.silent } else { at.since(began) };
-        let lost = self.lost_to(Cause::Fault(fault));
-        lost.vain = lost.vain + vain;
+        let lost = self.lost_to(LostTimeCause::Fault(fault));
+        lost.wasted = lost.wasted + vain;
     }
 
-    fn spend(&mut self, tally: Tally) {
+    fn spend(&mut self, tally: Usage) {
         if let Some(last) = self.story.attempts.last_mut() {
-            last.cost += tally.cost;
-            last.cost_estimated += tally.cost_estimated;
+            last.cost += tally.reported_cost;
+            last.cost_estimated += tally.estimated_cost;
         }
     }
 
     /// It waited so long for another attempt, after one with this fault.
     fn wait(&mut self, fault: Option<Fault>, span: Span) {
-        self.lose_waiting(fault.map_or(Cause::BetweenAttempts, Cause::Fault), span);
+        self.lose_waiting(fault.map_or(LostTimeCause::BetweenAttempts, LostTimeCause::Fault), span);
         if let Some(last) = self.story.attempts.last_mut() {
             last.waited = last.waited + span;
         }
     }
 
-    fn lose_waiting(&mut self, cause: Cause, span: Span) {
+    fn lose_waiting(&mut self, cause: LostTimeCause, span: Span) {
         let lost = self.lost_to(cause);
         lost.waiting = lost.waiting + span;
     }
 
-    fn lost_to(&mut self, cause: Cause) -> &mut Lost {
+    fn lost_to(&mut self, cause: LostTimeCause) -> &mut LostTime {
         self.story.lost.entry(cause).or_default()
     }
 
     /// Something else begins.
     fn begin(&mut self, kind: SliceKind, fault: Option<Fault>, at: Moment) {
         self.close(at);
-        self.open = Some(Slice { kind, fault, from: at, to: at });
+        self.open = Some(TimelineSlice { kind, fault, from: at, to: at });
     }
 
     /// What was under way ends.
@@ -394,7 +394,7 @@ impl Teller {
         if let Some(open) = self.open.take()
             && at > open.from
         {
-            self.story.timeline.push(Slice { to: at, ..open });
+            self.story.timeline.push(TimelineSlice { to: at, ..open });
         }
     }
 
@@ -406,10 +406,10 @@ impl Teller {
         self.begin(open.kind, open.fault, at);
     }
 
-    fn end(mut self, until: Moment) -> Story {
+    fn end(mut self, until: Moment) -> RunTimeline {
         let state = self.run.state();
         self.story.outcome = state.outcome();
-        let until = if self.story.outcome.is_some() { state.ended } else { until };
+        let until = if self.story.outcome.is_some() { state.finished_at } else { until };
         if state.phase == Phase::New {
             // Its clocks have not begun.
             return self.story;

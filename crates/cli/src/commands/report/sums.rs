@@ -1,14 +1,14 @@
 //! What several runs come to together. Pure.
 
-use super::model::{FaultRow, LostRow, ModelRow, Read};
-use super::story::{Cause, Lost};
+use super::model::{FaultRow, LostTimeRow, ModelRow, RunInput};
+use super::story::{LostTimeCause, LostTime};
 use longhaul_core::{Fault, Tokens, Usd};
 use longhaul_store::LedgerSpend;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why attempts failed, the most frequent first.
-pub fn faults(read: &[Read]) -> Vec<FaultRow> {
+pub fn faults(read: &[RunInput]) -> Vec<FaultRow> {
     let mut rows: BTreeMap<Fault, FaultRow> = BTreeMap::new();
     for story in read.iter().filter_map(|read| read.story.as_ref()) {
         let failed: Vec<Fault> = story.attempts.iter().filter_map(|attempt| attempt.fault).collect();
@@ -28,20 +28,20 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
 }
 
 /// What kept the runs from working, the longest first.
-pub fn lost(read: &[Read]) -> Vec<LostRow> {
-    let mut rows: BTreeMap<Cause, (Lost, u32)> = BTreeMap::new();
+pub fn lost(read: &[RunInput]) -> Vec<LostTimeRow> {
+    let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
     for (cause, lost) in read.iter().filter_map(|read| read.story.as_ref()).flat_map(|story| &story.lost) {
         let (sum, runs) = rows.entry(*cause).or_default();
-        (sum.waiting, sum.vain) = (sum.waiting + lost.waiting, sum.vain + lost.vain);
+        (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
         *runs += 1;
     }
-    let row = |(cause, (lost, runs)): (Cause, (Lost, u32))| LostRow {
+    let row = |(cause, (lost, runs)): (LostTimeCause, (LostTime, u32))| LostTimeRow {
         cause,
         waiting: lost.waiting,
-        vain: lost.vain,
+        vain: lost.wasted,
         runs,
     };
-    let mut rows: Vec<LostRow> = rows.into_iter().map(row).collect();
+    let mut rows: Vec<LostTimeRow> = rows.into_iter().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.waiting + row.vain));
     rows
 }
@@ -60,7 +60,7 @@ pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
             unpriced: false,
         });
         row.tokens += spend.tokens;
-        row.cut_tokens += spend.cut;
+        row.cut_tokens += spend.truncated;
         row.messages += spend.messages;
         row.cost += spend.cost;
         row.cost_estimated += spend.cost_estimated;

@@ -3,20 +3,20 @@
 mod pages;
 mod stories;
 
-use super::calls::{CallEnd, Calls, ToolCall};
-use super::model::{Asked, Read, Report};
-use super::standing::Standing;
-use super::story::Story;
+use super::calls::{CallEnd, ToolCalls, ToolCall};
+use super::model::{ReportScope, RunInput, ReportData};
+use super::standing::RunHealth;
+use super::story::RunTimeline;
 use super::{html, text};
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul::next_commands;
 use longhaul_core::{
-    Fault, Limit, Moment, Next, Outcome, OutcomeKind, Record, Remedy, Run, Say, SessionPlan, Span, SpawnPlan,
-    Tally, Tokens, Usd,
+    Fault, Limit, Moment, AfterAttempt, Outcome, OutcomeKind, Record, Remedy, Run, PromptKind, SessionPlan, Span, AttemptPlan,
+    Usage, Tokens, Usd,
 };
-use longhaul_store::{Entry, History, LedgerEntry, ModelSpent, Plan, RunDir, RunState};
+use longhaul_store::{JournalEntry, History, LedgerEntry, ModelUsage, Plan, RunDir, RunState};
 use serde_json::json;
 
 /// 2026-01-01, midnight.
@@ -31,18 +31,18 @@ fn cents(cents: u64) -> Usd {
     Usd(cents * 10_000)
 }
 
-fn tally(stated: u64, estimated: u64) -> Tally {
-    Tally {
+fn tally(stated: u64, estimated: u64) -> Usage {
+    Usage {
         tokens: Tokens { input: 1_000, output: 20_000, cache_read: 3_000_000, cache_write: 40 },
         messages: 2,
-        cost: cents(stated),
-        cost_estimated: cents(estimated),
-        ..Tally::default()
+        reported_cost: cents(stated),
+        estimated_cost: cents(estimated),
+        ..Usage::default()
     }
 }
 
-fn spawn(attempt: u32) -> SpawnPlan {
-    SpawnPlan::new(attempt, SessionPlan::New("one".into()), Say::Task)
+fn spawn(attempt: u32) -> AttemptPlan {
+    AttemptPlan::new(attempt, SessionPlan::New("one".into()), PromptKind::Task)
 }
 
 /// A run's records, put together attempt by attempt.
@@ -69,39 +69,39 @@ impl Tale {
     }
 
     fn progress(self, seconds: u64) -> Tale {
-        self.and(seconds, Record::Progressed { at: at(seconds), forgives: true })
+        self.and(seconds, Record::ProgressMade { at: at(seconds), resets_retries: true })
     }
 
-    fn ended(self, seconds: u64, fault: Option<Fault>, used: Tally, next: Next) -> Tale {
+    fn ended(self, seconds: u64, fault: Option<Fault>, used: Usage, next: AfterAttempt) -> Tale {
         let ended = Record::AttemptEnded {
             at: at(seconds),
             fault,
-            tally: used,
+            usage: used,
             result: None,
-            denied: 0,
+            denied_calls: 0,
             questions: Default::default(),
             background: 0,
             continuity: None,
             evidence: None,
             next,
         };
-        self.and(seconds, ended).and(seconds, Record::Swept { at: at(seconds), ended: 0 })
+        self.and(seconds, ended).and(seconds, Record::Swept { at: at(seconds), stopped_processes: 0 })
     }
 
     /// The attempt fails, and the run waits for so many seconds.
     fn fails(self, seconds: u64, fault: Fault, wait: u64) -> Tale {
         let plan = spawn(self.attempts + 1);
-        let next = Next::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan };
+        let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan };
         self.ended(seconds, Some(fault), tally(0, 5), next)
     }
 
     fn over(self, seconds: u64, fault: Option<Fault>, outcome: Outcome) -> Tale {
-        self.ended(seconds, fault, tally(120, 0), Next::Finish(outcome))
+        self.ended(seconds, fault, tally(120, 0), AfterAttempt::Finish(outcome))
             .and(seconds, Record::RunFinished { at: at(seconds), outcome })
     }
 
     fn history(&self) -> History {
-        let entry = |(seq, (at, records)): (usize, &(Moment, Vec<Record>))| Entry {
+        let entry = |(seq, (at, records)): (usize, &(Moment, Vec<Record>))| JournalEntry {
             seq: seq as u64 + 1,
             at: *at,
             records: records.clone(),
@@ -110,11 +110,11 @@ impl Tale {
     }
 
     /// What would be read of it now, so many seconds after the beginning.
-    fn read(&self, id: &str, task: &str, now: u64) -> Read {
+    fn read(&self, id: &str, task: &str, now: u64) -> RunInput {
         let history = self.history();
         let dir = RunDir::at(format!("/runs/2026-01-01/{id}").into()).expect("it is absolute");
         let mut entry = LedgerEntry::new(&dir, &plan(task));
-        let spent = |model: &str, cost: Usd, estimated: Usd| ModelSpent {
+        let spent = |model: &str, cost: Usd, estimated: Usd| ModelUsage {
             model: model.to_owned(),
             cost,
             cost_estimated: estimated,
@@ -124,22 +124,22 @@ impl Tale {
             messages: 2,
         };
         for record in history.records() {
-            entry.take(record, |_| match record {
-                Record::AttemptEnded { tally, .. } => {
+            entry.apply(record, |_| match record {
+                Record::AttemptEnded { usage: tally, .. } => {
                     vec![
-                        spent("opus", tally.cost, tally.cost_estimated),
+                        spent("opus", tally.reported_cost, tally.estimated_cost),
                         spent("haiku", Usd::ZERO, Usd::ZERO),
                     ]
                 }
                 _ => Vec::new(),
             });
         }
-        entry.settle(&Run::replay(history.records()));
-        let attended = entry.run.state != RunState::Over;
-        let story = Some(Story::of(&history, at(now)));
+        entry.update_state(&Run::replay(history.records()));
+        let attended = entry.run.state != RunState::Finished;
+        let story = Some(RunTimeline::new(&history, at(now)));
         let run = Run::replay(history.records());
         let commands = next_commands(&entry.run.id, &run, &plan(""));
-        Read { story, attended, hint: None, commands, calls: calls(), entry }
+        RunInput { story, attended, hint: None, commands, calls: calls(), entry }
     }
 }
 
@@ -153,7 +153,7 @@ fn plan(task: &str) -> Plan {
     serde_json::from_value(plan).expect("it is a plan")
 }
 
-fn calls() -> Calls {
+fn calls() -> ToolCalls {
     let call = |argument: &str, ended| ToolCall {
         attempt: 1,
         at: Some("2026-01-01T00:00:05.000Z".to_owned()),
@@ -162,15 +162,15 @@ fn calls() -> Calls {
         subagent: false,
         ended,
     };
-    Calls { last: vec![call("cargo test", CallEnd::Fine), call("git push", CallEnd::Denied)], cut: true }
+    ToolCalls { last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)], cut: true }
 }
 
 fn of_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
-    Outcome::by_fault(kind, fault)
+    Outcome::from_fault(kind, fault)
 }
 
 /// Six runs of every kind.
-fn runs() -> Vec<Read> {
+fn runs() -> Vec<RunInput> {
     let done = Tale::begun()
         .progress(100)
         .fails(200, Fault::Overloaded, 60)
@@ -178,10 +178,10 @@ fn runs() -> Vec<Read> {
         .fails(290, Fault::Overloaded, 10)
         .attempt(300)
         .over(3_600, None, Outcome::DONE);
-    let budget = Outcome::by_limit(Limit::Budget, None);
+    let budget = Outcome::from_limit(Limit::Budget, None);
     let mut unreadable = Tale::begun().read("eee-bad", "something", 9_000);
     (unreadable.story, unreadable.attended) = (None, false);
-    (unreadable.entry.run.state, unreadable.entry.run.complaint) = (
+    (unreadable.entry.run.state, unreadable.entry.run.error) = (
         RunState::Unreadable,
         Some("read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged".to_owned()),
     );
@@ -202,12 +202,12 @@ fn runs() -> Vec<Read> {
     ]
 }
 
-fn report_of(read: Vec<Read>) -> Report {
-    Report::of(Asked { run: None, since: Some(at(0)) }, read, at(9_000), &TimeZone::UTC)
+fn report_of(read: Vec<RunInput>) -> ReportData {
+    ReportData::new(ReportScope { run: None, since: Some(at(0)) }, read, at(9_000), &TimeZone::UTC)
 }
 
-fn clock() -> Clock {
-    Clock::utc()
+fn clock() -> TimeFormat {
+    TimeFormat::utc()
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn who_is_asked_for_comes_first() {
             format!(
                 "{} {}: {} | {}",
                 run.id,
-                run.standing.told(),
+                run.standing.label(),
                 run.because,
                 run.next.as_deref().unwrap_or("-")
             )
@@ -298,8 +298,8 @@ fn what_was_spent_before_is_told_apart() {
         None,
         Outcome::DONE,
     );
-    let asked = Asked { run: None, since: Some(at(9_000)) };
-    let report = Report::of(asked, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
+    let asked = ReportScope { run: None, since: Some(at(9_000)) };
+    let report = ReportData::new(asked, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
     assert_eq!(report.summary.cost_before, cents(5));
     assert_eq!((report.summary.cost, report.summary.cost_estimated), (cents(120), cents(5)));
 }
@@ -429,5 +429,5 @@ fn the_json_has_every_run() {
 fn every_standing_is_urgent_or_not() {
     let urgent: Vec<_> = report_of(runs()).runs.iter().map(|run| run.standing.is_urgent()).collect();
     assert_eq!(urgent, [true, true, true, true, false, false]);
-    assert!(!Standing::Cancelled.is_urgent(), "a person knows of it");
+    assert!(!RunHealth::Cancelled.is_urgent(), "a person knows of it");
 }

@@ -1,11 +1,11 @@
 //! A report as text of 100 columns, which says what the page says.
 
 use super::figures::cost;
-use super::model::{Bounds, Report, ReportRun, Summary};
-use super::standing::Standing;
+use super::model::{Bounds, ReportData, ReportRun, Summary};
+use super::standing::RunHealth;
 use super::story::SliceKind;
-use crate::output::clock::Clock;
-use crate::output::text::plain;
+use crate::output::clock::TimeFormat;
+use crate::output::text::one_line;
 use crate::output::text::{cut, short_count};
 use crate::output::words::{self, counted, money};
 use longhaul_core::{Span, Usd};
@@ -18,13 +18,13 @@ const TIMELINE_COLUMNS: usize = 64;
 const BAR_COLUMNS: usize = 50;
 
 /// The report as text, for people with this clock.
-pub fn text(report: &Report, clock: &Clock) -> String {
+pub fn text(report: &ReportData, clock: &TimeFormat) -> String {
     let mut out = String::new();
     write_text(&mut out, report, clock).expect("writing to a string cannot fail");
     out
 }
 
-fn write_text(out: &mut String, report: &Report, clock: &Clock) -> Result {
+fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     writeln!(out, "LONGHAUL REPORT")?;
     wrapped(out, "", &super::about(report, clock))?;
     wrapped(out, "", &format!("Times are {}.", clock.zone(report.made_at)))?;
@@ -32,11 +32,11 @@ fn write_text(out: &mut String, report: &Report, clock: &Clock) -> Result {
     attention(out, report, clock)?;
     tables(out, report, clock)?;
     heading(out, "RUNS")?;
-    let bounds = Bounds::of(report.runs.len());
+    let bounds = Bounds::new(report.runs.len());
     if report.runs.is_empty() {
         writeln!(out, "There are none.")?;
     } else {
-        let signs = SliceKind::ALL.iter().map(|kind| format!("{} {}", sign(*kind), kind.told()));
+        let signs = SliceKind::ALL.iter().map(|kind| format!("{} {}", sign(*kind), kind.label()));
         wrapped(out, "", &format!("In timelines: {}.", signs.collect::<Vec<_>>().join(", ")))?;
     }
     report.runs.iter().take(bounds.runs).try_for_each(|run| one(out, run, clock))?;
@@ -54,21 +54,21 @@ fn heading(out: &mut String, name: &str) -> Result {
     writeln!(out, "\n{name}")
 }
 
-fn summary(out: &mut String, report: &Report) -> Result {
+fn summary(out: &mut String, report: &ReportData) -> Result {
     let Summary {
         runs, done, failed, needs_person, going_on, cancelled, attempts, tokens, active, lost, ..
     } = report.summary;
     heading(out, "SUMMARY")?;
     let standings = [
-        (Standing::Done, done),
-        (Standing::Failed, failed),
-        (Standing::NeedsPerson, needs_person),
-        (Standing::GoingOn, going_on),
-        (Standing::Cancelled, cancelled),
+        (RunHealth::Done, done),
+        (RunHealth::Failed, failed),
+        (RunHealth::NeedsPerson, needs_person),
+        (RunHealth::GoingOn, going_on),
+        (RunHealth::Cancelled, cancelled),
     ];
     let told =
-        standings.into_iter().filter(|(standing, count)| *count > 0 || *standing != Standing::Cancelled);
-    let told: Vec<String> = told.map(|(standing, count)| format!("{count} {}", standing.told())).collect();
+        standings.into_iter().filter(|(standing, count)| *count > 0 || *standing != RunHealth::Cancelled);
+    let told: Vec<String> = told.map(|(standing, count)| format!("{count} {}", standing.label())).collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), told.join(", ")))?;
     let Summary { cost, cost_estimated, .. } = report.summary;
     let mut spent = format!("{} stated by the vendor", money(cost));
@@ -87,14 +87,14 @@ fn row(out: &mut String, name: &str, value: &str) -> Result {
     wrapped(out, &format!("  {name:<12}"), value)
 }
 
-fn attention(out: &mut String, report: &Report, clock: &Clock) -> Result {
+fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     heading(out, "WHAT NEEDS YOU")?;
     let mut urgent = report.runs.iter().filter(|run| run.standing.is_urgent()).peekable();
     if urgent.peek().is_none() {
         return writeln!(out, "  Nothing.");
     }
     for run in urgent {
-        writeln!(out, "  {}  {}", run.id, run.standing.told())?;
+        writeln!(out, "  {}  {}", run.id, run.standing.label())?;
         writeln!(out, "    {}", line(&titled(run), COLUMNS - 4))?;
         wrapped(out, "    ", &super::because(run, clock))?;
         if let Some(advice) = &run.advice {
@@ -116,7 +116,7 @@ fn titled(run: &ReportRun) -> String {
     }
 }
 
-fn tables(out: &mut String, report: &Report, clock: &Clock) -> Result {
+fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     heading(out, "TIME LOST")?;
     if report.lost.is_empty() {
         writeln!(out, "  None.")?;
@@ -125,7 +125,7 @@ fn tables(out: &mut String, report: &Report, clock: &Clock) -> Result {
     }
     for lost in &report.lost {
         let spans = [lost.waiting, lost.vain].map(dash);
-        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", lost.cause.told(), spans[0], spans[1], lost.runs)?;
+        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", lost.cause.label(), spans[0], spans[1], lost.runs)?;
     }
     heading(out, "FAULTS")?;
     if report.faults.is_empty() {
@@ -134,7 +134,7 @@ fn tables(out: &mut String, report: &Report, clock: &Clock) -> Result {
         writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "what", "attempts", "ended runs", "runs")?;
     }
     for row in &report.faults {
-        let what = words::cause(row.fault);
+        let what = words::fault_text(row.fault);
         writeln!(out, "  {what:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
     }
     spent(out, report, clock)?;
@@ -145,7 +145,7 @@ fn dash(span: Span) -> String {
     if span == Span::ZERO { "-".to_owned() } else { span.to_string() }
 }
 
-fn spent(out: &mut String, report: &Report, clock: &Clock) -> Result {
+fn spent(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     let total = |bar: &super::spend::Bucket| bar.cost + bar.cost_estimated;
     let most = report.spend.iter().map(total).max().unwrap_or_default();
     let Some(first) = report.spend.first() else { return Ok(()) };
@@ -163,7 +163,7 @@ fn spent(out: &mut String, report: &Report, clock: &Clock) -> Result {
     Ok(())
 }
 
-fn models(out: &mut String, report: &Report) -> Result {
+fn models(out: &mut String, report: &ReportData) -> Result {
     if report.models.is_empty() {
         return Ok(());
     }
@@ -189,8 +189,8 @@ fn models(out: &mut String, report: &Report) -> Result {
     Ok(())
 }
 
-fn one(out: &mut String, run: &ReportRun, clock: &Clock) -> Result {
-    writeln!(out, "\n{}  {}", run.id, run.standing.told())?;
+fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
+    writeln!(out, "\n{}  {}", run.id, run.standing.label())?;
     writeln!(out, "  {}", line(&titled(run), COLUMNS - 2))?;
     wrapped(out, "  ", &super::because(run, clock))?;
     wrapped(out, "  ", &super::facts(run, clock))?;
@@ -220,7 +220,7 @@ fn one(out: &mut String, run: &ReportRun, clock: &Clock) -> Result {
     for call in &run.calls.last {
         let at = call.at.as_deref().map(|at| clock.time_written(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
-        let told = format!("{:>8}  {:<9} {}{by} {}", at, call.ended.told(), call.tool, call.argument);
+        let told = format!("{:>8}  {:<9} {}{by} {}", at, call.ended.label(), call.tool, call.argument);
         writeln!(out, "    {}", line(&told, COLUMNS - 4))?;
     }
     wrapped(out, "  ", &super::place(run))
@@ -255,7 +255,7 @@ fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
     let margin = first.chars().count();
     let mut line = first.to_owned();
     let mut empty = true;
-    for word in plain(text).split_whitespace() {
+    for word in one_line(text).split_whitespace() {
         if !empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
             writeln!(out, "{line}")?;
             (line, empty) = (" ".repeat(margin), true);
@@ -271,5 +271,5 @@ fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
 
 /// As much of a text as fits, on one line.
 fn line(text: &str, columns: usize) -> String {
-    cut(&plain(text).replace(['\n', '\t'], " "), columns)
+    cut(&one_line(text).replace(['\n', '\t'], " "), columns)
 }

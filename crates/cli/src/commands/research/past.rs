@@ -1,9 +1,9 @@
 //! A run directory that ResearchGym itself wrote: what that run has used, and what is on record of its work.
 
-use super::Wanted;
+use super::RequestedTotals;
 use crate::failure::Failure;
 use crate::guards;
-use longhaul_agent::{Transcript, UrlPattern, researchgym};
+use longhaul_agent::{Conversation, UrlPattern, researchgym};
 use longhaul_core::{Span, Usd};
 use longhaul_store::read_regular;
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub const TOTALS: &str =
 
 /// What a run has left.
 #[derive(Debug)]
-pub struct Past {
+pub struct ResearchGymRun {
     /// Its directory, absolute.
     pub dir: PathBuf,
     /// What it worked on, absolute, links resolved.
@@ -29,7 +29,7 @@ pub struct Past {
     /// The same with waits.
     pub wall: Span,
     /// Empty if only `session.json` is there.
-    pub transcript: Transcript,
+    pub transcript: Conversation,
     pub blocked: Vec<UrlPattern>,
 }
 
@@ -45,9 +45,9 @@ pub fn directory(asked: &str) -> Result<Option<PathBuf>, Failure> {
     dir.map(Some).map_err(refused)
 }
 
-impl Past {
+impl ResearchGymRun {
     /// Reads it, and refuses one that nobody could go on with.
-    pub fn read(dir: &Path) -> Result<Past, Failure> {
+    pub fn read(dir: &Path) -> Result<ResearchGymRun, Failure> {
         let refused =
             |why: String, hint: &str| Failure::usage(format!("go on with {}: {why}", dir.display()), hint);
         let logs = dir.join("logs");
@@ -84,7 +84,7 @@ impl Past {
         let workspace = workspace.map_err(|error| {
             refused(format!("its workspace/input: {error}"), "put what it worked on there, or a link to it")
         })?;
-        Ok(Past {
+        Ok(ResearchGymRun {
             dir: dir.to_owned(),
             workspace,
             cost: usd("total_cost_usd")? + pending,
@@ -96,11 +96,11 @@ impl Past {
     }
 
     /// What is left of the totals that are wanted.
-    pub fn left(&self, wanted: Wanted) -> Result<Wanted, Failure> {
+    pub fn left(&self, wanted: RequestedTotals) -> Result<RequestedTotals, Failure> {
         if wanted.budget.is_some_and(|usd| usd <= self.cost) || wanted.time <= self.active {
             return Err(nothing_left(&self.dir, (self.cost, self.active)));
         }
-        Ok(Wanted { budget: wanted.budget.map(|usd| usd.less(self.cost)), time: wanted.time - self.active })
+        Ok(RequestedTotals { budget: wanted.budget.map(|usd| usd.saturating_sub(self.cost)), time: wanted.time - self.active })
     }
 }
 
@@ -116,13 +116,13 @@ pub fn nothing_left(dir: &Path, (cost, active): (Usd, Span)) -> Failure {
 }
 
 /// What was said and done in it, and in what it had gone on with.
-fn transcript(logs: &Path) -> Result<Option<Transcript>, Failure> {
-    let mut told: Option<Transcript> = None;
+fn transcript(logs: &Path) -> Result<Option<Conversation>, Failure> {
+    let mut told: Option<Conversation> = None;
     for name in ["previous_transcript.json", "transcript.json"] {
         let path = logs.join(name);
         let Some(bytes) = bytes(&path)? else { continue };
         let later = researchgym::transcript(&bytes).map_err(|error| wrong(&path, &error.to_string()))?;
-        told = Some(told.unwrap_or_default().followed_by(later));
+        told = Some(told.unwrap_or_default().then(later));
     }
     Ok(told)
 }

@@ -1,6 +1,6 @@
 //! What the agent is told: that nobody is there, what it has to work with, and its task.
 
-use super::Wanted;
+use super::RequestedTotals;
 use super::task::Task;
 
 /// What a run is told that was done and goes on.
@@ -19,8 +19,8 @@ are notified when it ends. Have it save its progress, since it is stopped when y
 ";
 
 /// The first words of a run.
-pub fn of(task: &Task, limits: Wanted, is_blocked: bool) -> String {
-    let money = limits.budget.map(|usd| format!(", and it may cost ${}", usd.dollars())).unwrap_or_default();
+pub fn of(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String {
+    let money = limits.budget.map(|usd| format!(", and it may cost ${}", usd.as_dollars())).unwrap_or_default();
     let mut words = format!(
         "{ALONE}\n\n- You have {} to work, waits for the API not counted{money}. Before that is used up you are told to \
          save your work.\n{RULES}",

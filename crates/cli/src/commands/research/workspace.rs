@@ -42,23 +42,23 @@ pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
     let workspace = named.prefix(".workspace-").permissions(PermissionsExt::from_mode(OWN)).tempdir_in(&runs);
     let workspace = workspace.map_err(|error| refused(&runs, &error))?;
     let input = workspace.path().join(INPUT);
-    Copying { task, above: Vec::new() }.folder(&task.files, &input)?;
+    TaskCopy { task, above: Vec::new() }.folder(&task.files, &input)?;
     init(&input)?;
     Ok(workspace)
 }
 
 fn refused(path: &Path, error: &io::Error) -> Failure {
     let hint = "see to the cause; nothing was started, and what was copied is removed";
-    Failure::refused(format!("copy the task: {}: {error}", path.display()), hint, None)
+    Failure::not_started(format!("copy the task: {}: {error}", path.display()), hint, None)
 }
 
-struct Copying<'a> {
+struct TaskCopy<'a> {
     task: &'a Task,
     /// The folders that are being copied, links resolved.
     above: Vec<PathBuf>,
 }
 
-impl Copying<'_> {
+impl TaskCopy<'_> {
     fn folder(&mut self, from: &Path, to: &Path) -> Result<(), Failure> {
         let refuse = |error: io::Error| refused(from, &error);
         let real = fs::canonicalize(from).map_err(refuse)?;
@@ -130,7 +130,7 @@ fn git(input: &Path, args: &[&str]) -> Result<String, Failure> {
     }
     let ended = git.args(args).current_dir(input).stdin(Stdio::null()).output();
     let refused = |why: String| {
-        Failure::refused(
+        Failure::not_started(
             format!("cannot make a repository of the workspace: {why}"),
             "see whether `git init` works",
             None,

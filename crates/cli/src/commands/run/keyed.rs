@@ -3,15 +3,15 @@
 //! The key is the run's id. A run's directory is created whole or not at all, so of two simultaneous starts one creates
 //! the run and the other finds it.
 
-use super::{Shown, carry, resume_prepared, start};
-use crate::args::{AttachArgs, Global, OutputFormat, RunArgs};
+use super::{DisplayOptions, supervise_and_print, resume_prepared, start};
+use crate::args::{AttachArgs, GlobalArgs, OutputFormat, RunArgs};
 use crate::commands::show::print_end;
 use crate::commands::{attach, detach, watchdog};
 use crate::failure::Failure;
 use crate::home;
 use crate::output::events;
-use crate::output::{self, talk};
-use longhaul::{Followed, Observer, RunError, Unobserved, follow, recover};
+use crate::output::{self, print_status};
+use longhaul::{FollowEnd, Observer, RunError, NoObserver, follow, recover};
 use longhaul_core::{OutcomeKind, Run, RunId};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 
@@ -28,7 +28,7 @@ enum Standing {
 }
 
 /// Starts the run of this key, or does what its state asks for. Returns the exit code.
-pub fn run(global: &Global, args: &RunArgs, key: &str) -> Result<u8, Failure> {
+pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure> {
     let home = home::open()?;
     let key = RunId::from(key);
     for _ in 0..LOOKS_MAX {
@@ -38,7 +38,7 @@ pub fn run(global: &Global, args: &RunArgs, key: &str) -> Result<u8, Failure> {
         };
         match ended {
             // Another process may have been faster: then the run has a supervisor now.
-            Err(failure) if failure.outcome == OutcomeKind::Refused && failure.run.is_none() => {
+            Err(failure) if failure.outcome == OutcomeKind::NotStarted && failure.run.is_none() => {
                 if !is_running(&home, &key)? || args.no_attach {
                     return Err(failure);
                 }
@@ -46,7 +46,7 @@ pub fn run(global: &Global, args: &RunArgs, key: &str) -> Result<u8, Failure> {
             ended => return ended,
         }
     }
-    Err(Failure::refused(
+    Err(Failure::not_started(
         format!("the supervisor of run {key} changed {LOOKS_MAX} times while this call looked at it"),
         format!("follow it with `longhaul attach {key}`"),
         None,
@@ -64,23 +64,23 @@ fn find(home: &Home, key: &RunId) -> Result<Option<RunDir>, Failure> {
 
 fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
     let Some(dir) = find(home, key)? else { return Ok(false) };
-    Journal::is_held(&dir.journal_path()).map_err(|error| home::of_store(&error))
+    Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))
 }
 
-fn existing(global: &Global, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+fn existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     warn_of_another_prompt(global, args, dir);
     match standing(dir)? {
         Standing::Running => follow_running(global, args, dir),
         Standing::Unfinished => {
             let events = events::open(&args.events, global, args.detached)?;
-            let notify = args.notify.named();
+            let notify = args.notify.commands();
             let recovered = async |observer: &mut dyn Observer, cancels| {
                 recover(home, dir.clone(), notify, watchdog::environment(), observer, cancels).await
             };
-            carry(global, Shown::to(args.detached, events), recovered)
+            supervise_and_print(global, DisplayOptions::to(args.detached, events), recovered)
         }
         // Nothing was spent, so the work is still to be started.
-        Standing::Finished(OutcomeKind::Refused) => resume_prepared(global, args, home, dir),
+        Standing::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
         // A person ended it.
         Standing::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, dir),
         Standing::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
@@ -90,7 +90,7 @@ fn existing(global: &Global, args: &RunArgs, home: &Home, dir: &RunDir) -> Resul
 
 fn standing(dir: &RunDir) -> Result<Standing, Failure> {
     let of_store = |error: StoreError| home::of_store(&error);
-    if Journal::is_held(&dir.journal_path()).map_err(of_store)? {
+    if Journal::is_locked(&dir.journal_path()).map_err(of_store)? {
         return Ok(Standing::Running);
     }
     let history = Journal::load(&dir.journal_path()).map_err(of_store)?;
@@ -103,11 +103,11 @@ fn standing(dir: &RunDir) -> Result<Standing, Failure> {
     })
 }
 
-fn follow_running(global: &Global, args: &RunArgs, dir: &RunDir) -> Result<u8, Failure> {
+fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u8, Failure> {
     let run = dir.id();
     if args.no_attach {
         let hint = format!("follow it with `longhaul attach {run}`, or leave out --no-attach");
-        return Err(Failure::refused(format!("run {run} is running already"), hint, None));
+        return Err(Failure::not_started(format!("run {run} is running already"), hint, None));
     }
     if args.detached {
         detach::announce(run, dir.path());
@@ -117,29 +117,29 @@ fn follow_running(global: &Global, args: &RunArgs, dir: &RunDir) -> Result<u8, F
 }
 
 /// Prints how the run ended. Nothing is spent.
-fn print_finished(global: &Global, dir: &RunDir) -> Result<u8, Failure> {
-    let followed = crate::runtime::new()?.block_on(follow(dir, &mut Unobserved));
-    match followed.map_err(|error| super::failure(RunError::Refused(error)))? {
-        Followed::Ended(report) => {
+fn print_finished(global: &GlobalArgs, dir: &RunDir) -> Result<u8, Failure> {
+    let followed = crate::runtime::new()?.block_on(follow(dir, &mut NoObserver));
+    match followed.map_err(|error| super::failure(RunError::NotStarted(error)))? {
+        FollowEnd::Ended(report) => {
             print_end(&report, output::format(global));
             if output::format(global) == OutputFormat::Text && !global.quiet {
-                talk(&format!("run {} has finished; nothing was started", dir.id()));
+                print_status(&format!("run {} has finished; nothing was started", dir.id()));
             }
             Ok(report.outcome.exit_code())
         }
-        Followed::Orphaned => {
+        FollowEnd::Orphaned => {
             Err(Failure::unexpected(format!("run {} was finished and is not any more", dir.id())))
         }
     }
 }
 
 /// The run keeps the prompt that it was started with.
-fn warn_of_another_prompt(global: &Global, args: &RunArgs, dir: &RunDir) {
+fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
     let Ok(plan) = dir.plan() else { return };
     let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.prompt.text);
     if is_other && !global.quiet {
         let run = dir.id();
         let hint = format!("`longhaul show {run}` shows its prompt; another task needs another --key");
-        output::warn(&format!("run {run} was started with another prompt"), Some(&hint));
+        output::print_warning(&format!("run {run} was started with another prompt"), Some(&hint));
     }
 }

@@ -1,7 +1,7 @@
 //! The activity of an unfinished run, from its files. It changes nothing and decides nothing.
 
 use super::{Row, RowState};
-use crate::commands::report::calls::{CallEnd, Calls};
+use crate::commands::report::calls::{CallEnd, ToolCalls};
 use crate::output::{clock, words};
 use longhaul_core::Moment;
 use longhaul_store::{RunDir, StatusPhase};
@@ -24,7 +24,7 @@ pub fn activity(row: &Row, now: Moment) -> Option<String> {
 }
 
 fn waiting(row: &Row, until: Option<Moment>) -> String {
-    let cause = row.known.fault.map(|fault| format!(": {}", words::cause(fault))).unwrap_or_default();
+    let cause = row.known.fault.map(|fault| format!(": {}", words::fault_text(fault))).unwrap_or_default();
     match until {
         Some(until) => format!("waiting until {}{cause}", clock::coming(until)),
         None => format!("waiting{cause}"),
@@ -34,12 +34,12 @@ fn waiting(row: &Row, until: Option<Moment>) -> String {
 fn working(dir: &RunDir) -> String {
     match dir.status().ok().map(|status| status.phase) {
         Some(StatusPhase::Checking) => "checking the work".to_owned(),
-        Some(StatusPhase::Condensing) => "summarizing older work".to_owned(),
+        Some(StatusPhase::Summarizing) => "summarizing older work".to_owned(),
         Some(
             StatusPhase::Closing | StatusPhase::Stopping | StatusPhase::Sweeping | StatusPhase::Suspended,
         ) => "ending the attempt".to_owned(),
-        Some(StatusPhase::New | StatusPhase::Launching) => "starting the agent".to_owned(),
-        Some(StatusPhase::Live | StatusPhase::Waiting | StatusPhase::Over) | None => {
+        Some(StatusPhase::New | StatusPhase::Starting) => "starting the agent".to_owned(),
+        Some(StatusPhase::Running | StatusPhase::Waiting | StatusPhase::Finished) | None => {
             open_tool(dir).unwrap_or_else(|| "waiting for the model".to_owned())
         }
     }
@@ -47,7 +47,7 @@ fn working(dir: &RunDir) -> String {
 
 /// The newest tool call without a result.
 fn open_tool(dir: &RunDir) -> Option<String> {
-    let calls = Calls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
+    let calls = ToolCalls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
     let open = calls.into_iter().rev().find(|call| call.ended == CallEnd::Unknown)?;
     let words = words::one_line(&format!("{}: {}", open.tool, open.argument));
     Some(words.trim_end_matches(':').to_owned())

@@ -101,9 +101,9 @@ impl Row {
             active_ms: run.active,
             waiting_ms: run.waiting,
             attempts: run.attempts,
-            resume_generation: run.reopened,
-            total_cost_usd: (run.cost + run.cost_estimated).dollars(),
-            estimated_cost_usd: run.cost_estimated.dollars(),
+            resume_generation: run.reopen_count,
+            total_cost_usd: (run.cost + run.cost_estimated).as_dollars(),
+            estimated_cost_usd: run.cost_estimated.as_dollars(),
             unpriced: run.unpriced,
             total_tokens: run.tokens,
             agent: run.agent.clone(),
@@ -111,16 +111,16 @@ impl Row {
             cwd: run.project.clone(),
             task: run.task.clone(),
             dir: run.dir.display().to_string(),
-            complaint: run.complaint.clone(),
+            complaint: run.error.clone(),
             next: next(&run, state),
             known: run,
         }
     }
 
     /// What the list says of it in a word.
-    pub fn word(&self) -> &'static str {
+    pub fn state(&self) -> &'static str {
         match (self.state, self.outcome) {
-            (RowState::Over, Some(outcome)) => outcome.word(),
+            (RowState::Over, Some(outcome)) => outcome.as_str(),
             (RowState::Over, None) => "over",
             (RowState::Running, _) => "running",
             (RowState::Waiting, _) => "waiting",
@@ -132,9 +132,9 @@ impl Row {
 }
 
 fn standing(run: &LedgerRun) -> RowState {
-    let held = || Journal::is_held(&run.run_dir().journal_path()).unwrap_or(false);
+    let held = || Journal::is_locked(&run.run_dir().journal_path()).unwrap_or(false);
     match run.state {
-        RunState::Over => RowState::Over,
+        RunState::Finished => RowState::Over,
         RunState::Unreadable => RowState::Unreadable,
         RunState::Running | RunState::Waiting if !held() => RowState::Orphaned,
         RunState::Running => RowState::Running,
@@ -156,7 +156,7 @@ fn next(run: &LedgerRun, state: RowState) -> Option<String> {
             | OutcomeKind::OutOfTime
             | OutcomeKind::NeedsPerson
             | OutcomeKind::Failed
-            | OutcomeKind::Refused => Some(format!("longhaul show {id}")),
+            | OutcomeKind::NotStarted => Some(format!("longhaul show {id}")),
             OutcomeKind::CheckFailed
             | OutcomeKind::Incomplete
             | OutcomeKind::Bug

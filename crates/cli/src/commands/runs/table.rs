@@ -2,7 +2,7 @@
 
 use super::{Row, RowState};
 use crate::output::columns::{Column, painted};
-use crate::output::paint::{Meaning, Paint};
+use crate::output::paint::{Style, Colors};
 use crate::output::text::cut;
 use crate::output::words;
 use crate::when::ago;
@@ -25,7 +25,7 @@ const TASK_WIDTH_MIN: usize = 24;
 const REST_WIDTH: usize = 24;
 
 /// Runs for people: a line each, and below an unfinished run a line with its activity.
-pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, paint: Paint) -> String {
+pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, paint: Colors) -> String {
     let mut cells = vec![COLUMNS.map(|(name, _)| name.to_owned()).to_vec()];
     cells.extend(rows.iter().map(|(row, _)| line(row, now, width)));
     let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
@@ -61,7 +61,7 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     // The beginning of an id names the run, too.
     let id = cut(&row.id, width.saturating_sub(REST_WIDTH));
     let task = words::one_line(&task);
-    vec![id, row.word().to_owned(), ago(row.known.began_at, now), active, cost(row), task]
+    vec![id, row.state().to_owned(), ago(row.known.began_at, now), active, cost(row), task]
 }
 
 /// The width that the other columns leave for the task.
@@ -72,29 +72,29 @@ fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
 }
 
 /// What the state of a run means to whoever looks for the ones to see to.
-fn meaning(row: &Row) -> Option<Meaning> {
+fn meaning(row: &Row) -> Option<Style> {
     match (row.state, row.outcome) {
-        (RowState::Running, _) => Some(Meaning::Going),
-        (RowState::Waiting | RowState::Suspended | RowState::Orphaned, _) => Some(Meaning::Care),
-        (RowState::Unreadable, _) => Some(Meaning::Bad),
+        (RowState::Running, _) => Some(Style::Hint),
+        (RowState::Waiting | RowState::Suspended | RowState::Orphaned, _) => Some(Style::Warning),
+        (RowState::Unreadable, _) => Some(Style::Bad),
         (RowState::Over, outcome) => outcome.and_then(outcome_meaning),
     }
 }
 
 /// What an outcome means.
-pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Meaning> {
+pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Style> {
     match outcome {
-        OutcomeKind::Done => Some(Meaning::Good),
+        OutcomeKind::Done => Some(Style::Good),
         OutcomeKind::NeedsPerson
         | OutcomeKind::Suspended
         | OutcomeKind::RetryLater
         | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime => Some(Meaning::Care),
+        | OutcomeKind::OutOfTime => Some(Style::Warning),
         OutcomeKind::Failed
         | OutcomeKind::CheckFailed
-        | OutcomeKind::Refused
+        | OutcomeKind::NotStarted
         | OutcomeKind::Incomplete
-        | OutcomeKind::Bug => Some(Meaning::Bad),
+        | OutcomeKind::Bug => Some(Style::Bad),
         OutcomeKind::Cancelled => None,
     }
 }
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use expect_test::expect;
     use longhaul_core::{Fault, OutcomeKind, RunId, Span, Usd};
-    use longhaul_store::{JournalMark, LedgerRun, RunState};
+    use longhaul_store::{JournalPosition, LedgerRun, RunState};
 
     const NOW: Moment = Moment(1_000_000_000_000);
 
@@ -135,7 +135,7 @@ mod tests {
             project: "/code/one".to_owned(),
             task: "Prove the lemma, and all that follows from it for every prime that is larger than seven"
                 .to_owned(),
-            state: RunState::Over,
+            state: RunState::Finished,
             outcome: Some(OutcomeKind::Done),
             fault: None,
             until: None,
@@ -146,13 +146,13 @@ mod tests {
             waiting: Span::ZERO,
             downtime: Span::ZERO,
             attempts: 1,
-            reopened: 0,
+            reopen_count: 0,
             cost: Usd(1_230_000),
             cost_estimated: Usd(4_000),
             unpriced: false,
             tokens: 1_000,
-            complaint: None,
-            journal: JournalMark::default(),
+            error: None,
+            journal: JournalPosition::default(),
         }
     }
 
@@ -170,7 +170,7 @@ mod tests {
             state: RunState::Unreadable,
             outcome: None,
             active: None,
-            complaint: Some("read plan /state/plan.json: no such file".to_owned()),
+            error: Some("read plan /state/plan.json: no such file".to_owned()),
             ..run("jkm", 2)
         };
         let waiting = LedgerRun {
@@ -185,7 +185,7 @@ mod tests {
         let activities = ["no supervisor: longhaul recover fgh", "waiting until 15:00:00: rate limited"];
         let activities = activities.map(|text| Some(text.to_owned())).into_iter().chain([None, None, None]);
         let rows: Vec<_> = rows.iter().zip(activities).collect();
-        let text = |width| runs(&rows, NOW, width, Paint::plain());
+        let text = |width| runs(&rows, NOW, width, Colors::plain());
         expect![[r#"
             id        state         started     active    cost  task
             fgh       orphaned      1 min ago        -   $1.23  Prove the lemma, and all th…
@@ -221,7 +221,7 @@ mod tests {
                 unpriced: true,
                 ..run(id, 60 * 24 * 300)
             });
-            let text = runs(&[(&row, Some(long.clone()))], NOW, 60, Paint::plain());
+            let text = runs(&[(&row, Some(long.clone()))], NOW, 60, Colors::plain());
             assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
             assert_eq!(text.lines().count(), 3, "{text}");
         }

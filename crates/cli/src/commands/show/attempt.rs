@@ -1,12 +1,12 @@
 //! The attempts and the checks of a run, as `show` prints them. Keys are only ever added.
 
-use crate::chronicle::{self, Facts, Told};
+use crate::chronicle::{self, AttemptFiles, RecordAt};
 use crate::output::words;
 use longhaul_core::{
-    Because, Checked, Condensed, Continuity, Exit, Fault, Moment, Next, Questions, Record, Remedy, Rung,
-    SessionPlan, Silence, Span, StopWhy, Tally,
+    StrategyReason, CheckResult, SummaryResult, Continuity, Exit, Fault, Moment, AfterAttempt, Questions, Record, Remedy, ResumeStrategy,
+    SessionPlan, StallReport, Span, StopCause, Usage,
 };
-use longhaul_store::{AnsweredQuestion, AttemptDir, ModelSpent, Orphaned, RunDir, StoppedTask, rfc3339};
+use longhaul_store::{AnsweredQuestion, AttemptDir, ModelUsage, WatchdogStop, RunDir, StoppedTask, rfc3339};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ pub struct Attempt {
     /// On which session it worked.
     pub session: SessionPlan,
     /// How the history of the conversation reached it; nothing where there was none.
-    pub rung: Option<Rung>,
+    pub strategy: Option<ResumeStrategy>,
     /// Why by that rung.
-    pub because: Option<Because>,
+    pub reason: Option<StrategyReason>,
     /// When it was over; nothing as long as it is not.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<String>,
@@ -48,13 +48,13 @@ pub struct Attempt {
     /// What came of asking a model for a summary of older work; nothing if none was asked.
     pub summary: Option<Summary>,
     /// Why it was stopped; nothing if it was not.
-    pub stopped: Option<StopWhy>,
+    pub stop_cause: Option<StopCause>,
     /// What was heard and seen of it, if it was stopped because it stalled.
-    pub silence: Option<Silence>,
+    pub stall: Option<StallReport>,
     /// How often it was silent for too long while something of it worked.
-    pub silences_excused: u32,
+    pub stalls_deferred: u32,
     /// That a watchdog ended it, because its supervisor had died and nobody had come back.
-    pub orphaned: Option<Orphaned>,
+    pub watchdog: Option<WatchdogStop>,
     /// What proved its fault, in a few words.
     pub evidence: Option<String>,
     /// How its process ended; `unseen` where no supervisor was there.
@@ -79,25 +79,25 @@ pub struct Attempt {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
     /// What came of it.
-    pub outcome: Condensed,
+    pub outcome: SummaryResult,
     /// What that cost.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
 }
 
 /// Returns the costs of an attempt that has not ended, as its supervisor published them last.
-fn live_usage(files: &AttemptDir) -> Tally {
-    let models = files.spent().unwrap_or_default().into_iter();
-    let costs = models.map(|ModelSpent { cost, cost_estimated, .. }| Tally {
-        cost,
-        cost_estimated,
-        ..Tally::default()
+fn live_usage(files: &AttemptDir) -> Usage {
+    let models = files.model_usage().unwrap_or_default().into_iter();
+    let costs = models.map(|ModelUsage { cost, cost_estimated, .. }| Usage {
+        reported_cost: cost,
+        estimated_cost: cost_estimated,
+        ..Usage::default()
     });
-    costs.fold(Tally::default(), Tally::plus)
+    costs.fold(Usage::default(), Usage::plus)
 }
 
 impl Attempt {
-    pub fn of(told: &chronicle::Attempt, facts: &BTreeMap<u32, Facts>, dir: &RunDir) -> Attempt {
+    pub fn new(told: &chronicle::AttemptHistory, facts: &BTreeMap<u32, AttemptFiles>, dir: &RunDir) -> Attempt {
         let ended = told.ended.as_ref();
         let (facts, files) = (facts.get(&told.number), dir.attempt(told.number));
         let exit = facts.and_then(|facts| facts.exit);
@@ -106,8 +106,8 @@ impl Attempt {
             number: told.number,
             began_at: rfc3339(told.ordered),
             session: told.session.clone(),
-            rung: told.rung,
-            because: told.because,
+            strategy: told.strategy,
+            reason: told.reason,
             ended_at: ended.map(|ended| rfc3339(ended.at)),
             fault: ended.and_then(|ended| ended.fault),
             continuity: ended.and_then(|ended| ended.continuity),
@@ -117,21 +117,21 @@ impl Attempt {
             answers: files.answers().unwrap_or_default(),
             background_stopped: files.stopped_tasks().unwrap_or_default(),
             remedy: ended.and_then(|ended| match ended.next {
-                Next::Attempt { remedy, .. } => Some(remedy),
-                Next::Check | Next::Finish(_) => None,
+                AfterAttempt::Attempt { remedy, .. } => Some(remedy),
+                AfterAttempt::Check | AfterAttempt::Finish(_) => None,
             }),
-            total_cost_usd: tally.money().dollars(),
+            total_cost_usd: tally.total_cost().as_dollars(),
             summary: told
                 .summary
-                .map(|(outcome, tally)| Summary { outcome, total_cost_usd: tally.money().dollars() }),
-            stopped: told.stopped,
-            silence: told.silence,
-            silences_excused: told.excused,
-            orphaned: facts.and_then(|facts| facts.orphaned),
+                .map(|(outcome, tally)| Summary { outcome, total_cost_usd: tally.total_cost().as_dollars() }),
+            stop_cause: told.stopped,
+            stall: told.silence,
+            stalls_deferred: told.excused,
+            watchdog: facts.and_then(|facts| facts.orphaned),
             evidence: words::evidence(told, exit),
             exit,
             turns: tally.turns,
-            estimated_cost_usd: tally.cost_estimated.dollars(),
+            estimated_cost_usd: tally.estimated_cost.as_dollars(),
             took_ms: ended.map(|ended| told.took(ended.at)),
             planned_wait_ms: told.planned(),
             waited_ms: told.waited,
@@ -150,7 +150,7 @@ pub struct Check {
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: String,
     /// What came of it; nothing as long as it is under way.
-    pub result: Option<Checked>,
+    pub result: Option<CheckResult>,
     /// How long it took.
     pub took_ms: Option<Span>,
     /// What its commands said.
@@ -158,15 +158,15 @@ pub struct Check {
 }
 
 /// The checks of a run, in their order.
-pub fn checks_of(told: &[Told<'_>], dir: &RunDir) -> Vec<Check> {
+pub fn checks_of(told: &[RecordAt<'_>], dir: &RunDir) -> Vec<Check> {
     let (mut checks, mut ordered): (Vec<Check>, Moment) = (Vec::new(), Moment(0));
     for (at, record) in told {
-        if let Record::CheckOrdered { .. } = record {
+        if let Record::CheckStarted { .. } = record {
             let number = checks.len() as u32 + 1;
             let output = dir.check_output_path(number).display().to_string();
             ordered = *at;
             checks.push(Check { number, at: rfc3339(*at), result: None, took_ms: None, output });
-        } else if let (Record::Checked { result, .. }, Some(check)) = (record, checks.last_mut()) {
+        } else if let (Record::CheckEnded { result, .. }, Some(check)) = (record, checks.last_mut()) {
             (check.result, check.took_ms) = (Some(*result), Some(at.since(ordered)));
         }
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The figures of a run. Usage includes the running attempt.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Figures {
+pub struct RunUsage {
     /// Time since it began, as long as it was not over.
     pub wall_ms: Span,
     /// Time in which it worked.
@@ -30,13 +30,13 @@ pub struct Figures {
     /// Tokens of messages that were cut, estimated, and not among the others.
     pub cut_tokens: u64,
     /// Each limit that it has.
-    pub limits: Vec<LimitUsed>,
+    pub limits: Vec<LimitStatus>,
 }
 
 /// One limit: money in dollars, time in milliseconds, all else counted.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct LimitUsed {
+pub struct LimitStatus {
     /// Which one.
     pub limit: Limit,
     /// How much the run may use.
@@ -48,15 +48,15 @@ pub struct LimitUsed {
 }
 
 /// The figures of the run in this state, as of `at`.
-pub fn figures(state: &State, limits: Limits, at: Moment) -> Figures {
+pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
     let (clocks, tally) = (state.clocks, state.tally);
     let has_begun = clocks.started != Moment(0);
     let wall = if has_begun { clocks.wall(at) } else { Span::ZERO };
     let active = if has_begun { state.active(at) } else { Span::ZERO };
     let used = |limit: Limit| match limit {
-        Limit::Budget => limits.budget.map(|of| (of.dollars(), tally.money().dollars())),
+        Limit::Budget => limits.budget.map(|of| (of.as_dollars(), tally.total_cost().as_dollars())),
         Limit::Tokens => {
-            let used = tally.tokens.total() + tally.cut_tokens.total();
+            let used = tally.tokens.total() + tally.truncated_tokens.total();
             limits.tokens.map(|of| (of as f64, used as f64))
         }
         Limit::Time => limits.time.map(|of| (of.millis() as f64, active.millis() as f64)),
@@ -66,20 +66,20 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> Figures {
     };
     let limits = Limit::ALL.iter().filter_map(|limit| {
         let (of, used) = used(*limit)?;
-        Some(LimitUsed { limit: *limit, of, used, left: (of - used).max(0.0) })
+        Some(LimitStatus { limit: *limit, of, used, left: (of - used).max(0.0) })
     });
-    Figures {
+    RunUsage {
         wall_ms: wall,
         active_ms: active,
         // Also of a wait that is under way.
         waiting_ms: wall - active - clocks.downtime,
         downtime_ms: clocks.downtime,
-        stated_cost_usd: tally.cost.dollars(),
-        estimated_cost_usd: tally.cost_estimated.dollars(),
+        stated_cost_usd: tally.reported_cost.as_dollars(),
+        estimated_cost_usd: tally.estimated_cost.as_dollars(),
         unpriced: tally.unpriced,
         turns: tally.turns,
         tokens: tally.tokens,
-        cut_tokens: tally.cut_tokens.total(),
+        cut_tokens: tally.truncated_tokens.total(),
         limits: limits.collect(),
     }
 }

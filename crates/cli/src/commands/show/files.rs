@@ -1,7 +1,7 @@
 //! What `show` takes from a run's other files: who worked, by the beginning of a stream, and how large everything is.
 
-use crate::chronicle::Told;
-use longhaul_agent::{Claims, Guards, dialect};
+use crate::chronicle::RecordAt;
+use longhaul_agent::{DoneSignals, Guards, dialect_for};
 use longhaul_core::{Fault, Record};
 use longhaul_store::{Plan, RunDir, open_regular};
 use serde::Serialize;
@@ -17,7 +17,7 @@ const WINDOW_EVENT: &str = "rate_limit_event";
 /// Who worked. What nobody said is nothing.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct AgentSeen {
+pub struct AgentInfo {
     /// Which agent.
     pub name: String,
     /// Its program.
@@ -34,8 +34,8 @@ pub struct AgentSeen {
 }
 
 /// What the plan, the records and the latest stream say of the agent.
-pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[Told<'_>]) -> AgentSeen {
-    let mut seen = AgentSeen {
+pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[RecordAt<'_>]) -> AgentInfo {
+    let mut seen = AgentInfo {
         name: plan.agent.name.clone(),
         program: plan.agent.program.as_path().display().to_string(),
         version: plan.agent.version.clone(),
@@ -48,11 +48,11 @@ pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[Told<'_>]) -> AgentSeen {
         |record: &Record| matches!(record, Record::AttemptEnded { fault: Some(Fault::UsageLimit), .. });
     let mut is_subscription = told.iter().any(|(_, record)| parked(record));
     for attempt in dir.attempts().unwrap_or_default().iter().rev() {
-        let Some(dialect) = dialect(&plan.agent.name) else { break };
+        let Some(dialect) = dialect_for(&plan.agent.name) else { break };
         let Some(head) = head_of(&attempt.stream_path()).filter(|head| !head.is_empty()) else { continue };
-        let mut decoder = dialect.decoder(&Guards::default(), &Claims::default());
+        let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.feed(&head, &mut Vec::new());
-        let glance = decoder.glance();
+        let glance = decoder.snapshot();
         is_subscription |= glance.events.by_name().contains_key(WINDOW_EVENT);
         if glance.model.is_some() {
             seen.model = glance.model.clone();

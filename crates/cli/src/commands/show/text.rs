@@ -1,20 +1,20 @@
 //! A run for people: its figures, a table of its attempts, what is worth a line of its own, its files, and what to type.
 
-use super::Shown;
+use super::ShowOutput;
 use super::attempt::{Attempt, Check};
-use super::figures::LimitUsed;
+use super::figures::LimitStatus;
 use super::files::Files;
 use crate::chronicle;
 use crate::commands::runs::table::outcome_meaning;
-use crate::output::clock::Clock;
-use crate::output::paint::Paint;
-use crate::output::text::{cut, grouped, plain};
+use crate::output::clock::TimeFormat;
+use crate::output::paint::Colors;
+use crate::output::text::{cut, grouped, one_line};
 use crate::output::timeline::outcome_words;
 use crate::output::words::{self, plural};
 use crate::output::wrap::{COLUMNS, columns, wrap};
-use longhaul::{Report, stopped_words};
-use longhaul_core::{Because, Limit, Moment, Outcome, OutcomeKind, Rung, SessionFound, Span, Verified};
-use longhaul_store::ChangedFigures;
+use longhaul::{RunReport, stopped_words};
+use longhaul_core::{StrategyReason, Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, SessionFileState, Span, Verified};
+use longhaul_store::DiffStat;
 use std::fmt::Write;
 
 // `  directory   `.
@@ -29,16 +29,16 @@ const ENDED_BY_CHARS_MIN: usize = 13;
 const THEN_CHARS_MIN: usize = 21;
 
 /// The moments behind what is shown, for local times.
-pub struct Times<'a> {
+pub struct RunTimes<'a> {
     pub began: Option<Moment>,
     /// When the run was over, or as of when it is shown.
     pub as_of: Moment,
-    pub attempts: &'a [chronicle::Attempt],
-    pub clock: &'a Clock,
+    pub attempts: &'a [chronicle::AttemptHistory],
+    pub clock: &'a TimeFormat,
 }
 
 /// The run as text, each line ended.
-pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> String {
+pub fn text(shown: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) -> String {
     let mut out = format!("{}\n", shown.id);
     let stands = match outcome {
         Some(outcome) => outcome_line(outcome, shown),
@@ -76,23 +76,23 @@ pub fn text(shown: &Shown, outcome: Option<Outcome>, times: &Times<'_>) -> Strin
 }
 
 /// The answer of a finished run, then what happened, what it used and what to type next.
-pub fn summary(shown: &Shown, report: &Report, paint: Paint) -> String {
+pub fn summary(shown: &ShowOutput, report: &RunReport, paint: Colors) -> String {
     let mut out = answer(report);
     writeln!(out, "{}", shown.id).expect("a string takes all");
     let mut outcome = String::new();
     line(&mut outcome, "outcome", &finish(report));
-    let word = report.outcome.kind.word();
+    let word = report.outcome.kind.as_str();
     // Painted after it was wrapped: colors take no room.
-    out += &outcome.replacen(word, &paint.as_meant(word, outcome_meaning(report.outcome.kind)), 1);
+    out += &outcome.replacen(word, &paint.styled(word, outcome_meaning(report.outcome.kind)), 1);
     for error in report.errors.iter().skip(1) {
-        for (index, text) in plain(error).lines().enumerate() {
+        for (index, text) in one_line(error).lines().enumerate() {
             line(&mut out, if index == 0 { "error" } else { "" }, text);
         }
     }
     // A failure has it among its errors.
     let is_done = report.outcome.kind == OutcomeKind::Done;
     for task in report.background_stopped.iter().filter(|_| is_done) {
-        line(&mut out, "note", &plain(&stopped_words(task)));
+        line(&mut out, "note", &one_line(&stopped_words(task)));
     }
     if let Some(name) = &shown.name {
         line(&mut out, "name", name);
@@ -106,8 +106,8 @@ pub fn summary(shown: &Shown, report: &Report, paint: Paint) -> String {
 }
 
 /// The agent's last answer, and an empty line.
-fn answer(report: &Report) -> String {
-    let text = report.result.as_deref().map(plain).unwrap_or_default();
+fn answer(report: &RunReport) -> String {
+    let text = report.result.as_deref().map(one_line).unwrap_or_default();
     let text = text.trim();
     match text.char_indices().nth(ANSWER_CHARS_MAX) {
         Some((end, _)) => format!("{}…\n(`longhaul logs {}` prints all of it)\n\n", &text[..end], report.run),
@@ -117,7 +117,7 @@ fn answer(report: &Report) -> String {
 }
 
 /// The outcome of a finished run with its reason, or with the proof of its success.
-pub fn finish(report: &Report) -> String {
+pub fn finish(report: &RunReport) -> String {
     let kind = report.outcome.kind;
     report.errors.first().map_or_else(
         || format!("{kind}{}", proof(kind, report.verified)),
@@ -125,7 +125,7 @@ pub fn finish(report: &Report) -> String {
     )
 }
 
-fn outcome_line(outcome: Outcome, shown: &Shown) -> String {
+fn outcome_line(outcome: Outcome, shown: &ShowOutput) -> String {
     format!("{}{}", outcome_words(outcome), proof(outcome.kind, shown.verified))
 }
 
@@ -136,7 +136,7 @@ fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {
     }
 }
 
-fn usage_lines(out: &mut String, shown: &Shown) {
+fn usage_lines(out: &mut String, shown: &ShowOutput) {
     line(out, "cost", &cost(shown));
     line(out, "tokens", &tokens(shown));
     for (index, limit) in shown.figures.limits.iter().enumerate() {
@@ -150,7 +150,7 @@ fn usage_lines(out: &mut String, shown: &Shown) {
     }
 }
 
-fn next_lines(out: &mut String, shown: &Shown) {
+fn next_lines(out: &mut String, shown: &ShowOutput) {
     line(out, "next", &shown.next.text);
     for command in &shown.next.commands {
         line(out, "", command);
@@ -162,7 +162,7 @@ fn line(out: &mut String, name: &str, value: &str) {
     wrap(out, value, INDENT);
 }
 
-fn agent(shown: &Shown) -> String {
+fn agent(shown: &ShowOutput) -> String {
     let agent = &shown.agent;
     let version = agent.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let model = agent.model.as_ref().or(agent.model_asked.as_ref());
@@ -170,7 +170,7 @@ fn agent(shown: &Shown) -> String {
     format!("{}{version}{model}", agent.name)
 }
 
-fn time(shown: &Shown) -> String {
+fn time(shown: &ShowOutput) -> String {
     let figures = &shown.figures;
     let parts =
         [(figures.active_ms, "active"), (figures.waiting_ms, "waiting"), (figures.downtime_ms, "downtime")];
@@ -179,7 +179,7 @@ fn time(shown: &Shown) -> String {
     format!("{}: {}", figures.wall_ms, parts.join(", "))
 }
 
-fn recovered(shown: &Shown) -> String {
+fn recovered(shown: &ShowOutput) -> String {
     let times = match shown.recoveries {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
@@ -188,7 +188,7 @@ fn recovered(shown: &Shown) -> String {
     format!("{times}; nobody supervised it for up to {}", shown.unsupervised_ms)
 }
 
-fn cost(shown: &Shown) -> String {
+fn cost(shown: &ShowOutput) -> String {
     let figures = &shown.figures;
     let mut cost = words::dollars(shown.total_cost_usd);
     if figures.estimated_cost_usd > 0.0 {
@@ -213,7 +213,7 @@ fn cost(shown: &Shown) -> String {
     cost
 }
 
-fn tokens(shown: &Shown) -> String {
+fn tokens(shown: &ShowOutput) -> String {
     let (tokens, cut) = (shown.figures.tokens, shown.figures.cut_tokens);
     let cut = if cut > 0 { format!("; {} in messages that were cut", grouped(cut)) } else { String::new() };
     format!(
@@ -225,7 +225,7 @@ fn tokens(shown: &Shown) -> String {
     )
 }
 
-pub fn limit_line(used: &LimitUsed) -> String {
+pub fn limit_line(used: &LimitStatus) -> String {
     let amount = |amount: f64| match used.limit {
         Limit::Budget => words::dollars(amount),
         Limit::Tokens | Limit::Turns | Limit::Attempts => grouped(amount as u64),
@@ -247,8 +247,8 @@ fn checks(checks: &[Check]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn changes(changed: ChangedFigures, run: &str) -> String {
-    let ChangedFigures { files, insertions, deletions } = changed;
+fn changes(changed: DiffStat, run: &str) -> String {
+    let DiffStat { files, insertions, deletions } = changed;
     match files {
         0 => "nothing".to_owned(),
         1 => format!("1 file, +{} -{}; longhaul diff {run}", grouped(insertions), grouped(deletions)),
@@ -266,7 +266,7 @@ fn word_chars() -> (usize, usize) {
     (room.saturating_sub(then).max(ENDED_BY_CHARS_MIN), then)
 }
 
-fn table(out: &mut String, shown: &Shown, times: &Times<'_>) {
+fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
     let (ended_by_chars, then_chars) = word_chars();
     let mut row = |cells: [&str; 7]| {
         let [number, began, rung, took, ended, then, cost] = cells;
@@ -289,7 +289,7 @@ fn table(out: &mut String, shown: &Shown, times: &Times<'_>) {
         row([
             &attempt.number.to_string(),
             &times.clock.time(told.began()),
-            attempt.rung.map_or("new", Rung::word),
+            attempt.strategy.map_or("new", ResumeStrategy::as_str),
             &took,
             &cut(&ended_by(attempt), ended_by_chars),
             &cut(&then(attempt, told, times), then_chars),
@@ -309,13 +309,13 @@ fn ended_by(attempt: &Attempt) -> String {
             None => fault.to_string(),
         },
         (None, Some(_)) => "itself".to_owned(),
-        (None, None) if attempt.orphaned.is_some() => "watchdog".to_owned(),
+        (None, None) if attempt.watchdog.is_some() => "watchdog".to_owned(),
         (None, None) => "-".to_owned(),
     }
 }
 
 /// What was done about its fault.
-fn then(attempt: &Attempt, told: &chronicle::Attempt, times: &Times<'_>) -> String {
+fn then(attempt: &Attempt, told: &chronicle::AttemptHistory, times: &RunTimes<'_>) -> String {
     match (attempt.remedy, attempt.waited_ms, told.ended.as_ref().zip(told.planned())) {
         (Some(remedy), Some(waited), _) => words::remedied(remedy, waited),
         (Some(_), None, Some((ended, planned))) => {
@@ -328,16 +328,16 @@ fn then(attempt: &Attempt, told: &chronicle::Attempt, times: &Times<'_>) -> Stri
 /// What is worth a line of its own.
 fn notes(out: &mut String, attempt: &Attempt) {
     let is_whole = matches!(
-        (attempt.rung, attempt.because),
-        (None, _) | (Some(Rung::Resume), Some(Because::Found(SessionFound::Ready)))
+        (attempt.strategy, attempt.reason),
+        (None, _) | (Some(ResumeStrategy::AsIs), Some(StrategyReason::SessionFile(SessionFileState::Ready)))
     );
     if !is_whole {
-        note(out, attempt, &words::rung(attempt.rung, attempt.because));
+        note(out, attempt, &words::strategy_text(attempt.strategy, attempt.reason));
     }
     if attempt.denied > 0 {
         note(out, attempt, &words::denied(attempt.denied));
     }
-    if !attempt.questions.are_none() {
+    if !attempt.questions.is_empty() {
         note(out, attempt, &words::questions(attempt.questions));
     }
     for task in &attempt.background_stopped {
@@ -346,8 +346,8 @@ fn notes(out: &mut String, attempt: &Attempt) {
     for answered in &attempt.answers {
         out.push_str(&format!("    {}\n", words::answered(answered)));
     }
-    let excused = attempt.silences_excused;
-    match attempt.stopped.zip(attempt.silence) {
+    let excused = attempt.stalls_deferred;
+    match attempt.stop_cause.zip(attempt.stall) {
         Some((why, silence)) => note(out, attempt, &words::stalled(why, &silence, excused)),
         None if excused > 0 => note(out, attempt, &words::excused(excused)),
         // What did not fit into the table.
@@ -360,7 +360,7 @@ fn notes(out: &mut String, attempt: &Attempt) {
         let (left, processes) = (attempt.left_behind, plural(attempt.left_behind, "process", "processes"));
         note(out, attempt, &format!("ended {left} {processes} that it left behind"));
     }
-    if let Some(orphaned) = &attempt.orphaned {
+    if let Some(orphaned) = &attempt.watchdog {
         note(out, attempt, &words::orphaned(orphaned));
     }
 }

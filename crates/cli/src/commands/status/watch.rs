@@ -7,7 +7,7 @@ use crate::output::region::{self, Region};
 use crate::output::timeline::outcome_words;
 use crate::output::{self, text, words};
 use crate::{home, runtime, signals};
-use longhaul::{Followed, Observer, SuperviseError, View, follow};
+use longhaul::{FollowEnd, Observer, SuperviseError, StepView, follow};
 use longhaul_core::{OutcomeKind, Step};
 use longhaul_store::{Home, Journal, RunDir};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub fn watch() -> Result<u8, Failure> {
 async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Result<u8, Failure> {
     let mut leaves =
         signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
-    let mut following: JoinSet<(RunDir, Result<Followed, SuperviseError>)> = JoinSet::new();
+    let mut following: JoinSet<(RunDir, Result<FollowEnd, SuperviseError>)> = JoinSet::new();
     let mut looks = tokio::time::interval(LOOK_EVERY);
     loop {
         tokio::select! {
@@ -91,13 +91,13 @@ fn startable(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
     let is_startable = |dir: &RunDir| match board.get(dir.path()) {
         None => true,
         Some(Watched::Live(_) | Watched::Unreadable(_)) => false,
-        Some(Watched::Unsupervised(_)) => Journal::is_held(&dir.journal_path()).unwrap_or(false),
+        Some(Watched::Unsupervised(_)) => Journal::is_locked(&dir.journal_path()).unwrap_or(false),
     };
     Ok(dirs.into_iter().filter(is_startable).collect())
 }
 
 /// Takes a run off the board that has finished; one that cannot be followed stays there.
-fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result<Followed, SuperviseError>) {
+fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result<FollowEnd, SuperviseError>) {
     let (id, label) = (dir.id(), label(dir.id(), dir.path()));
     let unsupervised = |state: &str| {
         Watched::Unsupervised(format!("{label}: {state}; continue it with `longhaul recover {id}`"))
@@ -109,19 +109,19 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
             let text = format!("{label}: {}", words::one_line(&error.to_string()));
             watched.insert(path, Watched::Unreadable(text));
         }
-        Ok(Followed::Orphaned) => {
+        Ok(FollowEnd::Orphaned) => {
             watched.insert(path, unsupervised("no supervisor"));
         }
-        Ok(Followed::Ended(report)) if report.outcome.kind == OutcomeKind::Suspended => {
+        Ok(FollowEnd::Ended(report)) if report.outcome.kind == OutcomeKind::Suspended => {
             watched.insert(path, unsupervised("suspended"));
         }
-        Ok(Followed::Ended(report)) => {
+        Ok(FollowEnd::Ended(report)) => {
             watched.remove(&path);
             // The thread that draws waits for the board.
             drop(watched);
-            let (outcome, cost) = (outcome_words(report.outcome), words::money(report.tally.money()));
+            let (outcome, cost) = (outcome_words(report.outcome), words::money(report.tally.total_cost()));
             let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
-            region.iter().for_each(|region| region.print_above(|| output::talk(&text)));
+            region.iter().for_each(|region| region.print_above(|| output::print_status(&text)));
         }
     }
 }
@@ -159,7 +159,7 @@ struct Watcher {
 }
 
 impl Observer for Watcher {
-    fn stepped(&mut self, view: View<'_>, _step: &Step) {
+    fn on_step(&mut self, view: StepView<'_>, _step: &Step) {
         let mut board = self.board.lock().expect("no drawing panics");
         if let Some(Watched::Live(live)) = board.get_mut(&self.dir) {
             live.update(view, output::now());

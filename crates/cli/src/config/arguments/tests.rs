@@ -1,20 +1,20 @@
 use super::*;
 use crate::args::Cli;
-use crate::config::Whose;
+use crate::config::FileOwner;
 use crate::config::file::{FileTrust, Reader};
 use crate::flags_first::reorder;
 use clap::CommandFactory;
 use expect_test::{Expect, expect};
 
 /// The command line that is made of what was typed and the user's file.
-fn line(typed: &str, user: &str) -> Line {
+fn line(typed: &str, user: &str) -> CommandLine {
     let root = Cli::command();
-    let keys = Keys::of(&root);
+    let keys = Keys::for_command(&root);
     let path = Path::new("/u");
     let reader = Reader {
         keys: &keys,
         root: &root,
-        whose: Whose::User,
+        whose: FileOwner::User,
         path,
         home: None,
         user_file: None,
@@ -30,7 +30,7 @@ fn line(typed: &str, user: &str) -> Line {
         root.clone().ignore_errors(true).try_get_matches_from(&ordered.arguments).expect("it is partly read");
     let said = said.subcommand_matches(command.get_name()).expect("it is named");
     let values = keys.plain().filter_map(|key| Some((key.clone(), values.get(&key.name)?.clone()))).collect();
-    Line::with((&root, command), (ordered.arguments, place), values, said)
+    CommandLine::with((&root, command), (ordered.arguments, place), values, said)
 }
 
 fn check(typed: &str, user: &str, expected: Expect) {
@@ -106,16 +106,16 @@ fn details_wait_for_what_they_are_details_of() {
 #[test]
 fn no_key_alone_is_a_mistake() {
     let root = Cli::command();
-    for key in Keys::of(&root).plain() {
+    for key in Keys::for_command(&root).plain() {
         let value = match key.kind {
-            Kind::Switch => "true",
-            Kind::Count | Kind::Amount => "90",
-            Kind::List => "['Read']",
-            Kind::Text if key.name == "output_format" => "'text'",
-            Kind::Text if key.name == "preset" => "'archon'",
-            Kind::Text if key.name == "learn_judge" => "'claude'",
-            Kind::Text if key.name == "on_terminate" => "'cancel'",
-            Kind::Text | Kind::Path => "'x'",
+            ValueKind::Switch => "true",
+            ValueKind::Count | ValueKind::Amount => "90",
+            ValueKind::List => "['Read']",
+            ValueKind::Text if key.name == "output_format" => "'text'",
+            ValueKind::Text if key.name == "preset" => "'archon'",
+            ValueKind::Text if key.name == "learn_judge" => "'claude'",
+            ValueKind::Text if key.name == "on_terminate" => "'cancel'",
+            ValueKind::Text | ValueKind::Path => "'x'",
         };
         let value = if key.name == "memory_limit" { "'1G'" } else { value };
         let line = line("longhaul run p", &format!("{} = {value}", key.name));
@@ -126,23 +126,23 @@ fn no_key_alone_is_a_mistake() {
 
 #[test]
 fn each_command_reads_what_it_has_use_for() {
-    let check = |name: &str, expected: Reads| {
+    let check = |name: &str, expected: ConfigScope| {
         let root = Cli::command();
         assert_eq!(
-            Reads::of(root.find_subcommand(name).expect("there is such a command")),
+            ConfigScope::for_command(root.find_subcommand(name).expect("there is such a command")),
             expected,
             "{name}"
         );
     };
-    check("run", Reads::Everything);
-    check("simulate", Reads::Everything);
-    check("research", Reads::User);
-    check("recover", Reads::Table);
+    check("run", ConfigScope::Everything);
+    check("simulate", ConfigScope::Everything);
+    check("research", ConfigScope::User);
+    check("recover", ConfigScope::Table);
     for name in ["resume", "attach", "show", "logs", "cancel", "seed", "export", "import", "drill", "config"]
     {
-        check(name, Reads::Printing);
+        check(name, ConfigScope::Printing);
     }
     for name in ["watchdog", "finish-tool", "drill-agent", "completions", "man"] {
-        check(name, Reads::Nothing);
+        check(name, ConfigScope::Nothing);
     }
 }

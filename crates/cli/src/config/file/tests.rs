@@ -3,13 +3,13 @@ use crate::args::Cli;
 use clap::CommandFactory;
 use std::path::Path;
 
-fn read(whose: Whose, text: &str) -> Result<File, Failure> {
+fn read(whose: FileOwner, text: &str) -> Result<File, Failure> {
     let root = Cli::command();
     let (path, user_file) = match whose {
-        Whose::Project => (Path::new("/w/longhaul.toml"), Path::new("/u/.config/longhaul/config.toml")),
-        Whose::User => (Path::new("/u/c.toml"), Path::new("/u/c.toml")),
+        FileOwner::Project => (Path::new("/w/longhaul.toml"), Path::new("/u/.config/longhaul/config.toml")),
+        FileOwner::User => (Path::new("/u/c.toml"), Path::new("/u/c.toml")),
     };
-    let (keys, home) = (Keys::of(&root), Some(Path::new("/u")));
+    let (keys, home) = (Keys::for_command(&root), Some(Path::new("/u")));
     Reader {
         keys: &keys,
         root: &root,
@@ -33,7 +33,7 @@ fn values_are_what_would_be_typed() {
             "{found:?}"
         );
     };
-    let (user, project) = (Whose::User, Whose::Project);
+    let (user, project) = (FileOwner::User, FileOwner::Project);
     check(user, "model = \"opus\"", "model", &["opus"], 1);
     check(user, "\n# a comment\nbudget = 2.50\n", "budget", &["2.50"], 3);
     check(user, "budget = 10", "budget", &["10"], 1);
@@ -60,7 +60,7 @@ fn values_are_what_would_be_typed() {
 fn profiles_and_tables_are_kept_apart() {
     let text = "default_profile = \"night\"\nbudget = 1\n[profile.night]\nbudget = 2\n[research]\nclaude_hours = 3\n\
                 [recover]\nwithin = \"36h\"\n";
-    let file = read(Whose::User, text).expect("it is read");
+    let file = read(FileOwner::User, text).expect("it is read");
     let values = |settings: &[Setting]| -> Vec<String> {
         settings
             .iter()
@@ -77,7 +77,7 @@ fn profiles_and_tables_are_kept_apart() {
 #[test]
 fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
     let check = |text: &str, error: &str, hint: &str| {
-        let failure = read(Whose::User, text).expect_err("it is refused");
+        let failure = read(FileOwner::User, text).expect_err("it is refused");
         assert_eq!(
             (failure.error.as_str(), failure.exit_code),
             (format!("read /u/c.toml:{error}").as_str(), 2)
@@ -159,11 +159,11 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
 #[test]
 fn project_needs_trust_for_checks_and_permission_modes() {
     let check = |text: &str, line: usize, key: &str| {
-        let failure = read(Whose::Project, text).expect_err("it is refused");
+        let failure = read(FileOwner::Project, text).expect_err("it is refused");
         let error = format!("read /w/longhaul.toml:{line}: `{key}` cannot be set yet: ");
         assert!(failure.error.starts_with(&error), "{}", failure.error);
         assert!(failure.hint.is_some_and(|hint| hint.ends_with("`longhaul config trust --cwd /w`")));
-        let file = read(Whose::User, text);
+        let file = read(FileOwner::User, text);
         assert!(file.is_ok(), "{file:?}");
     };
     check("budget = 1\ncheck = [\"./steal.sh\"]", 2, "check");
@@ -174,12 +174,12 @@ fn project_needs_trust_for_checks_and_permission_modes() {
 #[test]
 fn a_project_may_not_set_what_a_stranger_must_not() {
     let check = |text: &str, line: usize, key: &str| {
-        let failure = read(Whose::Project, text).expect_err("it is refused");
+        let failure = read(FileOwner::Project, text).expect_err("it is refused");
         let error = format!("read /w/longhaul.toml:{line}: `{key}` cannot be set by a project: ");
         assert!(failure.error.starts_with(&error), "{}", failure.error);
         let hint = "put it into /u/.config/longhaul/config.toml, or type it with each run";
         assert_eq!((failure.hint.as_deref(), failure.exit_code), (Some(hint), 2));
-        let file = read(Whose::User, text);
+        let file = read(FileOwner::User, text);
         assert!(file.is_ok(), "{file:?}");
     };
     check("agent_path = \"./claude\"", 1, "agent_path");
@@ -200,7 +200,7 @@ fn a_project_may_not_set_what_a_stranger_must_not() {
 #[test]
 fn a_projects_value_is_no_flag_of_the_agent() {
     let failure =
-        read(Whose::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is refused");
+        read(FileOwner::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is refused");
     assert_eq!(
         failure.error,
         "read /w/longhaul.toml:1: `model` is `--dangerously-skip-permissions`, which looks like a flag"

@@ -1,6 +1,6 @@
 use super::*;
 use crate::args::Cli;
-use crate::config::Whose;
+use crate::config::FileOwner;
 use crate::config::arguments::variables;
 use crate::config::file::{FileTrust, Reader};
 use clap::CommandFactory;
@@ -15,7 +15,7 @@ fn laid(
     profile: Option<&str>,
 ) -> Result<Vec<String>, Failure> {
     let root = Cli::command();
-    let keys = Keys::of(&root);
+    let keys = Keys::for_command(&root);
     let read = |whose, path, text| {
         Reader {
             keys: &keys,
@@ -28,10 +28,10 @@ fn laid(
         }
         .read(text)
     };
-    let files = Files { user: read(Whose::User, "/u", user)?, project: read(Whose::Project, "/p", project)? };
+    let files = Files { user: read(FileOwner::User, "/u", user)?, project: read(FileOwner::Project, "/p", project)? };
     let value = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| OsString::from(value));
     let set = variables(&root, keys.plain(), value)?;
-    let chosen = profile.map(|name| Chosen { name: name.to_owned(), by: "--profile".to_owned() });
+    let chosen = profile.map(|name| ChosenProfile { name: name.to_owned(), by: "--profile".to_owned() });
     let values = merge((&root, &keys), &files, &set, chosen.as_ref())?;
     Ok(values
         .iter()

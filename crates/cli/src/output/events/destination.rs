@@ -1,6 +1,6 @@
 //! Where events go: what cannot be written to is refused before anything is started.
 
-use crate::args::{Destination, Global};
+use crate::args::{Destination, GlobalArgs};
 use crate::failure::Failure;
 use crate::output::out;
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const HINT: &str = "name a file that you can write to, `-` for stdout, or an open descriptor like `fd:3`";
 
 /// A destination that can be written to.
-pub enum Opened {
+pub enum OpenedDestination {
     /// What is there already stays, and is told by nobody again.
     File(File),
     /// Somebody reads what comes, and nothing else.
@@ -23,7 +23,7 @@ pub enum Opened {
 }
 
 /// Opens it. `detached` is a supervisor whose stdout nobody reads.
-pub fn open(destination: &Destination, global: &Global, detached: bool) -> Result<Opened, Failure> {
+pub fn open(destination: &Destination, global: &GlobalArgs, detached: bool) -> Result<OpenedDestination, Failure> {
     match destination {
         Destination::Stdout if detached => Err(Failure::usage(
             "--events -: a run that is left to a supervisor of its own has no stdout",
@@ -34,10 +34,10 @@ pub fn open(destination: &Destination, global: &Global, detached: bool) -> Resul
             "leave out --output-format, or name a file with --events FILE",
         )),
         Destination::Stdout => out::clone_stdout()
-            .map(|stdout| Opened::Stream(stdout.into()))
+            .map(|stdout| OpenedDestination::Stream(stdout.into()))
             .map_err(|error| refused("stdout", &error)),
         Destination::Descriptor(number) => {
-            let opened = descriptor(i32::from(*number)).map(Opened::Stream);
+            let opened = descriptor(i32::from(*number)).map(OpenedDestination::Stream);
             opened.map_err(|error| refused(&format!("fd:{number}"), &error))
         }
         Destination::File(path) => file(path).map_err(|error| refused(&path.display().to_string(), &error)),
@@ -65,17 +65,17 @@ fn descriptor(number: i32) -> io::Result<File> {
     }
 }
 
-fn file(path: &Path) -> io::Result<Opened> {
+fn file(path: &Path) -> io::Result<OpenedDestination> {
     match fs::metadata(path) {
         // To open it waits for a reader, and nothing else may.
-        Ok(found) if found.file_type().is_fifo() => Ok(Opened::Fifo(path.to_owned())),
+        Ok(found) if found.file_type().is_fifo() => Ok(OpenedDestination::Fifo(path.to_owned())),
         Ok(found) if found.file_type().is_char_device() => {
-            File::options().write(true).open(path).map(Opened::Stream)
+            File::options().write(true).open(path).map(OpenedDestination::Stream)
         }
         Ok(_) | Err(_) => {
             // Prompts are in it.
             let file = File::options().read(true).append(true).create(true).mode(0o600).open(path);
-            file.map(Opened::File)
+            file.map(OpenedDestination::File)
         }
     }
 }

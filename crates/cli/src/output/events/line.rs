@@ -24,7 +24,7 @@ struct Line<'a> {
 /// That events are missing before the next one.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Gap<'a> {
+pub struct EventGap<'a> {
     /// The run's id.
     run: &'a str,
     /// The last of them.
@@ -35,7 +35,7 @@ pub struct Gap<'a> {
 
 /// What tells which event a line is.
 #[derive(Deserialize)]
-pub struct Sign {
+pub struct EventPosition {
     pub run: String,
     pub seq: u64,
 }
@@ -61,7 +61,7 @@ fn of_type(r#type: Option<&'static str>, (run, seq): (&str, u64), at: Moment, re
 
 /// That the events from one number to another could not be told.
 pub fn left_out(run: &str, (from, to): (u64, u64)) -> Vec<u8> {
-    line(&Gap { run, seq: to, left_out: to + 1 - from })
+    line(&EventGap { run, seq: to, left_out: to + 1 - from })
 }
 
 fn line(value: &impl Serialize) -> Vec<u8> {
@@ -96,13 +96,13 @@ mod tests {
         );
         // What has no time of its own was decided with its step.
         check(
-            &of("kmzxqp", 5, at, &Record::Downtime { span: Span(2_000) }),
+            &of("kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
             &expect![[r#"
                 {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"downtime","span":2000}
             "#]],
         );
         let outcome =
-            Outcome { retry_at: Some(at), ..Outcome::by_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
+            Outcome { retry_at: Some(at), ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
         check(
             &of("kmzxqp", 6, at, &Record::RunFinished { at, outcome }),
             &expect![[r#"

@@ -1,7 +1,7 @@
 //! Writes events to where they go. It runs on a thread of its own, which may wait for a reader for ever.
 
-use super::destination::Opened;
-use super::line::Sign;
+use super::destination::OpenedDestination;
+use super::line::EventPosition;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::thread;
@@ -17,22 +17,22 @@ pub enum Sink {
     File(File),
     Stream(File),
     /// It could not be opened.
-    Nobody(io::Error),
+    Closed(io::Error),
 }
 
 impl Sink {
     /// Waits for a reader of a FIFO.
-    pub fn of(opened: Opened) -> Sink {
+    pub fn new(opened: OpenedDestination) -> Sink {
         match opened {
-            Opened::File(file) => {
+            OpenedDestination::File(file) => {
                 // Without it a line may stand behind half of another's.
-                let _ = mend(&file);
+                let _ = repair(&file);
                 Sink::File(file)
             }
-            Opened::Stream(stream) => Sink::Stream(stream),
-            Opened::Fifo(path) => match File::options().write(true).open(path) {
+            OpenedDestination::Stream(stream) => Sink::Stream(stream),
+            OpenedDestination::Fifo(path) => match File::options().write(true).open(path) {
                 Ok(stream) => Sink::Stream(stream),
-                Err(error) => Sink::Nobody(error),
+                Err(error) => Sink::Closed(error),
             },
         }
     }
@@ -41,7 +41,7 @@ impl Sink {
     pub fn last_of(&self, run: &str) -> u64 {
         match self {
             Sink::File(file) => last_of(file, run).unwrap_or_default(),
-            Sink::Stream(_) | Sink::Nobody(_) => 0,
+            Sink::Stream(_) | Sink::Closed(_) => 0,
         }
     }
 
@@ -57,7 +57,7 @@ impl Sink {
                 })
             }),
             Sink::Stream(stream) => write(stream, lines),
-            Sink::Nobody(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            Sink::Closed(error) => Err(io::Error::new(error.kind(), error.to_string())),
         }
     }
 }
@@ -84,7 +84,7 @@ fn locked<T>(file: &File, with: impl FnOnce(bool) -> io::Result<T>) -> io::Resul
 }
 
 /// Has the file end with a newline: cuts off what a writer of ours did not live to finish.
-fn mend(file: &File) -> io::Result<()> {
+fn repair(file: &File) -> io::Result<()> {
     locked(file, |is_alone| {
         let bytes = file.metadata()?.len();
         let mut end = file;
@@ -113,7 +113,7 @@ fn last_of(mut file: &File, run: &str) -> io::Result<u64> {
     let (mut reader, mut line, mut last) = (BufReader::new(file), Vec::new(), 0);
     while reader.read_until(b'\n', &mut line)? > 0 {
         // What is no line of ours tells of nothing.
-        let sign = serde_json::from_slice::<Sign>(&line).ok().filter(|sign| sign.run == run);
+        let sign = serde_json::from_slice::<EventPosition>(&line).ok().filter(|sign| sign.run == run);
         last = sign.map_or(last, |sign| sign.seq.max(last));
         line.clear();
     }
@@ -122,7 +122,7 @@ fn last_of(mut file: &File, run: &str) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Opened, Sink};
+    use super::{OpenedDestination, Sink};
     use std::fs::{self, File};
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
         let check = |before: &str, last: u64, after: &str| {
             fs::write(&path, before).expect("written");
             let file = File::options().read(true).append(true).open(&path).expect("it is there");
-            let mut sink = Sink::of(Opened::File(file));
+            let mut sink = Sink::new(OpenedDestination::File(file));
             assert_eq!(sink.last_of("a"), last, "{before}");
             sink.add(b"next\n").expect("it can be written");
             assert_eq!(fs::read_to_string(&path).expect("text"), after);

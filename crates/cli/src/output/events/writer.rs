@@ -1,7 +1,7 @@
 //! Between a run and whoever is told its events: a queue that has an end, and a thread that empties it. Neither ever makes
 //! the run wait; what does not get through is counted, and said in a line of its own.
 
-use super::destination::Opened;
+use super::destination::OpenedDestination;
 use super::line::left_out;
 use super::sink::Sink;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const QUEUED_BYTES_MAX: usize = 16 << 20;
 const FLUSH: Duration = Duration::from_secs(2);
 
 /// Some events of a run that follow each other.
-pub struct Item {
+pub struct QueuedEvents {
     pub run: String,
     /// The number of the first of them.
     pub first: u64,
@@ -26,7 +26,7 @@ pub struct Item {
     pub known: bool,
 }
 
-impl Item {
+impl QueuedEvents {
     fn bytes(&self) -> usize {
         self.lines.iter().map(Vec::len).sum()
     }
@@ -39,7 +39,7 @@ impl Item {
 /// Where a run puts its events.
 #[derive(Clone)]
 pub struct Queue {
-    sender: mpsc::Sender<Item>,
+    sender: mpsc::Sender<QueuedEvents>,
     shared: Arc<Shared>,
     /// Whether events from before are wanted: those that are not told yet.
     pub continues: bool,
@@ -53,7 +53,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn owe(&self, item: &Item) {
+    fn owe(&self, item: &QueuedEvents) {
         let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
         owed.insert(item.run.clone(), item.last());
     }
@@ -61,7 +61,7 @@ impl Shared {
 
 impl Queue {
     /// Takes events in, at once.
-    pub fn put(&self, item: Item) {
+    pub fn put(&self, item: QueuedEvents) {
         let bytes = item.bytes();
         let queued = self.shared.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         if queued + bytes > QUEUED_BYTES_MAX {
@@ -78,27 +78,27 @@ pub struct Writer {
     name: String,
     is_on_stdout: bool,
     queue: Queue,
-    ended: mpsc::Receiver<Missed>,
+    ended: mpsc::Receiver<DroppedEvents>,
 }
 
 /// What did not get through.
 #[derive(Default)]
-struct Missed {
+struct DroppedEvents {
     events: u64,
     because: Option<String>,
 }
 
 impl Writer {
     /// Begins to write to a destination of this name, which may be our stdout.
-    pub fn start(name: String, is_on_stdout: bool, opened: Opened) -> Writer {
+    pub fn start(name: String, is_on_stdout: bool, opened: OpenedDestination) -> Writer {
         let (sender, items) = mpsc::channel();
         let (over, ended) = mpsc::channel();
         let shared = Arc::new(Shared::default());
-        let continues = matches!(opened, Opened::File(_));
+        let continues = matches!(opened, OpenedDestination::File(_));
         let queue = Queue { sender, shared: Arc::clone(&shared), continues };
         // A thread that cannot be started is a destination that nobody reads.
         let _ = thread::Builder::new().name("events".to_owned()).spawn(move || {
-            let missed = Telling::new(Sink::of(opened)).all(&items, &shared);
+            let missed = WriterThread::new(Sink::new(opened)).all(&items, &shared);
             let _ = over.send(missed);
         });
         Writer { name, is_on_stdout, queue, ended }
@@ -120,8 +120,8 @@ impl Writer {
         drop(queue);
         let kept = "the run's journal.jsonl has them all";
         match ended.recv_timeout(FLUSH) {
-            Ok(Missed { events: 0, .. }) => None,
-            Ok(Missed { events, because }) => {
+            Ok(DroppedEvents { events: 0, .. }) => None,
+            Ok(DroppedEvents { events, because }) => {
                 let because = because.map(|because| format!(": {because}")).unwrap_or_default();
                 Some(format!("{events} of the run's events did not get to {name}{because}; {kept}"))
             }
@@ -131,29 +131,29 @@ impl Writer {
 }
 
 /// The thread's own: what is told so far.
-struct Telling {
+struct WriterThread {
     sink: Sink,
     /// The last event of each run that is accounted for.
-    told: BTreeMap<String, u64>,
-    missed: Missed,
+    print_labeled: BTreeMap<String, u64>,
+    missed: DroppedEvents,
 }
 
-impl Telling {
-    fn new(sink: Sink) -> Telling {
-        Telling { sink, told: BTreeMap::new(), missed: Missed::default() }
+impl WriterThread {
+    fn new(sink: Sink) -> WriterThread {
+        WriterThread { sink, print_labeled: BTreeMap::new(), missed: DroppedEvents::default() }
     }
 
-    fn all(mut self, items: &mpsc::Receiver<Item>, shared: &Shared) -> Missed {
+    fn all(mut self, items: &mpsc::Receiver<QueuedEvents>, shared: &Shared) -> DroppedEvents {
         for item in items {
             shared.queued_bytes.fetch_sub(item.bytes(), Ordering::Relaxed);
-            if let Err(error) = self.tell(&item) {
+            if let Err(error) = self.write(&item) {
                 self.missed.because.get_or_insert_with(|| error.to_string());
                 shared.owe(&item);
             }
         }
         let owed = std::mem::take(&mut *shared.owed.lock().unwrap_or_else(PoisonError::into_inner));
         for (run, last) in owed {
-            let told = self.told.get(&run).copied().unwrap_or_default();
+            let told = self.print_labeled.get(&run).copied().unwrap_or_default();
             if told < last {
                 let gap = left_out(&run, (told + 1, last));
                 self.missed.events += last - told;
@@ -163,9 +163,9 @@ impl Telling {
         self.missed
     }
 
-    fn tell(&mut self, item: &Item) -> std::io::Result<()> {
+    fn write(&mut self, item: &QueuedEvents) -> std::io::Result<()> {
         let sink = &self.sink;
-        let told = self.told.entry(item.run.clone());
+        let told = self.print_labeled.entry(item.run.clone());
         let told = told.or_insert_with(|| match item.known {
             true => sink.last_of(&item.run),
             false => item.first - 1,

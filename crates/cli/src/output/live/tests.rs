@@ -1,7 +1,7 @@
 use super::*;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    By, Clocks, Fault, Outcome, Say, SessionId, SessionPlan, SpawnPlan, StopLevel, StopWhy, Tally, Tokens,
+    CancelSource, Clocks, Fault, Outcome, PromptKind, SessionId, SessionPlan, AttemptPlan, StopLevel, StopCause, Usage, Tokens,
     Usd,
 };
 
@@ -16,7 +16,7 @@ fn view(phase: Phase) -> LiveView {
             phase,
             clocks: Clocks { started: STARTED, ..Clocks::default() },
             plan: Some(plan(3)),
-            tally: Tally { tokens, turns: 18, cost_estimated: Usd(3_451_200), ..Tally::default() },
+            tally: Usage { tokens, turns: 18, estimated_cost: Usd(3_451_200), ..Usage::default() },
             ..State::default()
         },
         limits: Limits {
@@ -28,8 +28,8 @@ fn view(phase: Phase) -> LiveView {
     }
 }
 
-fn plan(attempt: u32) -> SpawnPlan {
-    SpawnPlan::new(attempt, SessionPlan::Resume(SessionId::from("s")), Say::Task)
+fn plan(attempt: u32) -> AttemptPlan {
+    AttemptPlan::new(attempt, SessionPlan::Resume(SessionId::from("s")), PromptKind::Task)
 }
 
 fn now() -> Moment {
@@ -46,7 +46,7 @@ fn check(view: &LiveView, width: usize, expected: Expect) {
 
 #[test]
 fn running_tool_is_shown_with_its_duration() {
-    let mut view = view(Phase::Live);
+    let mut view = view(Phase::Running);
     view.activity.tool = Some("Bash: cargo test --workspace --all-targets --no-fail-fast".to_owned());
     view.activity.message = "I run the tests.".to_owned();
     view.activity.since = STARTED + Span(2_338_000);
@@ -84,7 +84,7 @@ fn running_tool_is_shown_with_its_duration() {
 
 #[test]
 fn last_message_is_shown_between_tool_calls() {
-    let mut view = view(Phase::Live);
+    let mut view = view(Phase::Running);
     view.activity = Activity {
         since: now(),
         message: "日本語 \x1b[31mred\u{202e}\nnext".to_owned(),
@@ -113,7 +113,7 @@ fn last_message_is_shown_between_tool_calls() {
     );
     view.activity.message.clear();
     view.limits = Limits::default();
-    view.state.tally = Tally::default();
+    view.state.tally = Usage::default();
     check(
         &view,
         60,
@@ -150,31 +150,31 @@ fn wait_is_shown_with_its_end_and_its_reason() {
 #[test]
 fn headline_names_the_state() {
     let stopping = |why| Phase::Stopping { since: now(), why, level: StopLevel::Interrupt };
-    let finished = |kind| Outcome { kind, fault: None, limit: None, retry_at: None, by: None };
+    let finished = |kind| Outcome { kind, fault: None, limit: None, retry_at: None, cancelled_by: None };
     for (phase, words) in [
-        (Phase::Launching, "starting the agent"),
-        (Phase::Condensing { since: now(), stopped: None }, "summarizing older work"),
-        (Phase::Live, "working"),
+        (Phase::Starting, "starting the agent"),
+        (Phase::Summarizing { since: now(), stopped: None }, "summarizing older work"),
+        (Phase::Running, "working"),
         (Phase::Closing { since: now() }, "finishing"),
-        (stopping(StopWhy::Cancelled), "stopping the agent"),
+        (stopping(StopCause::Cancelled), "stopping the agent"),
         (Phase::Checking { since: now(), stopped: None }, "checking the work"),
-        (Phase::Suspended { since: now(), by: By::Sigterm, then: Box::new(Phase::Live) }, "suspended"),
-        (Phase::Over { outcome: finished(OutcomeKind::Done) }, "done"),
-        (Phase::Over { outcome: finished(OutcomeKind::Cancelled) }, "finished"),
+        (Phase::Suspended { since: now(), by: CancelSource::Sigterm, then: Box::new(Phase::Running) }, "suspended"),
+        (Phase::Finished { outcome: finished(OutcomeKind::Done) }, "done"),
+        (Phase::Finished { outcome: finished(OutcomeKind::Cancelled) }, "finished"),
     ] {
         let shown = lines(&view(phase), now(), 100);
         assert_eq!(shown[0], format!("nightly (kmzxqp): {words}, attempt 3, 42m 10s"));
     }
-    let mut first = view(Phase::Live);
+    let mut first = view(Phase::Running);
     first.state.plan = Some(plan(1));
     assert_eq!(lines(&first, now(), 100)[0], "nightly (kmzxqp): working, 42m 10s");
-    first.state.reached = Some(Reached { limit: Limit::Budget, stage: Stage::Told });
+    first.state.limit_state = Some(LimitState { limit: Limit::Budget, stage: WrapUpStage::Requested });
     assert_eq!(lines(&first, now(), 100)[0], "nightly (kmzxqp): saving its work before the limit, 42m 10s");
 }
 
 #[test]
 fn every_limit_has_its_share() {
-    let mut view = view(Phase::Live);
+    let mut view = view(Phase::Running);
     view.limits = Limits {
         budget: Some(Usd(3_000_000)),
         tokens: Some(2_000_000),

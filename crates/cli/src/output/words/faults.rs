@@ -1,23 +1,23 @@
 //! Each fault in words: what it means, what proved it, and what a person can do about it.
 
 use super::plural;
-use crate::chronicle::Attempt;
-use longhaul_core::{ApiError, Continuity, Ending, Exit, Fault, Silence, StopReason, StopWhy, TurnResult};
+use crate::chronicle::AttemptHistory;
+use longhaul_core::{ApiError, Continuity, TerminalReason, Exit, Fault, StallReport, StopReason, StopCause, AgentResult};
 
 /// Returns what a fault means, as a clause.
-pub fn cause(fault: Fault) -> &'static str {
+pub fn fault_text(fault: Fault) -> &'static str {
     fault.describe()
 }
 
 /// The same of an attempt that was stopped by us for this reason, if it was: our own interrupt is nobody else's.
-pub fn cause_of(fault: Fault, stopped: Option<StopWhy>) -> &'static str {
+pub fn cause_of(fault: Fault, stopped: Option<StopCause>) -> &'static str {
     match (fault, stopped) {
-        (Fault::Interrupted, Some(StopWhy::Cancelled)) => "the agent was stopped on request",
-        (Fault::Interrupted, Some(StopWhy::Reserve | StopWhy::LimitReached)) => {
+        (Fault::Interrupted, Some(StopCause::Cancelled)) => "the agent was stopped on request",
+        (Fault::Interrupted, Some(StopCause::WrapUp | StopCause::LimitReached)) => {
             "the agent was stopped at the limit"
         }
-        (Fault::Interrupted, Some(StopWhy::Suspended)) => "the agent was stopped to suspend the run",
-        (fault, _) => cause(fault),
+        (Fault::Interrupted, Some(StopCause::Suspended)) => "the agent was stopped to suspend the run",
+        (fault, _) => fault_text(fault),
     }
 }
 
@@ -60,7 +60,7 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
 }
 
 /// What proved the fault of an attempt, in a few words; nothing where it had none, or nothing is on record.
-pub fn evidence(attempt: &Attempt, exit: Option<Exit>) -> Option<String> {
+pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
     let ended = attempt.ended.as_ref()?;
     let answered = || ended.result.and_then(answer);
     let stopped = || attempt.stopped.and_then(|why| stop(why, attempt.silence));
@@ -96,7 +96,7 @@ pub fn evidence(attempt: &Attempt, exit: Option<Exit>) -> Option<String> {
 }
 
 /// What the API said.
-fn answer(result: TurnResult) -> Option<String> {
+fn answer(result: AgentResult) -> Option<String> {
     let status = result.api_status.map(|status| format!("status {status}"));
     let typed = result.api_error.and_then(|error| match error {
         ApiError::UsageLimitReached => Some("the usage window is used up"),
@@ -112,24 +112,24 @@ fn answer(result: TurnResult) -> Option<String> {
 }
 
 /// Why we stopped it.
-fn stop(why: StopWhy, silence: Option<Silence>) -> Option<String> {
+fn stop(why: StopCause, silence: Option<StallReport>) -> Option<String> {
     if let Some(silence) = silence {
-        return Some(silence.words(why));
+        return Some(silence.describe(why));
     }
     match why {
-        StopWhy::Stalled => Some("silent for too long"),
-        StopWhy::NoProgress => Some("nothing was finished for too long"),
-        StopWhy::AuthRejected => Some("rejected twice"),
-        StopWhy::OtherSession => Some("it opened another session"),
-        StopWhy::Memory => Some("its processes used more than they may"),
-        StopWhy::Reserve => Some("interrupted to save its work"),
-        StopWhy::LimitReached => Some("stopped at the limit"),
-        StopWhy::Cancelled => Some("stopped, as somebody asked for"),
-        StopWhy::Suspended => Some("interrupted to suspend the run"),
-        StopWhy::Lingered => Some("stopped, because it did not end by itself"),
-        StopWhy::BackgroundStopped => Some("stopped with its background work"),
+        StopCause::Stalled => Some("silent for too long"),
+        StopCause::NoProgress => Some("nothing was finished for too long"),
+        StopCause::AuthRejected => Some("rejected twice"),
+        StopCause::WrongSession => Some("it opened another session"),
+        StopCause::MemoryLimit => Some("its processes used more than they may"),
+        StopCause::WrapUp => Some("interrupted to save its work"),
+        StopCause::LimitReached => Some("stopped at the limit"),
+        StopCause::Cancelled => Some("stopped, as somebody asked for"),
+        StopCause::Suspended => Some("interrupted to suspend the run"),
+        StopCause::DidNotExit => Some("stopped, because it did not end by itself"),
+        StopCause::BackgroundStopped => Some("stopped with its background work"),
         // The fault says it.
-        StopWhy::AttemptTimeout => None,
+        StopCause::TimedOut => None,
     }
     .map(str::to_owned)
 }
@@ -142,7 +142,7 @@ pub fn exit_words(exit: Exit) -> String {
             Some(name) => format!("signal {signal}, {name}"),
             None => format!("signal {signal}"),
         },
-        Exit::Unseen => "nobody saw how it ended".to_owned(),
+        Exit::Unobserved => "nobody saw how it ended".to_owned(),
         Exit::NeverSpawned => "it was never started".to_owned(),
     }
 }
@@ -167,15 +167,15 @@ fn broken(continuity: Continuity) -> Option<String> {
     match continuity {
         Continuity::Continued | Continuity::Unchanged => None,
         Continuity::Branched => Some("it went on from an older part of its history"),
-        Continuity::Separate => Some("it went on without its history"),
+        Continuity::Unrelated => Some("it went on without its history"),
     }
     .map(str::to_owned)
 }
 
 /// How an answer is missing.
-fn unfinished(result: TurnResult) -> Option<String> {
-    let words = match (result.ending, result.stop_reason) {
-        (Ending::HookStopped, _) => "a hook stopped it",
+fn unfinished(result: AgentResult) -> Option<String> {
+    let words = match (result.terminal_reason, result.stop_reason) {
+        (TerminalReason::HookStopped, _) => "a hook stopped it",
         (_, StopReason::PauseTurn) => "the model paused",
         (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) if result.empty => {
             "its answer is empty"

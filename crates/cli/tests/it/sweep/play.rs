@@ -10,7 +10,7 @@ use crate::server::Server;
 use crate::stage::Stage;
 use crate::tidy;
 use longhaul_drill::api::Billed;
-use longhaul_drill::{Account, announced, workspace};
+use longhaul_drill::{RequestLog, announced, workspace};
 use longhaul_store::RunDir;
 use rustix::process::{Signal, kill_process};
 use serde::Serialize;
@@ -184,7 +184,7 @@ impl Played<'_> {
         self.left += left().len() as u64;
     }
 
-    fn measured(mut self, struck: bool, account: &Account) -> Figures {
+    fn measured(mut self, struck: bool, account: &RequestLog) -> Figures {
         let told = self.envelopes.last().cloned().unwrap_or_default();
         self.expect(told["result"] == DONE, &format!("told is {told}"));
         let expected = workspace::Files::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);

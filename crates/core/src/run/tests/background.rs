@@ -7,8 +7,8 @@ use expect_test::expect;
 const STARTED: &str = "start; spawn; open; turn; shells 1";
 
 fn kept(limits: Limits) -> Policy {
-    let keep_going = KeepGoing { extended: false, status_every: 0, idle_stops_max: 2 };
-    Policy { keep_going: Some(keep_going), limits, wrap_up: Some(WrapUp { time: None }), ..plain() }
+    let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 2 };
+    Policy { keep_going: Some(keep_going), limits, wrap_up: Some(WrapUp { reserve: None }), ..plain() }
 }
 
 fn hours(hours: u64) -> Limits {

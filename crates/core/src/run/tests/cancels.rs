@@ -1,7 +1,7 @@
 //! Cancels: by everybody, in every phase.
 
 use super::trace::{check_run, check_run_with, plain};
-use crate::{Checking, OnTerminate, Policy};
+use crate::{CheckPolicy, OnTerminate, Policy};
 use expect_test::expect;
 
 #[test]
@@ -137,7 +137,7 @@ fn a_suspended_run_returns_to_its_phase() {
         "#]],
     );
     check_run_with(
-        &Policy { check: Some(Checking { attempts_max: 3, timeout: None }), ..plain() },
+        &Policy { check: Some(CheckPolicy { failures_max: 3, timeout: None }), ..plain() },
         "start; spawn; open; turn; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; \
          check passes",
         expect![[r#"

@@ -1,11 +1,11 @@
 //! Work that is judged by commands before it counts as done.
 
 use super::trace::{check_rest_with, check_run_with, plain};
-use crate::{Checking, Limits, Policy, Span};
+use crate::{CheckPolicy, Limits, Policy, Span};
 use expect_test::expect;
 
 fn checked(attempts_max: u32) -> Policy {
-    Policy { check: Some(Checking { attempts_max, timeout: Some(Span::from_mins(10)) }), ..plain() }
+    Policy { check: Some(CheckPolicy { failures_max: attempts_max, timeout: Some(Span::from_mins(10)) }), ..plain() }
 }
 
 const DONE: &str = "start; spawn; open; turn; ends ok; idle; exit 0; swept";

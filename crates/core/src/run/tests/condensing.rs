@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 const FULL: &str = "start; spawn; open; turn; bill 9; ends full; idle; exit 1";
 
 fn wanted() -> Policy {
-    Policy { condense: true, ..plain() }
+    Policy { summarize: true, ..plain() }
 }
 
 /// What follows when older work is being condensed.
@@ -111,7 +111,7 @@ fn a_model_that_hangs_is_ended_when_its_time_is_over() {
         summary ok       summary written for 5 of 14; > spawn 2, condensed
     "#]],
     );
-    let policy = Policy { condense_timeout: Span::ZERO, ..wanted() };
+    let policy = Policy { summary_timeout: Span::ZERO, ..wanted() };
     check_rest_with(
         &policy,
         &format!("{FULL}; swept"),

@@ -13,7 +13,7 @@ const EVERYTHING: &str = "start; spawn; open; turn; cancel term; ends aborted; e
     ends aborted; exit 0; swept";
 
 fn everything() -> Policy {
-    Policy { condense: true, ..plain() }
+    Policy { summarize: true, ..plain() }
 }
 
 fn journal(policy: &Policy) -> String {
@@ -49,7 +49,7 @@ fn journals_of_earlier_versions_load_and_mean_the_same() {
     let state = run.state();
     assert_eq!(state.outcome().map(|outcome| outcome.exit_code()), Some(130));
     assert_eq!(state.attempts(), 6);
-    assert_eq!(state.tally.cost.0, 160);
+    assert_eq!(state.tally.reported_cost.0, 160);
     assert_eq!(state.tally.messages, 2);
     assert_eq!(state.clocks.downtime, Span::from_hours(1));
     assert_eq!(state.session.as_ref().map(|session| session.as_str()), None);
@@ -59,5 +59,5 @@ fn journals_of_earlier_versions_load_and_mean_the_same() {
 #[test]
 fn unknown_fields_are_ignored() {
     let line = r#"{"record":"downtime","span":60000,"reason":"lid closed"}"#;
-    assert_eq!(load(line), [Record::Downtime { span: Span::from_mins(1) }]);
+    assert_eq!(load(line), [Record::Downtime { duration: Span::from_mins(1) }]);
 }

@@ -5,7 +5,7 @@ use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
 use expect_test::expect;
 
 fn kept() -> Policy {
-    let keep_going = KeepGoing { extended: false, status_every: 2, idle_stops_max: 2 };
+    let keep_going = KeepGoing { keep_improving: false, status_every: 2, idle_stops_max: 2 };
     Policy { keep_going: Some(keep_going), ..plain() }
 }
 
@@ -156,7 +156,7 @@ fn what_fails_is_judged_as_ever() {
 #[test]
 fn a_limit_that_is_near_is_told_once_and_one_that_is_reached_ends_it() {
     let limits = Limits { budget: Some(Usd(1_000_000)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
     check_run_with(
         &policy,
         "start; spawn; open; turn; used 100000; used 100000; used 100000; used 100000; used 100000; used 100000; ends ok; \
@@ -198,7 +198,7 @@ fn a_limit_that_is_near_is_told_once_and_one_that_is_reached_ends_it() {
         "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
     check_rest_with(
         &policy,
         FIRST,
@@ -315,7 +315,7 @@ fn one_that_stops_as_it_is_cancelled_is_not_done() {
 #[test]
 fn one_that_exits_at_a_limit_is_told_nothing_more() {
     let limits = Limits { budget: Some(Usd(1_000_000)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
     // It was interrupted, and had ended its turn by then: its work is saved in another process.
     check_rest_with(
         &policy,
@@ -331,7 +331,7 @@ fn one_that_exits_at_a_limit_is_told_nothing_more() {
     "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { time: None }), ..kept() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
     check_rest_with(
         &policy,
         FIRST,

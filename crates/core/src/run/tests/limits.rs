@@ -266,7 +266,7 @@ fn without_a_wrap_up_the_agent_is_ended() {
     );
     // A reserve of one's own.
     check_rest_with(
-        &Policy { wrap_up: Some(WrapUp { time: Some(Span::from_mins(2)) }), ..time() },
+        &Policy { wrap_up: Some(WrapUp { reserve: Some(Span::from_mins(2)) }), ..time() },
         BEGUN,
         "+6m; stir; tick; ends aborted; turn; ends ok; idle; exit 0; swept",
         expect![[r#"

@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 fn check_preset(preset: Preset, expected: Expect) {
     let policy = preset.policy();
     let mut text = format!("{} retries", policy.retries_max);
-    if policy.progress_resets {
+    if policy.progress_resets_retries {
         text.push_str(" without progress");
     }
     for n in 0..policy.retries_max {
@@ -43,7 +43,7 @@ fn numbers() {
 #[test]
 fn words_name_presets() {
     for preset in Preset::ALL {
-        assert_eq!(preset.word().parse(), Ok(*preset));
+        assert_eq!(preset.as_str().parse(), Ok(*preset));
     }
     assert!("claw".parse::<Preset>().is_err());
 }
@@ -273,9 +273,9 @@ fn keypoints_gives_up_after_three_attempts() {
 #[test]
 fn drill_is_the_default_in_a_hurry() {
     let (drill, default) = (Preset::Drill.policy(), Preset::Default.policy());
-    assert_eq!(drill.server_bound, crate::ServerBound::Time(Some(Span::from_secs(60))));
+    assert_eq!(drill.outage_bound, crate::OutageBound::Time(Some(Span::from_secs(60))));
     assert_eq!(drill.retries_max, default.retries_max);
     assert_eq!(drill.session_loss, default.session_loss);
-    assert!(drill.stall_timeout < default.stall_timeout && drill.linger < default.linger);
+    assert!(drill.stall_timeout < default.stall_timeout && drill.exit_timeout < default.exit_timeout);
     assert!(drill.orphan_timeout.is_some() && drill.orphan_timeout < default.orphan_timeout);
 }

@@ -108,10 +108,10 @@ fn a_reopened_run_has_its_tries_anew_and_keeps_its_clocks_and_spend() {
     let trace = format!("start; spawn; open; bill 9; {}signal 9; swept; +1h; reopen", crash.repeat(5));
     let run = Run::replay(&records_of(&plain(), &trace));
     let state = run.state();
-    assert_eq!((state.streak, state.attempts(), state.outcome()), (0, 7, None));
+    assert_eq!((state.failures_since_progress, state.attempts(), state.outcome()), (0, 7, None));
     assert_eq!(state.tally.messages, 1);
-    assert_eq!(state.clocks.over, Span::from_hours(1));
-    let at = state.attempt_began;
+    assert_eq!(state.clocks.finished, Span::from_hours(1));
+    let at = state.attempt_started_at;
     assert_eq!(
         state.clocks.wall(at),
         state.clocks.waiting,

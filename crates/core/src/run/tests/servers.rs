@@ -1,7 +1,7 @@
 //! What a server or the network does to a run: waits, parks, and when they end.
 
 use super::trace::{check_run, check_run_with, plain};
-use crate::{Policy, ServerBound, Span};
+use crate::{Policy, OutageBound, Span};
 use expect_test::expect;
 
 #[test]
@@ -222,7 +222,7 @@ fn a_usage_limit_is_parked_until_its_reset() {
 #[test]
 fn a_usage_limit_longer_than_the_patience_ends() {
     check_run_with(
-        &Policy { max_wait: Some(Span::from_hours(1)), ..plain() },
+        &Policy { max_reset_wait: Some(Span::from_hours(1)), ..plain() },
         "start; spawn; open; turn; limit until +2h; ends 429; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
@@ -257,7 +257,7 @@ fn no_reset_is_waited_for_longer_than_eight_days() {
 #[test]
 fn a_wall_ends_at_its_limit() {
     check_run_with(
-        &Policy { server_bound: ServerBound::Time(Some(Span::from_mins(10))), ..plain() },
+        &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
         "start; spawn; open; turn; ends 500; exit 1; swept; tick; spawn; +9m; ends 500; exit 1; swept; tick; spawn; +58s; ends 500; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
@@ -284,7 +284,7 @@ fn a_wall_ends_at_its_limit() {
 #[test]
 fn progress_ends_a_wall() {
     check_run_with(
-        &Policy { server_bound: ServerBound::Time(Some(Span::from_mins(10))), ..plain() },
+        &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
         "start; spawn; open; turn; ends 500; exit 1; swept; tick; spawn; +9m; tool; tool-ends; +9m; ends 500; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1

@@ -7,11 +7,11 @@
 //! is `found`, or `sees` or `looking`, or something comes in between.
 
 use crate::{
-    Action, ApiError, Ask, Because, By, Checked, Condensation, Condensed, Continuity, Ending, Event,
-    Evidence, Exit, Fault, Found, Jitter, Left, MessageError, Moment, Next, Notice, Now, Outcome, Policy,
-    Posture, Preset, Proc, Push, RateLimit, RateLimitStatus, Record, Run, Say, SessionFound, SessionId,
-    SessionPlan, Signs, Span, SpawnError, SpawnPlan, StartupError, Step, StopReason, Tally, Tokens,
-    TurnResult, Usd,
+    Action, ApiError, ResumeRequest, StrategyReason, CancelSource, CheckResult, SummaryReport, SummaryResult, Continuity, TerminalReason, Event,
+    Evidence, Exit, Fault, FoundAttempt, Jitter, Remaining, MessageError, Moment, AfterAttempt, Notice, Now, Outcome, Policy,
+    ProcessState, Preset, ProcessId, KeepGoingPrompt, RateLimit, RateLimitStatus, Record, Run, PromptKind, SessionFileState, SessionId,
+    SessionPlan, ProcessActivity, Span, SpawnError, AttemptPlan, StartupError, Step, StopReason, Usage, Tokens,
+    AgentResult, Usd,
 };
 use expect_test::Expect;
 
@@ -95,12 +95,12 @@ impl Story<'_> {
         }
         let Some(event) = self.event(words) else { return };
         let mut step = self.step(words, event);
-        let looks = step.actions.iter().any(|action| matches!(action, Action::Inspect(_)));
+        let looks = step.actions.iter().any(|action| matches!(action, Action::InspectSession(_)));
         if looks && !comes(&["found", "recover", "cancel"]) {
-            step.actions = self.step(words, Event::Inspected(SessionFound::Ready)).actions;
+            step.actions = self.step(words, Event::SessionInspected(SessionFileState::Ready)).actions;
         }
-        if step.actions.contains(&Action::Examine) && !comes(&["sees", "looking"]) {
-            step = self.step(words, Event::Examined(None));
+        if step.actions.contains(&Action::ProbeProcesses) && !comes(&["sees", "looking"]) {
+            step = self.step(words, Event::ProcessesProbed(None));
         }
         let mut answer: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
         answer.extend(step.actions.iter().map(|action| self.action(action)));
@@ -132,24 +132,24 @@ impl Story<'_> {
             }),
             "reopen" => {
                 let ask = match rest {
-                    "" => Ask::Continue,
-                    "again" => Ask::Again,
-                    words => Ask::Prompt(words.to_owned()),
+                    "" => ResumeRequest::Continue,
+                    "again" => ResumeRequest::RepeatTask,
+                    words => ResumeRequest::Prompt(words.to_owned()),
                 };
                 Event::Reopened(ask, Vec::new())
             }
-            "found" => Event::Inspected(match rest {
-                "ready" => SessionFound::Ready,
-                "damaged" => SessionFound::Damaged,
-                "behind" => SessionFound::Behind,
-                "elsewhere" => SessionFound::Elsewhere,
-                "empty" => SessionFound::Empty,
-                "missing" => SessionFound::Missing,
+            "found" => Event::SessionInspected(match rest {
+                "ready" => SessionFileState::Ready,
+                "damaged" => SessionFileState::Damaged,
+                "behind" => SessionFileState::Stale,
+                "elsewhere" => SessionFileState::Elsewhere,
+                "empty" => SessionFileState::Empty,
+                "missing" => SessionFileState::Missing,
                 _ => panic!("what is found: `{rest}`?"),
             }),
             "spawn" => {
-                self.evidence = Evidence::of_exit(Exit::Unseen);
-                Event::Spawned(Proc { pid: 7, start_ticks: 1 })
+                self.evidence = Evidence::of_exit(Exit::Unobserved);
+                Event::Spawned(ProcessId { pid: 7, start_ticks: 1 })
             }
             "spawn-fails" => Event::SpawnFailed(match rest {
                 "missing" => SpawnError::NotFound,
@@ -164,16 +164,16 @@ impl Story<'_> {
                 self.evidence.exit = Exit::Signal(rest.parse().expect("a signal"));
                 Event::Exited(self.evidence.clone())
             }
-            "summary" => Event::Condensed(match rest {
-                "none" => Condensation::NotNeeded,
-                _ => Condensation::Ended(summary(rest)),
+            "summary" => Event::SummaryEnded(match rest {
+                "none" => SummaryReport::NotNeeded,
+                _ => SummaryReport::Ended(summary(rest)),
             }),
-            "check" => Event::Checked(match rest {
-                "passes" => Checked::Passed,
-                "fails" => Checked::Failed,
-                _ => Checked::Stopped,
+            "check" => Event::CheckEnded(match rest {
+                "passes" => CheckResult::Passed,
+                "fails" => CheckResult::Failed,
+                _ => CheckResult::Stopped,
             }),
-            "sees" => Event::Examined(signs(rest)),
+            "sees" => Event::ProcessesProbed(signs(rest)),
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
                 self.at = self.run.deadline(self.policy).expect("a deadline to tick at").at.max(self.at);
@@ -185,14 +185,14 @@ impl Story<'_> {
                 Event::Downtime(span)
             }
             "cancel" => Event::Cancelled(match rest {
-                "person" => By::Person,
-                "now" => By::PersonNow,
-                "term" => By::Sigterm,
-                "hup" => By::Sighup,
+                "person" => CancelSource::Person,
+                "now" => CancelSource::PersonNow,
+                "term" => CancelSource::Sigterm,
+                "hup" => CancelSource::Sighup,
                 _ => panic!("who cancels: `{rest}`?"),
             }),
             "recover" => {
-                Event::Recovered { found: self.found(rest), last_at: Some(self.at), changes: Vec::new() }
+                Event::Recovered { found: self.found(rest), last_record_at: Some(self.at), changes: Vec::new() }
             }
             // What the agent's files say besides notices.
             "refuses" => {
@@ -200,14 +200,14 @@ impl Story<'_> {
                 return None;
             }
             "oom" => {
-                self.evidence.memory_kill = true;
+                self.evidence.oom_killed = true;
                 return None;
             }
             "history" => {
                 self.evidence.continuity = Some(match rest {
                     "unchanged" => Continuity::Unchanged,
                     "branched" => Continuity::Branched,
-                    "separate" => Continuity::Separate,
+                    "separate" => Continuity::Unrelated,
                     _ => panic!("what became of the history: `{rest}`?"),
                 });
                 return None;
@@ -222,8 +222,8 @@ impl Story<'_> {
             }
             "bill" => {
                 let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
-                let message = Tally { tokens, messages: 1, cost: Usd(tokens.output), ..Tally::default() };
-                self.evidence.tally = self.evidence.tally.plus(message);
+                let message = Usage { tokens, messages: 1, reported_cost: Usd(tokens.output), ..Usage::default() };
+                self.evidence.usage = self.evidence.usage.plus(message);
                 return None;
             }
             // Somebody is still looking at what a silent agent does.
@@ -237,13 +237,13 @@ impl Story<'_> {
         })
     }
 
-    fn found(&self, words: &str) -> Found {
+    fn found(&self, words: &str) -> FoundAttempt {
         match words {
-            "live" => Found::Live(Proc { pid: 7, start_ticks: 1 }),
-            "never" => Found::Gone(Evidence::of_exit(Exit::NeverSpawned)),
-            "summary ok" => Found::Gone(Evidence { exit: Exit::Unseen, ..summary("ok") }),
-            "summary killed" => Found::Gone(Evidence { exit: Exit::Unseen, ..summary("killed") }),
-            _ => Found::Gone(Evidence { exit: Exit::Unseen, ..self.evidence.clone() }),
+            "live" => FoundAttempt::Running(ProcessId { pid: 7, start_ticks: 1 }),
+            "never" => FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)),
+            "summary ok" => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..summary("ok") }),
+            "summary killed" => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..summary("killed") }),
+            _ => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..self.evidence.clone() }),
         }
     }
 
@@ -257,47 +257,47 @@ impl Story<'_> {
                 evidence.session = Some(session.clone());
                 Notice::SessionOpened(session)
             }
-            "stir" => Notice::Stirred,
+            "stir" => Notice::Activity,
             "message" => Notice::MessageEnded,
-            "halts" => Notice::Halted,
+            "halts" => Notice::ProcessFrozen,
             "turn" => {
-                evidence.turn_open = evidence.result.is_some();
-                evidence.claimed = false;
-                Notice::TurnBegan
+                evidence.exchange_open = evidence.result.is_some();
+                evidence.claimed_done = false;
+                Notice::ExchangeStarted
             }
             "tool" => {
-                evidence.turn_open = evidence.result.is_some();
-                Notice::ToolBegan
+                evidence.exchange_open = evidence.result.is_some();
+                Notice::ToolStarted
             }
             "tool-ends" => {
-                evidence.progressed = true;
+                evidence.made_progress = true;
                 Notice::ToolEnded
             }
             "ends" => {
                 let result = result(rest);
                 evidence.result = Some(result);
-                evidence.turn_open = false;
-                evidence.turns += 1;
-                evidence.progressed |= result.is_progress();
-                Notice::TurnEnded(result)
+                evidence.exchange_open = false;
+                evidence.results += 1;
+                evidence.made_progress |= result.is_progress();
+                Notice::ExchangeEnded(result)
             }
             "claims" => {
-                evidence.claimed = true;
-                Notice::Claimed
+                evidence.claimed_done = true;
+                Notice::ClaimedDone
             }
-            "idle" => Notice::Idled,
+            "idle" => Notice::Idle,
             "used" => {
                 let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
                 let cost = Usd(tokens.output);
-                evidence.tally =
-                    evidence.tally.plus(Tally { tokens, messages: 1, turns: 1, cost, ..Tally::default() });
-                Notice::Used(evidence.tally)
+                evidence.usage =
+                    evidence.usage.plus(Usage { tokens, messages: 1, turns: 1, reported_cost: cost, ..Usage::default() });
+                Notice::UsageUpdated(evidence.usage)
             }
             "surveyed" => {
-                evidence.workspace = rest.parse().ok();
-                Notice::Surveyed(rest.parse().expect("a number"))
+                evidence.workspace_fingerprint = rest.parse().ok();
+                Notice::WorkspaceFingerprinted(rest.parse().expect("a number"))
             }
-            "swells" => Notice::Swollen,
+            "swells" => Notice::MemoryExceeded,
             "shells" => Notice::BackgroundChanged(rest.parse().expect("a number of shells")),
             "retrying" => {
                 let mut words = rest.split(' ');
@@ -319,54 +319,54 @@ impl Story<'_> {
         match record {
             Record::RunStarted { .. } => "run started".to_owned(),
             Record::RunReopened { .. } => "goes on".to_owned(),
-            Record::RungTaken { rung, because, .. } => {
-                format!("rung {} ({})", rung.word(), because_of(*because))
+            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
+                format!("rung {} ({})", rung.as_str(), because_of(*because))
             }
             Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
-            Record::CondenseOrdered { .. } => "summary ordered".to_owned(),
-            Record::CondenseStopped { why, .. } => format!("summary stopped ({})", word(why)),
-            Record::Condensed { outcome, tally, .. } => {
+            Record::SummaryStarted { .. } => "summary ordered".to_owned(),
+            Record::SummaryStopOrdered { cause: why, .. } => format!("summary stopped ({})", as_str(why)),
+            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
                 let came = match outcome {
-                    Condensed::Written => "summary written".to_owned(),
-                    Condensed::NotNeeded => "no summary needed".to_owned(),
-                    Condensed::Failed(fault) => format!("no summary ({fault})"),
+                    SummaryResult::Written => "summary written".to_owned(),
+                    SummaryResult::NotNeeded => "no summary needed".to_owned(),
+                    SummaryResult::Failed(fault) => format!("no summary ({fault})"),
                 };
-                let (spent, all) = (tally.cost.0, self.run.state().tally.cost.0);
+                let (spent, all) = (tally.reported_cost.0, self.run.state().tally.reported_cost.0);
                 format!("{came} for {spent} of {all}")
             }
-            Record::AttemptSpawned { proc, .. } => format!("spawned {}", proc.pid),
+            Record::AttemptSpawned { process: proc, .. } => format!("spawned {}", proc.pid),
             Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
-            Record::Progressed { forgives, .. } => {
+            Record::ProgressMade { resets_retries: forgives, .. } => {
                 if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
             }
-            Record::LimitReached { limit, reach, .. } => format!("{} of {limit}", word(reach)),
-            Record::Stopped { claimed, workspace, background, .. } => {
+            Record::LimitReached { limit, threshold: reach, .. } => format!("{} of {limit}", as_str(reach)),
+            Record::AgentStopped { claimed_done: claimed, workspace_fingerprint: workspace, background, .. } => {
                 let at = workspace.map_or_else(String::new, |workspace| format!(" at {workspace}"));
                 let running = if *background > 0 { format!(", {background} running") } else { String::new() };
                 format!("stopped{at}{}{running}", if *claimed { ", finished" } else { "" })
             }
-            Record::Said { say, left, .. } => format!("said {}{}", said(*say), left_of(*left)),
-            Record::InputEnded { .. } => "input ended".to_owned(),
-            Record::StopOrdered { why, level, silence, .. } => {
-                let seen = silence.and_then(|silence| silence.signs).map(seen).unwrap_or_default();
-                format!("stop {} {}{seen}", word(why), word(level))
+            Record::PromptSent { prompt: say, remaining: left, .. } => format!("said {}{}", said(*say), left_of(*left)),
+            Record::InputClosed { .. } => "input ended".to_owned(),
+            Record::StopOrdered { cause: why, level, stall: silence, .. } => {
+                let seen = silence.and_then(|silence| silence.processes).map(seen).unwrap_or_default();
+                format!("stop {} {}{seen}", as_str(why), as_str(level))
             }
-            Record::SilenceExcused { until, silence, .. } => {
-                let seen = silence.signs.map(seen).unwrap_or_default();
-                format!("silent for {}{seen}: excused for {}", silence.unheard, until.since(self.at))
+            Record::StallDeferred { until, stall: silence, .. } => {
+                let seen = silence.processes.map(seen).unwrap_or_default();
+                format!("silent for {}{seen}: excused for {}", silence.silent_for, until.since(self.at))
             }
-            Record::Recovered { remains, .. } => format!("recovered ({})", word(remains)),
-            Record::Downtime { span } => format!("slept {span}"),
+            Record::Recovered { finding: remains, .. } => format!("recovered ({})", as_str(remains)),
+            Record::Downtime { duration: span } => format!("slept {span}"),
             Record::AttemptEnded { fault, next, evidence, .. } => {
                 let kept = if evidence.is_some() { ", evidence kept" } else { "" };
                 format!("{}{kept} -> {}", fault.map_or("well", Fault::word), self.next(next))
             }
-            Record::CheckOrdered { .. } => "check ordered".to_owned(),
-            Record::CheckStopped { why, .. } => format!("check stopped ({})", word(why)),
-            Record::Checked { result, .. } => format!("check {}", word(result)),
-            Record::Swept { ended, .. } => format!("swept {ended}"),
-            Record::CancelOrdered { by, .. } => format!("cancel by {}", word(by)),
-            Record::SuspendOrdered { by, .. } => format!("suspend by {}", word(by)),
+            Record::CheckStarted { .. } => "check ordered".to_owned(),
+            Record::CheckStopOrdered { cause: why, .. } => format!("check stopped ({})", as_str(why)),
+            Record::CheckEnded { result, .. } => format!("check {}", as_str(result)),
+            Record::Swept { stopped_processes: ended, .. } => format!("swept {ended}"),
+            Record::CancelRequested { source: by, .. } => format!("cancel by {}", as_str(by)),
+            Record::SuspendOrdered { source: by, .. } => format!("suspend by {}", as_str(by)),
             Record::Suspended { .. } => "suspended".to_owned(),
             Record::RunFinished { outcome, .. } => self.outcome(outcome),
         }
@@ -374,39 +374,39 @@ impl Story<'_> {
 
     fn action(&mut self, action: &Action) -> String {
         match action {
-            Action::Inspect(session) => format!("> look for {}", self.session(session)),
-            Action::Condense(plan) => format!("> condense for {}", plan.attempt),
-            Action::EndCondensing => "> end condensing".to_owned(),
-            Action::Check(number) => format!("> check {number}"),
-            Action::EndCheck => "> end check".to_owned(),
-            Action::Spawn(plan) if plan.condensed => format!("> spawn {}, condensed", plan.attempt),
+            Action::InspectSession(session) => format!("> look for {}", self.session(session)),
+            Action::StartSummary(plan) => format!("> condense for {}", plan.attempt),
+            Action::StopSummary => "> end condensing".to_owned(),
+            Action::StartCheck(number) => format!("> check {number}"),
+            Action::StopCheck => "> end check".to_owned(),
+            Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, condensed", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
             Action::Say(say, _) => format!("> say {}", said(*say)),
-            Action::EndInput => "> end input".to_owned(),
-            Action::Examine => "> examine".to_owned(),
-            Action::Stop(level) => format!("> {}", word(level)),
+            Action::CloseInput => "> end input".to_owned(),
+            Action::ProbeProcesses => "> examine".to_owned(),
+            Action::Stop(level) => format!("> {}", as_str(level)),
             Action::Sweep => "> sweep".to_owned(),
             Action::Finish(outcome) => format!("> finish {}", outcome.exit_code()),
         }
     }
 
-    fn next(&mut self, next: &Next) -> String {
+    fn next(&mut self, next: &AfterAttempt) -> String {
         match next {
-            Next::Attempt { at, remedy, plan } => {
-                format!("{} in {}: {}", word(remedy), at.since(self.at), self.plan(plan))
+            AfterAttempt::Attempt { at, remedy, plan } => {
+                format!("{} in {}: {}", as_str(remedy), at.since(self.at), self.plan(plan))
             }
-            Next::Check => "check".to_owned(),
-            Next::Finish(outcome) => self.outcome(outcome),
+            AfterAttempt::Check => "check".to_owned(),
+            AfterAttempt::Finish(outcome) => self.outcome(outcome),
         }
     }
 
-    fn plan(&mut self, plan: &SpawnPlan) -> String {
+    fn plan(&mut self, plan: &AttemptPlan) -> String {
         let session = match &plan.session {
             SessionPlan::New(id) => format!("new {}", self.session(id)),
             SessionPlan::Resume(id) => format!("resume {}", self.session(id)),
             SessionPlan::Fork { from, to } => format!("fork {} to {}", self.session(from), self.session(to)),
         };
-        format!("{} {session}, {}{}", plan.attempt, said(plan.say), left_of(plan.left))
+        format!("{} {session}, {}{}", plan.attempt, said(plan.prompt), left_of(plan.remaining))
     }
 
     fn outcome(&self, outcome: &Outcome) -> String {
@@ -429,16 +429,16 @@ impl Story<'_> {
     }
 }
 
-fn said(say: Say) -> String {
+fn said(say: PromptKind) -> String {
     match say {
-        Say::Task => "task".to_owned(),
-        Say::TaskAgain(fault) => format!("task again ({fault})"),
-        Say::Asked => "what was asked".to_owned(),
-        Say::Continue(fault) => format!("continue ({fault})"),
-        Say::Nudge(nudge) => format!("nudge to {}", word(&nudge)),
-        Say::WrapUp(limit) => format!("wrap up ({limit})"),
-        Say::More(limit) => format!("there is more ({limit})"),
-        Say::KeepGoing(Push { stop, extended, worked, last }) => {
+        PromptKind::Task => "task".to_owned(),
+        PromptKind::TaskAfterLoss(fault) => format!("task again ({fault})"),
+        PromptKind::FollowUp => "what was asked".to_owned(),
+        PromptKind::Continue(fault) => format!("continue ({fault})"),
+        PromptKind::Nudge(nudge) => format!("nudge to {}", as_str(&nudge)),
+        PromptKind::WrapUp(limit) => format!("wrap up ({limit})"),
+        PromptKind::LimitRaised(limit) => format!("there is more ({limit})"),
+        PromptKind::KeepGoing(KeepGoingPrompt { stop_number: stop, keep_improving: extended, active_time: worked, limit_near: last }) => {
             let worked = worked.map_or_else(String::new, |worked| format!(", {worked} worked"));
             let extended = if extended { ", extended" } else { "" };
             format!(
@@ -446,61 +446,61 @@ fn said(say: Say) -> String {
                 if last { ", the last warning" } else { "" }
             )
         }
-        Say::Confirm => "confirm".to_owned(),
-        Say::CheckFailed(number) => format!("check {number} failed"),
+        PromptKind::ConfirmDone => "confirm".to_owned(),
+        PromptKind::CheckFailed(number) => format!("check {number} failed"),
     }
 }
 
-fn left_of(left: Left) -> String {
-    let money = left.money.map(|money| format!("{} of money", money.0));
+fn left_of(left: Remaining) -> String {
+    let money = left.budget.map(|money| format!("{} of money", money.0));
     let turns = left.turns.map(|turns| format!("{turns} turns"));
     let time = left.time.map(|time| time.to_string());
     let left: Vec<String> = [money, turns, time].into_iter().flatten().collect();
     if left.is_empty() { String::new() } else { format!(", left {}", left.join(", ")) }
 }
 
-fn because_of(because: Because) -> String {
+fn because_of(because: StrategyReason) -> String {
     match because {
-        Because::Found(found) => word(&found),
-        Because::Fault(fault) => fault.to_string(),
-        Because::NeverOpened => "never opened".to_owned(),
+        StrategyReason::SessionFile(found) => as_str(&found),
+        StrategyReason::Fault(fault) => fault.to_string(),
+        StrategyReason::NeverOpened => "never opened".to_owned(),
     }
 }
 
 /// A value's wire word.
-fn word<T: serde::Serialize>(value: &T) -> String {
+fn as_str<T: serde::Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("plain data serialises");
     json.replace(['"', '{', '}'], "").replace(':', " ")
 }
 
 /// What somebody sees who looks: a posture of the agent, and how many of the other processes are busy of how many.
-fn signs(words: &str) -> Option<Signs> {
+fn signs(words: &str) -> Option<ProcessActivity> {
     let (agent, others) = words.split_once(' ')?;
     let agent = match agent {
-        "idle" => Posture::Idle,
-        "busy" => Posture::Busy,
-        "halted" => Posture::Halted,
+        "idle" => ProcessState::Idle,
+        "busy" => ProcessState::Busy,
+        "halted" => ProcessState::Frozen,
         _ => panic!("what does the agent do: `{agent}`?"),
     };
     let (busy, others) = others.split_once(" of ").expect("`1 of 2`");
     let number = |word: &str| word.parse().expect("a number of processes");
-    Some(Signs { agent, connections: 1, others: number(others), busy: number(busy) })
+    Some(ProcessActivity { agent, connections: 1, children: number(others), busy_children: number(busy) })
 }
 
-fn seen(signs: Signs) -> String {
-    format!(" ({}, {} of {} busy)", word(&signs.agent), signs.busy, signs.others)
+fn seen(signs: ProcessActivity) -> String {
+    format!(" ({}, {} of {} busy)", as_str(&signs.agent), signs.busy_children, signs.children)
 }
 
 /// What a model that was to condense leaves: it cost 5 each time.
 fn summary(words: &str) -> Evidence {
-    let tally = Tally { messages: 1, cost: Usd(5), ..Tally::default() };
+    let tally = Usage { messages: 1, reported_cost: Usd(5), ..Usage::default() };
     match words {
-        "killed" => Evidence { tally, ..Evidence::of_exit(Exit::Code(143)) },
+        "killed" => Evidence { usage: tally, ..Evidence::of_exit(Exit::Code(143)) },
         "missing" => {
             let startup = Some(StartupError::ProgramMissing);
             Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) }
         }
-        _ => Evidence { result: Some(result(words)), tally, ..Evidence::of_exit(Exit::Code(0)) },
+        _ => Evidence { result: Some(result(words)), usage: tally, ..Evidence::of_exit(Exit::Code(0)) },
     }
 }
 
@@ -514,32 +514,32 @@ fn startup(word: &str) -> StartupError {
     }
 }
 
-fn result(word: &str) -> TurnResult {
-    let done = TurnResult::COMPLETED;
+fn result(word: &str) -> AgentResult {
+    let done = AgentResult::COMPLETED;
     let error =
-        TurnResult { is_error: true, ending: Ending::ApiError, stop_reason: StopReason::Other, ..done };
-    let ended = |ending| TurnResult { ending, ..error };
-    let typed = |kind| TurnResult { api_error: Some(kind), ..error };
+        AgentResult { is_error: true, terminal_reason: TerminalReason::ApiError, stop_reason: StopReason::Other, ..done };
+    let ended = |ending| AgentResult { terminal_reason: ending, ..error };
+    let typed = |kind| AgentResult { api_error: Some(kind), ..error };
     match word {
         "ok" => done,
-        "empty" => TurnResult { empty: true, ..done },
-        "paused" => TurnResult { stop_reason: StopReason::PauseTurn, ..done },
-        "denied" => TurnResult { denials: 1, ..done },
-        "refusal" => TurnResult { stop_reason: StopReason::Refusal, ..error },
-        "aborted" => ended(Ending::Aborted),
-        "full" => ended(Ending::PromptTooLong),
-        "turns" => ended(Ending::MaxTurns),
-        "budget" => ended(Ending::BudgetExhausted),
-        "unclear" => ended(Ending::Unstated),
+        "empty" => AgentResult { empty: true, ..done },
+        "paused" => AgentResult { stop_reason: StopReason::PauseTurn, ..done },
+        "denied" => AgentResult { denials: 1, ..done },
+        "refusal" => AgentResult { stop_reason: StopReason::Refusal, ..error },
+        "aborted" => ended(TerminalReason::Aborted),
+        "full" => ended(TerminalReason::PromptTooLong),
+        "turns" => ended(TerminalReason::MaxTurns),
+        "budget" => ended(TerminalReason::BudgetExhausted),
+        "unclear" => ended(TerminalReason::NotReported),
         "cut" => typed(ApiError::MaxOutputTokens),
         "network" => typed(ApiError::ConnectionFailed),
         "portal" => typed(ApiError::Malformed),
-        "usage" => TurnResult { api_status: Some(429), ..typed(ApiError::UsageLimitReached) },
-        "credit" => TurnResult { message_error: Some(MessageError::Billing), ..error },
+        "usage" => AgentResult { api_status: Some(429), ..typed(ApiError::UsageLimitReached) },
+        "credit" => AgentResult { message_error: Some(MessageError::Billing), ..error },
         "model" => {
-            TurnResult { api_status: Some(404), message_error: Some(MessageError::ModelNotFound), ..error }
+            AgentResult { api_status: Some(404), message_error: Some(MessageError::ModelNotFound), ..error }
         }
-        _ => TurnResult { api_status: Some(word.parse().expect("a result's word or status")), ..error },
+        _ => AgentResult { api_status: Some(word.parse().expect("a result's word or status")), ..error },
     }
 }
 

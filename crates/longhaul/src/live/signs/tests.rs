@@ -1,16 +1,16 @@
 //! What is read of the kernel's tables, and what is seen of a few processes.
 
-use super::{Times, established, examine, parse};
-use crate::live::{Mark, start_ticks};
-use longhaul_core::{Posture, Proc, Signs};
+use super::{CpuTimes, established, probe, parse};
+use crate::live::{RunMarker, start_ticks};
+use longhaul_core::{ProcessState, ProcessId, ProcessActivity};
 use std::process::{Child, Command, Stdio};
 
 #[test]
 fn a_name_may_hold_anything() {
     let stat =
         "7 (a) R 1 (b) S 1 7 7 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 555 1000 10 18446744073709551615";
-    let times = Times { state: 'S', own: 33, ended: 77 };
-    assert_eq!(parse(7, stat), Some((Proc { pid: 7, start_ticks: 555 }, times)));
+    let times = CpuTimes { state: 'S', own: 33, ended: 77 };
+    assert_eq!(parse(7, stat), Some((ProcessId { pid: 7, start_ticks: 555 }, times)));
     assert_eq!(parse(7, "7 (cut) S 1 2"), None);
     assert_eq!(parse(7, ""), None);
 }
@@ -32,14 +32,14 @@ fn a_connection_has_two_ends() {
 struct Marked(Child);
 
 impl Marked {
-    fn sh(mark: &Mark, script: &str) -> Marked {
+    fn sh(mark: &RunMarker, script: &str) -> Marked {
         let mut command = Command::new("sh");
         command.args(["-c", script]).envs(mark.variables()).stdin(Stdio::piped());
         Marked(command.spawn().expect("there is a shell"))
     }
 
-    fn proc(&self) -> Proc {
-        Proc { pid: self.0.id(), start_ticks: start_ticks(self.0.id()).expect("it lives") }
+    fn proc(&self) -> ProcessId {
+        ProcessId { pid: self.0.id(), start_ticks: start_ticks(self.0.id()).expect("it lives") }
     }
 }
 
@@ -50,9 +50,9 @@ impl Drop for Marked {
     }
 }
 
-fn seen(mark: &Mark, agent: Proc) -> Option<Signs> {
+fn seen(mark: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    runtime.block_on(examine(mark, agent))
+    runtime.block_on(probe(mark, agent))
 }
 
 // A shell that waits for input which never comes, and one that turns in circles.
@@ -63,38 +63,38 @@ const PIECES: &str = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1
 
 #[test]
 fn an_idle_agent_is_told_from_its_busy_child() {
-    let mark = Mark::stray();
+    let mark = RunMarker::unowned();
     let agent = Marked::sh(&mark, IDLE);
-    let signs = Signs { agent: Posture::Idle, connections: 0, others: 0, busy: 0 };
+    let signs = ProcessActivity { agent: ProcessState::Idle, connections: 0, children: 0, busy_children: 0 };
     assert_eq!(seen(&mark, agent.proc()), Some(signs));
 
     let _idle = Marked::sh(&mark, IDLE);
     let _busy = Marked::sh(&mark, BUSY);
-    assert_eq!(seen(&mark, agent.proc()), Some(Signs { others: 2, busy: 1, ..signs }));
+    assert_eq!(seen(&mark, agent.proc()), Some(ProcessActivity { children: 2, busy_children: 1, ..signs }));
 }
 
 #[test]
 fn work_in_pieces_is_work() {
-    let mark = Mark::stray();
+    let mark = RunMarker::unowned();
     let agent = Marked::sh(&mark, IDLE);
     let _busy = Marked::sh(&mark, PIECES);
     let signs = seen(&mark, agent.proc()).expect("it lives");
-    assert_eq!(signs.agent, Posture::Idle);
-    assert!(signs.busy >= 1, "{signs:?}");
+    assert_eq!(signs.agent, ProcessState::Idle);
+    assert!(signs.busy_children >= 1, "{signs:?}");
 }
 
 #[test]
 fn a_busy_agent_is_no_busy_child() {
-    let mark = Mark::stray();
+    let mark = RunMarker::unowned();
     let agent = Marked::sh(&mark, BUSY);
-    let signs = Signs { agent: Posture::Busy, connections: 0, others: 0, busy: 0 };
+    let signs = ProcessActivity { agent: ProcessState::Busy, connections: 0, children: 0, busy_children: 0 };
     assert_eq!(seen(&mark, agent.proc()), Some(signs));
 }
 
 #[test]
 fn who_is_gone_is_not_seen() {
-    let mark = Mark::stray();
+    let mark = RunMarker::unowned();
     let agent = Marked::sh(&mark, IDLE);
-    let Proc { pid, start_ticks } = agent.proc();
-    assert_eq!(seen(&mark, Proc { pid, start_ticks: start_ticks + 1 }), None);
+    let ProcessId { pid, start_ticks } = agent.proc();
+    assert_eq!(seen(&mark, ProcessId { pid, start_ticks: start_ticks + 1 }), None);
 }

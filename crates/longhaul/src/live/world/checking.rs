@@ -4,11 +4,11 @@
 use super::LiveWorld;
 use crate::SuperviseError;
 use crate::crash;
-use crate::live::child::Launch;
-use crate::live::condenser::Condenser;
+use crate::live::child::LaunchSpec;
+use crate::live::condenser::OneShotProcess;
 use crate::live::left::tail;
 use longhaul_agent::Invocation;
-use longhaul_core::{Checked, Event, Exit, Say, SpawnPlan};
+use longhaul_core::{CheckResult, Event, Exit, PromptKind, AttemptPlan};
 use std::fs::File;
 use std::future;
 use std::io::{self, Write};
@@ -17,15 +17,15 @@ use std::io::{self, Write};
 const TAIL_BYTES_MAX: u64 = 8 << 10;
 
 /// A check under way.
-pub(super) struct Checking {
+pub(super) struct CheckRun {
     /// Which one of the run, from 1.
     number: u32,
     /// The command that runs, by its place.
     place: usize,
-    process: Condenser,
+    process: OneShotProcess,
 }
 
-impl Checking {
+impl CheckRun {
     /// How the present command ended, once that was seen.
     pub(super) fn exit(&self) -> Option<Exit> {
         self.process.exit()
@@ -40,7 +40,7 @@ impl LiveWorld<'_> {
 
     fn begin_check(&mut self, number: u32, place: usize) -> Result<(), SuperviseError> {
         let Some(command) = self.setup.order.checks.get(place).cloned() else {
-            self.events.push_back(Event::Checked(Checked::Passed));
+            self.events.push_back(Event::CheckEnded(CheckResult::Passed));
             return Ok(());
         };
         let mut output = self.setup.dir.create_check_output(number, place == 0)?;
@@ -48,30 +48,30 @@ impl LiveWorld<'_> {
         let _ = writeln!(output, "$ {command}");
         match self.start_check(&command, &output) {
             Ok(process) => {
-                self.checking = Some(Checking { number, place, process });
+                self.checking = Some(CheckRun { number, place, process });
             }
             Err(error) => {
                 let _ = writeln!(output, "longhaul could not start it: {error}");
-                self.events.push_back(Event::Checked(Checked::Failed));
+                self.events.push_back(Event::CheckEnded(CheckResult::Failed));
             }
         }
         Ok(())
     }
 
-    fn start_check(&self, command: &str, output: &File) -> io::Result<Condenser> {
+    fn start_check(&self, command: &str, output: &File) -> io::Result<OneShotProcess> {
         let launch = self.in_shell(command, output)?;
-        let (process, proc) = Condenser::start(launch, Vec::new()).map_err(|(_, error)| error)?;
+        let (process, proc) = OneShotProcess::start(launch, Vec::new()).map_err(|(_, error)| error)?;
         crash::agent_is(proc.pid);
         Ok(process)
     }
 
     /// A command of the user's, in a shell, in the directory where the agent works, with the run's mark.
-    pub(super) fn in_shell(&self, command: &str, output: &File) -> io::Result<Launch> {
+    pub(super) fn in_shell(&self, command: &str, output: &File) -> io::Result<LaunchSpec> {
         self.launch(("/bin/sh", vec!["-c".to_owned(), command.to_owned()]), output)
     }
 
     /// A program that the user chose, in the directory of the work.
-    pub(super) fn launch(&self, (program, args): (&str, Vec<String>), output: &File) -> io::Result<Launch> {
+    pub(super) fn launch(&self, (program, args): (&str, Vec<String>), output: &File) -> io::Result<LaunchSpec> {
         let invocation = Invocation {
             program: program.into(),
             args,
@@ -80,10 +80,10 @@ impl LiveWorld<'_> {
             env_remove: Vec::new(),
             stdin: Vec::new(),
             prompt: String::new(),
-            waits: false,
+            input_outlives_supervisor: false,
         };
         let files = (output.try_clone()?, output.try_clone()?);
-        Ok(Launch::of(&invocation, &self.setup.environment, &self.setup.mark, files))
+        Ok(LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.mark, files))
     }
 
     /// A command is over, or is to end: whatever it left behind ends too, and the next one begins, or it is said what
@@ -93,14 +93,14 @@ impl LiveWorld<'_> {
         let exit = checking.process.end(&self.setup.mark).await?;
         match exit {
             Exit::Code(0) if !stopped => self.begin_check(checking.number, checking.place + 1)?,
-            Exit::Code(_) | Exit::Signal(_) | Exit::Unseen | Exit::NeverSpawned => {
-                let result = if stopped { Checked::Stopped } else { Checked::Failed };
+            Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => {
+                let result = if stopped { CheckResult::Stopped } else { CheckResult::Failed };
                 if let (true, Ok(mut output)) =
                     (stopped, self.setup.dir.create_check_output(checking.number, false))
                 {
                     let _ = writeln!(output, "longhaul stopped this check before it finished");
                 }
-                self.events.push_back(Event::Checked(result));
+                self.events.push_back(Event::CheckEnded(result));
             }
         }
         Ok(())
@@ -112,14 +112,14 @@ impl LiveWorld<'_> {
     }
 
     /// What the check said that this attempt is told of: its end.
-    pub(super) fn check_for(&self, plan: &SpawnPlan) -> Option<String> {
-        let Say::CheckFailed(number) = plan.say else { return None };
+    pub(super) fn check_output_for(&self, plan: &AttemptPlan) -> Option<String> {
+        let PromptKind::CheckFailed(number) = plan.prompt else { return None };
         tail(&self.setup.dir.check_output_path(number), TAIL_BYTES_MAX).ok()
     }
 }
 
 /// Waits for the end of a check's command; for ever, if none runs.
-pub(super) async fn over(checking: &mut Option<Checking>) -> io::Result<()> {
+pub(super) async fn over(checking: &mut Option<CheckRun>) -> io::Result<()> {
     match checking {
         Some(checking) => checking.process.gone().await.map(drop),
         None => future::pending().await,

@@ -6,10 +6,10 @@ use super::publishing::write_blocked;
 use crate::SuperviseError;
 use crate::live::background::stopped;
 use crate::live::left::tail_of;
-use crate::live::survey::survey;
-use longhaul_agent::{Answered, Decoder};
-use longhaul_core::{Continuity, Evidence, Exit, Tally};
-use longhaul_store::{AnsweredQuestion, AttemptDir, AttemptExit, ModelSpent, StoreError, add_section};
+use crate::live::survey::fingerprint;
+use longhaul_agent::{GivenAnswer, Decoder};
+use longhaul_core::{Continuity, Evidence, Exit, Usage};
+use longhaul_store::{AnsweredQuestion, AttemptDir, AttemptExit, ModelUsage, StoreError, add_section};
 
 impl LiveWorld<'_> {
     /// The evidence of an attempt whose process is gone and whose stream is read to the end.
@@ -22,23 +22,23 @@ impl LiveWorld<'_> {
             attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill });
         attempt.dir.remove_input();
         self.recorder.end();
-        let continuity = self.look_back(&attempt.dir);
-        let evidence = self.conclude(attempt.dir, attempt.decoder, exit, memory_kill);
-        Ok(Some(Evidence { continuity, workspace: self.survey(), ..evidence }))
+        let continuity = self.continuity_of(&attempt.dir);
+        let evidence = self.read_evidence(attempt.dir, attempt.decoder, exit, memory_kill);
+        Ok(Some(Evidence { continuity, workspace_fingerprint: self.fingerprint(), ..evidence }))
     }
 
     /// What the workspace looks like now, if that matters.
-    pub(super) fn survey(&self) -> Option<u64> {
-        self.setup.surveys.then(|| survey(&self.setup.order.cwd))
+    pub(super) fn fingerprint(&self) -> Option<u64> {
+        self.setup.fingerprints_workspace.then(|| fingerprint(&self.setup.order.cwd))
     }
 
     /// Whether the attempt continued the conversation that it was to continue.
-    pub(super) fn look_back(&self, dir: &AttemptDir) -> Option<Continuity> {
-        self.session_files()?.look_back(dir)
+    pub(super) fn continuity_of(&self, dir: &AttemptDir) -> Option<Continuity> {
+        self.session_files()?.continuity_of(dir)
     }
 
     /// What an attempt's whole stream proves.
-    pub(super) fn conclude(
+    pub(super) fn read_evidence(
         &mut self,
         dir: AttemptDir,
         mut decoder: Box<dyn Decoder>,
@@ -46,13 +46,13 @@ impl LiveWorld<'_> {
         memory_kill: bool,
     ) -> Evidence {
         self.stderr_tail = tail_of(&dir.stderr_path());
-        let evidence = Evidence { memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
-        self.glance = decoder.glance().clone();
+        let evidence = Evidence { oom_killed: memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
+        self.glance = decoder.snapshot().clone();
         // For people; what decides is in the evidence.
-        let _ = write_answers(&dir, &self.glance.answered);
-        let _ = dir.write_spent(&spent(decoder.by_model()));
-        self.past.deeds.extend(decoder.deeds());
-        if evidence.tally.messages > 0 {
+        let _ = write_answers(&dir, &self.glance.answers);
+        let _ = dir.write_model_usage(&spent(decoder.usage_by_model()));
+        self.past.side_effects.extend(decoder.side_effects());
+        if evidence.usage.messages > 0 {
             // Its prompt named those of earlier attempts.
             self.past.stopped.clear();
         }
@@ -70,29 +70,29 @@ impl LiveWorld<'_> {
     fn log_exec(&self, attempt: &AttemptDir, decoder: &dyn Decoder) -> Result<(), StoreError> {
         let (dir, number) = (&self.setup.dir, attempt.number());
         let (stdout, stderr) = dir.exec_paths();
-        add_section(dir, &stdout, (number, &attempt.stream_path()), |line| decoder.keeps(line))?;
+        add_section(dir, &stdout, (number, &attempt.stream_path()), |line| decoder.keeps_line(line))?;
         add_section(dir, &stderr, (number, &attempt.stderr_path()), |_| true)
     }
 }
 
-fn write_answers(dir: &AttemptDir, answered: &[Answered]) -> Result<(), StoreError> {
+fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), StoreError> {
     if answered.is_empty() {
         return Ok(());
     }
     let answers = answered.iter().cloned();
     let answers =
-        answers.map(|Answered { question, answer, key }| AnsweredQuestion { question, answer, key });
+        answers.map(|GivenAnswer { question, answer, key }| AnsweredQuestion { question, answer, key });
     dir.write_answers(&answers.collect::<Vec<_>>())
 }
 
-pub(super) fn spent(by_model: Vec<(String, Tally)>) -> Vec<ModelSpent> {
-    let spent = by_model.into_iter().map(|(model, tally)| ModelSpent {
+pub(super) fn spent(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
+    let spent = by_model.into_iter().map(|(model, tally)| ModelUsage {
         model,
-        cost: tally.cost,
-        cost_estimated: tally.cost_estimated,
+        cost: tally.reported_cost,
+        cost_estimated: tally.estimated_cost,
         unpriced: tally.unpriced,
         tokens: tally.tokens,
-        cut_tokens: tally.cut_tokens,
+        cut_tokens: tally.truncated_tokens,
         messages: tally.messages,
     });
     spent.collect()

@@ -1,16 +1,16 @@
 //! Listens: to the agent's stream, to whoever wants the run to end, to the end of processes, and to what the kernel tells of
 //! those that are silent. All of it becomes events.
 
-use super::checking::Checking;
+use super::checking::CheckRun;
 use super::{LiveWorld, checking, condensing};
 use crate::SuperviseError;
 use crate::live::child::is_halted;
-use crate::live::requests::Requests;
+use crate::live::requests::RequestWatch;
 use crate::live::resident::resident;
 use crate::live::room;
-use crate::live::signs::examine;
-use crate::live::watch::Changes;
-use longhaul_core::{By, Event, Exit, Moment, Notice};
+use crate::live::signs::probe;
+use crate::live::watch::WatchEvents;
+use longhaul_core::{CancelSource, Event, Exit, Moment, Notice};
 use std::time::Duration;
 
 // The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
@@ -21,16 +21,16 @@ const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
 const SHARED_SIGNAL: Duration = Duration::from_millis(250);
 
 impl LiveWorld<'_> {
-    pub(super) fn cancelled(&mut self) -> Option<By> {
+    pub(super) fn cancelled(&mut self) -> Option<CancelSource> {
         let by_channel = self.setup.cancels.try_recv().ok();
         by_channel.or_else(|| self.requests.as_mut()?.take())
     }
 
     /// The signal to us that ended one of our processes, too. A system that shuts down signals all of them at once, in any
     /// order: waits a moment for ours where a process ended by such a signal.
-    pub(super) async fn shared_signal(&mut self) -> Option<By> {
+    pub(super) async fn shared_signal(&mut self) -> Option<CancelSource> {
         let agent = self.attempt.as_ref().and_then(|attempt| attempt.exit);
-        let check = self.checking.as_ref().and_then(Checking::exit);
+        let check = self.checking.as_ref().and_then(CheckRun::exit);
         if !agent.or(check).is_some_and(is_by_signal) {
             return None;
         }
@@ -38,15 +38,15 @@ impl LiveWorld<'_> {
     }
 
     /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
-    pub(super) async fn examine(&mut self) -> Result<(), SuperviseError> {
+    pub(super) async fn probe(&mut self) -> Result<(), SuperviseError> {
         let signs = match &self.attempt {
-            Some(attempt) => examine(&self.setup.mark, attempt.proc).await,
+            Some(attempt) => probe(&self.setup.mark, attempt.proc).await,
             None => None,
         };
         self.read_stream()?;
         // A machine that fell asleep meanwhile was not silent.
-        self.events.extend(self.clock.slept().map(Event::Downtime));
-        self.events.push_back(Event::Examined(signs));
+        self.events.extend(self.clock.sleep_since_last_call().map(Event::Downtime));
+        self.events.push_back(Event::ProcessesProbed(signs));
         Ok(())
     }
 
@@ -58,17 +58,17 @@ impl LiveWorld<'_> {
             self.answer();
             return Ok(false);
         }
-        self.setup.observer.streamed(bytes);
+        self.setup.observer.on_output(bytes);
         self.recorder.feed(bytes);
         let mut notices = Vec::new();
         attempt.decoder.feed(bytes, &mut notices);
         // One look a chunk: an adopted agent's stream may tell of many turns at once.
-        let has_ended = notices.iter().any(|notice| matches!(notice, Notice::TurnEnded(_)));
-        let workspace = has_ended.then(|| self.survey()).flatten();
+        let has_ended = notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
+        let workspace = has_ended.then(|| self.fingerprint()).flatten();
         for notice in notices {
-            let surveyed = workspace.filter(|_| matches!(notice, Notice::TurnEnded(_)));
+            let surveyed = workspace.filter(|_| matches!(notice, Notice::ExchangeEnded(_)));
             self.events.push_back(Event::Noticed(notice));
-            self.events.extend(surveyed.map(|workspace| Event::Noticed(Notice::Surveyed(workspace))));
+            self.events.extend(surveyed.map(|workspace| Event::Noticed(Notice::WorkspaceFingerprinted(workspace))));
         }
         Ok(true)
     }
@@ -77,14 +77,14 @@ impl LiveWorld<'_> {
     /// answered before.
     fn answer(&mut self) {
         let Some(attempt) = &mut self.attempt else { return };
-        for answer in attempt.decoder.take_answers() {
+        for answer in attempt.decoder.take_replies() {
             attempt.agent.say(answer);
         }
     }
 
     /// Waits until something may have happened.
-    pub(super) async fn pause(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
-        let look_up = if self.attempt.is_some() || self.condensing.is_some() || self.checking.is_some() {
+    pub(super) async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
+        let look_up = if self.attempt.is_some() || self.summary_run.is_some() || self.checking.is_some() {
             LOOK_UP_LIVE
         } else {
             LOOK_UP
@@ -99,17 +99,17 @@ impl LiveWorld<'_> {
                 () = timer => {
                     let halted = is_halted(attempt.proc.pid);
                     if halted && !attempt.halted {
-                        self.events.push_back(Event::Noticed(Notice::Halted));
+                        self.events.push_back(Event::Noticed(Notice::ProcessFrozen));
                     }
                     attempt.halted = halted;
                     let most = self.setup.memory_limit.unwrap_or(u64::MAX);
                     if most < u64::MAX && resident(&self.setup.mark) > most {
-                        self.events.push_back(Event::Noticed(Notice::Swollen));
+                        self.events.push_back(Event::Noticed(Notice::MemoryExceeded));
                     }
                     // Once may be a build that cleans up after itself.
                     match room::check(&self.setup.dir) {
-                        Err(error) if attempt.unheard => return Err(error.into()),
-                        looked => attempt.unheard = looked.is_err(),
+                        Err(error) if attempt.has_unread_output => return Err(error.into()),
+                        looked => attempt.has_unread_output = looked.is_err(),
                     }
                 }
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
@@ -120,7 +120,7 @@ impl LiveWorld<'_> {
                 () = timer => {}
                 Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
                 changes = changed => note(&mut self.requests, changes?),
-                gone = condensing::gone(&mut self.condensing) => gone?,
+                gone = condensing::gone(&mut self.summary_run) => gone?,
                 over = checking::over(&mut self.checking) => over?,
             },
         }
@@ -134,13 +134,13 @@ fn is_by_signal(exit: Exit) -> bool {
         // As agents and shells that handle SIGHUP and SIGTERM report them.
         Exit::Code(code) => [129, 143].contains(&code),
         Exit::Signal(signal) => [1, 15].contains(&signal),
-        Exit::Unseen => true,
+        Exit::Unobserved => true,
         Exit::NeverSpawned => false,
     }
 }
 
 /// Requests are looked at when there may be one: a stream that grows is no reason.
-fn note(requests: &mut Option<Requests>, changes: Changes) {
+fn note(requests: &mut Option<RequestWatch>, changes: WatchEvents) {
     if let Some(requests) = requests.as_mut().filter(|_| changes.names) {
         requests.arrived();
     }

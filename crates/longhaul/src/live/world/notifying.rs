@@ -3,10 +3,10 @@
 //! of them is noted, and changes nothing.
 
 use super::LiveWorld;
-use crate::Untold;
+use crate::NotifyFailure;
 use crate::channel::{Channel, ChannelError, Delivery};
-use crate::live::child::Agent;
-use crate::news::News;
+use crate::live::child::AgentProcess;
+use crate::news::Notification;
 use longhaul_core::{Exit, Moment, Run, Span, StopLevel};
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,13 +19,13 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Who is told what.
 #[derive(Default)]
-pub(super) struct Notifying {
+pub(super) struct Notifier {
     /// A wait that is to be told once it is on disk.
-    due: Option<News>,
+    due: Option<Notification>,
     /// The last wait that was looked at, by the attempt that it is for.
     wait_seen: u32,
     /// The calls under way.
-    calls: JoinSet<Option<Untold>>,
+    calls: JoinSet<Option<NotifyFailure>>,
     /// Whether they are to end now.
     ends: watch::Sender<bool>,
 }
@@ -42,7 +42,7 @@ impl LiveWorld<'_> {
         if notify.is_empty() || self.notifying.wait_seen == run.state().attempts() + 1 {
             return;
         }
-        let news = News::of_wait((dir.id(), dir.path()), run, at, &self.setup.order.prompt);
+        let news = Notification::for_wait((dir.id(), dir.path()), run, at, &self.setup.order.prompt);
         if news.is_some() {
             self.notifying.wait_seen = run.state().attempts() + 1;
             self.notifying.due = news;
@@ -50,33 +50,33 @@ impl LiveWorld<'_> {
     }
 
     /// Tells of such a wait, now that it is on disk, and says who could not be told of an earlier one.
-    pub(super) fn tell_wait(&mut self) {
+    pub(super) fn notify_wait(&mut self) {
         if let Some(news) = self.notifying.due.take() {
-            let news = self.claim(news);
+            let news = self.claim_notification(news);
             self.call(news);
         }
         while let Some(ended) = self.notifying.calls.try_join_next() {
-            ended.ok().flatten().iter().for_each(|untold| self.setup.observer.untold(untold));
+            ended.ok().flatten().iter().for_each(|untold| self.setup.observer.on_notify_failure(untold));
         }
     }
 
     /// Takes the telling of it upon us; nothing if nobody wants to be told, or if somebody was told before. Who dies between
     /// this and the call has told nobody: better that than to be told twice.
-    pub(crate) fn claim(&self, news: News) -> Option<News> {
+    pub(crate) fn claim_notification(&self, news: Notification) -> Option<Notification> {
         let is_wanted = !self.setup.notify.is_empty();
-        let is_ours = || self.setup.dir.claim_telling(&news.name, &news.line()).unwrap_or(false);
+        let is_ours = || self.setup.dir.claim_notification(&news.name, &news.line()).unwrap_or(false);
         (is_wanted && is_ours()).then_some(news)
     }
 
     /// Calls each command, all at the same time, and waits for none.
-    pub(crate) fn call(&mut self, news: Option<News>) {
+    pub(crate) fn call(&mut self, news: Option<Notification>) {
         let Some(news) = news else { return };
         for (place, command) in self.setup.notify.iter().enumerate() {
             let begun = self.begin_call(command, place, &news);
-            let untold = Untold {
+            let untold = NotifyFailure {
                 command: command.clone(),
                 kind: news.kind,
-                because: String::new(),
+                reason: String::new(),
                 log: self.setup.dir.notify_log_path(&news.name, place),
             };
             let ends = self.notifying.ends.subscribe();
@@ -85,12 +85,12 @@ impl LiveWorld<'_> {
                     Ok((agent, log)) => end(agent, log, TIME_LIMIT, ends).await,
                     Err(error) => Some(format!("it could not be started: {error}")),
                 };
-                failed.map(|because| Untold { because, ..untold })
+                failed.map(|because| NotifyFailure { reason: because, ..untold })
             });
         }
     }
 
-    fn begin_call(&self, command: &str, place: usize, news: &News) -> io::Result<(Agent, File)> {
+    fn begin_call(&self, command: &str, place: usize, news: &Notification) -> io::Result<(AgentProcess, File)> {
         let log = self.setup.dir.create_notify_log(&news.name, place).map_err(io::Error::other)?;
         // For whoever reads it: which command said what.
         let _ = writeln!(&log, "$ {command}");
@@ -98,7 +98,7 @@ impl LiveWorld<'_> {
             let _ = writeln!(&log, "longhaul: {error}");
         })?;
         let launch = self.launch((delivery.program, delivery.args), &log)?.unmarked();
-        match Agent::start(launch, delivery.stdin) {
+        match AgentProcess::start(launch, delivery.stdin) {
             Ok((mut agent, _)) => {
                 agent.end_input(Vec::new());
                 Ok((agent, log))
@@ -110,7 +110,7 @@ impl LiveWorld<'_> {
         }
     }
 
-    fn delivery(&self, channel: &str, news: &News) -> io::Result<Delivery> {
+    fn delivery(&self, channel: &str, news: &Notification) -> io::Result<Delivery> {
         let channel: Channel = channel.parse().map_err(|error: ChannelError| other(&error))?;
         let environment = &self.setup.environment;
         let variable = |name: &str| environment.variable(name)?.into_string().ok();
@@ -124,7 +124,7 @@ impl LiveWorld<'_> {
         while !self.notifying.calls.is_empty() {
             tokio::select! {
                 Some(ended) = self.notifying.calls.join_next() => {
-                    ended.ok().flatten().iter().for_each(|untold| self.setup.observer.untold(untold));
+                    ended.ok().flatten().iter().for_each(|untold| self.setup.observer.on_notify_failure(untold));
                 }
                 Some(_) = self.setup.cancels.recv() => {
                     self.notifying.ends.send_replace(true);
@@ -143,7 +143,7 @@ fn other(error: &ChannelError) -> io::Error {
 /// Waits for the end of a command, which it has to come to in its time, or before everything `ends`; why it failed, if it
 /// did.
 async fn end(
-    mut agent: Agent,
+    mut agent: AgentProcess,
     log: File,
     time_limit: Duration,
     mut ends: watch::Receiver<bool>,
@@ -157,7 +157,7 @@ async fn end(
         Ok(Ok(Exit::Code(0))) => return None,
         Ok(Ok(Exit::Code(code))) => format!("it exited with {code}"),
         Ok(Ok(Exit::Signal(signal))) => format!("it was ended by signal {signal}"),
-        Ok(Ok(Exit::Unseen | Exit::NeverSpawned)) => "nobody saw its end".to_owned(),
+        Ok(Ok(Exit::Unobserved | Exit::NeverSpawned)) => "nobody saw its end".to_owned(),
         Ok(Err(error)) => format!("nobody saw its end: {error}"),
         Err(late) => {
             // Its whole group, while that is surely its own: a part of it that stays behind belongs to nobody.
@@ -174,8 +174,8 @@ async fn end(
 mod tests {
     use super::end;
     use crate::Environment;
-    use crate::live::Mark;
-    use crate::live::child::{Agent, Launch};
+    use crate::live::RunMarker;
+    use crate::live::child::{AgentProcess, LaunchSpec};
     use longhaul_agent::Invocation;
     use std::fs::{self, File};
     use std::time::Duration;
@@ -196,12 +196,12 @@ mod tests {
                 env_remove: Vec::new(),
                 stdin: Vec::new(),
                 prompt: String::new(),
-                waits: false,
+                input_outlives_supervisor: false,
             };
             let files = (log.try_clone().expect("a file"), log.try_clone().expect("a file"));
-            let launch = Launch::of(&invocation, &Environment::default(), &Mark::stray(), files).unmarked();
+            let launch = LaunchSpec::new(&invocation, &Environment::default(), &RunMarker::unowned(), files).unmarked();
             let failed = runtime.block_on(async {
-                let (mut agent, _) = Agent::start(launch, b"{}\n".to_vec()).expect("there is a shell");
+                let (mut agent, _) = AgentProcess::start(launch, b"{}\n".to_vec()).expect("there is a shell");
                 agent.end_input(Vec::new());
                 end(agent, log, time_limit, ends.subscribe()).await
             });

@@ -5,8 +5,8 @@ use super::LiveWorld;
 use super::ending::spent;
 use crate::report::cost_summary;
 use crate::spending::SpendingReader;
-use longhaul_agent::{BlockedCall, Glance};
-use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Tally};
+use longhaul_agent::{BlockedCall, AttemptSnapshot};
+use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Usage};
 use longhaul_store::{BlockedUrl, RunDir, Status, StoreError};
 use std::process;
 
@@ -18,14 +18,14 @@ pub(super) struct Published {
     status: Status,
     state: State,
     limits: Limits,
-    usage: Tally,
+    usage: Usage,
     at: Moment,
 }
 
 impl LiveWorld<'_> {
     /// Publishes the run after a step that recorded something.
     pub(super) fn publish(&mut self, run: &Run, policy: &Policy, at: Moment) {
-        let status = Status::of(self.setup.dir.id(), run, policy, process::id(), at);
+        let status = Status::new(self.setup.dir.id(), run, policy, process::id(), at);
         let (state, limits) = (run.state().clone(), policy.limits);
         let usage = state.tally;
         self.published = Some(Published { status, state, limits, usage, at });
@@ -49,14 +49,14 @@ impl LiveWorld<'_> {
     }
 
     /// Returns the usage of the run in `state`, the running attempt included.
-    fn usage(&self, state: &State) -> Tally {
-        let live = self.attempt.as_ref().map(|attempt| attempt.decoder.glance().tally);
+    fn usage(&self, state: &State) -> Usage {
+        let live = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot().tally);
         state.tally.plus(live.unwrap_or_default())
     }
 
     /// Returns the commands that the agent runs in the background.
     fn background(&self) -> Vec<String> {
-        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.glance());
+        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
         let running = glance.map(|glance| glance.background.as_slice()).unwrap_or_default();
         running.iter().map(|task| task.command.clone()).collect()
     }
@@ -68,12 +68,12 @@ impl LiveWorld<'_> {
         let dir = &self.setup.dir;
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, now));
         let glance = self.attempt.as_ref().map(|attempt| {
-            let _ = attempt.dir.write_spent(&spent(attempt.decoder.by_model()));
-            attempt.decoder.glance()
+            let _ = attempt.dir.write_model_usage(&spent(attempt.decoder.usage_by_model()));
+            attempt.decoder.snapshot()
         });
         if self.setup.harness.is_some() {
             if let Some(attempt) = &self.attempt {
-                let _ = write_blocked(dir, attempt.dir.number(), attempt.decoder.glance(), now);
+                let _ = write_blocked(dir, attempt.dir.number(), attempt.decoder.snapshot(), now);
             }
             let state = State { tally: published.usage, ..published.state.clone() };
             let model = glance.unwrap_or(&self.glance).model.clone();
@@ -89,7 +89,7 @@ impl LiveWorld<'_> {
 pub(super) fn write_blocked(
     dir: &RunDir,
     attempt: u32,
-    glance: &Glance,
+    glance: &AttemptSnapshot,
     now: Moment,
 ) -> Result<(), StoreError> {
     let entry = |call: &BlockedCall| BlockedUrl {

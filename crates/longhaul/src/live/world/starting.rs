@@ -1,20 +1,20 @@
 //! Begins an attempt: its session is taken and brought, its files are made, what the next agent is to know is gathered, and
 //! its process is started. What hinders it becomes evidence, as if the agent had been started and had refused.
 
-use super::{Attempt, LiveWorld, Setup};
+use super::{AttemptProcess, LiveWorld, WorldConfig};
 use crate::SuperviseError;
-use crate::crash::{self, Point};
-use crate::live::child::{Agent, Input, Launch};
-use crate::live::memory::MemoryWatch;
-use crate::live::sessions::{Begun, SessionFiles};
+use crate::crash::{self, Failpoint};
+use crate::live::child::{AgentProcess, InputFifo, LaunchSpec};
+use crate::live::memory::OomWatch;
+use crate::live::sessions::{PreparedSession, SessionFiles};
 use crate::live::tail::Tail;
-use crate::seeding::transcript_of;
-use longhaul_core::{Event, Evidence, Exit, Left, Say, SessionId, SessionPlan, SpawnPlan, StartupError};
+use crate::seeding::conversation_of;
+use longhaul_core::{Event, Evidence, Exit, Remaining, PromptKind, SessionId, SessionPlan, AttemptPlan, StartupError};
 use longhaul_store::{SessionLock, StoreError};
 use std::collections::BTreeSet;
 
 impl LiveWorld<'_> {
-    pub(super) fn spawn(&mut self, plan: &SpawnPlan) -> Result<(), SuperviseError> {
+    pub(super) fn spawn(&mut self, plan: &AttemptPlan) -> Result<(), SuperviseError> {
         if !plan.session.is_valid() {
             self.refuse_session("its id is no id of a session");
             return Ok(());
@@ -25,7 +25,7 @@ impl LiveWorld<'_> {
         }
         let wrap_up = self.setup.order.wrap_up_prompt.as_deref();
         let begun =
-            match self.session_files().map_or(Ok(Begun::default()), |files| files.bring(plan, wrap_up)) {
+            match self.session_files().map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up)) {
                 Ok(begun) => begun,
                 Err(error) => {
                     self.refuse_session(&error.to_string());
@@ -39,21 +39,21 @@ impl LiveWorld<'_> {
         self.past.resume_at = begun.resume_at;
         self.remember(plan, begun.shown);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
-        self.past.added = Left::default();
+        self.past.added = Remaining::default();
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         if let Some(session) = &begun.session {
             // Without it nobody can tell later whether the history arrived; the work does not need it.
             let _ = dir.write_session(session);
         }
         let output = (dir.create_stream()?, dir.create_stderr()?);
-        let end = invocation.waits.then(|| dir.create_input()).transpose()?;
-        let launch = Launch {
-            input: end.map(|end| Input { end, path: dir.input_path() }),
-            ..Launch::of(&invocation, &self.setup.environment, &self.setup.mark, output)
+        let end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
+        let launch = LaunchSpec {
+            input: end.map(|end| InputFifo { end, path: dir.input_path() }),
+            ..LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.mark, output)
         };
         // A disk without room for this has none for what the agent says: it would work, and nobody would hear it.
         if let Err(error) = dir.write_argv(&launch.argv())
-            && error.is_full()
+            && error.is_disk_full()
         {
             return Err(error.into());
         }
@@ -62,14 +62,14 @@ impl LiveWorld<'_> {
         // Watched before the agent can write: nothing it says is missed.
         self.watch.file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
-        let memory = MemoryWatch::begin();
-        match Agent::start(launch, invocation.stdin) {
+        let memory = OomWatch::begin();
+        match AgentProcess::start(launch, invocation.stdin) {
             Ok((agent, proc)) => {
                 crash::agent_is(proc.pid);
-                crash::pass(Point::Spawned);
+                crash::hit(Failpoint::Spawned);
                 self.recorder.begin(plan, invocation.prompt, self.clock.at());
                 let decoder = self.decoder();
-                self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
+                self.attempt = Some(AttemptProcess::new((agent, proc), memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(proc));
             }
             Err((kind, error)) => {
@@ -88,29 +88,29 @@ impl LiveWorld<'_> {
     }
 
     /// What the agent of this attempt is to know of the ones before.
-    fn remember(&mut self, plan: &SpawnPlan, shown: Option<BTreeSet<String>>) {
-        self.past.shown = shown;
-        self.past.check = self.check_for(plan);
+    fn remember(&mut self, plan: &AttemptPlan, shown: Option<BTreeSet<String>>) {
+        self.past.visible_tool_results = shown;
+        self.past.check_output = self.check_output_for(plan);
         if matches!(plan.session, SessionPlan::New(_)) {
-            self.past.deeds.begin_session();
+            self.past.side_effects.clear_session();
         }
-        if matches!(plan.say, Say::TaskAgain(_)) {
+        if matches!(plan.prompt, PromptKind::TaskAfterLoss(_)) {
             let (dir, dialect) = (&self.setup.dir, self.setup.dialect.as_ref());
             // A record that cannot be read is told by nobody; the task is.
-            self.past.transcript =
-                transcript_of(dir, dialect, &self.setup.order.prompt, plan.attempt - 1).unwrap_or_default();
+            self.past.conversation =
+                conversation_of(dir, dialect, &self.setup.order.prompt, plan.attempt - 1).unwrap_or_default();
             self.past.summary = self.summary_for(plan);
         }
     }
 
     /// The session's files of this run's agent; nothing if nobody knows where they are.
     pub(super) fn session_files(&self) -> Option<SessionFiles<'_>> {
-        let Setup { dialect, dir, environment, order, .. } = &self.setup;
-        SessionFiles::of(dialect.sessions()?, dir, environment, &order.cwd)
+        let WorldConfig { dialect, dir, environment, order, .. } = &self.setup;
+        SessionFiles::new(dialect.sessions()?, dir, environment, &order.cwd)
     }
 
     /// Takes the session for this run; the evidence of a refusal if another run has it.
-    pub(super) fn lock_session(&mut self, plan: &SpawnPlan) -> Result<Option<Evidence>, SuperviseError> {
+    pub(super) fn lock_session(&mut self, plan: &AttemptPlan) -> Result<Option<Evidence>, SuperviseError> {
         let session = plan.session.id();
         if self.locks.iter().any(|(held, _)| held == session) {
             return Ok(None);

@@ -1,14 +1,14 @@
 //! What a supervisor makes of a run whose supervisor died: its sessions, its agent, and what its attempts left.
 
-use super::{Attempt, LiveWorld};
+use super::{AttemptProcess, LiveWorld};
 use crate::SuperviseError;
-use crate::live::child::Agent;
+use crate::live::child::AgentProcess;
 use crate::live::found::{exit_of, live_agent};
 use crate::live::left::decode;
-use crate::live::memory::MemoryWatch;
+use crate::live::memory::OomWatch;
 use crate::live::sweep::sweep;
 use crate::live::tail::Tail;
-use longhaul_core::{Event, Evidence, Exit, Found, Moment, Phase, Run, SessionId, SettingChange, Span};
+use longhaul_core::{Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span};
 use longhaul_store::{AttemptDir, SessionLock};
 use std::fs;
 use std::time::UNIX_EPOCH;
@@ -19,7 +19,7 @@ const IDLE_MIN: Span = Span(1_000);
 impl LiveWorld<'_> {
     /// Takes the sessions that a dead supervisor of this run held. One that another run has meanwhile is
     /// missed when it is needed.
-    pub(crate) fn hold<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
+    pub(crate) fn lock_sessions<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
         let (home, agent, run) = (self.setup.home, self.setup.dialect.name(), self.setup.dir.id());
         let held = sessions.filter_map(|session| {
             let lock = SessionLock::acquire(home, agent, session, run).ok()?;
@@ -39,9 +39,9 @@ impl LiveWorld<'_> {
         let idle = self.idle_for(run, last_at);
         let found = self.look_around(run).await?;
         // A living agent has worked all the time.
-        let idle = if matches!(found, Found::Live(_)) { Span::ZERO } else { idle };
+        let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
         self.diagnostic.recovered(run, self.clock.at(), &found);
-        let found = Event::Recovered { found, last_at, changes };
+        let found = Event::Recovered { found, last_record_at: last_at, changes };
         if idle < IDLE_MIN {
             return Ok(found);
         }
@@ -56,49 +56,49 @@ impl LiveWorld<'_> {
         let written = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
         let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let heard_at = written.map(|since| Moment(since.as_millis() as u64));
-        let stopped_at = attempt.orphaned().ok().flatten().map(|orphaned| orphaned.at);
+        let stopped_at = attempt.watchdog_stop().ok().flatten().map(|orphaned| orphaned.at);
         last_at.max(heard_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
     /// Looks at what is there of the last attempt of a dead supervisor's run, and adopts the agent if it lives.
-    async fn look_around(&mut self, run: &Run) -> Result<Found, SuperviseError> {
+    async fn look_around(&mut self, run: &Run) -> Result<FoundAttempt, SuperviseError> {
         let Some(plan) = &run.state().plan else {
-            return Ok(Found::Gone(Evidence::of_exit(Exit::NeverSpawned)));
+            return Ok(FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)));
         };
-        self.recall(plan.attempt - 1);
+        self.replay_attempts(plan.attempt - 1);
         self.recorder.complete(plan.attempt - 1);
         let dir = self.setup.dir.attempt(plan.attempt);
-        if matches!(run.state().phase, Phase::Condensing { .. }) {
-            return self.look_at_condensing(&dir).await.map(Found::Gone);
+        if matches!(run.state().phase, Phase::Summarizing { .. }) {
+            return self.poll_summary(&dir).await.map(FoundAttempt::Ended);
         }
         if let Some(proc) = live_agent(&self.setup.mark, run) {
             if let Some(busy) = self.lock_session(plan)? {
-                return Ok(Found::Gone(busy));
+                return Ok(FoundAttempt::Ended(busy));
             }
             // It may end at any moment: then its files tell.
-            if let Ok(agent) = Agent::adopt(proc, &dir.input_path()) {
+            if let Ok(agent) = AgentProcess::adopt(proc, &dir.input_path()) {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
                 self.recorder.adopt(plan.attempt);
-                let (decoder, memory) = (self.decoder(), MemoryWatch::begin());
-                self.attempt = Some(Attempt::of((agent, proc), memory, tail, decoder, dir));
-                return Ok(Found::Live(proc));
+                let (decoder, memory) = (self.decoder(), OomWatch::begin());
+                self.attempt = Some(AttemptProcess::new((agent, proc), memory, tail, decoder, dir));
+                return Ok(FoundAttempt::Running(proc));
             }
         }
         // A dead agent's tools must not go on beside an agent that is about to be started.
         let phase = &run.state().phase;
-        if matches!(phase, Phase::Launching | Phase::Checking { .. } | Phase::Suspended { .. }) {
+        if matches!(phase, Phase::Starting | Phase::Checking { .. } | Phase::Suspended { .. }) {
             sweep(&self.setup.mark).await?;
         }
         let evidence = self.read_again(&dir)?;
         self.recorder.complete(plan.attempt);
-        let (continuity, workspace) = (self.look_back(&dir), self.survey());
-        Ok(Found::Gone(Evidence { continuity, workspace, ..evidence }))
+        let (continuity, workspace) = (self.continuity_of(&dir), self.fingerprint());
+        Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
     }
 
     /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
     /// are gone is silent.
-    pub(crate) fn recall(&mut self, attempts: u32) {
+    pub(crate) fn replay_attempts(&mut self, attempts: u32) {
         for number in 1..=attempts {
             let _ = self.read_again(&self.setup.dir.attempt(number));
         }
@@ -109,12 +109,12 @@ impl LiveWorld<'_> {
         dir.remove_input();
         let exit = exit_of(dir);
         if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
-            self.past.deeds.begin_session();
+            self.past.side_effects.clear_session();
         }
         let mut decoder = self.decoder();
         if exit != Exit::NeverSpawned {
             decode(&dir.stream_path(), decoder.as_mut())?;
         }
-        Ok(self.conclude(dir.clone(), decoder, exit, false))
+        Ok(self.read_evidence(dir.clone(), decoder, exit, false))
     }
 }

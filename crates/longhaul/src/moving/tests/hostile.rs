@@ -1,8 +1,8 @@
 //! Files that were damaged, or made to do harm: each is refused, and nothing is created for it.
 
-use super::Place;
+use super::Homes;
 use crate::moving::manifest::{Manifest, is_name};
-use crate::moving::{Destination, MoveError, import};
+use crate::moving::{ImportDestination, TransferError, import};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -60,17 +60,17 @@ fn change(entries: &mut [Raw], change: impl FnOnce(&mut Value)) {
 /// Imports what became of a sound export, and asserts that it is refused with these words and that there is
 /// nothing afterwards.
 fn refused(words: &str, spoil: impl FnOnce(&mut Vec<Raw>)) {
-    let from = Place::new();
+    let from = Homes::new();
     from.begin();
     let mut entries = entries(&from.export().file);
     spoil(&mut entries);
-    let to = Place::new();
+    let to = Homes::new();
     let file = to.path("file");
     write(&file, &entries);
     refused_file(&to, &file, words);
 }
 
-fn refused_file(to: &Place, file: &Path, words: &str) {
+fn refused_file(to: &Homes, file: &Path, words: &str) {
     let into = to.path("work");
     let error = import(&to.home, file, to.as_is(&into)).expect_err(words);
     assert!(error.to_string().contains(words), "`{words}` is not in `{error}`");
@@ -85,7 +85,7 @@ fn refused_file(to: &Place, file: &Path, words: &str) {
 
 #[test]
 fn a_sound_file_is_taken_in() {
-    let (from, to) = (Place::new(), Place::new());
+    let (from, to) = (Homes::new(), Homes::new());
     from.begin();
     let exported = from.export();
     write(&to.path("file"), &entries(&exported.file));
@@ -205,7 +205,7 @@ fn the_directory_to_work_in_stays_below_the_workspace() {
             "members": members,
         });
         change(&mut manifest["workspace"]);
-        serde_json::from_value::<Manifest>(manifest).expect("a manifest").flaw()
+        serde_json::from_value::<Manifest>(manifest).expect("a manifest").validate()
     };
     assert_eq!(flaw(|_| {}), None);
     let no_directory = [
@@ -226,17 +226,17 @@ fn the_directory_to_work_in_stays_below_the_workspace() {
 
 #[test]
 fn a_newer_format_is_left_to_the_version_that_wrote_it() {
-    let from = Place::new();
+    let from = Homes::new();
     from.begin();
     let mut entries = entries(&from.export().file);
     // Nothing else of it is understood.
     entries[0].content = json!({ "format": 2, "longhaul": "9.1.0", "run": 7 }).to_string().into_bytes();
-    let to = Place::new();
+    let to = Homes::new();
     write(&to.path("file"), &entries);
     refused_file(&to, &to.path("file"), "longhaul 9.1.0 wrote it in format 2");
     let into = to.path("work");
     let error = import(&to.home, &to.path("file"), to.as_is(&into));
-    assert!(matches!(error, Err(MoveError::Newer { .. })), "{error:?}");
+    assert!(matches!(error, Err(TransferError::Newer { .. })), "{error:?}");
 }
 
 #[test]
@@ -254,11 +254,11 @@ fn journals_of_newer_versions_and_damaged_plans_are_refused() {
     let newer = br#"{"seq":1,"at":1,"records":[{"record":"from_the_future"}]}
 "#;
     let refused = |content: &'static [u8], name| {
-        let from = Place::new();
+        let from = Homes::new();
         from.begin();
         let mut entries = entries(&from.export().file);
         with(name, content)(&mut entries);
-        let to = Place::new();
+        let to = Homes::new();
         write(&to.path("file"), &entries);
         let into = to.path("work");
         let error = import(&to.home, &to.path("file"), to.as_is(&into)).expect_err("it cannot be read");
@@ -275,23 +275,23 @@ fn journals_of_newer_versions_and_damaged_plans_are_refused() {
 
 #[test]
 fn file_that_unpacks_to_much_more_needs_consent() {
-    let (from, to) = (Place::new(), Place::new());
+    let (from, to) = (Homes::new(), Homes::new());
     from.begin();
     let run = from.home.find("@").expect("a run");
     fs::write(run.path().join("zeros"), vec![0; 20 << 20]).expect("written");
     let file = from.export().file;
     refused_file(&to, &file, "more than ten times its size");
     let into = to.path("work");
-    let large = Destination { allow_large: true, ..to.as_is(&into) };
+    let large = ImportDestination { allow_large: true, ..to.as_is(&into) };
     import(&to.home, &file, large).expect("it is allowed");
 }
 
 #[test]
 fn a_file_cut_anywhere_is_refused() {
-    let from = Place::new();
+    let from = Homes::new();
     from.begin();
     let whole = fs::read(from.export().file).expect("a file");
-    let to = Place::new();
+    let to = Homes::new();
     let file = to.path("file");
     for length in (0..whole.len()).step_by(whole.len() / 40) {
         fs::write(&file, &whole[..length]).expect("written");

@@ -1,9 +1,9 @@
 //! Workspaces of every shape come back as they were, and the one that they come from is not touched.
 
-use super::Place;
-use crate::moving::checkout::check_out;
-use crate::moving::snapshot::{Snapshot, top_of};
-use crate::moving::{Arrival, Destination, MoveError, NoWorkspace, Workspace, import};
+use super::Homes;
+use crate::moving::checkout::restore;
+use crate::moving::snapshot::{WorkspaceSnapshot, top_of};
+use crate::moving::{WorkspaceMatch, ImportDestination, TransferError, WorkspaceOmitted, Workspace, import};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ const STATE: &str = "git --no-optional-locks status --porcelain -z; git rev-pars
 /// Takes the workspace in `work`, makes it anew, and asserts that nobody could tell the two apart, nor
 /// whether the first was ever looked at.
 fn comes_back(shape: &str, top: &str, prepare: &str, worked_in: &str) -> Workspace {
-    let place = Place::new();
+    let place = Homes::new();
     let work = fs::canonicalize(place.path("work")).expect("a path");
     shell(&work, prepare);
     let top = work.join(top);
@@ -81,12 +81,12 @@ fn comes_back(shape: &str, top: &str, prepare: &str, worked_in: &str) -> Workspa
         fs::create_dir(dir).expect("a new directory");
     }
     assert_eq!(top_of(&cwd).expect("git works"), Some(top.clone()), "{shape}");
-    let snapshot = Snapshot::take(&top, &cwd, &[], &scratch).expect(shape);
+    let snapshot = WorkspaceSnapshot::take(&top, &cwd, &[], &scratch).expect(shape);
     let bundle = place.path("bundle");
     snapshot.bundle(&bundle).expect(shape);
     assert_eq!(files(&work, &[]), before, "{shape}: the workspace was touched");
 
-    check_out(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect(shape);
+    restore(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect(shape);
     assert_eq!(shell(&into, STATE), state, "{shape}");
     let skip = [".git", "noise.log", "ignored", "nested"];
     assert_eq!(files(&into, &skip), files(&top, &skip), "{shape}");
@@ -104,7 +104,7 @@ fn workspaces_come_back_as_they_were() {
     let check = |shape: &str, prepare: &str| comes_back(shape, "", prepare, "");
     check("clean", &format!("git init -qb main; {COMMITS}"));
     let main = check("changed", &format!("git init -qb main; {COMMITS}; {CHANGES}"));
-    assert_eq!((main.branch.as_deref(), main.left_out.len()), (Some("main"), 0));
+    assert_eq!((main.branch.as_deref(), main.omitted.len()), (Some("main"), 0));
     let detached = check("detached", &format!("git init -q; {COMMITS}; git checkout -q HEAD~; {CHANGES}"));
     assert_eq!(detached.branch, None);
     let unborn = check("unborn", "git init -qb trunk; printf a > a; git add a; printf b > b; printf c >> a");
@@ -140,23 +140,23 @@ fn workspaces_that_share_a_repository_come_back() {
 fn a_directory_below_the_top_is_remembered() {
     let prepare = format!("git init -qb main; {COMMITS}; mkdir -p 'a b/c'; printf x > 'a b/c/x'; {CHANGES}");
     let workspace = comes_back("below", "", &prepare, "a b/c");
-    assert_eq!(workspace.below.as_path(), Path::new("a b/c"));
+    assert_eq!(workspace.subdirectory.as_path(), Path::new("a b/c"));
 }
 
 #[test]
 fn repositories_inside_are_named_and_left_out() {
     let nested = "git init -q nested; cd nested; printf n > n; git add n; git commit -qm n; cd ..";
-    let place = Place::new();
+    let place = Homes::new();
     let work = fs::canonicalize(place.path("work")).expect("a path");
     shell(&work, &format!("git init -qb main; {COMMITS}; {nested}"));
     fs::create_dir(place.path("scratch")).expect("a new directory");
-    let snapshot = Snapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
-    assert_eq!(snapshot.workspace.left_out, ["nested".into()]);
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
+    assert_eq!(snapshot.workspace.omitted, ["nested".into()]);
 }
 
 #[test]
 fn files_behind_a_filter_are_named() {
-    let place = Place::new();
+    let place = Homes::new();
     let work = fs::canonicalize(place.path("work")).expect("a path");
     shell(
         &work,
@@ -164,13 +164,13 @@ fn files_behind_a_filter_are_named() {
          git config filter.away.clean 'printf pointer'; git add -A; git commit -qm 1; printf y > 'b c.big'",
     );
     fs::create_dir(place.path("scratch")).expect("a new directory");
-    let snapshot = Snapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
     assert_eq!(snapshot.workspace.filtered, ["a.big".into(), "b c.big".into()]);
 }
 
 #[test]
 fn conflicts_come_back_as_files() {
-    let place = Place::new();
+    let place = Homes::new();
     let work = fs::canonicalize(place.path("work")).expect("a path");
     shell(
         &work,
@@ -181,9 +181,9 @@ fn conflicts_come_back_as_files() {
     for dir in [&scratch, &into] {
         fs::create_dir(dir).expect("a new directory");
     }
-    let snapshot = Snapshot::take(&work, &work, &[], &scratch).expect("taken");
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &scratch).expect("taken");
     snapshot.bundle(&bundle).expect("written");
-    check_out(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect("made");
+    restore(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect("made");
     assert_eq!(files(&into, &[".git"]), files(&work, &[".git"]));
     assert_eq!(shell(&into, "git status --porcelain"), " M f\n");
 }
@@ -197,81 +197,81 @@ fn no_hook_runs() {
          printf '#!/bin/sh\\ntouch \"%s\"/../hooked' \"$PWD\" > .git/hooks/$hook; chmod +x .git/hooks/$hook; done
          git config core.fsmonitor .git/hooks/fsmonitor-watchman"
     );
-    let place = Place::new();
+    let place = Homes::new();
     let work = fs::canonicalize(place.path("work")).expect("a path");
     shell(&work, &prepare);
     fs::create_dir(place.path("scratch")).expect("a new directory");
     shell(&work, "git add -A; rm ../hooked");
-    let snapshot = Snapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
     snapshot.bundle(&place.path("bundle")).expect("written");
     assert!(!place.path("hooked").exists());
 }
 
 #[test]
 fn git_says_why_it_cannot() {
-    let place = Place::new();
+    let place = Homes::new();
     let work = fs::canonicalize(place.path("work")).expect("a path");
     shell(&work, &format!("git init -qb main; {COMMITS}; git init -q nested"));
     fs::create_dir(place.path("scratch")).expect("a new directory");
-    let taken = Snapshot::take(&work, &work, &[], &place.path("scratch"));
+    let taken = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch"));
     let error = taken.err().expect("git adds no repository without a commit");
     assert!(error.to_string().starts_with("git add: error: 'nested/' does not have a commit"), "{error}");
     assert!(error.hint().is_some());
     fs::write(work.join(".git"), "gitdir: /nowhere").expect_err("it is a directory");
     fs::remove_dir_all(work.join(".git")).expect("it is ours");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect("written");
-    assert!(matches!(top_of(&work), Err(MoveError::Git { .. })), "a broken repository is told");
+    assert!(matches!(top_of(&work), Err(TransferError::Git { .. })), "a broken repository is told");
 }
 
 #[test]
 fn what_is_not_in_git_stays_behind() {
-    let place = Place::new();
+    let place = Homes::new();
     place.begin();
     let exported = place.export();
-    assert_eq!((exported.no_workspace, exported.manifest.workspace), (Some(NoWorkspace::NotInGit), None));
-    let to = Place::new();
+    assert_eq!((exported.no_workspace, exported.manifest.workspace), (Some(WorkspaceOmitted::NotInGit), None));
+    let to = Homes::new();
     let into = to.path("new");
-    let refused = import(&to.home, &exported.file, Destination { as_is: false, ..to.as_is(&into) });
-    assert!(matches!(refused, Err(MoveError::NoWorkspace(_))), "{refused:?}");
+    let refused = import(&to.home, &exported.file, ImportDestination { as_is: false, ..to.as_is(&into) });
+    assert!(matches!(refused, Err(TransferError::NoWorkspace(_))), "{refused:?}");
     assert!(!into.exists());
 
-    let ignored = Place::new();
+    let ignored = Homes::new();
     shell(&ignored.path(""), "git init -q; printf work > .gitignore");
     ignored.begin();
-    assert_eq!(ignored.export().no_workspace, Some(NoWorkspace::NotInGit));
-    let gone = Place::new();
+    assert_eq!(ignored.export().no_workspace, Some(WorkspaceOmitted::NotInGit));
+    let gone = Homes::new();
     gone.begin();
     fs::remove_dir(gone.path("work")).expect("it is empty");
-    assert_eq!(gone.export().no_workspace, Some(NoWorkspace::Gone));
+    assert_eq!(gone.export().no_workspace, Some(WorkspaceOmitted::Gone));
 }
 
 /// A home or an exported file inside of the workspace is not packed into itself.
 #[test]
 fn what_is_ours_is_not_in_the_snapshot() {
-    let place = Place::new();
+    let place = Homes::new();
     shell(&place.path(""), "git init -qb main; printf x > work/x");
     place.begin();
     let exported = place.export();
-    let to = Place::new();
+    let to = Homes::new();
     let into = to.path("new");
-    let destination = Destination { as_is: false, ..to.as_is(&into) };
+    let destination = ImportDestination { as_is: false, ..to.as_is(&into) };
     let imported = import(&to.home, &exported.file, destination).expect("imported");
-    assert_eq!(imported.workspace, Arrival::Unpacked);
+    assert_eq!(imported.workspace, WorkspaceMatch::Unpacked);
     assert_eq!(imported.cwd, fs::canonicalize(into.join("work")).expect("a path"));
     assert_eq!(files(&into, &[".git"]).into_keys().collect::<Vec<_>>(), [PathBuf::from("work/x")]);
 }
 
 #[test]
 fn a_failure_leaves_the_directory_as_it_was() {
-    let place = Place::new();
+    let place = Homes::new();
     shell(&place.path("work"), "git init -qb main; printf x > x");
     place.begin();
     let exported = place.export();
-    let to = Place::new();
+    let to = Homes::new();
     // Its agent is not here.
     let missing = to.path("missing");
     let with = |into: &Path| {
-        let destination = Destination { into, as_is: false, allow_large: false, agent_path: Some(&missing) };
+        let destination = ImportDestination { into, as_is: false, allow_large: false, agent_path: Some(&missing) };
         import(&to.home, &exported.file, destination).expect_err("there is no agent");
     };
     let (empty, new) = (to.path("work"), to.path("not/yet/there"));
@@ -279,7 +279,7 @@ fn a_failure_leaves_the_directory_as_it_was() {
     with(&new);
     assert!(empty.exists() && !to.path("not").exists());
     // The run cannot get its name; the workspace is made by then.
-    let taken = Destination { into: &new, as_is: false, allow_large: false, agent_path: None };
+    let taken = ImportDestination { into: &new, as_is: false, allow_large: false, agent_path: None };
     let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let day = to.home.runs_path().join(day);
     fs::create_dir_all(&day).expect("made");
@@ -296,38 +296,38 @@ fn a_failure_leaves_the_directory_as_it_was() {
     fs::create_dir_all(new.join(".longhaul-import/left")).expect("made");
     import(&to.home, &exported.file, taken).expect("nothing is in the way any more");
     assert_eq!(files(&new, &[".git"]).into_keys().collect::<Vec<_>>(), [PathBuf::from("x")]);
-    let again = Destination { into: &empty, ..taken };
+    let again = ImportDestination { into: &empty, ..taken };
     assert!(
-        matches!(import(&to.home, &exported.file, again), Err(MoveError::Store(_))),
+        matches!(import(&to.home, &exported.file, again), Err(TransferError::Store(_))),
         "it is here already"
     );
     fs::write(empty.join("x"), "").expect("written");
-    let full = import(&Place::new().home, &exported.file, again).expect_err("it holds something");
-    assert!(matches!(full, MoveError::NotEmpty(_)));
+    let full = import(&Homes::new().home, &exported.file, again).expect_err("it holds something");
+    assert!(matches!(full, TransferError::NotEmpty(_)));
 }
 
 #[test]
 fn a_workspace_that_is_there_is_compared() {
-    let place = Place::new();
+    let place = Homes::new();
     shell(&place.path("work"), "git init -qb main; printf x > x; git add x; git commit -qm x; printf y > y");
     place.begin();
     let exported = place.export();
     let check = |prepare: &str, arrival| {
-        let to = Place::new();
+        let to = Homes::new();
         let into = to.path("work");
         shell(&into, prepare);
         let imported = import(&to.home, &exported.file, to.as_is(&into)).expect("imported");
         assert_eq!(imported.workspace, arrival, "{prepare}");
     };
     // Whatever its history: the files are what the agent sees.
-    check("git init -q; printf x > x; printf y > y", Arrival::Same);
-    check("git init -q; printf x > x", Arrival::Different);
-    check("printf x > x; printf y > y", Arrival::Unknown);
+    check("git init -q; printf x > x; printf y > y", WorkspaceMatch::Same);
+    check("git init -q; printf x > x", WorkspaceMatch::Different);
+    check("printf x > x; printf y > y", WorkspaceMatch::Unknown);
 }
 
 #[test]
 fn files_that_would_fill_the_disk_need_consent() {
-    let (from, to) = (Place::new(), Place::new());
+    let (from, to) = (Homes::new(), Homes::new());
     from.begin();
     let work = from.path("work");
     fs::create_dir_all(&work).expect("it is made");
@@ -339,10 +339,10 @@ fn files_that_would_fill_the_disk_need_consent() {
     let file = from.export().file;
     assert!(fs::metadata(&file).expect("a file").len() < 1_000_000);
     let into = to.path("there");
-    let small = Destination { into: &into, as_is: false, allow_large: false, agent_path: None };
+    let small = ImportDestination { into: &into, as_is: false, allow_large: false, agent_path: None };
     let error = import(&to.home, &file, small).expect_err("too much").to_string();
     assert!(error.contains("more than ten times its size"), "{error}");
     assert!(!into.exists(), "nothing is left");
-    import(&to.home, &file, Destination { allow_large: true, ..small }).expect("it is allowed");
+    import(&to.home, &file, ImportDestination { allow_large: true, ..small }).expect("it is allowed");
     assert!(into.join("50").exists());
 }

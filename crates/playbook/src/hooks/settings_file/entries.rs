@@ -15,7 +15,7 @@ const ACE: [&str; 4] = ["user_prompt_inject.py", "session_end.py", "precompact.p
 
 /// A hook as it is to be in the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct HookEntry {
     /// When it is called.
     pub event: HookEvent,
     /// What is called, as a shell reads it.
@@ -35,7 +35,7 @@ pub(super) struct Entry {
 
 /// What the settings have where something else is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct UnexpectedShape {
     pub(super) place: String,
     pub(super) expected: &'static str,
 }
@@ -87,15 +87,15 @@ impl Entry {
     }
 
     /// Whether it is exactly what is wanted.
-    pub(super) fn is(&self, wanted: &Wanted) -> bool {
-        self.event == wanted.event.word()
+    pub(super) fn is(&self, wanted: &HookEntry) -> bool {
+        self.event == wanted.event.as_str()
             && self.command == wanted.command
             && self.matcher.as_deref() == wanted.event.matcher()
             && self.timeout == Some(f64::from(TIMEOUT_S))
     }
 
     /// The settings without it, and without what was there for it alone.
-    pub(super) fn taken_out(&self, text: &str) -> String {
+    pub(super) fn removed_from(&self, text: &str) -> String {
         let alone = self.way.iter().rev().take_while(|(items, _)| items.len() == 1).count();
         let level = (self.way.len() - 1).saturating_sub(alone);
         let (items, index) = &self.way[level];
@@ -134,11 +134,11 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
 }
 
 /// The settings with this one more.
-pub(super) fn put(text: &str, wanted: &Wanted) -> Result<String, Shape> {
+pub(super) fn put(text: &str, wanted: &HookEntry) -> Result<String, UnexpectedShape> {
     let command = Command { class: "command", command: &wanted.command, timeout: TIMEOUT_S };
     let group = Group { matcher: wanted.event.matcher(), hooks: [command] };
-    let event = wanted.event.word();
-    let shape = |place: &str, expected| Shape { place: place.to_owned(), expected };
+    let event = wanted.event.as_str();
+    let shape = |place: &str, expected| UnexpectedShape { place: place.to_owned(), expected };
     let root = items(text, &(0..text.len())).filter(|_| text.trim_start().starts_with('{'));
     let root = root.ok_or_else(|| shape("the whole", "an object"))?;
     let Some((_, hooks)) = named(&root, "hooks") else {

@@ -3,9 +3,9 @@ use crate::hooks::HookEvent;
 use expect_test::{Expect, expect};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-fn wanted() -> Vec<Wanted> {
+fn wanted() -> Vec<HookEntry> {
     let command = |event: &HookEvent| format!("/opt/longhaul hook {event}");
-    HookEvent::ALL.iter().map(|event| Wanted { event: *event, command: command(event) }).collect()
+    HookEvent::ALL.iter().map(|event| HookEntry { event: *event, command: command(event) }).collect()
 }
 
 fn file(content: Option<&str>) -> (tempfile::TempDir, SettingsFile) {
@@ -120,7 +120,7 @@ fn our_hooks_are_put_beside_all_others() {
 #[test]
 fn a_file_of_ours_alone_is_as_people_write_them() {
     let (_dir, file) = file(None);
-    let only = [Wanted {
+    let only = [HookEntry {
         event: HookEvent::SessionStart,
         command: "'/my bin/longhaul' hook SessionStart".to_owned(),
     }];
@@ -161,7 +161,7 @@ fn what_is_put_in_comes_out_again_and_nothing_else_does() {
         let with = installed(content);
         let parsed: Value = serde_json::from_str(&with).expect("it is JSON");
         for event in HookEvent::ALL {
-            let groups = parsed["hooks"][event.word()].as_array().expect("it has hooks");
+            let groups = parsed["hooks"][event.as_str()].as_array().expect("it has hooks");
             let ours = &groups.last().expect("one is ours")["hooks"][0];
             assert_eq!(ours["command"], format!("/opt/longhaul hook {event}"), "{with}");
         }
@@ -305,7 +305,7 @@ fn the_ace_hooks_are_told_of_and_go_when_that_is_asked() {
     let change = file.without_ace().expect("it is understood");
     let left: Vec<_> = entries(&change.after).into_iter().map(|entry| entry.command).collect();
     assert_eq!(left, ["python /home/me/hooks/session_end.py"]);
-    let backup = change.carry_out().expect("it is written").expect("it is kept");
+    let backup = change.write().expect("it is written").expect("it is kept");
     assert_eq!(fs::read_to_string(backup).expect("it is there"), ace);
 }
 
@@ -315,11 +315,11 @@ fn the_file_is_kept_before_it_is_changed_and_once() {
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o640)).expect("it is ours");
     let kept = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
     let install =
-        || file.with_hooks(&wanted(), false).and_then(|change| change.carry_out()).expect("it is written");
+        || file.with_hooks(&wanted(), false).and_then(|change| change.write()).expect("it is written");
     assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup")));
     assert_eq!(kept("settings.json.longhaul-backup").as_deref(), Some(FOREIGN));
     assert_eq!(install(), None, "nothing changes");
-    file.without_hooks().and_then(|change| change.carry_out()).expect("it is written");
+    file.without_hooks().and_then(|change| change.write()).expect("it is written");
     assert_eq!(kept("settings.json").as_deref(), Some(FOREIGN));
     assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup")), "the same is kept already");
     fs::write(file.path(), "{}").expect("it can be written");
@@ -339,13 +339,13 @@ fn a_link_stays_one() {
     let real = dir.path().join("dotfiles");
     fs::write(&real, "{}").expect("it can be written");
     symlink(&real, file.path()).expect("it is new");
-    file.with_hooks(&wanted(), false).and_then(|change| change.carry_out()).expect("it is written");
+    file.with_hooks(&wanted(), false).and_then(|change| change.write()).expect("it is written");
     assert!(file.path().is_symlink());
     assert!(fs::read_to_string(&real).expect("it is there").contains("longhaul"));
     fs::remove_file(&real).expect("it is there");
     let error = file
         .with_hooks(&wanted(), false)
-        .and_then(|change| change.carry_out())
+        .and_then(|change| change.write())
         .expect_err("it leads nowhere");
     assert!(matches!(error, InstallError::Io { .. }), "{error}");
 }
@@ -355,7 +355,7 @@ fn what_another_program_writes_meanwhile_stays() {
     let (_dir, file) = file(Some("{}"));
     let change = file.with_hooks(&wanted(), false).expect("it is understood");
     fs::write(file.path(), r#"{"model": "opus"}"#).expect("it can be written");
-    let error = change.carry_out().expect_err("it is another file now");
+    let error = change.write().expect_err("it is another file now");
     assert!(matches!(error, InstallError::ChangedMeanwhile { .. }), "{error}");
     assert_eq!(fs::read_to_string(file.path()).expect("it is there"), r#"{"model": "opus"}"#);
 }
@@ -364,7 +364,7 @@ fn what_another_program_writes_meanwhile_stays() {
 fn without_a_file_there_is_nothing_to_take_out() {
     let (_dir, file) = file(None);
     let change = file.without_hooks().expect("there is nothing to understand");
-    assert!(!change.is_one());
-    assert_eq!(change.carry_out().expect("nothing is done"), None);
+    assert!(!change.is_change());
+    assert_eq!(change.write().expect("nothing is done"), None);
     assert!(!file.path().exists());
 }

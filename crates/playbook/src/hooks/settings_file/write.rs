@@ -1,7 +1,7 @@
 //! Writing a file that is the user's: where a link leads, with the mode that it had, as a whole, and kept as it was before.
 
 use super::InstallError;
-use crate::beside::keep_beside;
+use crate::beside::write_backup;
 use longhaul_store::read_regular_to_string;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -49,7 +49,7 @@ pub(super) fn backup(path: &Path, content: &str) -> Result<PathBuf, InstallError
         1 => ".longhaul-backup".to_owned(),
         _ => format!(".longhaul-backup-{number}"),
     };
-    keep_beside(path, suffix, content.as_bytes()).map_err(|(path, cause)| InstallError::Io {
+    write_backup(path, suffix, content.as_bytes()).map_err(|(path, cause)| InstallError::Io {
         doing: "write",
         path,
         cause,

@@ -1,12 +1,12 @@
 //! The judge against the loopback API, in simulated time: every row of the table of the ACE playbook hooks by its name. What
 //! is asked how often, the API itself counts.
 
-use super::{ApiJudge, Asking, Judge, JudgeError, Then, Witness};
+use super::{ApiJudge, RequestEvent, Judge, JudgeError, RetryAdvice, RequestObserver};
 use crate::JudgeSettings;
-use crate::judge::testing::{BEGUN, ROLL, Simulated, api, policy, settings};
+use crate::judge::testing::{BEGUN, ROLL, SimulatedClock, api, policy, settings};
 use crate::settings::Credential;
 use longhaul_agent::Prices;
-use longhaul_core::{CallPolicy, Fault, Moment, Span, Tokens, draw};
+use longhaul_core::{ApiCallPolicy, Fault, Moment, Span, Tokens, draw};
 use longhaul_drill::api::{DUMMY_KEY, DUMMY_TOKEN};
 use std::sync::{Arc, Mutex};
 
@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex};
 #[derive(Default)]
 struct Seen(Mutex<Vec<String>>);
 
-impl Witness for Seen {
-    fn saw(&self, at: Moment, asking: &Asking<'_>) {
+impl RequestObserver for Seen {
+    fn on_request(&self, at: Moment, asking: &RequestEvent<'_>) {
         let said = match asking {
-            Asking::Again { request, of, error, wait } => format!("{request}/{of} {} {wait}", error.class()),
-            Asking::Answered { request } => format!("{request} answered"),
-            Asking::GivenUp { request, of, error, why } => {
+            RequestEvent::Retrying { request, of, error, wait } => format!("{request}/{of} {} {wait}", error.class()),
+            RequestEvent::Answered { request } => format!("{request} answered"),
+            RequestEvent::GivenUp { request, of, error, why } => {
                 format!("{request}/{of} {} {why:?}", error.class())
             }
         };
@@ -36,12 +36,12 @@ struct Asked {
     seen: Vec<String>,
 }
 
-async fn ask_by(policy: CallPolicy, side: &str) -> Asked {
+async fn ask_by(policy: ApiCallPolicy, side: &str) -> Asked {
     let api = api(side, "learnt").await;
-    let (clock, seen) = (Simulated::new(), Arc::new(Seen::default()));
+    let (clock, seen) = (SimulatedClock::new(), Arc::new(Seen::default()));
     let judge = ApiJudge::new(&settings(&api), policy, Prices::default(), clock.clone())
         .expect("the settings are sound")
-        .witnessed(seen.clone());
+        .with_observer(seen.clone());
     let replied = judge.ask("What is learnt?").await.map(|reply| reply.text);
     let seen = seen.0.lock().expect("nobody panics with it").clone();
     Asked { replied, requests: api.account().requests.len(), slept: clock.slept(), seen }
@@ -57,7 +57,7 @@ fn wait(failed: u32) -> Span {
 }
 
 /// A fault that strikes once and that strikes always: another request is made after the one, three are made under the other.
-async fn is_retried(policy: CallPolicy, fault: &str, class: &str, kind: Fault) {
+async fn is_retried(policy: ApiCallPolicy, fault: &str, class: &str, kind: Fault) {
     let once = ask_by(policy, &format!("fault = {fault}\ntimes = 1")).await;
     assert_eq!(once.replied.as_deref(), Ok("learnt"), "{fault}");
     assert_eq!((once.requests, once.slept.as_slice()), (2, [wait(0)].as_slice()), "{fault}");
@@ -65,8 +65,8 @@ async fn is_retried(policy: CallPolicy, fault: &str, class: &str, kind: Fault) {
     assert_eq!(once.seen, [format!("0s: 1/3 {class} {first}"), format!("{first}: 2 answered")]);
     let always = ask_by(policy, &format!("fault = {fault}")).await;
     let error = always.replied.expect_err("it never ends");
-    assert_eq!((error.fault, error.then, error.requests), (kind, Then::Later(None), 3), "{error}");
-    assert!(error.said.starts_with(class) && error.said.ends_with("; gave up after 3 requests"), "{error}");
+    assert_eq!((error.fault, error.retry, error.requests), (kind, RetryAdvice::Later(None), 3), "{error}");
+    assert!(error.message.starts_with(class) && error.message.ends_with("; gave up after 3 requests"), "{error}");
     assert_eq!((always.requests, always.slept), (3, vec![wait(0), wait(1)]), "{fault}");
     assert_eq!(
         always.seen,
@@ -79,10 +79,10 @@ async fn is_retried(policy: CallPolicy, fault: &str, class: &str, kind: Fault) {
 }
 
 /// A fault after which no other request is made.
-async fn is_not_retried(fault: &str, class: &str, kind: Fault, then: Then) {
+async fn is_not_retried(fault: &str, class: &str, kind: Fault, then: RetryAdvice) {
     let asked = ask(&format!("fault = {fault}\ntimes = 1")).await;
     let error = asked.replied.expect_err("no other request is made");
-    assert_eq!((error.fault, error.then, error.requests), (kind, then, 1), "{error}");
+    assert_eq!((error.fault, error.retry, error.requests), (kind, then, 1), "{error}");
     assert_eq!((asked.requests, asked.slept.len()), (1, 0), "{fault}");
     assert_eq!(asked.seen, [format!("0s: 1/3 {class} Pointless")]);
 }
@@ -96,7 +96,7 @@ async fn the_first_answer_is_not_retried() {
 
 #[tokio::test]
 async fn a_timeout_is_retried() {
-    let policy = CallPolicy { request_timeout: Span(300), ..policy() };
+    let policy = ApiCallPolicy { request_timeout: Span(300), ..policy() };
     is_retried(policy, "{ hold = { for_s = 60 } }", "APITimeoutError", Fault::ServerError).await;
 }
 
@@ -105,7 +105,7 @@ async fn a_connection_error_is_retried() {
     // The connection ends without an answer, and further ones are refused: the API counts the first alone.
     let asked = ask("fault = { refuse = { for_s = 60 } }").await;
     let error = asked.replied.expect_err("nobody listens");
-    assert_eq!((error.fault, error.then, error.requests), (Fault::Network, Then::Later(None), 3), "{error}");
+    assert_eq!((error.fault, error.retry, error.requests), (Fault::Network, RetryAdvice::Later(None), 3), "{error}");
     assert_eq!((asked.requests, asked.slept), (1, vec![wait(0), wait(1)]));
     assert!(asked.seen.iter().all(|seen| seen.contains("/3 APIConnectionError ")), "{:?}", asked.seen);
 }
@@ -133,16 +133,16 @@ async fn any_5xx_is_retried() {
 #[tokio::test]
 async fn any_other_4xx_is_not_retried() {
     for (code, class, kind, then) in [
-        (400, "BadRequestError", Fault::BadRequest, Then::Never),
-        (401, "AuthenticationError", Fault::Auth, Then::Person),
-        (402, "APIStatusError", Fault::Billing, Then::Person),
-        (403, "PermissionDeniedError", Fault::Auth, Then::Person),
-        (404, "NotFoundError", Fault::ModelUnknown, Then::Person),
-        (408, "APIStatusError", Fault::ServerError, Then::Later(None)),
-        (409, "ConflictError", Fault::ServerError, Then::Later(None)),
-        (413, "RequestTooLargeError", Fault::ContextFull, Then::Never),
-        (422, "UnprocessableEntityError", Fault::BadRequest, Then::Never),
-        (499, "APIStatusError", Fault::BadRequest, Then::Never),
+        (400, "BadRequestError", Fault::BadRequest, RetryAdvice::Never),
+        (401, "AuthenticationError", Fault::Auth, RetryAdvice::NeedsPerson),
+        (402, "APIStatusError", Fault::Billing, RetryAdvice::NeedsPerson),
+        (403, "PermissionDeniedError", Fault::Auth, RetryAdvice::NeedsPerson),
+        (404, "NotFoundError", Fault::ModelUnknown, RetryAdvice::NeedsPerson),
+        (408, "APIStatusError", Fault::ServerError, RetryAdvice::Later(None)),
+        (409, "ConflictError", Fault::ServerError, RetryAdvice::Later(None)),
+        (413, "RequestTooLargeError", Fault::ContextFull, RetryAdvice::Never),
+        (422, "UnprocessableEntityError", Fault::BadRequest, RetryAdvice::Never),
+        (499, "APIStatusError", Fault::BadRequest, RetryAdvice::Never),
     ] {
         let fault = format!("{{ status = {{ code = {code}, should_retry = true }} }}");
         is_not_retried(&fault, class, kind, then).await;
@@ -151,14 +151,14 @@ async fn any_other_4xx_is_not_retried() {
 
 #[tokio::test]
 async fn an_invalid_response_is_not_retried() {
-    is_not_retried("{ html = {} }", "APIResponseValidationError", Fault::Network, Then::Later(None)).await;
+    is_not_retried("{ html = {} }", "APIResponseValidationError", Fault::Network, RetryAdvice::Later(None)).await;
 }
 
 #[tokio::test]
 async fn a_refusal_of_the_model_is_an_answer_and_not_retried() {
     let asked = ask("fault = { refusal = {} }").await;
     let error = asked.replied.expect_err("it refuses");
-    assert_eq!((error.fault, error.then, asked.requests), (Fault::Refused, Then::Never, 1), "{error}");
+    assert_eq!((error.fault, error.retry, asked.requests), (Fault::Refused, RetryAdvice::Never, 1), "{error}");
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn a_hint_past_the_budget_is_not_waited_for() {
     let asked = ask("fault = { status = { code = 429, retry_after = 3600 } }").await;
     let error = asked.replied.expect_err("it is not waited for");
     assert_eq!((asked.requests, asked.slept.len(), error.requests), (1, 0, 1));
-    let Then::Later(Some(at)) = error.then else { unreachable!("{error:?}") };
+    let RetryAdvice::Later(Some(at)) = error.retry else { unreachable!("{error:?}") };
     assert!((Span::from_secs(3_600)..=Span::from_secs(3_602)).contains(&at.since(BEGUN)), "{at:?}");
     assert_eq!(asked.seen, ["0s: 1/3 RateLimitError OutOfTime"]);
 }
@@ -202,7 +202,7 @@ async fn a_hint_past_the_budget_is_not_waited_for() {
 #[tokio::test]
 async fn a_usage_limit_is_known_by_its_reset() {
     let asked = ask("fault = { usage_limit = { reset_s = 7200 } }").await;
-    let Err(JudgeError { then: Then::Later(Some(at)), .. }) = asked.replied else {
+    let Err(JudgeError { retry: RetryAdvice::Later(Some(at)), .. }) = asked.replied else {
         unreachable!("it is refused")
     };
     assert!(at.since(BEGUN) >= Span::from_secs(7_200) && asked.requests == 1, "{at:?}");
@@ -212,9 +212,9 @@ async fn a_usage_limit_is_known_by_its_reset() {
 async fn no_key_is_no_request() {
     let api = api("", "learnt").await;
     let settings = JudgeSettings { credential: None, ..settings(&api) };
-    let error = ApiJudge::new(&settings, policy(), Prices::default(), Simulated::new()).expect_err("no key");
-    assert_eq!((error.fault, error.then, error.requests), (Fault::Auth, Then::Person, 0));
-    assert!(error.said.contains("ANTHROPIC_API_KEY"), "{error}");
+    let error = ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect_err("no key");
+    assert_eq!((error.fault, error.retry, error.requests), (Fault::Auth, RetryAdvice::NeedsPerson, 0));
+    assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
     assert!(api.account().requests.is_empty());
 }
 
@@ -223,14 +223,14 @@ async fn a_token_is_as_good_as_a_key() {
     let api = api("", "learnt").await;
     let settings =
         JudgeSettings { credential: Some(Credential::Token(DUMMY_TOKEN.to_owned())), ..settings(&api) };
-    let judge = ApiJudge::new(&settings, policy(), Prices::default(), Simulated::new()).expect("it is sound");
+    let judge = ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect("it is sound");
     assert_eq!(judge.ask("p").await.map(|reply| reply.text).as_deref(), Ok("learnt"));
 }
 
 #[tokio::test]
 async fn an_answer_has_its_price() {
     let api = api("", "learnt").await;
-    let judge = ApiJudge::new(&settings(&api), policy(), Prices::bundled().clone(), Simulated::new())
+    let judge = ApiJudge::new(&settings(&api), policy(), Prices::bundled().clone(), SimulatedClock::new())
         .expect("it is sound");
     let reply = judge.ask("What is learnt?").await.expect("it is answered");
     let account = api.account();
@@ -246,7 +246,7 @@ async fn an_answer_has_its_price() {
         }
     );
     let stated = billed.cost().expect("the model has a price").dollars();
-    assert!((reply.cost.expect("the model has a price").dollars() - stated).abs() < 1e-6, "{reply:?}");
+    assert!((reply.cost.expect("the model has a price").as_dollars() - stated).abs() < 1e-6, "{reply:?}");
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn how_long_a_prompt_may_be() {
             credential: Some(Credential::Key(DUMMY_KEY.to_owned())),
         };
         let judge =
-            ApiJudge::new(&settings, policy(), Prices::default(), Simulated::new()).expect("it is sound");
+            ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect("it is sound");
         assert_eq!((judge.model(), judge.prompt_tokens_max()), (model, expected));
     };
     check("claude-sonnet-4-5", 175_904);

@@ -2,8 +2,8 @@
 
 use super::secrets;
 use crate::judging::beginning;
-use longhaul_agent::Transcript;
-use longhaul_agent::transcript::{Answer, AnswerKind, Call, What};
+use longhaul_agent::Conversation;
+use longhaul_agent::transcript::{ToolResult, ToolResultKind, ToolCall, EntryKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How long an argument is shown. Commands are longer than this when they hold a file or a program.
@@ -16,31 +16,31 @@ const ERROR_LINES_MAX: usize = 2;
 const ASKS_A_PERSON: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
 
 /// How the calls of a transcript ended.
-pub(super) struct Outcomes<'a> {
-    answers: BTreeMap<&'a str, &'a Answer>,
+pub(super) struct ToolOutcomes<'a> {
+    answers: BTreeMap<&'a str, &'a ToolResult>,
     calls: BTreeSet<&'a str>,
 }
 
 /// What came of the calls of a transcript.
-pub(super) fn outcomes(transcript: &Transcript) -> Outcomes<'_> {
-    let mut outcomes = Outcomes { answers: BTreeMap::new(), calls: BTreeSet::new() };
+pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
+    let mut outcomes = ToolOutcomes { answers: BTreeMap::new(), calls: BTreeSet::new() };
     for entry in &transcript.entries {
-        match &entry.what {
-            What::Called(call) => {
+        match &entry.kind {
+            EntryKind::ToolCall(call) => {
                 outcomes.calls.insert(&call.id);
             }
-            What::Answered(answer) => {
+            EntryKind::ToolResult(answer) => {
                 outcomes.answers.insert(&answer.call, answer);
             }
-            What::Asked(_) | What::Said(_) | What::Summarised(_) | What::Told(_) => {}
+            EntryKind::Prompt(_) | EntryKind::ModelText(_) | EntryKind::Compaction(_) | EntryKind::AgentNote(_) => {}
         }
     }
     outcomes
 }
 
-impl Outcomes<'_> {
+impl ToolOutcomes<'_> {
     /// The line of a call.
-    pub(super) fn line(&self, call: &Call) -> String {
+    pub(super) fn line(&self, call: &ToolCall) -> String {
         // Before it is cut: the half of a secret is not known for one.
         let argument = call.argument.as_ref().map(|argument| secrets::without(argument.as_str()));
         let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
@@ -48,9 +48,9 @@ impl Outcomes<'_> {
         let ended = match self.answers.get(call.id.as_str()) {
             None => "no result was recorded".to_owned(),
             Some(answer) => match answer.kind {
-                AnswerKind::Fine if ASKS_A_PERSON.contains(&call.name.as_str()) => said("answered", answer),
-                AnswerKind::Fine => "ok".to_owned(),
-                AnswerKind::Error | AnswerKind::Unknown => failed(answer),
+                ToolResultKind::Ok if ASKS_A_PERSON.contains(&call.name.as_str()) => said("answered", answer),
+                ToolResultKind::Ok => "ok".to_owned(),
+                ToolResultKind::Error | ToolResultKind::Unknown => failed(answer),
             },
         };
         format!("{}{argument} → {ended}", one_line(&call.name))
@@ -58,11 +58,11 @@ impl Outcomes<'_> {
 
     /// The line of an answer whose call is in an earlier part of the transcript; nothing if it went well, or if the line of
     /// its call tells it.
-    pub(super) fn late(&self, answer: &Answer) -> Option<String> {
+    pub(super) fn late(&self, answer: &ToolResult) -> Option<String> {
         match answer.kind {
             _ if self.calls.contains(answer.call.as_str()) => None,
-            AnswerKind::Fine => None,
-            AnswerKind::Error | AnswerKind::Unknown => Some(format!("an earlier call → {}", failed(answer))),
+            ToolResultKind::Ok => None,
+            ToolResultKind::Error | ToolResultKind::Unknown => Some(format!("an earlier call → {}", failed(answer))),
         }
     }
 }
@@ -72,16 +72,16 @@ pub(super) fn notice(text: &str) -> String {
     format!("notice: {}", beginning(&one_line(&secrets::without(text)), SAID_CHARS_MAX))
 }
 
-fn failed(answer: &Answer) -> String {
+fn failed(answer: &ToolResult) -> String {
     match answer.kind {
-        AnswerKind::Fine => "ok".to_owned(),
-        AnswerKind::Error => said("error", answer),
-        AnswerKind::Unknown => said("interrupted", answer),
+        ToolResultKind::Ok => "ok".to_owned(),
+        ToolResultKind::Error => said("error", answer),
+        ToolResultKind::Unknown => said("interrupted", answer),
     }
 }
 
 /// How a call ended, with the beginning of what it said.
-fn said(how: &str, answer: &Answer) -> String {
+fn said(how: &str, answer: &ToolResult) -> String {
     // Before it is cut: the half of a secret is not known for one.
     let text = secrets::without(&answer.text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

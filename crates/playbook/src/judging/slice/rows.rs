@@ -1,7 +1,7 @@
 //! The rows of a transcript, by their ids: forked, copied and repaired sessions bring rows again that were judged in
 //! another file.
 
-use super::SliceError;
+use super::ExcerptError;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -45,16 +45,16 @@ pub(super) fn without(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> 
 }
 
 /// Whether these bytes, which hold no message, are lines of a transcript all the same.
-pub(super) fn without_a_word(bytes: &[u8]) -> Result<(), SliceError> {
+pub(super) fn without_a_word(bytes: &[u8]) -> Result<(), ExcerptError> {
     let mut rows = lines(bytes).filter_map(|(line, _)| row(line)).peekable();
     if bytes.trim_ascii().is_empty() {
         Ok(())
     } else if rows.peek().is_none() {
-        Err(SliceError::NotLines)
+        Err(ExcerptError::NotLines)
     } else if rows.all(|row| row.kind.is_some_and(|kind| WORDLESS.contains(&&*kind))) {
         Ok(())
     } else {
-        Err(SliceError::Foreign)
+        Err(ExcerptError::UnknownFormat)
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Role, Slice, row_ids};
+use super::{Role, Excerpt, row_ids};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ macro_rules! stream {
 }
 
 /// One line a message.
-fn told(slice: &Slice) -> String {
+fn told(slice: &Excerpt) -> String {
     let lines = slice.messages.iter().map(|message| {
         let who = match message.role {
             Role::User => "user",
@@ -29,8 +29,8 @@ fn told(slice: &Slice) -> String {
     lines.collect()
 }
 
-fn of(bytes: &[u8]) -> Slice {
-    Slice::of(bytes, |_| false).expect("it is a transcript")
+fn of(bytes: &[u8]) -> Excerpt {
+    Excerpt::new(bytes, |_| false).expect("it is a transcript")
 }
 
 fn check(bytes: &[u8], expected: Expect) {
@@ -270,7 +270,7 @@ fn points_are_cited_by_the_agent_alone_and_once() {
 #[test]
 fn what_is_no_transcript_says_so() {
     let check = |bytes: &[u8], expected: &str| {
-        let told = match Slice::of(bytes, |_| false) {
+        let told = match Excerpt::new(bytes, |_| false) {
             Ok(slice) => format!("{} messages", slice.messages.len()),
             Err(error) => error.to_string(),
         };
@@ -306,7 +306,7 @@ fn rows_that_were_judged_are_not_judged_again() {
         .collect();
     assert_eq!(ids, ["1", "2", "4"].map(|id| (id.to_owned(), "\n}\"".to_owned())));
     let left = |judged: &[&str]| {
-        let slice = Slice::of(&bytes, |id| judged.contains(&id)).expect("it is a transcript");
+        let slice = Excerpt::new(&bytes, |id| judged.contains(&id)).expect("it is a transcript");
         slice.messages.into_iter().map(|message| message.content).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(left(&[]), "One. Two. Three. Four.");
@@ -314,7 +314,7 @@ fn rows_that_were_judged_are_not_judged_again() {
     assert_eq!(left(&["2"]), "One. Three. Four.");
     assert_eq!(left(&["1", "2", "4"]), "Three.");
     let all = file(&[row("user", "One.", json!({ "uuid": "1" }))]);
-    assert!(Slice::of(&all, |_| true).expect("it was a transcript").is_empty());
+    assert!(Excerpt::new(&all, |_| true).expect("it was a transcript").is_empty());
 }
 
 #[test]
@@ -337,19 +337,19 @@ proptest! {
         let bytes: &[u8] = session!("many-turns");
         let at = bytes.split_inclusive(|&byte| byte == b'\n').take(line).map(<[u8]>::len).sum::<usize>();
         let (first, rest) = bytes.split_at(at);
-        let said = |slice: &Slice| {
+        let said = |slice: &Excerpt| {
             let said = slice.messages.iter().filter(|message| message.role == Role::Assistant);
             said.map(|message| message.content.clone()).collect::<Vec<_>>()
         };
-        let parts = [first, rest].map(|part| Slice::of(part, |_| false).map(|slice| said(&slice)));
+        let parts = [first, rest].map(|part| Excerpt::new(part, |_| false).map(|slice| said(&slice)));
         let [Ok(first), Ok(rest)] = parts else { return Err(TestCaseError::fail(format!("{parts:?}"))) };
         prop_assert_eq!([first, rest].concat(), said(&of(bytes)));
     }
 
     #[test]
     fn no_bytes_stop_the_reading(bytes in any::<Vec<u8>>(), text in "([{}\"\\\\:,a\n]|\"uuid\"|\"type\")*") {
-        let _ = Slice::of(&bytes, |_| true);
-        let _ = Slice::of(text.as_bytes(), |_| false);
+        let _ = Excerpt::new(&bytes, |_| true);
+        let _ = Excerpt::new(text.as_bytes(), |_| false);
         let _ = row_ids(&bytes).count();
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::learning::{Event, JudgeKind, Queued};
+use crate::learning::{QueuedEvent, JudgeKind, Queued};
 use longhaul_core::Moment;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 
 const CHILD: &str = "LONGHAUL_TEST_ENQUEUE_IN";
 
-fn place() -> (TempDir, LearningPlace) {
+fn place() -> (TempDir, LearningPaths) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let place = LearningPlace::in_home(dir.path());
+    let place = LearningPaths::in_home(dir.path());
     (dir, place)
 }
 
-fn open(place: &LearningPlace) -> Learning {
-    Learning::open(place).expect("a database")
+fn open(place: &LearningPaths) -> LearningDb {
+    LearningDb::open(place).expect("a database")
 }
 
 fn queued(transcript: &str) -> Queued {
@@ -24,14 +24,14 @@ fn queued(transcript: &str) -> Queued {
         project: "/home/demo/shop".into(),
         session: Some("0d9c".to_owned()),
         transcript: transcript.into(),
-        event: Event::SessionEnd,
+        event: QueuedEvent::SessionEnd,
         reason: Some("other".to_owned()),
         judge: JudgeKind::Api,
         destination: "https://api.example".to_owned(),
     }
 }
 
-fn transcripts(place: &LearningPlace) -> Vec<String> {
+fn transcripts(place: &LearningPaths) -> Vec<String> {
     let learning = open(place);
     let known = learning.known(|db| {
         let mut statement = db.prepare("SELECT transcript FROM queue ORDER BY transcript")?;
@@ -53,9 +53,9 @@ fn only_its_owner_can_read_it() {
 
 #[test]
 fn a_damaged_one_is_set_aside_and_named() {
-    let whole = |place: &LearningPlace| {
+    let whole = |place: &LearningPaths| {
         open(place).enqueue(Moment(1), &queued("a")).expect("it is queued");
-        open(place).tidy().expect("it is tidied");
+        open(place).checkpoint().expect("it is tidied");
         fs::read(place.database()).expect("a file")
     };
     type Damage = fn(Vec<u8>) -> Vec<u8>;
@@ -83,7 +83,7 @@ fn a_damaged_one_is_set_aside_and_named() {
 
         open(&place).enqueue(Moment(2), &queued("b")).expect("it is queued");
         assert_eq!(transcripts(&place), ["b"], "{way}");
-        let aside = Learning::all_set_aside(&place);
+        let aside = LearningDb::all_set_aside(&place);
         assert_eq!(aside, [damaged(&place.database(), 1)], "{way}");
         assert_eq!(fs::read(&aside[0]).expect("a file"), found, "{way}");
         assert!(open(&place).set_aside().is_none(), "{way}");
@@ -99,7 +99,7 @@ fn whoever_finds_it_damaged_learns_where_it_is_kept() {
         let learning = open(&place);
         assert_eq!(learning.set_aside(), Some(&*damaged(&place.database(), number)));
     }
-    assert_eq!(Learning::all_set_aside(&place).len(), 2);
+    assert_eq!(LearningDb::all_set_aside(&place).len(), 2);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn of_many_that_find_it_damaged_one_sets_it_aside() {
         }
     });
     assert_eq!(transcripts(&place).len(), 16);
-    assert_eq!(Learning::all_set_aside(&place).len(), 1);
+    assert_eq!(LearningDb::all_set_aside(&place).len(), 1);
 }
 
 #[test]
@@ -135,10 +135,10 @@ fn a_newer_one_is_refused_and_left_alone() {
     let (_dir, place) = place();
     let learning = open(&place);
     learning.known(|db| db.pragma_update(None, "user_version", VERSION + 1)).expect("a version");
-    let error = Learning::open(&place).expect_err("a newer one");
+    let error = LearningDb::open(&place).expect_err("a newer one");
     assert!(matches!(error, LearningError::Newer { .. }), "{error}");
     assert_eq!(error.hint(), "update longhaul");
-    assert!(Learning::all_set_aside(&place).is_empty());
+    assert!(LearningDb::all_set_aside(&place).is_empty());
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn what_is_no_damage_is_not_called_so() {
     let wrong = learning.known(|db| db.execute("SELECT nothing FROM nowhere", []));
     assert!(matches!(wrong, Err(LearningError::Damaged { .. })), "{wrong:?}");
     // It is looked at before it is set aside.
-    assert!(Learning::open_anew(&place).expect("a database").set_aside().is_none());
+    assert!(LearningDb::open_anew(&place).expect("a database").set_aside().is_none());
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn a_full_disk_loses_nothing_that_was_queued() {
     let refused = refused.expect("no room");
     assert!(matches!(refused, LearningError::Refused { .. }), "{refused}");
     assert!(transcripts(&place).contains(&"a".to_owned()));
-    assert!(Learning::all_set_aside(&place).is_empty());
+    assert!(LearningDb::all_set_aside(&place).is_empty());
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn no_hook_puts_the_log_into_the_database() {
     let wal = || fs::metadata(with_end(&place.database(), "-wal")).expect("a file").len();
     assert!(wal() > 1_000 * 4_096, "{}", wal());
     drop(learning);
-    open(&place).tidy().expect("it is tidied");
+    open(&place).checkpoint().expect("it is tidied");
     assert!(wal() < 10_000, "{}", wal());
     assert_eq!(transcripts(&place).len(), 600);
 }
@@ -206,7 +206,7 @@ fn tidying_waits_for_nobody() {
             learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
         }
         let begun = Instant::now();
-        learning.tidy().expect("that is no error");
+        learning.checkpoint().expect("that is no error");
         assert!(begun.elapsed() < WAIT / 2, "{begin}");
         other.known(|db| db.execute_batch("COMMIT")).expect("it is at its end");
     }
@@ -220,7 +220,7 @@ fn tidying_waits_for_nobody() {
 #[test]
 fn enqueues_for_another_test() {
     let Ok(home) = env::var(CHILD) else { return };
-    let place = LearningPlace::in_home(Path::new(&home));
+    let place = LearningPaths::in_home(Path::new(&home));
     let name = std::process::id().to_string();
     open(&place).enqueue(Moment(1), &queued(&name)).expect("it is queued");
 }

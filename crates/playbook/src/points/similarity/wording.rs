@@ -7,23 +7,23 @@ use std::collections::{BTreeMap, HashMap};
 /// The measure by words: the cosine between the words of two texts and their neighbourhoods, halved where they say different
 /// things with nearly the same words.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wording;
+pub struct WordOverlap;
 
 // A text whose words are all there in another order is nearly the same; one with a word put in between is not.
 const NEIGHBOURS_WEIGHT: f64 = 0.75;
 // Far below every threshold that makes sense, and still in the order of how alike they look.
 const OTHERWISE: f64 = 0.5;
 
-impl Similarity for Wording {
+impl Similarity for WordOverlap {
     fn similarity(&self, a: &str, b: &str) -> f64 {
-        let (a, b) = (Text::of(a), Text::of(b));
+        let (a, b) = (Text::new(a), Text::new(b));
         let dot: f64 =
             a.features.iter().filter_map(|(key, weight)| Some(weight * b.features.get(key)?)).sum();
         alike(&a, &b, dot)
     }
 
     fn pairs(&self, texts: &[&str], threshold: f64) -> Vec<(usize, usize)> {
-        let texts: Vec<Text> = texts.iter().map(|text| Text::of(text)).collect();
+        let texts: Vec<Text> = texts.iter().map(|text| Text::new(text)).collect();
         let mut having: HashMap<&Feature, Vec<(usize, f64)>> = HashMap::new();
         let mut pairs = Vec::new();
         for (b, text) in texts.iter().enumerate() {
@@ -66,7 +66,7 @@ struct Text {
 }
 
 impl Text {
-    fn of(text: &str) -> Text {
+    fn new(text: &str) -> Text {
         let words = words(text);
         let mut features: BTreeMap<Feature, f64> = BTreeMap::new();
         for (place, word) in words.words.iter().enumerate() {

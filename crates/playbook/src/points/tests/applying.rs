@@ -1,6 +1,6 @@
 use super::{playbook, written};
 use crate::judging::{Reflection, Tag, Verdict};
-use crate::points::{Learned, THRESHOLD, Told, Wording, learn};
+use crate::points::{Applied, THRESHOLD, ChangeSummary, WordOverlap, apply};
 use crate::{Playbook, PointId};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -15,9 +15,9 @@ const SMALL: &str = "
     kpt_001 2/1 the api folder is vendored
 ";
 
-fn told(learned: &Learned) -> String {
-    let Learned { playbook, told } = learned;
-    let done: String = told.done.iter().map(|done| format!("{}\n", json!(done))).collect();
+fn told(learned: &Applied) -> String {
+    let Applied { playbook, changes: told } = learned;
+    let done: String = told.applied.iter().map(|done| format!("{}\n", json!(done))).collect();
     let skipped: String = told.skipped.iter().map(|not| format!("not {}: {}\n", not.what, not.why)).collect();
     let numbers = Playbook::read(&playbook.text()).expect("a playbook").0;
     assert_eq!(&numbers, playbook);
@@ -26,7 +26,7 @@ fn told(learned: &Learned) -> String {
 
 fn check(operations: Value, expected: Expect) {
     let operations = operations.as_array().expect("a list");
-    let learned = learn(&playbook(SMALL), &Reflection::default(), operations, &Wording, THRESHOLD);
+    let learned = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
     expected.assert_eq(&told(&learned));
 }
 
@@ -39,9 +39,9 @@ fn what_was_done_is_counted() {
         {"type": "DELETE", "target_id": "nobody"},
     ]);
     let operations = operations.as_array().expect("a list");
-    let learned = learn(&playbook(SMALL), &Reflection::default(), operations, &Wording, THRESHOLD);
-    assert_eq!(learned.told.counted(), "2 new, 1 changed, 2 gone, 1 not done");
-    assert_eq!(Told::default().counted(), "nothing changed");
+    let learned = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
+    assert_eq!(learned.changes.summary_line(), "2 new, 1 changed, 2 gone, 1 not done");
+    assert_eq!(ChangeSummary::default().summary_line(), "nothing changed");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_name_is_never_given_twice() {
     };
     let apply = |playbook: &Playbook, operations: Value| {
         let operations = operations.as_array().expect("a list");
-        learn(playbook, &Reflection::default(), operations, &Wording, THRESHOLD).playbook
+        apply(playbook, &Reflection::default(), operations, &WordOverlap, THRESHOLD).playbook
     };
     let add = |text: &str| json!({"type": "ADD", "text": text, "section": "PATTERNS & APPROACHES"});
     let first = apply(
@@ -156,7 +156,7 @@ fn tags_are_counted_and_harm_is_pruned() {
             tag("gone", Verdict::Helpful),
         ],
     };
-    let learned = learn(&playbook(SMALL), &reflection, &[], &Wording, THRESHOLD);
+    let learned = apply(&playbook(SMALL), &reflection, &[], &WordOverlap, THRESHOLD);
     expect![[r###"
         ## PATTERNS & APPROACHES
         pat-001 6/0 run the linter first
@@ -171,7 +171,7 @@ fn tags_are_counted_and_harm_is_pruned() {
     "###]].assert_eq(&told(&learned));
     // What did harm as often as it helped stays, and so does what was never judged.
     let kept = playbook("pat-001 3/3 a\npat-002 0/0 b\npat-003 0/2 c\npat-004 9/8 d");
-    assert_eq!(learn(&kept, &Reflection::default(), &[], &Wording, THRESHOLD).playbook, kept);
+    assert_eq!(apply(&kept, &Reflection::default(), &[], &WordOverlap, THRESHOLD).playbook, kept);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn what_nobody_here_knows_is_kept_through_everything() {
         {"type": "MERGE", "source_ids": ["oth-001", "oth-002"], "merged_text": "both"}
     ]);
     let operations = operations.as_array().expect("a list");
-    let after = learn(&before, &Reflection::default(), operations, &Wording, THRESHOLD).playbook;
+    let after = apply(&before, &Reflection::default(), operations, &WordOverlap, THRESHOLD).playbook;
     let after: Value = serde_json::from_str(&after.text()).expect("JSON");
     assert_eq!(after["version"], "1.2");
     assert_eq!(after["team"], json!({"b": 1, "a": [null]}));

@@ -9,7 +9,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 fn told(playbook: &Playbook, prompt: &str, max_tokens: Option<u64>) -> Option<Injection> {
-    inject(playbook, prompt, max_tokens, &Templates::ours()).expect("our own template can be filled")
+    inject(playbook, prompt, max_tokens, &Templates::bundled()).expect("our own template can be filled")
 }
 
 const SMALL: &str = "

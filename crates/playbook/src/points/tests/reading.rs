@@ -7,7 +7,7 @@ fn check(text: &str, expected: Expect) {
         Ok((playbook, odd)) => {
             let odd: String = odd.iter().map(|odd| format!("odd: {odd}\n")).collect();
             let findings: String =
-                playbook.findings().iter().map(|finding| format!("finding: {finding}\n")).collect();
+                playbook.lint().iter().map(|finding| format!("finding: {finding}\n")).collect();
             format!("{}{odd}{findings}", written(&playbook))
         }
         Err(error) => format!("{error}\n"),

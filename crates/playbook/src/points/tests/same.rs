@@ -1,7 +1,7 @@
 use super::{playbook, written};
 use crate::judging::Reflection;
-use crate::points::similarity::join_duplicates;
-use crate::points::{Similarity, THRESHOLD, Wording, learn, threshold};
+use crate::points::similarity::merge_duplicates;
+use crate::points::{Similarity, THRESHOLD, WordOverlap, apply, threshold};
 use expect_test::expect;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 fn the_same_in_other_words_is_one_and_nothing_else_is() {
     let check = |expected: bool, pairs: &[(&str, &str)]| {
         for (a, b) in pairs {
-            let alike = Wording.similarity(a, b);
+            let alike = WordOverlap.similarity(a, b);
             assert_eq!(alike >= THRESHOLD, expected, "{alike:.3}: {a} | {b}");
-            assert_eq!(alike, Wording.similarity(b, a), "{a} | {b}");
-            assert_eq!(Wording.pairs(&[a, b], THRESHOLD).len(), usize::from(expected), "{a} | {b}");
+            assert_eq!(alike, WordOverlap.similarity(b, a), "{a} | {b}");
+            assert_eq!(WordOverlap.pairs(&[a, b], THRESHOLD).len(), usize::from(expected), "{a} | {b}");
         }
     };
     check(
@@ -94,7 +94,7 @@ fn the_first_stays_with_the_counters_of_all() {
         oth-001 2/2 Use type hints for function parameters
     ",
     );
-    let joined = join_duplicates(&mut several, &Wording, THRESHOLD);
+    let joined = merge_duplicates(&mut several, &WordOverlap, THRESHOLD);
     expect![[r#"
         ## PATTERNS & APPROACHES
         pat-001 10/3 always use type hints for function parameters
@@ -157,7 +157,7 @@ fn what_is_alike_to_one_of_a_group_belongs_to_it() {
         }
     }
     let chain = playbook("oth-001 1/0 3\noth-002 1/0 1\noth-003 1/0 9\noth-004 1/0 2\noth-005 1/0 10");
-    let learned = learn(&chain, &Reflection::default(), &[], &Neighbours, THRESHOLD);
+    let learned = apply(&chain, &Reflection::default(), &[], &Neighbours, THRESHOLD);
     expect![[r#"
         ## OTHERS
         oth-001 3/0 3
@@ -196,7 +196,7 @@ fn five_hundred_points_take_a_moment() {
     let texts: Vec<String> = (0..500).map(text).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let begun = Instant::now();
-    assert_eq!(Wording.pairs(&texts, THRESHOLD), []);
+    assert_eq!(WordOverlap.pairs(&texts, THRESHOLD), []);
     // Without optimisation on two shared cores; a hundredth of a second where people use it.
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
@@ -210,11 +210,11 @@ proptest! {
         struct Plain;
         impl Similarity for Plain {
             fn similarity(&self, a: &str, b: &str) -> f64 {
-                Wording.similarity(a, b)
+                WordOverlap.similarity(a, b)
             }
         }
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let mut fast = Wording.pairs(&texts, threshold);
+        let mut fast = WordOverlap.pairs(&texts, threshold);
         fast.sort_unstable();
         prop_assert_eq!(fast, Plain.pairs(&texts, threshold));
     }

@@ -12,12 +12,12 @@ fn file(content: &str) -> (TempDir, std::path::PathBuf) {
 }
 
 #[track_caller]
-fn part(path: &Path, last: Option<Part>, bytes_max: u64) -> Option<Part> {
+fn part(path: &Path, last: Option<ByteRange>, bytes_max: u64) -> Option<ByteRange> {
     next_part(path, last, bytes_max).expect("it can be read")
 }
 
 #[track_caller]
-fn text(path: &Path, part: Part) -> String {
+fn text(path: &Path, part: ByteRange) -> String {
     String::from_utf8(read(path, part).expect("it can be read")).expect("text")
 }
 
@@ -85,14 +85,14 @@ fn what_is_no_file_is_refused() {
 
 #[test]
 fn rows_are_known_by_their_ids() {
-    let rows = Rows::of(b"{\"uuid\":\"a\",\"type\":\"user\"}\n{\"type\":\"user\",\"uuid\":\"b\"}\n");
+    let rows = Rows::new(b"{\"uuid\":\"a\",\"type\":\"user\"}\n{\"type\":\"user\",\"uuid\":\"b\"}\n");
     assert_eq!(rows.all, [hash_of("a"), hash_of("b")].into());
     assert!(rows.has_no_other);
     // As they are read when they are judged: bytes of zero are left by a machine that lost power.
-    let rows = Rows::of(b"{\"uuid\":\"a\"}\n\n\0\0{\"uuid\":\"b\"}\n");
+    let rows = Rows::new(b"{\"uuid\":\"a\"}\n\n\0\0{\"uuid\":\"b\"}\n");
     assert_eq!(rows.all, [hash_of("a"), hash_of("b")].into());
     assert!(rows.has_no_other);
     for other in ["{\"type\":\"summary\"}", "no json", "{\"uuid\":null}", "[1]"] {
-        assert!(!Rows::of(other.as_bytes()).has_no_other, "{other}");
+        assert!(!Rows::new(other.as_bytes()).has_no_other, "{other}");
     }
 }

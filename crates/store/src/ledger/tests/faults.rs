@@ -107,10 +107,10 @@ fn who_finds_it_locked_is_told_and_not_kept() {
     let mut ledger = Ledger::open(&home, Duration::from_millis(1)).expect("reading goes on");
     assert_eq!(all(&mut ledger).len(), 1);
     let two = run(&home, 2, &whole_story());
-    let refused = ledger.put(&LedgerEntry::read(&two.dir)).expect_err("it is locked");
+    let refused = ledger.upsert(&LedgerEntry::read(&two.dir)).expect_err("it is locked");
     assert!(matches!(refused, LedgerError::Locked { .. }), "{refused}");
     drop(other);
-    ledger.put(&LedgerEntry::read(&two.dir)).expect("it is written");
+    ledger.upsert(&LedgerEntry::read(&two.dir)).expect("it is written");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn two_hundred_runs_that_end_at_once_are_each_there_once() {
                 let mut ledger = open(home);
                 for mut run in runs {
                     append(&mut run, &finished(1_000, 20));
-                    ledger.put(&LedgerEntry::read(&run.dir)).expect("it is written");
+                    ledger.upsert(&LedgerEntry::read(&run.dir)).expect("it is written");
                 }
             });
         }
@@ -173,7 +173,7 @@ fn readers_see_whole_runs_while_writers_write() {
                         let base = u64::from(attempt) * 100;
                         append(&mut run, &overloaded(attempt, base, 5));
                         append(&mut run, &started(attempt + 1, base + 5));
-                        ledger.put(&LedgerEntry::read(&run.dir)).expect("it is written");
+                        ledger.upsert(&LedgerEntry::read(&run.dir)).expect("it is written");
                     }
                 })
             })

@@ -26,7 +26,7 @@ fn moved_home_has_its_runs_where_it_is() {
     let (dir, home) = home();
     let one = run(&home, 1, &whole_story());
     let elsewhere = Placement { runs_dir: Some(dir.path().join("elsewhere")), ..Placement::default() };
-    let other = home.place_run(&elsewhere, &day(), 2, &plan()).expect("a run");
+    let other = home.create_run_at(&elsewhere, &day(), 2, &plan()).expect("a run");
     // Its workspace is in its directory.
     let mut in_place = plan();
     in_place.cwd = "workspace/input".into();
@@ -77,13 +77,13 @@ fn restored_ledger_learns_what_it_is_behind_by() {
     let backup = dir.path().join("backup");
     copy(&Ledger::path_in(&home), &backup);
     // The ledger of the backup lists the run as finished, and no reader opens such a run again.
-    let again = Record::RunReopened { at: at(2_000), ask: longhaul_core::Ask::Continue, changes: Vec::new() };
+    let again = Record::RunReopened { at: at(2_000), request: longhaul_core::ResumeRequest::Continue, changes: Vec::new() };
     append(&mut one, &[vec![again], started(3, 2_000), finished(3_000, 40)].concat());
     Ledger::set_aside(&home).expect("it can be moved");
     fs::rename(&backup, Ledger::path_in(&home)).expect("it can be restored");
     let mut ledger = open(&home);
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp { derived: 1, removed: 0 });
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
     assert_eq!(ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost, cents(65));
-    assert_eq!(ledger.catch_up().expect("it is"), CaughtUp::default());
+    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
     assert_eq!(differences(&ledger), [""; 0]);
 }

@@ -1,9 +1,9 @@
-use super::super::Spend;
+use super::super::UsageMeter;
 use super::{MODELS_MAX, fit_to, split};
 use crate::Prices;
 use crate::claude::wire::{Head, ResultLine, parse};
 use expect_test::{Expect, expect};
-use longhaul_core::Tally;
+use longhaul_core::Usage;
 use std::fmt::Write;
 
 const OPUS: &str = "claude-opus-5-5";
@@ -12,8 +12,8 @@ const OPUS: &str = "claude-opus-5-5";
 /// its final usage, `cut MODEL INPUT BYTES`, `states MODEL INPUT OUTPUT MICRODOLLARS, …` a result by model,
 /// `costs MICRODOLLARS` one that states a sum alone, `plain MODEL INPUT OUTPUT MICRODOLLARS` one of the plain format.
 /// A model that is `-` is missing.
-fn told(story: &str) -> Spend {
-    let mut spend = Spend::new(Prices::bundled().clone());
+fn told(story: &str) -> UsageMeter {
+    let mut spend = UsageMeter::new(Prices::bundled().clone());
     let events = story.split(';').map(str::trim).filter(|event| !event.is_empty());
     for (number, event) in events.enumerate() {
         let words: Vec<&str> = event.split(' ').collect();
@@ -66,11 +66,11 @@ fn told(story: &str) -> Spend {
     spend
 }
 
-fn heard(spend: &mut Spend, line: &str, thread: &str) {
+fn heard(spend: &mut UsageMeter, line: &str, thread: &str) {
     spend.row(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON").message, thread);
 }
 
-fn result(spend: &mut Spend, fields: &str) {
+fn result(spend: &mut UsageMeter, fields: &str) {
     spend.settle(&parse::<ResultLine<'_>>(format!("{{{fields}}}").as_bytes()).expect("it is JSON"));
 }
 
@@ -85,9 +85,9 @@ fn stated_model(words: &str) -> String {
     format!(r#""{name}":{{"inputTokens":{input},"outputTokens":{output},"costUSD":{}}}"#, dollars(cost))
 }
 
-fn parts(spend: &Spend) -> Vec<(String, Tally)> {
+fn parts(spend: &UsageMeter) -> Vec<(String, Usage)> {
     let parts = spend.by_model();
-    let sum = parts.iter().fold(Tally::default(), |sum, (_, part)| sum.plus(*part));
+    let sum = parts.iter().fold(Usage::default(), |sum, (_, part)| sum.plus(*part));
     assert_eq!(sum, spend.tally(), "{parts:#?}");
     assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{parts:#?}");
     parts
@@ -98,7 +98,7 @@ fn check(story: &str, expected: Expect) {
     let mut text = String::new();
     for (name, tally) in parts(&told(story)) {
         let name = if name.is_empty() { "-" } else { &name };
-        let Tally { tokens, cut_tokens, messages, cut_messages, turns, cost, cost_estimated, unpriced } =
+        let Usage { tokens, truncated_tokens: cut_tokens, messages, truncated_messages: cut_messages, turns, reported_cost: cost, estimated_cost: cost_estimated, unpriced } =
             tally;
         let count = if turns == messages { turns.to_string() } else { format!("{turns} of {messages}") };
         write!(text, "{name} {} {} ({count}) ${}", tokens.input, tokens.output, cost.0)
@@ -437,8 +437,8 @@ fn the_largest_makes_up_for_a_difference() {
 
 #[test]
 fn memory_is_flat() {
-    let mut spend = Spend::new(Prices::default());
-    let message = |spend: &mut Spend, number: u32, model: &str| {
+    let mut spend = UsageMeter::new(Prices::default());
+    let message = |spend: &mut UsageMeter, number: u32, model: &str| {
         let line = format!(
             r#"{{"message":{{"id":"m{number}","model":"{model}","usage":{{"output_tokens":7}},"stop_reason":"end_turn"}}}}"#
         );

@@ -1,9 +1,9 @@
 //! One session after the other: queued, learnt from by a worker of this process, and noted in the project. Whatever stops it
 //! loses nothing: what is queued stays queued, and a question that was answered is not asked again.
 
-use super::printed::{Bootstrapped, Came};
+use super::printed::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
-use crate::args::Global;
+use crate::args::GlobalArgs;
 use crate::commands::playbook::learn::{self, progress::name_of};
 use crate::failure::Failure;
 use crate::output::clock::coming;
@@ -12,19 +12,19 @@ use crate::output::text::fit;
 use crate::output::words::{money, one_line};
 use crate::{output, runtime, signals};
 use jiff::Zoned;
-use longhaul_core::{By, OutcomeKind, Span, Usd};
-use longhaul_playbook::bootstrap::{BootstrapState, CameOf, Plan, came_of, spent_since};
+use longhaul_core::{CancelSource, OutcomeKind, Span, Usd};
+use longhaul_playbook::bootstrap::{BootstrapState, SessionResult, BootstrapPlan, result_of, spent_since};
 use longhaul_playbook::judge::Clock;
-use longhaul_playbook::learning::{Event, JudgeKind, Queued};
-use longhaul_playbook::worker::{Happening, Worked, Worker};
-use longhaul_playbook::{Judge, Learning, LearningPlace, PlaybookFile};
+use longhaul_playbook::learning::{QueuedEvent, JudgeKind, Queued};
+use longhaul_playbook::worker::{WorkerEvent, WorkerReport, Worker};
+use longhaul_playbook::{Judge, LearningDb, LearningPaths, PlaybookFile};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::Receiver;
 
 /// What is learnt from, and how.
-pub struct Past {
-    pub home: LearningPlace,
+pub struct BootstrapLearner {
+    pub home: LearningPaths,
     pub project: PathBuf,
     pub kind: JudgeKind,
     pub destination: String,
@@ -40,7 +40,7 @@ pub struct Past {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// Somebody wanted the end.
-    Cancelled(By),
+    Cancelled(CancelSource),
     /// Like a run that ends so.
     By(OutcomeKind),
 }
@@ -51,27 +51,27 @@ struct Stop {
     said: String,
 }
 
-impl Past {
+impl BootstrapLearner {
     /// Learns from what is planned.
     pub fn learn(
         &self,
-        global: &Global,
+        global: &GlobalArgs,
         mut state: BootstrapState,
-        plan: &Plan,
-        printed: &mut Bootstrapped,
+        plan: &BootstrapPlan,
+        printed: &mut BootstrapOutput,
     ) -> Result<Ended, Failure> {
         runtime::new()?.block_on(async {
             let mut cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("listen for signals: {error}")))?;
-            let screen = Screen::new(global, plan.learns.len());
+            let screen = Screen::new(global, plan.included.len());
             let stop = self.all(global, &mut state, plan, printed, (&screen, &mut cancels)).await;
             screen.end();
             let stop = stop?;
             printed.stopped = stop.as_ref().map(|stop| stop.said.clone());
             // What waits may yet be learnt, and what failed will not by itself.
-            let all = if printed.count(Came::Waits) > 0 {
+            let all = if printed.count(SessionProgress::Waits) > 0 {
                 OutcomeKind::RetryLater
-            } else if printed.count(Came::Failed) > 0 {
+            } else if printed.count(SessionProgress::Failed) > 0 {
                 OutcomeKind::Failed
             } else {
                 OutcomeKind::Done
@@ -82,18 +82,18 @@ impl Past {
 
     async fn all(
         &self,
-        global: &Global,
+        global: &GlobalArgs,
         state: &mut BootstrapState,
-        plan: &Plan,
-        printed: &mut Bootstrapped,
-        (screen, cancels): (&Screen, &mut Receiver<By>),
+        plan: &BootstrapPlan,
+        printed: &mut BootstrapOutput,
+        (screen, cancels): (&Screen, &mut Receiver<CancelSource>),
     ) -> Result<Option<Stop>, Failure> {
         let begun = self.clock.now().at;
         let lessons = learn::lessons(&self.home, global);
-        for (place, planned) in plan.learns.iter().enumerate() {
+        for (place, planned) in plan.included.iter().enumerate() {
             let learning = self.open()?;
             let spent = spent_since(&learning, begun).map_err(|error| learn::failure(&error))?;
-            printed.cost_usd = spent.dollars();
+            printed.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let said = format!("the budget of {} is used up; run it again to go on", money(budget));
                 return Ok(Some(Stop { ended: Ended::By(OutcomeKind::OverBudget), said }));
@@ -103,7 +103,7 @@ impl Past {
             learning.enqueue(output::now(), &queued).map_err(|error| learn::failure(&error))?;
             drop(learning);
             let last = Mutex::new(None);
-            let told = |happening: Happening<'_>| screen.tell(happening, &queued.transcript, &last);
+            let told = |happening: WorkerEvent<'_>| screen.tell(happening, &queued.transcript, &last);
             let worker = Worker {
                 place: &self.home,
                 judge: &*self.judge,
@@ -113,8 +113,8 @@ impl Past {
                 only: Some(&queued.transcript),
                 steps: &lessons,
                 clock: &*self.clock,
-                stays: false,
-                told: &told,
+                linger: false,
+                on_event: &told,
             };
             let worked = tokio::select! {
                 worked = learn::work_or_wait(&worker, global.quiet) => worked.map_err(|error| learn::failure(&error))?,
@@ -124,11 +124,11 @@ impl Past {
             let came = self.note(state, &planned.session.path)?;
             printed.came(place, came, said);
             printed.cost_usd =
-                spent_since(&self.open()?, begun).map_err(|error| learn::failure(&error))?.dollars();
+                spent_since(&self.open()?, begun).map_err(|error| learn::failure(&error))?.as_dollars();
             if let Some(stop) = stop(worked, came) {
                 return Ok(Some(stop));
             }
-            if place + 1 < plan.learns.len() {
+            if place + 1 < plan.included.len() {
                 tokio::select! {
                     () = tokio::time::sleep(self.delay.to_std()) => {}
                     Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
@@ -138,8 +138,8 @@ impl Past {
         Ok(None)
     }
 
-    fn open(&self) -> Result<Learning, Failure> {
-        Learning::open(&self.home).map_err(|error| learn::failure(&error))
+    fn open(&self) -> Result<LearningDb, Failure> {
+        LearningDb::open(&self.home).map_err(|error| learn::failure(&error))
     }
 
     fn queued(&self, transcript: &Path) -> Queued {
@@ -147,7 +147,7 @@ impl Past {
             project: self.project.clone(),
             session: None,
             transcript: std::fs::canonicalize(transcript).unwrap_or_else(|_| transcript.to_owned()),
-            event: Event::Asked,
+            event: QueuedEvent::Manual,
             reason: None,
             judge: self.kind,
             destination: self.destination.clone(),
@@ -155,32 +155,32 @@ impl Past {
     }
 
     /// What came of a session, by what the database knows. What is done is noted in the project.
-    fn note(&self, state: &mut BootstrapState, transcript: &Path) -> Result<Came, Failure> {
+    fn note(&self, state: &mut BootstrapState, transcript: &Path) -> Result<SessionProgress, Failure> {
         let learning = self.open()?;
-        let came = came_of(&learning, &self.queued(transcript));
+        let came = result_of(&learning, &self.queued(transcript));
         let came = match came.map_err(|error| learn::failure(&error))? {
-            CameOf::Open => return Ok(Came::Waits),
-            CameOf::Failed => return Ok(Came::Failed),
-            CameOf::Learnt => Came::Learnt,
-            CameOf::Empty => Came::Empty,
+            SessionResult::Open => return Ok(SessionProgress::Waits),
+            SessionResult::Failed => return Ok(SessionProgress::Failed),
+            SessionResult::Learned => SessionProgress::Learned,
+            SessionResult::Empty => SessionProgress::Empty,
         };
         let found = PlaybookFile::of_project(&self.project).read();
         let points = found.map_or(0, |found| found.playbook.points().count());
         let now = Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string();
-        let noted = state.learnt(transcript, &now, points);
-        noted.map_err(|error| Failure::refused(error.to_string(), error.hint(), None))?;
+        let noted = state.record_learned(transcript, &now, points);
+        noted.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
         Ok(came)
     }
 }
 
 /// Why no further session is begun; nothing if one is.
-fn stop(worked: Worked, came: Came) -> Option<Stop> {
+fn stop(worked: WorkerReport, came: SessionProgress) -> Option<Stop> {
     if let Some(why) = worked.person {
         let said = format!("{why}; what is queued is kept, and running it again goes on");
         return Some(Stop { ended: Ended::By(OutcomeKind::NeedsPerson), said });
     }
     // What waits for another judge, or another API, keeps nobody waiting here.
-    let until = worked.waits.filter(|_| came == Came::Waits)?;
+    let until = worked.waits.filter(|_| came == SessionProgress::Waits)?;
     let said = format!(
         "the judge has no answer now, and is left alone until {}; running it again goes on",
         coming(until)
@@ -188,7 +188,7 @@ fn stop(worked: Worked, came: Came) -> Option<Stop> {
     Some(Stop { ended: Ended::By(OutcomeKind::RetryLater), said })
 }
 
-fn cancelled(by: By) -> Stop {
+fn cancelled(by: CancelSource) -> Stop {
     let said = "cancelled; what is queued is kept, and running it again goes on".to_owned();
     Stop { ended: Ended::Cancelled(by), said }
 }
@@ -203,7 +203,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(global: &Global, sessions: usize) -> Screen {
+    fn new(global: &GlobalArgs, sessions: usize) -> Screen {
         let line = Arc::<Mutex<String>>::default();
         let drawn = Arc::clone(&line);
         let frame = move |width, _| vec![fit(&drawn.lock().unwrap_or_else(PoisonError::into_inner), width)];
@@ -219,30 +219,30 @@ impl Screen {
                 *self.line.lock().unwrap_or_else(PoisonError::into_inner) = line;
                 region.redraw();
             }
-            None if !self.quiet => output::talk(&line),
+            None if !self.quiet => output::print_status(&line),
             None => {}
         }
     }
 
     /// Tells what happens, and remembers what came of this transcript.
-    fn tell(&self, happening: Happening<'_>, transcript: &Path, last: &Mutex<Option<String>>) {
+    fn tell(&self, happening: WorkerEvent<'_>, transcript: &Path, last: &Mutex<Option<String>>) {
         let (item, said) = match happening {
-            Happening::Learnt(item, said) | Happening::Empty(item, said) => (item, said.to_owned()),
-            Happening::Failed(item, why) => (item, why.to_owned()),
-            Happening::Waits(item, _, why) => (item, why.to_owned()),
-            Happening::Began(..)
-            | Happening::Reflected(_)
-            | Happening::Curated(_)
-            | Happening::NeedsPerson { .. } => return,
-            Happening::SetAside(path) => return learn::progress::say_set_aside(path),
+            WorkerEvent::Learned(item, said) | WorkerEvent::Empty(item, said) => (item, said.to_owned()),
+            WorkerEvent::Failed(item, why) => (item, why.to_owned()),
+            WorkerEvent::Waits(item, _, why) => (item, why.to_owned()),
+            WorkerEvent::Began(..)
+            | WorkerEvent::Reflected(_)
+            | WorkerEvent::Curated(_)
+            | WorkerEvent::NeedsPerson { .. } => return,
+            WorkerEvent::SetAside(path) => return learn::progress::say_set_aside(path),
         };
         if item.queued.transcript == transcript {
             *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(said.clone());
         }
         let line = format!("{}: {said}", name_of(&item.queued.transcript));
         match &self.region {
-            Some(region) => region.print_above(|| output::talk(&line)),
-            None if !self.quiet => output::talk(&line),
+            Some(region) => region.print_above(|| output::print_status(&line)),
+            None if !self.quiet => output::print_status(&line),
             None => {}
         }
     }

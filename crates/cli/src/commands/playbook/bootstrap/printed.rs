@@ -1,12 +1,12 @@
 //! What is printed: what will be learnt from, what will not and why, and what came of it.
 
 use crate::args::playbook::BootstrapArgs;
-use crate::args::{Global, OutputFormat};
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::output;
 use crate::output::words::{bytes, counted, money};
 use longhaul_core::Usd;
 use longhaul_playbook::Judge;
-use longhaul_playbook::bootstrap::{Passed, PastSession, Plan, Planned};
+use longhaul_playbook::bootstrap::{SkipReason, PastSession, BootstrapPlan, PlannedSession};
 use longhaul_store::rfc3339;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// What was done, or would be.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Bootstrapped {
+pub struct BootstrapOutput {
     /// Whether nothing was done: the rest is what would be.
     dry_run: bool,
     /// The directory whose playbook learns.
@@ -54,7 +54,7 @@ struct Session {
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     estimated_cost_usd: Option<f64>,
     /// How far it came.
-    came: Came,
+    came: SessionProgress,
     /// What came of it, in a few words.
     said: Option<String>,
 }
@@ -63,11 +63,11 @@ struct Session {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Came {
+pub enum SessionProgress {
     /// Nothing was done yet.
     Open,
     /// It is learnt from.
-    Learnt,
+    Learned,
     /// There was nothing to learn.
     Empty,
     /// Nothing will come of it.
@@ -88,50 +88,50 @@ struct Skipped {
     said: String,
 }
 
-impl Bootstrapped {
+impl BootstrapOutput {
     /// What will be done.
-    pub fn of(project: &Path, args: &BootstrapArgs, judge: &dyn Judge, plan: &Plan) -> Bootstrapped {
-        let session = |planned: &Planned| Session {
+    pub fn new(project: &Path, args: &BootstrapArgs, judge: &dyn Judge, plan: &BootstrapPlan) -> BootstrapOutput {
+        let session = |planned: &PlannedSession| Session {
             transcript: planned.session.path.clone(),
             bytes: planned.session.bytes,
             last_written_at: rfc3339(planned.session.at),
             estimated_tokens: planned.estimate.tokens.total(),
-            estimated_cost_usd: planned.estimate.cost.map(Usd::dollars),
-            came: Came::Open,
+            estimated_cost_usd: planned.estimate.cost.map(Usd::as_dollars),
+            came: SessionProgress::Open,
             said: None,
         };
-        let skipped = |(session, why): &(PastSession, Passed)| Skipped {
+        let skipped = |(session, why): &(PastSession, SkipReason)| Skipped {
             transcript: session.path.clone(),
-            reason: why.word(),
+            reason: why.as_str(),
             said: why.to_string(),
         };
-        Bootstrapped {
+        BootstrapOutput {
             dry_run: args.dry_run,
             project: project.to_owned(),
             model: judge.model().to_owned(),
-            sessions: plan.learns.iter().map(session).collect(),
-            skipped: plan.passes.iter().map(skipped).collect(),
+            sessions: plan.included.iter().map(session).collect(),
+            skipped: plan.skipped.iter().map(skipped).collect(),
             estimated_tokens: plan.estimate.tokens.total(),
-            estimated_cost_usd: plan.estimate.cost.map(Usd::dollars),
+            estimated_cost_usd: plan.estimate.cost.map(Usd::as_dollars),
             cost_usd: 0.0,
             stopped: None,
         }
     }
 
     /// What came of one of the sessions.
-    pub fn came(&mut self, place: usize, came: Came, said: Option<String>) {
+    pub fn came(&mut self, place: usize, came: SessionProgress, said: Option<String>) {
         if let Some(session) = self.sessions.get_mut(place) {
             (session.came, session.said) = (came, said);
         }
     }
 
     /// How many sessions came so far.
-    pub fn count(&self, came: Came) -> u64 {
+    pub fn count(&self, came: SessionProgress) -> u64 {
         self.sessions.iter().filter(|session| session.came == came).count() as u64
     }
 
     /// Prints it.
-    pub fn print(&self, global: &Global) {
+    pub fn print(&self, global: &GlobalArgs) {
         match output::format(global) {
             OutputFormat::Text => output::print_text(&self.text()),
             OutputFormat::Json | OutputFormat::StreamJson => output::print_json(self),
@@ -140,16 +140,16 @@ impl Bootstrapped {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        let is_plan = self.count(Came::Open) == self.sessions.len() as u64 && self.stopped.is_none();
+        let is_plan = self.count(SessionProgress::Open) == self.sessions.len() as u64 && self.stopped.is_none();
         for session in &self.sessions {
             let Session { transcript, bytes: length, estimated_tokens, said, .. } = session;
             let (name, length) = (transcript.display(), bytes(*length));
             let said = match (session.came, said) {
-                (Came::Open, _) => format!("{length}, about {estimated_tokens} tokens"),
-                (Came::Learnt, said) => told("learnt", said),
-                (Came::Empty, _) => "nothing to learn".to_owned(),
-                (Came::Failed, said) => told("failed", said),
-                (Came::Waits, said) => told("queued", said),
+                (SessionProgress::Open, _) => format!("{length}, about {estimated_tokens} tokens"),
+                (SessionProgress::Learned, said) => describe("learnt", said),
+                (SessionProgress::Empty, _) => "nothing to learn".to_owned(),
+                (SessionProgress::Failed, said) => describe("failed", said),
+                (SessionProgress::Waits, said) => describe("queued", said),
             };
             text += &format!("{name}: {said}\n");
         }
@@ -168,7 +168,7 @@ impl Bootstrapped {
         } else {
             let spent = Usd::from_dollars(self.cost_usd).filter(|spent| *spent > Usd::ZERO);
             let spent = spent.map(|spent| format!(", for {}", money(spent))).unwrap_or_default();
-            let learnt = self.count(Came::Learnt);
+            let learnt = self.count(SessionProgress::Learned);
             text += &format!("{learnt} of {} learnt from{spent}\n", counted(sessions, "session"));
         }
         if let Some(stopped) = &self.stopped {
@@ -178,7 +178,7 @@ impl Bootstrapped {
     }
 }
 
-fn told(came: &str, said: &Option<String>) -> String {
+fn describe(came: &str, said: &Option<String>) -> String {
     said.as_ref().map_or_else(|| came.to_owned(), |said| format!("{came}: {said}"))
 }
 

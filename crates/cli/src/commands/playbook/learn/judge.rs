@@ -5,9 +5,9 @@ use crate::api_judge::{self, SystemClock};
 use crate::claude_judge::ClaudeJudge;
 use async_trait::async_trait;
 use longhaul_core::{Fault, Span};
-use longhaul_playbook::judge::Then;
+use longhaul_playbook::judge::RetryAdvice;
 use longhaul_playbook::learning::JudgeKind;
-use longhaul_playbook::{Judge, JudgeError, LearningPlace, Reply};
+use longhaul_playbook::{Judge, JudgeError, LearningPaths, Reply};
 use std::env;
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use std::sync::Arc;
 const TIME_BUDGET: Span = Span::from_secs(120);
 
 /// The judge of this kind, as the environment says.
-pub fn of(kind: JudgeKind, place: &LearningPlace, clock: &Arc<SystemClock>) -> Box<dyn Judge> {
+pub fn of(kind: JudgeKind, place: &LearningPaths, clock: &Arc<SystemClock>) -> Box<dyn Judge> {
     match kind {
         JudgeKind::Api => {
             let settings = api_judge::settings();
             match api_judge::judge(&settings, TIME_BUDGET, Arc::clone(clock)) {
                 Ok(judge) => Box::new(judge),
-                Err(error) => Box::new(Nobody { error, model: settings.model }),
+                Err(error) => Box::new(UnavailableJudge { error, model: settings.model }),
             }
         }
         JudgeKind::Claude => {
@@ -30,9 +30,9 @@ pub fn of(kind: JudgeKind, place: &LearningPlace, clock: &Arc<SystemClock>) -> B
                 Ok(judge) => Box::new(judge),
                 Err(error) => {
                     let said = format!("ask Claude Code: find the program that this is: {error}");
-                    let (fault, then) = (Fault::AgentUnusable, Then::Person);
-                    let error = JudgeError { fault, then, said, requests: 0 };
-                    Box::new(Nobody { error, model: String::new() })
+                    let (fault, then) = (Fault::AgentUnusable, RetryAdvice::NeedsPerson);
+                    let error = JudgeError { fault, retry: then, message: said, requests: 0 };
+                    Box::new(UnavailableJudge { error, model: String::new() })
                 }
             }
         }
@@ -40,13 +40,13 @@ pub fn of(kind: JudgeKind, place: &LearningPlace, clock: &Arc<SystemClock>) -> B
 }
 
 /// A judge that cannot be asked.
-struct Nobody {
+struct UnavailableJudge {
     error: JudgeError,
     model: String,
 }
 
 #[async_trait]
-impl Judge for Nobody {
+impl Judge for UnavailableJudge {
     async fn ask(&self, _prompt: &str) -> Result<Reply, JudgeError> {
         Err(self.error.clone())
     }

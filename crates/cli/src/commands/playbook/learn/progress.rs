@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use crate::output;
 use crate::output::clock::coming;
 use crate::output::words::bytes;
-use longhaul_playbook::LearningPlace;
+use longhaul_playbook::LearningPaths;
 use longhaul_playbook::hooks::note;
 use longhaul_playbook::learning::{Item, JudgeKind};
-use longhaul_playbook::worker::Happening;
+use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
 
 /// Tells it on stderr.
@@ -19,61 +19,61 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn tell(&self, happening: Happening<'_>) {
+    pub fn tell(&self, happening: WorkerEvent<'_>) {
         // What a person must do is said to the quietest.
-        if self.quiet && !matches!(happening, Happening::NeedsPerson { .. }) {
+        if self.quiet && !matches!(happening, WorkerEvent::NeedsPerson { .. }) {
             return;
         }
         match happening {
-            Happening::Began(item, slice) => {
+            WorkerEvent::Began(item, slice) => {
                 let length = bytes(slice.part.ends.saturating_sub(slice.part.begins));
-                output::talk(&format!("{}: judging {length}", name(item)));
+                output::print_status(&format!("{}: judging {length}", name(item)));
             }
-            Happening::Reflected(item) => {
-                output::talk(&format!("{}: the reflector has answered", name(item)))
+            WorkerEvent::Reflected(item) => {
+                output::print_status(&format!("{}: the reflector has answered", name(item)))
             }
-            Happening::Curated(item) => output::talk(&format!("{}: the curator has answered", name(item))),
-            Happening::Learnt(item, what) => output::talk(&format!("{}: learnt: {what}", name(item))),
-            Happening::Empty(item, why) => output::talk(&format!("{}: nothing to learn: {why}", name(item))),
-            Happening::Failed(item, why) => output::warn(&format!("{}: {why}", name(item)), None),
-            Happening::Waits(item, until, why) => {
-                output::talk(&format!("{}: {why}; it waits until {}", name(item), coming(until)));
+            WorkerEvent::Curated(item) => output::print_status(&format!("{}: the curator has answered", name(item))),
+            WorkerEvent::Learned(item, what) => output::print_status(&format!("{}: learnt: {what}", name(item))),
+            WorkerEvent::Empty(item, why) => output::print_status(&format!("{}: nothing to learn: {why}", name(item))),
+            WorkerEvent::Failed(item, why) => output::print_warning(&format!("{}: {why}", name(item)), None),
+            WorkerEvent::Waits(item, until, why) => {
+                output::print_status(&format!("{}: {why}; it waits until {}", name(item), coming(until)));
             }
-            Happening::NeedsPerson { why, .. } => {
+            WorkerEvent::NeedsPerson { why, .. } => {
                 let hint = format!("what is queued is kept; `{}` goes on with it", command(self.kind));
-                output::complain(why, Some(&hint));
+                output::print_error(why, Some(&hint));
             }
-            Happening::SetAside(path) => say_set_aside(path),
+            WorkerEvent::SetAside(path) => say_set_aside(path),
         }
     }
 }
 
 /// Puts down what a person should know of, where nobody hears it. What fails or waits is found in the queue.
-pub fn put_down(place: &LearningPlace, happening: Happening<'_>) {
+pub fn log_event(place: &LearningPaths, happening: WorkerEvent<'_>) {
     let what = match happening {
-        Happening::NeedsPerson { why, is_news: true } => why.to_owned(),
-        Happening::SetAside(path) => {
+        WorkerEvent::NeedsPerson { why, is_news: true } => why.to_owned(),
+        WorkerEvent::SetAside(path) => {
             format!("what was queued was damaged, and is kept as {}", path.display())
         }
-        Happening::NeedsPerson { is_news: false, .. }
-        | Happening::Began(..)
-        | Happening::Reflected(_)
-        | Happening::Curated(_)
-        | Happening::Learnt(..)
-        | Happening::Empty(..)
-        | Happening::Failed(..)
-        | Happening::Waits(..) => return,
+        WorkerEvent::NeedsPerson { is_news: false, .. }
+        | WorkerEvent::Began(..)
+        | WorkerEvent::Reflected(_)
+        | WorkerEvent::Curated(_)
+        | WorkerEvent::Learned(..)
+        | WorkerEvent::Empty(..)
+        | WorkerEvent::Failed(..)
+        | WorkerEvent::Waits(..) => return,
     };
     put_down_words(place, &what);
 }
 
 /// Puts down why a worker left that nobody hears.
-pub fn put_down_failure(place: &LearningPlace, failure: &Failure) {
+pub fn put_down_failure(place: &LearningPaths, failure: &Failure) {
     let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     put_down_words(place, &format!("{}{hint}", failure.error));
 }
 
-fn put_down_words(place: &LearningPlace, what: &str) {
+fn put_down_words(place: &LearningPaths, what: &str) {
     // Whoever cannot write even this has other things to worry about.
     let _ = note(place, output::now(), "learn", what);
 }
@@ -81,7 +81,7 @@ fn put_down_words(place: &LearningPlace, what: &str) {
 /// Says that the database was damaged.
 pub fn say_set_aside(path: &Path) {
     let warning = format!("what was queued was damaged, and is kept as {}", path.display());
-    output::warn(
+    output::print_warning(
         &warning,
         Some("name the transcripts that were in it to `longhaul playbook learn`; playbooks are whole"),
     );

@@ -1,4 +1,4 @@
-use super::{Unit, Unwritable};
+use super::{Unit, UnencodableValue};
 use expect_test::expect;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -60,7 +60,7 @@ fn programs_that_systemd_takes_as_they_are_and_others() {
     check("/home/me/a b/50%/longhaul", r#""/home/me/a b/50%%/longhaul" recover"#);
     check("/home/o'neil/$x/longhaul", r#"/usr/bin/env "/home/o'neil/$$x/longhaul" recover"#);
     let both = Unit::new(OsStr::new("/home/o'neil/a=b/longhaul"), Vec::new(), OsStr::new("/agent.env"));
-    assert_eq!(both.expect_err("env sets a variable"), Unwritable("the path of longhaul"));
+    assert_eq!(both.expect_err("env sets a variable"), UnencodableValue("the path of longhaul"));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn what_no_file_can_hold_is_named() {
     let with_program = |program| Unit::new(program, Vec::new(), OsStr::new("/agent.env"));
     let unit = || with_program(OsStr::new("/bin/longhaul")).expect("it can be written");
     for text in [OsStr::from_bytes(b"/\xff"), OsStr::new("/a\nExecStart=/bin/evil"), OsStr::new("a\u{7}")] {
-        assert_eq!(with_program(text).expect_err("no text"), Unwritable("the path of longhaul"));
-        assert_eq!(unit().with_env("PATH", text).expect_err("no text"), Unwritable("PATH"));
+        assert_eq!(with_program(text).expect_err("no text"), UnencodableValue("the path of longhaul"));
+        assert_eq!(unit().with_env("PATH", text).expect_err("no text"), UnencodableValue("PATH"));
     }
 }

@@ -3,9 +3,9 @@
 
 use super::super::figures::cost;
 use super::super::spend::Bucket;
-use super::super::story::{Slice, SliceKind};
+use super::super::story::{TimelineSlice, SliceKind};
 use super::writer::Html;
-use crate::output::clock::Clock;
+use crate::output::clock::TimeFormat;
 use crate::output::words::{counted, money};
 use longhaul_core::{Span, Usd};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ const FEW_BARS: usize = 12;
 
 /// A part of a timeline as it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stroke {
+pub struct BarSegment {
     /// What is drawn.
     pub kind: SliceKind,
     /// Where it begins, from 0 to 1.
@@ -28,16 +28,16 @@ pub struct Stroke {
 
 /// A timeline of at most twice so many parts and one. What is too short to be seen is drawn together with what is beside
 /// it, as what most of it is.
-pub fn strokes(slices: &[Slice], finest: usize) -> Vec<Stroke> {
+pub fn strokes(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return Vec::new() };
     let all = last.to.since(first.from).millis().max(1) as f64;
     let least = 1.0 / finest.max(1) as f64;
-    let mut strokes: Vec<Stroke> = Vec::new();
-    let mut small: Vec<Stroke> = Vec::new();
+    let mut strokes: Vec<BarSegment> = Vec::new();
+    let mut small: Vec<BarSegment> = Vec::new();
     for slice in slices {
         let from = slice.from.since(first.from).millis() as f64 / all;
         let stroke =
-            Stroke { kind: slice.kind, from, wide: slice.to.since(slice.from).millis() as f64 / all };
+            BarSegment { kind: slice.kind, from, wide: slice.to.since(slice.from).millis() as f64 / all };
         if stroke.wide >= least {
             strokes.extend(together(&mut small));
             strokes.push(stroke);
@@ -57,21 +57,21 @@ pub fn strokes(slices: &[Slice], finest: usize) -> Vec<Stroke> {
 }
 
 /// Several as one, of the kind that most of them are.
-fn together(small: &mut Vec<Stroke>) -> Option<Stroke> {
+fn together(small: &mut Vec<BarSegment>) -> Option<BarSegment> {
     let (first, last) = (*small.first()?, *small.last()?);
     let mut kinds: BTreeMap<SliceKind, f64> = BTreeMap::new();
     for stroke in small.drain(..) {
         *kinds.entry(stroke.kind).or_default() += stroke.wide;
     }
     let kind = kinds.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?.0;
-    Some(Stroke { kind, from: first.from, wide: last.from + last.wide - first.from })
+    Some(BarSegment { kind, from: first.from, wide: last.from + last.wide - first.from })
 }
 
 /// A run's timeline.
-pub fn timeline(html: &mut Html, slices: &[Slice], finest: usize, clock: &Clock) {
+pub fn timeline(html: &mut Html, slices: &[TimelineSlice], finest: usize, clock: &TimeFormat) {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return };
     html.element("figure", &[], |html| {
-        let label = told(slices);
+        let label = label(slices);
         let whole = [("class", "timeline"), ("viewBox", "0 0 1000 24"), ("preserveAspectRatio", "none")];
         html.element(
             "svg",
@@ -97,7 +97,7 @@ fn axis(html: &mut Html, [from, label, to]: [&str; 3]) {
 }
 
 /// How long it did each, in words.
-fn told(slices: &[Slice]) -> String {
+fn label(slices: &[TimelineSlice]) -> String {
     let mut kinds: BTreeMap<SliceKind, Span> = BTreeMap::new();
     for slice in slices {
         let sum = kinds.entry(slice.kind).or_default();
@@ -126,7 +126,7 @@ fn rect(html: &mut Html, kind: SliceKind, x: f64, wide: f64) {
 }
 
 /// What the shapes and colours of these timelines mean.
-pub fn legend<'a>(html: &mut Html, slices: impl Iterator<Item = &'a Slice>) {
+pub fn legend<'a>(html: &mut Html, slices: impl Iterator<Item = &'a TimelineSlice>) {
     let drawn: BTreeSet<SliceKind> = slices.map(|slice| slice.kind).collect();
     if drawn.is_empty() {
         return;
@@ -137,7 +137,7 @@ pub fn legend<'a>(html: &mut Html, slices: impl Iterator<Item = &'a Slice>) {
                 let whole =
                     [("viewBox", "0 0 30 24"), ("preserveAspectRatio", "none"), ("aria-hidden", "true")];
                 html.element("svg", &whole, |html| rect(html, *kind, 0.0, 30.0));
-                html.text(kind.told());
+                html.text(kind.label());
             });
         }
     });
@@ -158,7 +158,7 @@ pub fn bar(html: &mut Html, part: u64, whole: u64) {
 }
 
 /// What was spent when.
-pub fn spent(html: &mut Html, bars: &[Bucket], clock: &Clock) {
+pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return };
     let total = |bar: &Bucket| bar.cost + bar.cost_estimated;
     let most = bars.iter().map(total).max().unwrap_or_default();
@@ -250,12 +250,12 @@ mod tests {
     use super::*;
     use longhaul_core::Moment;
 
-    fn slices(lengths: &[(SliceKind, u64)]) -> Vec<Slice> {
+    fn slices(lengths: &[(SliceKind, u64)]) -> Vec<TimelineSlice> {
         let mut at = Moment(1_000);
         let slice = |(kind, length): &(SliceKind, u64)| {
             let from = at;
             at = at + Span(*length);
-            Slice { kind: *kind, fault: None, from, to: at }
+            TimelineSlice { kind: *kind, fault: None, from, to: at }
         };
         lengths.iter().map(slice).collect()
     }

@@ -1,7 +1,7 @@
 //! Writing HTML. Whatever is written here is balanced, because an element is a closure, and escaped, because there is no
 //! way to write a text as it is: names of elements and attributes are words of ours, and all else is text.
 
-use crate::output::text::is_unruly;
+use crate::output::text::is_control_like;
 use std::fmt::{Arguments, Write};
 
 /// A page, or a part of one.
@@ -88,7 +88,7 @@ fn escape(out: &mut String, text: &str, in_attribute: bool) {
             '>' => out.push_str("&gt;"),
             '"' if in_attribute => out.push_str("&quot;"),
             '\'' if in_attribute => out.push_str("&#39;"),
-            sign if is_unruly(sign) => {}
+            sign if is_control_like(sign) => {}
             sign => out.push(sign),
         }
     }

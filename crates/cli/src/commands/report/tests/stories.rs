@@ -1,19 +1,19 @@
 //! Stories: what a run did with its time, one line a part.
 
 use super::*;
-use crate::commands::report::story::Cause;
-use longhaul_core::{Ask, Checked, Remains, Silence, StopLevel, StopWhy};
+use crate::commands::report::story::LostTimeCause;
+use longhaul_core::{ResumeRequest, CheckResult, RecoveryFinding, StallReport, StopLevel, StopCause};
 
 /// The parts of the timeline in seconds after the beginning, then what was lost, waiting and in vain.
 fn told(tale: &Tale, now: u64) -> String {
-    let story = Story::of(&tale.history(), at(now));
+    let story = RunTimeline::new(&tale.history(), at(now));
     let seconds = |at: Moment| at.since(Moment(BEGAN)).millis() / 1_000;
-    let slice = |slice: &super::super::story::Slice| {
+    let slice = |slice: &super::super::story::TimelineSlice| {
         let fault = slice.fault.map(|fault| format!(" {}", fault.word())).unwrap_or_default();
         format!("{}-{} {:?}{fault}", seconds(slice.from), seconds(slice.to), slice.kind)
     };
-    let lost = |(cause, lost): (&Cause, &super::super::story::Lost)| {
-        format!("{} {}+{}", cause.word(), lost.waiting.millis() / 1_000, lost.vain.millis() / 1_000)
+    let lost = |(cause, lost): (&LostTimeCause, &super::super::story::LostTime)| {
+        format!("{} {}+{}", cause.as_str(), lost.waiting.millis() / 1_000, lost.wasted.millis() / 1_000)
     };
     let timeline: Vec<String> = story.timeline.iter().map(slice).collect();
     let lost: Vec<String> = story.lost.iter().map(lost).collect();
@@ -22,7 +22,7 @@ fn told(tale: &Tale, now: u64) -> String {
 }
 
 fn idle(tale: Tale, until: u64, seconds: u64) -> Tale {
-    tale.and(until, Record::Downtime { span: Span::from_secs(seconds) })
+    tale.and(until, Record::Downtime { duration: Span::from_secs(seconds) })
 }
 
 #[test]
@@ -41,9 +41,9 @@ fn what_a_run_did_with_its_time() {
         "0-60 Failed network, 60-90 Waiting network, 90-200 Working; lost network 30+0; 170 of 200",
     );
     let silence =
-        Silence { unheard: Span::from_secs(40), unfinished: Span::from_secs(45), tools: 0, signs: None };
-    let stop = |why| Record::StopOrdered { at: at(60), why, level: StopLevel::Term, silence: Some(silence) };
-    for (why, seconds) in [(StopWhy::Stalled, 40), (StopWhy::NoProgress, 45)] {
+        StallReport { silent_for: Span::from_secs(40), no_progress_for: Span::from_secs(45), open_tools: 0, processes: None };
+    let stop = |why| Record::StopOrdered { at: at(60), cause: why, level: StopLevel::Term, stall: Some(silence) };
+    for (why, seconds) in [(StopCause::Stalled, 40), (StopCause::NoProgress, 45)] {
         check(
             Tale::begun().progress(10).and(60, stop(why)).fails(61, Fault::Stalled, 2).attempt(63).over(
                 70,
@@ -82,8 +82,8 @@ fn sleep_checks_and_ends_are_parts_of_it() {
     // The first that a new supervisor says of a run is for how long nothing ran; what was slept before is sleep.
     let recovered = |until, last| Record::Recovered {
         at: at(until),
-        remains: Remains::Alive,
-        last_at: Some(at(last)),
+        finding: RecoveryFinding::AgentRunning,
+        last_record_at: Some(at(last)),
         changes: Vec::new(),
     };
     check(
@@ -109,11 +109,11 @@ fn sleep_checks_and_ends_are_parts_of_it() {
         "0-10 Failed network, 10-100 Waiting network, 100-110 Working; lost network 90+0; 20 of 110",
     );
     let tale = Tale::begun()
-        .ended(50, None, tally(1, 0), Next::Check)
-        .and(50, Record::CheckOrdered { at: at(50) })
-        .and(80, Record::Checked { at: at(80), result: Checked::Passed })
+        .ended(50, None, tally(1, 0), AfterAttempt::Check)
+        .and(50, Record::CheckStarted { at: at(50) })
+        .and(80, Record::CheckEnded { at: at(80), result: CheckResult::Passed })
         .and(80, Record::RunFinished { at: at(80), outcome: Outcome::DONE })
-        .and(500, Record::RunReopened { at: at(500), ask: Ask::Continue, changes: Vec::new() })
+        .and(500, Record::RunReopened { at: at(500), request: ResumeRequest::Continue, changes: Vec::new() })
         .attempt(500)
         .over(600, None, Outcome::DONE);
     check(tale, "0-50 Working, 50-80 Checking, 80-500 Over, 500-600 Working; lost ; 180 of 180");
@@ -123,7 +123,7 @@ fn sleep_checks_and_ends_are_parts_of_it() {
 fn the_wait_of_an_attempt_is_that_of_the_clocks() {
     let tale = Tale::begun().fails(60, Fault::Network, 30).attempt(95).fails(100, Fault::Overloaded, 900);
     let waits = |now| {
-        let story = Story::of(&tale.history(), at(now));
+        let story = RunTimeline::new(&tale.history(), at(now));
         story.attempts.iter().map(|attempt| attempt.waited.millis() / 1_000).collect::<Vec<_>>()
     };
     assert_eq!((waits(100), waits(400)), (vec![35, 0], vec![35, 300]));

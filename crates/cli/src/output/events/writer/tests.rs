@@ -1,13 +1,13 @@
-use super::{FLUSH, Item, Opened, QUEUED_BYTES_MAX, Writer};
+use super::{FLUSH, QueuedEvents, OpenedDestination, QUEUED_BYTES_MAX, Writer};
 use expect_test::{Expect, expect};
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 use tempfile::TempDir;
 
-fn item(first: u64, count: u64, known: bool) -> Item {
+fn item(first: u64, count: u64, known: bool) -> QueuedEvents {
     let line = |seq| format!("{{\"run\":\"a\",\"seq\":{seq}}}\n").into_bytes();
-    Item { run: "a".to_owned(), first, lines: (first..first + count).map(line).collect(), known }
+    QueuedEvents { run: "a".to_owned(), first, lines: (first..first + count).map(line).collect(), known }
 }
 
 fn file() -> (TempDir, std::path::PathBuf) {
@@ -17,9 +17,9 @@ fn file() -> (TempDir, std::path::PathBuf) {
 }
 
 /// Puts these into a file, and returns what a person is told.
-fn told(path: &Path, items: Vec<Item>) -> Option<String> {
+fn told(path: &Path, items: Vec<QueuedEvents>) -> Option<String> {
     let opened = File::options().read(true).append(true).create(true).open(path).expect("it can be made");
-    let writer = Writer::start("events".to_owned(), false, Opened::File(opened));
+    let writer = Writer::start("events".to_owned(), false, OpenedDestination::File(opened));
     items.into_iter().for_each(|item| writer.queue().put(item));
     writer.close()
 }
@@ -80,7 +80,7 @@ fn what_is_missing_is_said_where_it_is_missing() {
 #[test]
 fn a_destination_that_fails_is_counted() {
     let full = File::options().write(true).open("/dev/full").expect("it is always there");
-    let writer = Writer::start("full".to_owned(), false, Opened::Stream(full));
+    let writer = Writer::start("full".to_owned(), false, OpenedDestination::Stream(full));
     writer.queue().put(item(1, 3, false));
     let missed = writer.close().expect("nothing got there");
     assert!(missed.starts_with("3 of the run's events did not get to full: No space left"), "{missed}");
@@ -91,9 +91,9 @@ fn nobody_waits_for_a_reader() {
     let (reader, pipe) = std::io::pipe().expect("a pipe");
     let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
     let begun = Instant::now();
-    let writer = Writer::start("pipe".to_owned(), false, Opened::Stream(pipe));
+    let writer = Writer::start("pipe".to_owned(), false, OpenedDestination::Stream(pipe));
     let queue = writer.queue();
-    let long = |first| Item { lines: vec![vec![b' '; 1 << 20]], ..item(first, 0, false) };
+    let long = |first| QueuedEvents { lines: vec![vec![b' '; 1 << 20]], ..item(first, 0, false) };
     let count = 2 * (QUEUED_BYTES_MAX as u64 >> 20);
     (1..=count).for_each(|first| queue.put(long(first)));
     assert!(queue.shared.queued_bytes.load(std::sync::atomic::Ordering::Relaxed) <= QUEUED_BYTES_MAX);
